@@ -1,0 +1,35 @@
+// Compiles src/ to dist/ and copies what is not TypeScript (Lua and shell scripts) to the same places.
+// A failed compile leaves the previous dist/ as it was, so that a running checkout does not lose its commands.
+import { spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+if (!existsSync(compiler)) {
+  // A production install has no compiler: dist/ was built by the stage before it.
+  console.log("no compiler installed: dist/ is left as it is");
+  process.exit(0);
+}
+const fresh = join(root, "dist.new");
+rmSync(fresh, { recursive: true, force: true });
+const compiled = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.json", "--outDir", fresh], {
+  cwd: root,
+  stdio: "inherit",
+});
+if (compiled.status !== 0) {
+  rmSync(fresh, { recursive: true, force: true });
+  process.exit(compiled.status ?? 1);
+}
+for (const file of globSync("src/**/*.{lua,sh}", { cwd: root })) {
+  const target = join(fresh, file.slice("src/".length));
+  mkdirSync(dirname(target), { recursive: true });
+  cpSync(join(root, file), target);
+}
+const dist = join(root, "dist");
+rmSync(dist, { recursive: true, force: true });
+renameSync(fresh, dist);
+for (const entry of ["cli.js", "worker.js"]) {
+  if (existsSync(join(dist, entry))) chmodSync(join(dist, entry), 0o755);
+}

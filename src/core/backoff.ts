@@ -1,0 +1,14 @@
+/** Exponential back-off with full jitter on its upper half: delays grow, and many waiters do not return together. */
+export interface BackoffPolicy {
+  readonly baseMs: number;
+  readonly capMs: number;
+}
+
+/**
+ * The delay before try number `attempt + 1`, in whole milliseconds, at least 1.
+ * @param random a number in [0, 1); the default is the process's generator
+ */
+export function backoffMs(policy: BackoffPolicy, attempt: number, random: number = Math.random()): number {
+  const full = Math.min(policy.capMs, policy.baseMs * 2 ** Math.max(0, Math.min(attempt - 1, 30)));
+  return Math.max(1, Math.round(full / 2 + (full / 2) * random));
+}

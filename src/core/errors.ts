@@ -1,0 +1,168 @@
+/**
+ * The one family of errors. Callers switch on `code`, never on the message. `disposition` says what a retry is worth:
+ * `never` (the same call fails again), `later` (a wait mends it, no attempt is spent), `retry` (try again with
+ * back-off, attempts counted). A message says what happened, to which thing, and what to do about it.
+ */
+export type Disposition = "never" | "later" | "retry";
+
+/** Every code there is, what it means to an operator, and the exit code of a command that ends with it. */
+export const errorCatalogue = {
+  USAGE: { disposition: "never", exitCode: 2, meaning: "The command was called in a way that makes no sense." },
+  CONFIG_INVALID: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The configuration has faults; each is listed with its path or variable.",
+  },
+  INTAKE_INVALID: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The input file cannot be taken as it is; line and column are named.",
+  },
+  RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this id." },
+  RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The run's state does not allow what was asked." },
+  RESULTS_UNWRITABLE: {
+    disposition: "never",
+    exitCode: 4,
+    meaning: "The results file could not be written (disk full, no permission); the ledger still holds every outcome.",
+  },
+  PLATFORM_REJECTED: {
+    disposition: "never",
+    exitCode: 1,
+    meaning: "The platform refused this call and will refuse it again (a status of the 400s other than 401, 403, 429).",
+  },
+  PLATFORM_UNAUTHORIZED: {
+    disposition: "never",
+    exitCode: 3,
+    meaning: "The platform does not accept the credentials.",
+  },
+  PLATFORM_FORBIDDEN: {
+    disposition: "never",
+    exitCode: 3,
+    meaning: "The credentials are good but lack a permission or a coverage.",
+  },
+  PLATFORM_THROTTLED: {
+    disposition: "later",
+    exitCode: 4,
+    meaning: "The quota of the API group is spent; calls go on after the refresh.",
+  },
+  PLATFORM_UNAVAILABLE: {
+    disposition: "retry",
+    exitCode: 4,
+    meaning: "No usable answer came from the platform (connection, timeout, status of the 500s).",
+  },
+  PLATFORM_CONTRACT: {
+    disposition: "never",
+    exitCode: 4,
+    meaning: "The platform answered, but not as its interface says; often a wrong address.",
+  },
+  STORE_UNAVAILABLE: {
+    disposition: "retry",
+    exitCode: 4,
+    meaning: "Redis cannot be reached, is too old, or is configured in a way that could lose data.",
+  },
+  INTERNAL: { disposition: "never", exitCode: 4, meaning: "A fault of simfleet itself; please report it." },
+} as const satisfies Record<string, { disposition: Disposition; exitCode: number; meaning: string }>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+export class SimfleetError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "SimfleetError";
+    this.code = code;
+  }
+
+  get disposition(): Disposition {
+    return errorCatalogue[this.code].disposition;
+  }
+
+  get exitCode(): number {
+    return errorCatalogue[this.code].exitCode;
+  }
+}
+
+/** One fault of a configuration or an input: where it is, and what to do. */
+export interface Problem {
+  /** Path in the YAML file (`profiles.default.coverage`), name of a variable, or `line 7, column speedClass`. */
+  readonly where: string;
+  readonly message: string;
+}
+
+/** All faults of a configuration at once. */
+export class ConfigError extends SimfleetError {
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+    super(
+      "CONFIG_INVALID",
+      `The configuration has ${count}:\n${problems.map((p) => `  ${p.where}: ${p.message}`).join("\n")}`,
+    );
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/** A file that cannot be taken in at all (one bad row is a row's verdict, not this error). */
+export class IntakeError extends SimfleetError {
+  readonly line: number | undefined;
+  readonly column: string | undefined;
+
+  constructor(message: string, at: { line?: number; column?: string; cause?: unknown } = {}) {
+    super("INTAKE_INVALID", message, { cause: at.cause });
+    this.name = "IntakeError";
+    this.line = at.line;
+    this.column = at.column;
+  }
+}
+
+type PlatformCode = Extract<ErrorCode, `PLATFORM_${string}`>;
+
+/** What the platform (or the way to it) did to one call. */
+export class PlatformError extends SimfleetError {
+  /** The operation's id, `listSims`. */
+  readonly operation: string;
+  /** HTTP status, where an answer came. */
+  readonly status: number | undefined;
+  /** The platform's own error code, where its body carried one (interface, section 7). */
+  readonly platformCode: string | undefined;
+  /**
+   * Whether the platform may have carried the call out although no good answer came: a lost answer is an unknown
+   * outcome, not a failure.
+   */
+  readonly mayHaveApplied: boolean;
+  /** With PLATFORM_THROTTLED, and where the platform asks for a pause: how long to wait. */
+  readonly retryAfterMs: number | undefined;
+  /** With PLATFORM_THROTTLED: the bucket that is empty. */
+  readonly bucket: string | undefined;
+
+  constructor(
+    code: PlatformCode,
+    message: string,
+    facts: {
+      operation: string;
+      status?: number | undefined;
+      platformCode?: string | undefined;
+      mayHaveApplied?: boolean;
+      retryAfterMs?: number | undefined;
+      bucket?: string | undefined;
+      cause?: unknown;
+    },
+  ) {
+    super(code, message, { cause: facts.cause });
+    this.name = "PlatformError";
+    this.operation = facts.operation;
+    this.status = facts.status;
+    this.platformCode = facts.platformCode;
+    this.mayHaveApplied = facts.mayHaveApplied ?? false;
+    this.retryAfterMs = facts.retryAfterMs;
+    this.bucket = facts.bucket;
+  }
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,54 @@
+/**
+ * One start and stop contract: what is opened is stopped in the reverse order, each stop within what is left of one
+ * deadline. A stop that hangs or fails is reported and does not keep the others from theirs.
+ */
+import { messageOf } from "./errors.ts";
+import { type Clock, systemClock } from "./time.ts";
+
+export class Lifecycle {
+  readonly #stops: { name: string; stop: () => Promise<void> | void }[] = [];
+  readonly #clock: Clock;
+  #stopping: Promise<string[]> | undefined;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
+
+  /** Registers how to stop what was just opened. */
+  onStop(name: string, stop: () => Promise<void> | void): void {
+    this.#stops.push({ name, stop });
+  }
+
+  /**
+   * Stops everything once; later calls get the same promise.
+   * @returns one line for each part that failed or did not stop in time; empty when all went well
+   */
+  stop(deadlineMs = 30_000): Promise<string[]> {
+    this.#stopping ??= this.#stopAll(deadlineMs);
+    return this.#stopping;
+  }
+
+  async #stopAll(deadlineMs: number): Promise<string[]> {
+    const problems: string[] = [];
+    const endMs = this.#clock.monotonicMs() + deadlineMs;
+    for (const { name, stop } of this.#stops.toReversed()) {
+      const leftMs = Math.max(50, endMs - this.#clock.monotonicMs());
+      const late = new AbortController();
+      const problem = await Promise.race([
+        Promise.resolve()
+          .then(stop)
+          .then(
+            () => undefined,
+            (thrown: unknown) => `${name}: ${messageOf(thrown)}`,
+          ),
+        this.#clock.sleep(leftMs, late.signal).then(
+          () => `${name}: not stopped within ${Math.round(leftMs)} ms`,
+          () => undefined,
+        ),
+      ]);
+      late.abort();
+      if (problem !== undefined) problems.push(problem);
+    }
+    return problems;
+  }
+}

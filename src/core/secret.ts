@@ -1,0 +1,44 @@
+/**
+ * A secret that does not print itself: only `reveal()` gives the value. Each live secret is known to the scrubber of
+ * the log (`telemetry/scrub`), so that a value that slipped into a message is blotted out there as well.
+ */
+import { inspect } from "node:util";
+
+const live = new Map<string, number>();
+
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+    live.set(value, (live.get(value) ?? 0) + 1);
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  /** Ends the scrubber's watch over this value: for secrets that are replaced, such as an expired token. */
+  forget(): void {
+    const held = live.get(this.#value) ?? 0;
+    if (held > 1) live.set(this.#value, held - 1);
+    else live.delete(this.#value);
+  }
+
+  toString(): string {
+    return "[secret]";
+  }
+
+  toJSON(): string {
+    return "[secret]";
+  }
+
+  [inspect.custom](): string {
+    return "[secret]";
+  }
+}
+
+/** The values to blot out, longest first, so that a secret that holds another is replaced whole. */
+export function liveSecrets(): readonly string[] {
+  return [...live.keys()].sort((a, b) => b.length - a.length);
+}

@@ -1,0 +1,43 @@
+/**
+ * The two clocks and the only timers. `wallMs` is for instants that people or other machines read; `monotonicMs` is for
+ * durations, since it never jumps. Everything inside simfleet is in milliseconds. Tests inject a Clock of their own.
+ */
+import { setTimeout as timeout } from "node:timers/promises";
+
+export const secondMs = 1_000;
+export const minuteMs = 60 * secondMs;
+
+export interface Clock {
+  /** Milliseconds since the Unix epoch, UTC. */
+  wallMs(): number;
+  /** Milliseconds since some fixed instant, with fractions; never goes back. */
+  monotonicMs(): number;
+  /** Resolves after `delayMs`; rejects with the signal's reason when it aborts. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: async (delayMs, signal) => {
+    signal?.throwIfAborted();
+    try {
+      await timeout(delayMs, undefined, signal ? { signal } : {});
+    } catch (thrown) {
+      throw signal?.aborted ? signal.reason : thrown;
+    }
+  },
+};
+
+/** Calls `tick` every `periodMs` until the returned function is called; never keeps the process alive. */
+export function every(periodMs: number, tick: () => void): () => void {
+  const timer = setInterval(tick, periodMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Calls `then` once after `delayMs` unless the returned function is called first. */
+export function after(delayMs: number, then: () => void): () => void {
+  const timer = setTimeout(then, delayMs);
+  return () => clearTimeout(timer);
+}

@@ -1,0 +1,46 @@
+/**
+ * The identifiers of a SIM. Values come from files and from the platform and end in the path of a call, so only an
+ * allow-list of characters is let through (digits and the letters, `-` and `_` that made-up ids use): nothing that
+ * could change a path (`/`, `.`, `%`, `?`, `#`) ever becomes an id.
+ */
+
+/** Which field names a SIM: `simId`, or `imsi` in the interface's earlier wording (section 4). */
+export type KeyColumn = "simId" | "imsi";
+
+/** `sims` or `subscribers`: the two wordings of the same operations in the interface, section 4. */
+export type Wording = "sims" | "subscribers";
+
+export function keyColumnOf(wording: Wording): KeyColumn {
+  return wording === "sims" ? "simId" : "imsi";
+}
+
+const simIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const imsiPattern = /^[0-9]{5,15}$/;
+
+export function isSimId(text: string): boolean {
+  return simIdPattern.test(text);
+}
+
+export function isImsi(text: string): boolean {
+  return imsiPattern.test(text);
+}
+
+/** Whether the last digit is the Luhn check digit of the others, as in an ICCID of 19 digits. */
+export function hasLuhnDigit(digits: string): boolean {
+  if (!/^[0-9]{2,}$/.test(digits)) return false;
+  let sum = 0;
+  for (let i = 0; i < digits.length; i += 1) {
+    const digit = digits.charCodeAt(digits.length - 1 - i) - 48;
+    const doubled = i % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}
+
+/** Appends the Luhn check digit. */
+export function withLuhnDigit(digits: string): string {
+  for (let check = 0; check < 10; check += 1) {
+    if (hasLuhnDigit(`${digits}${check}`)) return `${digits}${check}`;
+  }
+  throw new RangeError(`not a row of digits: ${digits}`);
+}
