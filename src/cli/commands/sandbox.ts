@@ -1,0 +1,138 @@
+/** `simfleet sandbox`: runs the platform simulator until it is interrupted. */
+import { Command, Option } from "@commander-js/extra-typings";
+import { faultKinds } from "#sandbox/faults.ts";
+import { defaultOptions } from "#sandbox/options.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { addFault, addLimitChange, addPerGroup, asLatency, asList, asNumber, readSimIds } from "./sandbox-values.ts";
+
+const example = `
+Example:
+  simfleet sandbox --sims 2000 --limit Sim=300 --fault reset=0.02 --competitor Sim=5
+  curl -X POST http://127.0.0.1:8787/_sandbox/faults -d '{"next":{"fault":"lost-answer","count":3}}'`;
+
+export function sandboxCommand(): Command {
+  const command = new Command("sandbox")
+    .description("run a simulator of the platform, to try an automation without a platform")
+    .addHelpText("after", example)
+    .option("--port <port>", "port to listen on; 0: any free one", asNumber, 8787)
+    .option("--host <address>", "address to listen on", defaultOptions.host)
+    .option("--brand <word>", "the word in the header names", defaultOptions.brand)
+    .option("--seed <number>", "fixes records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
+    .option("--sims <count>", "how many SIMs to make up", asNumber, 2_000)
+    .option("--ids-from <file>", "take the SIM ids from the column simId of this CSV file")
+    .option("--speed-classes <list>", "the classes that a SIM can have", asList, [...defaultOptions.speedClasses])
+    .addOption(
+      new Option("--coverage <which>", "what this address serves").choices(["g", "jp", "both"]).default("both"),
+    )
+    .addOption(new Option("--coverage-types <which>", "what tokens claim").choices(["g", "jp", "both"]).default("g"))
+    .addOption(new Option("--language <language>", "of messages by default").choices(["en", "ja"]).default("en"))
+    .option("--operator-id <id>", "the account", defaultOptions.operatorId)
+    .option("--root-email <email>", "e-mail address of the Root user", defaultOptions.rootEmail)
+    .option("--root-password <password>", "password of the Root user", defaultOptions.rootPassword)
+    .option("--user-name <name>", "name of the sub-user", defaultOptions.userName)
+    .option("--user-password <password>", "password of the sub-user", defaultOptions.userPassword)
+    .option("--auth-key-id <id>", "id of the AuthKey", defaultOptions.authKeyId)
+    .option("--auth-key <secret>", "secret of the AuthKey", defaultOptions.authKey)
+    .option("--mfa-secret <base32>", "ask the Root user and the sub-user for one-time codes of this secret")
+    .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
+    .option("--pair-ttl <seconds>", "lifetime of every pair, whatever is asked for", asNumber)
+    .addOption(new Option("--token-algorithm <name>", "signs tokens").choices(["ES256", "RS256"]).default("ES256"))
+    .option("--page-size <count>", "records per page where a call names no limit", asNumber, defaultOptions.pageSize)
+    .option("--max-page-size <count>", "records per page at most", asNumber, defaultOptions.maxPageSize)
+    .addOption(
+      new Option("--paging <headers>", "what names the next page").choices(["both", "link", "key"]).default("both"),
+    )
+    .option("--hostile-cursors", "cursors with characters that need percent-encoding", false)
+    .option("--short-pages <share>", "share of pages shorter than asked", asNumber, defaultOptions.shortPages)
+    .option("--empty-pages <share>", "share of empty pages in between", asNumber, defaultOptions.emptyPages)
+    .option("--created-status <status>", "status of a created Credential Set", asNumber, defaultOptions.createdStatus)
+    .option("--max-body <bytes>", "largest request body", asNumber, defaultOptions.maxBodyBytes)
+    .option("--limit <group=calls>", "calls per period, `Sim=300` or `300` for Sim; repeatable", addPerGroup)
+    .option("--period <seconds>", "length of a quota window", asNumber, defaultOptions.periodSeconds)
+    .addOption(
+      new Option("--rounding <how>", "of seconds-before-refresh").choices(["up", "down", "nearest"]).default("up"),
+    )
+    .addOption(
+      new Option("--anchored <where>", "what opens a window").choices(["start", "first-call"]).default("start"),
+    )
+    .option("--window-offset <ms>", "how far into a window to start", asNumber, defaultOptions.windowOffsetMs)
+    .option("--competitor <group=rate>", "calls per second that another caller spends; repeatable", addPerGroup)
+    .option("--limit-change <change>", "`Sim=100@30`: another limit after 30 s; repeatable", addLimitChange)
+    .option("--fault <kind=share>", `probability per call; repeatable; ${faultKinds.join(", ")}`, addFault)
+    .option("--faults-on-auth", "let faults strike authentication too", false)
+    .option("--slow <ms>", "delay of the fault slow", asNumber, defaultOptions.slowMs)
+    .option("--latency <ms>", "added to every answer: `20`, or `10-50` for a seeded one", asLatency)
+    .option("--json", "print {url, port, environment, …} on stdout once it listens", false)
+    .action(async ({ idsFrom, coverage, coverageTypes, maxBody, ...rest }) => {
+      const sandbox = await startSandbox({
+        ...rest,
+        simIds: idsFrom === undefined ? undefined : await readSimIds(idsFrom),
+        serves: coverage === "both" ? ["g", "jp"] : [coverage],
+        coverageTypes: coverageTypes === "both" ? ["g", "jp"] : [coverageTypes],
+        rootMfaSecret: rest.mfaSecret,
+        userMfaSecret: rest.mfaSecret,
+        pairTtlSeconds: rest.pairTtl,
+        maxBodyBytes: maxBody,
+        limits: rest.limit ?? {},
+        periodSeconds: rest.period,
+        windowOffsetMs: rest.windowOffset,
+        competitor: rest.competitor ?? {},
+        limitChanges: rest.limitChange ?? [],
+        faults: rest.fault ?? {},
+        slowMs: rest.slow,
+        latencyMs: rest.latency ?? 0,
+      });
+      announce(sandbox, { isJson: rest.json });
+      await interruption();
+      await sandbox.close();
+    });
+  return command as unknown as Command;
+}
+
+function announce(sandbox: Sandbox, { isJson }: { isJson: boolean }): void {
+  const { url, port, options, state } = sandbox;
+  const environment = environmentOf(sandbox);
+  const lines = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
+  process.stderr.write(
+    `The sandbox listens on ${url} with ${state.sims.count} SIMs, ${options.limits.Sim} calls of the group Sim per ` +
+      `${options.periodSeconds} s. A worker reaches it with\n${lines.join("\n")}\nCtrl-C ends it.\n`,
+  );
+  if (isJson) {
+    const facts = {
+      url,
+      port,
+      sims: state.sims.count,
+      limits: options.limits,
+      periodSeconds: options.periodSeconds,
+    };
+    process.stdout.write(`${JSON.stringify({ ...facts, environment })}\n`);
+  }
+}
+
+/** The variables with which a worker reaches the sandbox. */
+function environmentOf({ url, options }: Sandbox): Record<string, string> {
+  const { authKeyId, authKey, brand, coverageTypes, periodSeconds, serves } = options;
+  return {
+    ...(serves.includes("g") ? { SIMFLEET_ENDPOINT_GLOBAL: url } : {}),
+    ...(serves.includes("jp") && (coverageTypes.includes("jp") || !serves.includes("g"))
+      ? { SIMFLEET_ENDPOINT_JAPAN: url }
+      : {}),
+    SIMFLEET_AUTH_KEY_ID: authKeyId,
+    SIMFLEET_AUTH_KEY: authKey,
+    SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json`,
+    ...(brand === defaultOptions.brand ? {} : { SIMFLEET_BRAND: brand }),
+    ...(periodSeconds === 60 ? {} : { SIMFLEET_RATE_PERIOD_SECONDS: String(periodSeconds) }),
+  };
+}
+
+function interruption(): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      process.off("SIGINT", end);
+      process.off("SIGTERM", end);
+      resolve();
+    };
+    process.on("SIGINT", end);
+    process.on("SIGTERM", end);
+  });
+}

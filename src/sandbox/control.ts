@@ -1,0 +1,133 @@
+/**
+ * Control of a running sandbox over HTTP, under `/_sandbox/`: no authentication, no quota, no faults, and
+ * for callers on this machine alone. It is for a person
+ * with curl and for tests in another process; it is no part of the platform's interface.
+ */
+import { z } from "zod";
+import type { Accounts } from "./accounts.ts";
+import { faultKinds, type Faults } from "./faults.ts";
+import type { SandboxOptions } from "./options.ts";
+import type { SandboxState } from "./state.ts";
+import { apiGroups, type Throttle } from "./throttle.ts";
+
+/** What can be steered and looked at. */
+export interface Controls {
+  readonly options: SandboxOptions;
+  readonly accounts: Accounts;
+  readonly state: SandboxState;
+  readonly throttle: Throttle;
+  readonly faults: Faults;
+}
+
+interface ControlCall {
+  readonly method: string;
+  readonly path: string;
+  readonly bodyText: string;
+  readonly callerIp: string;
+}
+
+interface ControlAnswer {
+  readonly status: number;
+  readonly value: unknown;
+}
+
+const group = z.enum(apiGroups);
+const share = z.number().min(0).max(1);
+
+const bodies = {
+  faults: z
+    .strictObject({
+      rates: z.partialRecord(z.enum(faultKinds), share).optional(),
+      next: z.strictObject({ fault: z.enum(faultKinds), count: z.int().min(1).max(100_000).default(1) }).optional(),
+    })
+    .refine(({ rates, next }) => rates ?? next, "send `rates`, `next` or both")
+    .refine(
+      ({ rates }) => Object.values(rates ?? {}).reduce((sum, rate) => sum + rate, 0) <= 1,
+      "the probabilities in `rates` add up to more than 1",
+    ),
+  limits: z.strictObject({ group, limit: z.int().min(0), afterMs: z.number().min(0).default(0) }),
+  competitor: z.strictObject({ group, callsPerSecond: z.number().min(0).max(10_000) }),
+  nothing: z.strictObject({}),
+};
+
+/** Handles one call under `/_sandbox/`. */
+export function control(controls: Controls, call: ControlCall): ControlAnswer {
+  if (!isLoopback(call.callerIp)) return { status: 403, value: { message: "Only this machine controls the sandbox." } };
+  const [, , what = "", id, ...rest] = call.path.split("/");
+  if (rest.length > 0 || (id !== undefined && what !== "sims")) return unknown(call);
+  if (call.method === "GET" && what === "state") return { status: 200, value: describe(controls) };
+  if (call.method === "GET" && what === "sims" && id) return showSim(controls, id);
+  if (call.method !== "POST") return unknown(call);
+  switch (what) {
+    case "faults":
+      return steer(controls, call.bodyText, bodies.faults, ({ rates, next }) => {
+        if (rates) controls.faults.setRates(rates);
+        if (next) controls.faults.next(next.fault, next.count);
+      });
+    case "limits":
+      return steer(controls, call.bodyText, bodies.limits, (change) => controls.throttle.changeLimit(change));
+    case "competitor":
+      return steer(controls, call.bodyText, bodies.competitor, (rival) =>
+        controls.throttle.compete(rival.group, rival.callsPerSecond),
+      );
+    case "expire-pairs":
+      return steer(controls, call.bodyText, bodies.nothing, () => controls.accounts.expirePairs());
+    case "reset":
+      return steer(controls, call.bodyText, bodies.nothing, () => reset(controls));
+    default:
+      return unknown(call);
+  }
+}
+
+function steer<T>(controls: Controls, body: string, schema: z.ZodType<T>, act: (wanted: T) => void): ControlAnswer {
+  let sent: unknown;
+  try {
+    sent = body === "" ? {} : JSON.parse(body);
+  } catch {
+    return refusal("The body is not JSON.");
+  }
+  const wanted = schema.safeParse(sent);
+  if (!wanted.success) return refusal(z.prettifyError(wanted.error));
+  act(wanted.data);
+  return { status: 200, value: describe(controls) };
+}
+
+function reset({ accounts, state, throttle, faults }: Controls): void {
+  accounts.expirePairs();
+  state.reset();
+  throttle.reset();
+  faults.reset();
+}
+
+function describe({ options, accounts, state, throttle, faults }: Controls): unknown {
+  return {
+    nowMs: options.clock.monotonicMs(),
+    totals: state.totals,
+    sims: state.sims.count,
+    credentials: state.credentials.count,
+    livePairs: accounts.livePairs,
+    windows: Object.fromEntries(apiGroups.map((name) => [name, throttle.windows(name).slice(-60)])),
+    faults: { rates: faults.rates, ordered: faults.ordered.length, counts: faults.counts },
+  };
+}
+
+function showSim({ state }: Controls, id: string): ControlAnswer {
+  const record = state.recordOf(id);
+  if (record === undefined) return { status: 404, value: { message: `There is no SIM ${id}.` } };
+  return { status: 200, value: { acceptedChanges: state.acceptedChanges(id), record } };
+}
+
+function refusal(message: string): ControlAnswer {
+  return { status: 400, value: { message } };
+}
+
+function unknown(call: ControlCall): ControlAnswer {
+  const message =
+    `There is no ${call.method} ${call.path}. There are: GET state, GET sims/{id}, ` +
+    "POST faults, limits, competitor, expire-pairs and reset, all under /_sandbox/.";
+  return { status: 404, value: { message } };
+}
+
+function isLoopback(ip: string): boolean {
+  return ip === "::1" || ip.startsWith("127.") || ip.startsWith("::ffff:127.");
+}

@@ -1,0 +1,73 @@
+/** Puts an answer on the wire, or does to the connection what a fault asks for. */
+import type { ServerResponse } from "node:http";
+import type { Language } from "#fleet/profile.ts";
+import type { FaultKind } from "./faults.ts";
+import { errorBody, type RefusalFacts, refusals } from "./messages.ts";
+import type { Result } from "./routes.ts";
+
+export interface Answer {
+  readonly status: number;
+  /** Raw header list: name, value, name, value. */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+const badGatewayPage =
+  "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n";
+
+export function asAnswer(result: Result, headers: readonly string[] = []): Answer {
+  return {
+    status: result.status,
+    headers: result.headers === undefined ? headers : [...headers, ...result.headers],
+    body: JSON.stringify(result.value),
+  };
+}
+
+/** The answer to a call that is turned down, in the caller's language. */
+export function refused(facts: RefusalFacts, language: Language, headers: readonly string[] = []): Answer {
+  return { status: facts.status, headers, body: errorBody(facts, language) };
+}
+
+/** An error whose body has the nested form that some operations use instead of the flat one. */
+export function nestedError(language: Language, headers: readonly string[]): Answer {
+  const { status, code } = refusals.faulty;
+  const body = JSON.stringify({ httpStatus: status, errorMessage: { code, message: refusals.faulty[language] } });
+  return { status, headers, body };
+}
+
+/** @returns whether the fault is one that keeps the call from being carried out, and has now struck */
+export function strike(response: ServerResponse, fault: FaultKind): boolean {
+  switch (fault) {
+    case "reset":
+      response.socket?.resetAndDestroy();
+      return true;
+    case "hang":
+      return true;
+    case "html-502":
+      response.writeHead(502, ["content-type", "text/html", "content-length", String(badGatewayPage.length)]);
+      response.end(badGatewayPage);
+      return true;
+    case "empty-500":
+      response.writeHead(500, ["content-length", "0"]);
+      response.end();
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Sends the answer, unless the fault is one that spoils it on its way. */
+export function deliver(response: ServerResponse, answer: Answer, fault?: FaultKind): void {
+  if (fault === "lost-answer") {
+    response.socket?.destroy();
+    return;
+  }
+  const length = String(Buffer.byteLength(answer.body));
+  response.writeHead(answer.status, ["content-type", "application/json", "content-length", length, ...answer.headers]);
+  if (fault === "truncated") {
+    const half = answer.body.slice(0, Math.floor(answer.body.length / 2));
+    response.write(half, () => response.socket?.destroy());
+    return;
+  }
+  response.end(answer.body);
+}

@@ -1,0 +1,124 @@
+/**
+ * One HTTP exchange, from the request to the answer: quota, then fault, then pair, then the operation. It keeps nothing
+ * from one call to the next. It is the hot path of every benchmark, so it looks at no more than a call needs: no
+ * middleware, no schema, header names made once, one JSON.stringify.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { control, type Controls } from "./control.ts";
+import { type Answer, asAnswer, deliver, nestedError, refused, strike } from "./delivery.ts";
+import type { FaultKind } from "./faults.ts";
+import { Refusal, type RefusalFacts, refusals } from "./messages.ts";
+import type { Reading } from "./quota.ts";
+import { bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
+import { locate, type Operation } from "./routes.ts";
+
+/** What an exchange needs beyond what can be steered. */
+export interface ExchangeParts extends Controls {
+  /** Delay of the next answer. */
+  readonly drawLatencyMs: () => number;
+  /** Aborted when the sandbox closes. */
+  readonly closing: AbortSignal;
+}
+
+/** How the answer of a call that was let through is to be given. */
+interface Passage {
+  readonly headers: readonly string[];
+  readonly fault: FaultKind | undefined;
+}
+
+export class Exchange {
+  readonly #parts: ExchangeParts;
+  readonly #names: HeaderNames;
+
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts;
+    this.#names = headerNamesOf(parts.options.brand);
+  }
+
+  /** Answers one request. */
+  receive(request: IncomingMessage, response: ServerResponse): void {
+    const { maxBodyBytes, language } = this.#parts.options;
+    readRequest(request, { names: this.#names, maxBodyBytes, language }, (received) => {
+      if (received.path.startsWith("/_sandbox/")) deliver(response, asAnswer(control(this.#parts, received)));
+      else this.#call(received, response);
+    });
+  }
+
+  #call(received: Received, response: ServerResponse): void {
+    const { accounts, faults, state, throttle } = this.#parts;
+    const { callerIp, language, method, path } = received;
+    const found = locate(path);
+    const operation = found?.byMethod.get(method);
+    state.countCall(operation?.name ?? "none");
+    if (found === undefined) return this.#send(response, refused(refusals.pathUnknown, language));
+    if (found.group === undefined) return this.#run(received, response, { ...found, operation }, open);
+    if (throttle.isSpent(found.group, callerIp)) {
+      const headers = this.#quotaHeaders(throttle.refuse(found.group, callerIp));
+      return this.#send(response, refused(refusals.throttled, language, headers));
+    }
+    const fault = faults.draw({ isAuth: found.group === "Auth" });
+    if (fault === "expire-pairs") accounts.expirePairs();
+    if (fault !== undefined && strike(response, fault)) return;
+    const headers = this.#quotaHeaders(throttle.accept(found.group, callerIp));
+    if (fault === "nested-error") return this.#send(response, nestedError(language, headers));
+    this.#run(received, response, { ...found, operation }, { headers, fault });
+  }
+
+  #run(
+    received: Received,
+    response: ServerResponse,
+    { id, operation }: { id: string; operation: Operation | undefined },
+    { headers, fault }: Passage,
+  ): void {
+    const refuse = (thrown: unknown): void =>
+      this.#send(response, refused(factsOf(thrown), received.language, headers), fault);
+    try {
+      if (operation === undefined) throw new Refusal("methodUnknown");
+      if (operation.needsPair) this.#checkPair(received);
+      const { accounts, options, state } = this.#parts;
+      const { queryText } = received;
+      const body = (): Readonly<Record<string, unknown>> => bodyObject(received);
+      const result = operation.handle({ accounts, options, state, names: this.#names, id, queryText, body });
+      if (!(result instanceof Promise)) return this.#send(response, asAnswer(result, headers), fault);
+      void result.then((value) => this.#send(response, asAnswer(value, headers), fault), refuse);
+    } catch (thrown) {
+      refuse(thrown);
+    }
+  }
+
+  #checkPair({ apiKey, token }: Received): void {
+    const { accounts, options } = this.#parts;
+    accounts.check(apiKey, token);
+    const isServed = accounts.coverageTypes.some((coverage) => options.serves.includes(coverage));
+    if (!isServed) throw new Refusal("coverageMismatch");
+  }
+
+  #quotaHeaders(reading: Reading): readonly string[] {
+    const { limit, remaining, secondsBeforeRefresh } = this.#names;
+    return [
+      limit,
+      String(reading.limit),
+      remaining,
+      String(reading.remaining),
+      secondsBeforeRefresh,
+      String(reading.secondsBeforeRefresh),
+    ];
+  }
+
+  #send(response: ServerResponse, answer: Answer, fault?: FaultKind): void {
+    const { closing, drawLatencyMs, options, state } = this.#parts;
+    state.countAnswer(answer.status);
+    const delayMs = drawLatencyMs() + (fault === "slow" ? options.slowMs : 0);
+    if (delayMs <= 0) return deliver(response, answer, fault);
+    void options.clock.sleep(delayMs, closing).then(
+      () => deliver(response, answer, fault),
+      () => response.destroy(),
+    );
+  }
+}
+
+const open: Passage = { headers: [], fault: undefined };
+
+function factsOf(thrown: unknown): RefusalFacts {
+  return thrown instanceof Refusal ? thrown.facts : refusals.faulty;
+}

@@ -1,0 +1,108 @@
+/**
+ * Decides which fault strikes a call; the exchange then makes it happen. Two sources: the next calls that someone asked
+ * to be struck (first come, first served), and probabilities with a seed, so that the same calls in the same order meet
+ * the same faults. A call that a spent quota refuses meets none: it is the quota's answer that a client sees.
+ */
+import { seededRandom } from "./seeded.ts";
+
+/** Each kind of fault, and what a client sees of it. */
+const faultCatalogue = {
+  reset: "the connection is reset; the call is not carried out and spends no quota",
+  "lost-answer": "the call is carried out, then the connection is closed without an answer",
+  hang: "no answer ever; the call is not carried out and spends no quota",
+  slow: "the call is carried out and answered late",
+  truncated: "the call is carried out; the connection is closed in the middle of the body",
+  "html-502": "a load balancer's HTML page with status 502; not carried out, no quota, no rate-limit headers",
+  "empty-500": "status 500 without a body; not carried out, no quota, no rate-limit headers",
+  "nested-error": "status 500 with an error body of the nested form; not carried out, spends quota",
+  "expire-pairs": "every pair becomes invalid, then the call is handled as any other",
+} as const;
+
+export type FaultKind = keyof typeof faultCatalogue;
+
+export const faultKinds = Object.keys(faultCatalogue) as readonly FaultKind[];
+
+export type FaultRates = Partial<Record<FaultKind, number>>;
+
+export interface FaultOptions {
+  /** Fixes records, faults, latencies and page lengths. Default 1. */
+  readonly seed: number;
+  /** Probability of each fault per call, 0 to 1. Default none. */
+  readonly faults: FaultRates;
+  /** Whether faults strike authentication as well. Default false. */
+  readonly faultsOnAuth: boolean;
+  /** Delay of the fault `slow`. Default 2000. */
+  readonly slowMs: number;
+}
+
+export class Faults {
+  /** How many calls each kind has struck. */
+  readonly counts: Partial<Record<FaultKind, number>> = {};
+  readonly #options: FaultOptions;
+  #rates: FaultRates;
+  #ordered: FaultKind[] = [];
+  #random: () => number;
+
+  constructor(options: FaultOptions) {
+    this.#options = options;
+    this.#rates = options.faults;
+    this.#random = seededRandom(options.seed);
+  }
+
+  get rates(): FaultRates {
+    return this.#rates;
+  }
+
+  /** Faults that were asked for and have not struck yet. */
+  get ordered(): readonly FaultKind[] {
+    return this.#ordered;
+  }
+
+  /** Replaces all probabilities. @throws RangeError when they make no sense */
+  setRates(rates: FaultRates): void {
+    const problems = problemsOfRates(rates);
+    if (problems.length > 0) throw new RangeError(problems.join("; "));
+    this.#rates = rates;
+  }
+
+  /** The next `count` calls that can meet a fault meet this one. */
+  next(kind: FaultKind, count = 1): void {
+    for (let i = 0; i < count; i += 1) this.#ordered.push(kind);
+  }
+
+  /** The fault of the present call, if any. */
+  draw(call: { isAuth: boolean }): FaultKind | undefined {
+    if (call.isAuth && !this.#options.faultsOnAuth) return undefined;
+    const kind = this.#ordered.shift() ?? this.#drawByRate();
+    if (kind !== undefined) this.counts[kind] = (this.counts[kind] ?? 0) + 1;
+    return kind;
+  }
+
+  /** As at the start. */
+  reset(): void {
+    this.#rates = this.#options.faults;
+    this.#ordered = [];
+    this.#random = seededRandom(this.#options.seed);
+    for (const kind of faultKinds) delete this.counts[kind];
+  }
+
+  #drawByRate(): FaultKind | undefined {
+    let left = this.#random();
+    for (const kind of faultKinds) {
+      left -= this.#rates[kind] ?? 0;
+      if (left < 0) return kind;
+    }
+    return undefined;
+  }
+}
+
+/** What is wrong with a set of probabilities; together they may not pass 1. */
+export function problemsOfRates(rates: Partial<Record<string, number>>): string[] {
+  const known: readonly string[] = faultKinds;
+  const unknown = Object.keys(rates).filter((kind) => !known.includes(kind));
+  const values = Object.values(rates).map((rate) => rate ?? 0);
+  const problems = unknown.map((kind) => `unknown fault ${kind}; known: ${faultKinds.join(", ")}`);
+  if (values.some((rate) => !(rate >= 0 && rate <= 1))) problems.push("a probability must be 0 to 1");
+  if (values.reduce((sum, rate) => sum + rate, 0) > 1 + 1e-9) problems.push("the probabilities add up to more than 1");
+  return problems;
+}

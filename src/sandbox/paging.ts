@@ -1,0 +1,94 @@
+/**
+ * Cuts lists into pages (interface, section 4). A cursor names the next item and is checked when it comes back, so that
+ * a client that mangles one is told. Which pages come out short or empty depends on the seed and the place in the list
+ * alone: the same call gives the same page again. After an empty page its place is marked, so that a client never gets
+ * two in a row for one place and always moves on.
+ */
+import { Refusal } from "./messages.ts";
+import { seededBits, seededShare } from "./seeded.ts";
+
+export interface PageOptions {
+  /** Fixes records, faults, latencies and page lengths. Default 1. */
+  readonly seed: number;
+  /** Page size where a call names none. Default 100. */
+  readonly pageSize: number;
+  /** Longest page; a higher `limit` is cut to it. Default 1000. */
+  readonly maxPageSize: number;
+  /** Which headers name the next page. Default both. */
+  readonly paging: "both" | "link" | "key";
+  /** Cursors with characters that break a client which does not percent-encode. Default false. */
+  readonly hostileCursors: boolean;
+  /** Share of pages that are shorter than asked. Default 0. */
+  readonly shortPages: number;
+  /** Share of pages that are empty although the list goes on. Default 0. */
+  readonly emptyPages: number;
+}
+
+export interface Page {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  /** Absent on the last page. */
+  readonly cursor: string | undefined;
+}
+
+interface Place {
+  readonly index: number;
+  readonly isAfterEmptyPage: boolean;
+}
+
+const hostileTail = "/+=&%2F ?#<>;,\"'";
+
+/** The page of a list of `count` items that `query` asks for. @throws Refusal */
+export function cutPage(options: PageOptions, list: { path: string; count: number }, query: URLSearchParams): Page {
+  const asked = query.get("limit");
+  if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
+  const size = Math.min(asked === null ? options.pageSize : Number(asked), options.maxPageSize);
+  const cursor = query.get("last_evaluated_key");
+  const place = cursor === null ? { index: 0, isAfterEmptyPage: false } : placeOf(options, list.path, cursor);
+  const from = place.index;
+  if (from > list.count) throw new Refusal("cursorUnknown");
+  const isEmpty = !place.isAfterEmptyPage && seededShare(options.seed ^ 0x0e, from) < options.emptyPages;
+  if (isEmpty)
+    return {
+      from,
+      to: from,
+      cursor: cursorOf(options, list.path, { index: from, isAfterEmptyPage: true }),
+    };
+  const isShort = size > 1 && seededShare(options.seed ^ 0x05, from) < options.shortPages;
+  const length = isShort ? 1 + (seededBits(options.seed ^ 0x1e, from) % (size - 1)) : size;
+  const to = Math.min(from + length, list.count);
+  const isLast = to === list.count;
+  return {
+    from,
+    to,
+    cursor: isLast ? undefined : cursorOf(options, list.path, { index: to, isAfterEmptyPage: false }),
+  };
+}
+
+/** The headers that name the next page, for a raw header list. */
+export function pageHeaders(
+  options: PageOptions,
+  facts: { path: string; cursor: string; keyHeader: string },
+): string[] {
+  const headers: string[] = [];
+  if (options.paging !== "key") {
+    headers.push("link", `<${facts.path}?last_evaluated_key=${encodeURIComponent(facts.cursor)}>; rel=next`);
+  }
+  if (options.paging !== "link") headers.push(facts.keyHeader, facts.cursor);
+  return headers;
+}
+
+function cursorOf(options: PageOptions, path: string, { index, isAfterEmptyPage }: Place): string {
+  const place = `${index.toString(36)}${isAfterEmptyPage ? "e" : "n"}`;
+  const key = Buffer.from(`${path}|${place}|${options.seed}`).toString("base64url");
+  return options.hostileCursors ? key + hostileTail : key;
+}
+
+function placeOf(options: PageOptions, path: string, cursor: string): Place {
+  const text = Buffer.from(cursor.split("/", 1)[0] ?? "", "base64url").toString("latin1");
+  const [, index, mark] = /\|([0-9a-z]+)([en])\|/.exec(text) ?? [];
+  const place = { index: Number.parseInt(index ?? "", 36), isAfterEmptyPage: mark === "e" };
+  if (Number.isNaN(place.index) || cursorOf(options, path, place) !== cursor) throw new Refusal("cursorUnknown");
+  return place;
+}

@@ -1,0 +1,99 @@
+/**
+ * Starts and closes the sandbox: a simulator of the platform's HTTP API for tests, benchmarks and the demo. It states
+ * the interface a second time, on its own, so that a mistake of the client is not mirrored here; where the interface is
+ * silent it chooses, and `docs/sandbox.md` says what.
+ */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { SimfleetError } from "#core/errors.ts";
+import { type Accounts, openAccounts } from "./accounts.ts";
+import { Exchange } from "./exchange.ts";
+import { Faults } from "./faults.ts";
+import { resolveOptions } from "./option-checks.ts";
+import type { SandboxOptions } from "./options.ts";
+import { seededRandom } from "./seeded.ts";
+import { SandboxState } from "./state.ts";
+import { Throttle } from "./throttle.ts";
+
+export interface Sandbox {
+  /** Base address without a path, `http://127.0.0.1:8787`. */
+  readonly url: string;
+  readonly port: number;
+  /** The options with their defaults. */
+  readonly options: SandboxOptions;
+  readonly accounts: Accounts;
+  /** Verifies the tokens, as does `/.well-known/jwks.json`. */
+  readonly publicKeyPem: string;
+  readonly state: SandboxState;
+  readonly throttle: Throttle;
+  readonly faults: Faults;
+  /** Ends every connection, answered or not. */
+  close(): Promise<void>;
+}
+
+/** Longer than a client keeps an idle connection, so that none is closed under a client's hands unasked. */
+const keepAliveTimeoutMs = 72_000;
+
+/** Starts a sandbox and resolves once it listens. @throws ConfigError, SimfleetError when the port is taken */
+export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  const options = resolveOptions(given);
+  const accounts = options.accounts ?? (await openAccounts(options));
+  const closing = new AbortController();
+  const controls = {
+    options,
+    accounts,
+    state: new SandboxState(options),
+    throttle: new Throttle(options),
+    faults: new Faults(options),
+  };
+  const exchange = new Exchange({
+    ...controls,
+    drawLatencyMs: latenciesOf(options),
+    closing: closing.signal,
+  });
+  const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) =>
+    exchange.receive(request, response),
+  );
+  const port = await listen(server, options);
+  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  return {
+    ...controls,
+    url: `http://${host}:${port}`,
+    port,
+    publicKeyPem: accounts.publicKeyPem,
+    close: () => {
+      closing.abort();
+      return close(server);
+    },
+  };
+}
+
+function latenciesOf({ latencyMs, seed }: SandboxOptions): () => number {
+  if (typeof latencyMs === "number") return () => latencyMs;
+  const [leastMs, mostMs] = latencyMs;
+  const random = seededRandom(seed + 1);
+  return () => leastMs + (mostMs - leastMs) * random();
+}
+
+function listen(server: Server, { host, port }: SandboxOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: Error): void =>
+      reject(
+        new SimfleetError("USAGE", `The sandbox cannot listen; choose another host or port (${cause.message}).`, {
+          cause,
+        }),
+      );
+    server.once("error", refuse);
+    server.listen(port, host, () => {
+      server.off("error", refuse);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

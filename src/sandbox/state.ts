@@ -1,0 +1,75 @@
+/**
+ * What the simulated account holds and what was done to it: SIMs, Credential Sets and counts of calls. Quotas, pairs and
+ * faults are kept elsewhere; this is what a test reads after a run to see what really arrived.
+ */
+import { CredentialSets } from "./credentials.ts";
+import { Sims, type SimRecord, type SimsOptions } from "./sims.ts";
+
+export interface Totals {
+  /** Calls that reached the sandbox, those struck by a fault or refused by a quota among them. */
+  calls: number;
+  /** Answers of 429. */
+  throttled: number;
+  /** Calls by operation (`updateSimSpeedClass`); a method that a path does not know counts as `none`. */
+  readonly byOperation: Record<string, number>;
+  /** Answers by status, as the sandbox meant to give them. */
+  readonly byStatus: Record<number, number>;
+}
+
+export class SandboxState {
+  readonly sims: Sims;
+  readonly credentials: CredentialSets;
+  #totals: Totals = noTotals();
+
+  constructor(options: SimsOptions) {
+    this.sims = new Sims(options);
+    this.credentials = new CredentialSets(options.clock);
+  }
+
+  get totals(): Totals {
+    return this.#totals;
+  }
+
+  /** The class of a SIM by its SIM id or IMSI, or undefined when there is no such SIM. */
+  speedClassOf(id: string): string | undefined {
+    const index = this.#indexOf(id);
+    return index === undefined ? undefined : this.sims.speedClassAt(index);
+  }
+
+  /** How many changes of class were carried out on a SIM; 0 for one that is not there. */
+  acceptedChanges(id: string): number {
+    const index = this.#indexOf(id);
+    return index === undefined ? 0 : this.sims.acceptedAt(index);
+  }
+
+  /** The record of a SIM by its SIM id or IMSI. */
+  recordOf(id: string): SimRecord | undefined {
+    const index = this.#indexOf(id);
+    return index === undefined ? undefined : this.sims.recordAt(index);
+  }
+
+  countCall(operation: string): void {
+    this.#totals.calls += 1;
+    this.#totals.byOperation[operation] = (this.#totals.byOperation[operation] ?? 0) + 1;
+  }
+
+  countAnswer(status: number): void {
+    if (status === 429) this.#totals.throttled += 1;
+    this.#totals.byStatus[status] = (this.#totals.byStatus[status] ?? 0) + 1;
+  }
+
+  /** As at the start. */
+  reset(): void {
+    this.sims.reset();
+    this.credentials.reset();
+    this.#totals = noTotals();
+  }
+
+  #indexOf(id: string): number | undefined {
+    return this.sims.indexOfSimId(id) ?? this.sims.indexOfImsi(id);
+  }
+}
+
+function noTotals(): Totals {
+  return { calls: 0, throttled: 0, byOperation: {}, byStatus: {} };
+}

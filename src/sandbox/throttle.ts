@@ -1,0 +1,149 @@
+/**
+ * All quotas of the sandbox: one per API group, and in the group Auth one per address of a caller (interface, section
+ * 8). It says whether a call may pass and what the headers say of it; how a refusal looks is the exchange's matter.
+ * What tests and the control paths want to change at run time (limits, competitors) is changed here.
+ */
+import type { Clock } from "#core/time.ts";
+import { Quota, type QuotaRules, type QuotaWindow, type Reading, type Rounding } from "./quota.ts";
+
+/** The API groups of the sandbox; `Auth` is limited per caller IP, the others per account. */
+export const apiGroups = ["Sim", "Credential", "Auth"] as const;
+export type ApiGroup = (typeof apiGroups)[number];
+
+export const defaultLimits: Readonly<Record<ApiGroup, number>> = {
+  Sim: 600,
+  Credential: 60,
+  Auth: 60,
+};
+
+export interface LimitChange {
+  readonly group: ApiGroup;
+  /** Calls per period from then on. */
+  readonly limit: number;
+  /** Counted from now; among the options, from the start of the sandbox. */
+  readonly afterMs: number;
+}
+
+export interface ThrottleOptions {
+  /** Clock of windows, lifetimes, delays and timestamps. */
+  readonly clock: Clock;
+  /** Calls per period for each API group. Default Sim 600, Credential 60, Auth 60. */
+  readonly limits: Partial<Record<ApiGroup, number>>;
+  /** Length of a window; fractions are fine. Default 60. */
+  readonly periodSeconds: number;
+  /** How the seconds before refresh are made whole. Default up. */
+  readonly rounding: Rounding;
+  /** `start`: windows follow each other from the start; `first-call`: each opens at the first call after the former. */
+  readonly anchored: "start" | "first-call";
+  /** With `start`: how far into a window the sandbox begins. Default 0. */
+  readonly windowOffsetMs: number;
+  /** Another caller's steady rate in each group, in calls per second. Default none. */
+  readonly competitor: Partial<Record<ApiGroup, number>>;
+  /** Limits that change by themselves. Default none. */
+  readonly limitChanges: readonly LimitChange[];
+}
+
+interface Group {
+  limit: number;
+  competitor: number;
+  changes: { atMs: number; limit: number }[];
+  quotas: Map<string, Quota>;
+}
+
+export class Throttle {
+  readonly #options: ThrottleOptions;
+  #groups: Record<ApiGroup, Group>;
+  #rules: QuotaRules;
+
+  constructor(options: ThrottleOptions) {
+    this.#options = options;
+    this.#rules = this.#rulesFromNow();
+    this.#groups = this.#groupsFromNow();
+    this.#openQuotas();
+  }
+
+  isSpent(group: ApiGroup, callerIp: string): boolean {
+    return this.#quota(group, callerIp).isSpent(this.#nowMs());
+  }
+
+  /** Spends one call of the group. */
+  accept(group: ApiGroup, callerIp: string): Reading {
+    return this.#quota(group, callerIp).accept(this.#nowMs());
+  }
+
+  /** Notes a call that the spent quota turns down. */
+  refuse(group: ApiGroup, callerIp: string): Reading {
+    return this.#quota(group, callerIp).refuse(this.#nowMs());
+  }
+
+  changeLimit({ group, limit, afterMs }: LimitChange): void {
+    const atMs = this.#nowMs() + afterMs;
+    this.#groups[group].changes.push({ atMs, limit });
+    for (const quota of this.#groups[group].quotas.values()) quota.changeLimit(atMs, limit);
+  }
+
+  /** Another caller spends `callsPerSecond` of the group's quota from now on; 0 ends it. */
+  compete(group: ApiGroup, callsPerSecond: number): void {
+    this.#groups[group].competitor = callsPerSecond;
+    for (const quota of this.#groups[group].quotas.values()) quota.compete(this.#nowMs(), callsPerSecond);
+  }
+
+  /** The last 10,000 windows of the group in which anything happened, oldest first. */
+  windows(group: ApiGroup): readonly QuotaWindow[] {
+    return [...this.#groups[group].quotas.values()].flatMap((quota) => {
+      quota.advance(this.#nowMs());
+      return quota.windows;
+    });
+  }
+
+  /** As at the start: limits and competitors of the options, windows that begin now. */
+  reset(): void {
+    this.#rules = this.#rulesFromNow();
+    this.#groups = this.#groupsFromNow();
+    this.#openQuotas();
+  }
+
+  /** The quotas of the account are there before the first call, so that their competitors spend from the start. */
+  #openQuotas(): void {
+    for (const group of apiGroups) if (group !== "Auth") this.#quota(group, "");
+  }
+
+  #quota(group: ApiGroup, callerIp: string): Quota {
+    const { limit, competitor, changes, quotas } = this.#groups[group];
+    const caller = group === "Auth" ? callerIp : undefined;
+    const known = quotas.get(caller ?? "");
+    if (known) return known;
+    const quota = new Quota({ group, caller }, this.#rules, limit);
+    for (const change of changes) quota.changeLimit(change.atMs, change.limit);
+    quota.compete(this.#nowMs(), competitor);
+    quotas.set(caller ?? "", quota);
+    return quota;
+  }
+
+  #rulesFromNow(): QuotaRules {
+    const { periodSeconds, rounding, anchored, windowOffsetMs } = this.#options;
+    return {
+      periodMs: periodSeconds * 1_000,
+      rounding,
+      anchored,
+      originMs: this.#nowMs() - windowOffsetMs,
+    };
+  }
+
+  #groupsFromNow(): Record<ApiGroup, Group> {
+    const nowMs = this.#nowMs();
+    const open = (group: ApiGroup): Group => ({
+      limit: this.#options.limits[group] ?? defaultLimits[group],
+      competitor: this.#options.competitor[group] ?? 0,
+      changes: this.#options.limitChanges
+        .filter((change) => change.group === group)
+        .map(({ afterMs, limit }) => ({ atMs: nowMs + afterMs, limit })),
+      quotas: new Map(),
+    });
+    return { Sim: open("Sim"), Credential: open("Credential"), Auth: open("Auth") };
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+}

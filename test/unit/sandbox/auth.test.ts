@@ -1,0 +1,172 @@
+import { createLocalJWKSet, decodeJwt, importSPKI, jwtVerify } from "jose";
+import { describe, expect, test } from "vitest";
+import { oneTimeCode } from "#sandbox/one-time-code.ts";
+import { goodAuthKey, openSandbox, quotaOf } from "./open-sandbox.ts";
+
+const root = { email: "root@example.com", password: "sandbox-password" };
+const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
+const mfaSecret = "JBSWY3DPEHPK3PXP";
+
+describe("signing in", () => {
+  test.each([
+    ["the Root user", root],
+    ["an AuthKey", goodAuthKey],
+  ])("%s gets a pair without a user name", async (_, body) => {
+    const { send } = await openSandbox();
+    const { status, json } = await send("POST", "/v1/auth", { body });
+    expect(status).toBe(200);
+    expect(Object.keys(json).sort()).toEqual(["apiKey", "operatorId", "token"]);
+    expect(json.operatorId).toBe("OP0000000001");
+  });
+
+  test("a sub-user gets a pair with its name", async () => {
+    const { send } = await openSandbox();
+    const { status, json } = await send("POST", "/v1/auth", { body: user });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ operatorId: "OP0000000001", userName: "robot" });
+  });
+
+  test.each([
+    ["no variant", {}],
+    ["two variants", { ...root, ...goodAuthKey }],
+    ["half a second variant", { ...root, authKeyId: "keyId-sandbox" }],
+    ["half a variant", { email: "root@example.com" }],
+    ["a number for a password", { ...root, password: 7 }],
+  ])("%s is refused with 400", async (_, body) => {
+    const { send } = await openSandbox();
+    const { status, json } = await send("POST", "/v1/auth", { body });
+    expect(status).toBe(400);
+    expect(json).toEqual({ code: "AUM0010", message: expect.stringContaining("exactly one") });
+  });
+
+  test.each([
+    { ...root, password: "wrong" },
+    { ...user, operatorId: "OP0000000002" },
+    { ...goodAuthKey, authKey: "wrong" },
+  ])("wrong credentials are refused with 401", async (body) => {
+    const { send } = await openSandbox();
+    const { status, json } = await send("POST", "/v1/auth", { body });
+    expect(status).toBe(401);
+    expect(json.code).toBe("AUM0011");
+  });
+
+  test("accounts can be set by options", async () => {
+    const { send } = await openSandbox({ authKeyId: "keyId-mine", authKey: "secret-mine", operatorId: "OP7" });
+    const { json } = await send("POST", "/v1/auth", { body: { authKeyId: "keyId-mine", authKey: "secret-mine" } });
+    expect(json.operatorId).toBe("OP7");
+  });
+});
+
+describe("one-time codes", () => {
+  test("follow the vectors of RFC 6238", () => {
+    const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+    expect(oneTimeCode(secret, 59_000)).toBe("287082");
+    expect(oneTimeCode(secret, 1_111_111_109_000)).toBe("081804");
+    expect(oneTimeCode(secret, 20_000_000_000_000)).toBe("353130");
+  });
+
+  test.each([
+    ["root", root, { rootMfaSecret: mfaSecret }],
+    ["sub-user", user, { userMfaSecret: mfaSecret }],
+  ])("are required of a %s with MFA", async (_, body, options) => {
+    const { send, clock } = await openSandbox(options);
+    const signIn = (mfaOTPCode?: string) => send("POST", "/v1/auth", { body: { ...body, mfaOTPCode } });
+    const codeAt = (ms: number) => oneTimeCode(mfaSecret, clock.wallMs() + ms);
+    expect((await signIn()).json.code).toBe("AUM0012");
+    expect((await signIn(codeAt(0))).status).toBe(200);
+    expect((await signIn(codeAt(-30_000))).status).toBe(200);
+    expect((await signIn(codeAt(30_000))).status).toBe(200);
+    expect((await signIn(codeAt(-90_000))).json.code).toBe("AUM0013");
+  });
+
+  test("are not asked of an AuthKey", async () => {
+    const { send } = await openSandbox({ rootMfaSecret: mfaSecret, userMfaSecret: mfaSecret });
+    expect((await send("POST", "/v1/auth", { body: goodAuthKey })).status).toBe(200);
+  });
+});
+
+describe("tokens", () => {
+  test.each(["ES256", "RS256"] as const)("signed with %s verify by the JWKS and by the PEM", async (tokenAlgorithm) => {
+    const { sandbox, send, clock } = await openSandbox({ tokenAlgorithm, coverageTypes: ["g", "jp"] });
+    const { json } = await send("POST", "/v1/auth", { body: goodAuthKey });
+    const jwks = (await send("GET", "/.well-known/jwks.json")).json;
+    const currentDate = new Date(clock.wallMs());
+    const { payload } = await jwtVerify(json.token, createLocalJWKSet(jwks), { currentDate });
+    expect(payload["operator"]).toEqual({ operatorId: "OP0000000001", coverageTypes: ["g", "jp"] });
+    const publicKey = await importSPKI(sandbox.publicKeyPem, tokenAlgorithm);
+    await expect(jwtVerify(json.token, publicKey, { currentDate })).resolves.toBeDefined();
+    expect(JSON.stringify(jwks)).not.toContain('"d":');
+  });
+
+  test("live a day, or as long as was asked", async () => {
+    const { send } = await openSandbox();
+    const lifetime = async (body: object): Promise<number> => {
+      const { exp = 0, iat = 0 } = decodeJwt((await send("POST", "/v1/auth", { body })).json.token);
+      return exp - iat;
+    };
+    expect(await lifetime(goodAuthKey)).toBe(86_400);
+    expect(await lifetime({ ...goodAuthKey, tokenTimeoutSeconds: 180 })).toBe(180);
+    expect(await lifetime({ ...goodAuthKey, tokenTimeoutSeconds: 172_800 })).toBe(172_800);
+  });
+
+  test.each([179, 172_801, 1.5, "600"])("a lifetime of %j is refused", async (tokenTimeoutSeconds) => {
+    const { send } = await openSandbox();
+    const { status, json } = await send("POST", "/v1/auth", { body: { ...goodAuthKey, tokenTimeoutSeconds } });
+    expect(status).toBe(400);
+    expect(json.code).toBe("AUM0014");
+  });
+
+  test("the field that asks for a lifetime is an option", async () => {
+    const { send } = await openSandbox({ ttlField: "ttl" });
+    expect((await send("POST", "/v1/auth", { body: { ...goodAuthKey, ttl: 1 } })).status).toBe(400);
+    expect((await send("POST", "/v1/auth", { body: { ...goodAuthKey, tokenTimeoutSeconds: 1 } })).status).toBe(200);
+  });
+});
+
+describe("pairs", () => {
+  test("are refused once they have expired", async () => {
+    const { call, clock } = await openSandbox({ pairTtlSeconds: 5 });
+    expect((await call("GET", "/v1/sims")).status).toBe(200);
+    clock.pass(4_999);
+    expect((await call("GET", "/v1/sims")).status).toBe(200);
+    clock.pass(1);
+    const late = await call("GET", "/v1/sims");
+    expect(late.status).toBe(401);
+    expect(late.json.code).toBe("AUM0003");
+    expect(quotaOf(late)).toEqual([600, 597, 55]);
+  });
+
+  test("need both headers, and headers that belong together", async () => {
+    const { send, pair } = await openSandbox();
+    const first = await pair();
+    const second = (await send("POST", "/v1/auth", { body: goodAuthKey })).json;
+    const codeOf = async (headers: Record<string, string>) => (await send("GET", "/v1/sims", { headers })).json.code;
+    expect(await codeOf({})).toBe("AUM0001");
+    expect(await codeOf({ "X-Svc-API-Key": first["X-Svc-API-Key"] ?? "" })).toBe("AUM0001");
+    expect(await codeOf({ ...first, "X-Svc-Token": second.token })).toBe("AUM0002");
+    expect(await codeOf({ ...first, "X-Svc-API-Key": "made-up" })).toBe("AUM0002");
+  });
+
+  test("work on every address that shares the accounts", async () => {
+    const global = await openSandbox({ coverageTypes: ["g", "jp"] });
+    const japan = await openSandbox({ accounts: global.sandbox.accounts, serves: ["jp"] });
+    expect((await japan.send("GET", "/v1/sims", { headers: await global.pair() })).status).toBe(200);
+  });
+
+  test("are refused by an address of another coverage", async () => {
+    const { call } = await openSandbox({ coverageTypes: ["jp"], serves: ["g"] });
+    const { status, json } = await call("GET", "/v1/sims");
+    expect(status).toBe(403);
+    expect(json.code).toBe("AUM0004");
+  });
+
+  test("use header names of the brand", async () => {
+    const { send } = await openSandbox({ brand: "Acme" });
+    const { json } = await send("POST", "/v1/auth", { body: goodAuthKey });
+    const headers = { "X-Acme-API-Key": json.apiKey, "X-Acme-Token": json.token };
+    const page = await send("GET", "/v1/sims?limit=1", { headers });
+    expect(page.status).toBe(200);
+    expect(page.headers.get("x-acme-ratelimit-limit")).toBe("600");
+    expect(page.headers.get("x-acme-next-key")).toBeTruthy();
+  });
+});

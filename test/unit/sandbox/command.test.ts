@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { sandboxCommand } from "#cli/commands/sandbox.ts";
+import { faultKinds } from "#sandbox/faults.ts";
+import { refusals } from "#sandbox/messages.ts";
+
+const script = "import { sandboxCommand } from '#cli/commands/sandbox.ts'; await sandboxCommand().parseAsync();";
+
+/** Starts the command in a process of its own and gives what it printed on stdout once it listens. */
+async function start(options: string) {
+  const command = [
+    "--conditions=source",
+    "--input-type=module",
+    "-e",
+    script,
+    "--",
+    "--port",
+    "0",
+    ...options.split(" "),
+  ];
+  const child = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let stderr = "";
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const printed = await new Promise<any>((resolve, reject) => {
+    child.stdout.once("data", (chunk: Buffer) => resolve(JSON.parse(chunk.toString())));
+    child.once("exit", () => reject(new Error(stderr)));
+  });
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  return { child, printed, exited, stderr: () => stderr };
+}
+
+/** What the command says of options that it does not take. */
+async function complaintOf(...options: string[]): Promise<string> {
+  let complaint = "";
+  const command = sandboxCommand().exitOverride();
+  command.configureOutput({ writeErr: (text) => (complaint += text) });
+  await expect(command.parseAsync(["node", "sandbox", ...options])).rejects.toThrow();
+  return complaint;
+}
+
+describe("simfleet sandbox", () => {
+  test("prints one JSON document, serves what was asked for, and ends cleanly", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, "fleet.csv");
+    await writeFile(
+      file,
+      '\uFEFFnote,SIM ID,speedClass\r\n"a, b",8942310000000000001,s1.fast\r\n,8942310000000000019,\r\n,8.94E+18,\r\n',
+    );
+    const options = `--json --limit 300 --limit Auth=5 --period 2 --brand Acme --fault html-502=1 --faults-on-auth --ids-from ${file}`;
+    const { child, printed, exited, stderr } = await start(options);
+    expect(printed).toMatchObject({
+      sims: 2,
+      limits: { Sim: 300, Auth: 5, Credential: 60 },
+      periodSeconds: 2,
+      environment: {
+        SIMFLEET_ENDPOINT_GLOBAL: printed.url,
+        SIMFLEET_AUTH_KEY_ID: "keyId-sandbox",
+        SIMFLEET_AUTH_KEY: "secret-sandbox",
+        SIMFLEET_BRAND: "Acme",
+        SIMFLEET_RATE_PERIOD_SECONDS: "2",
+      },
+    });
+    expect(stderr()).toContain(`SIMFLEET_ENDPOINT_GLOBAL=${printed.url}`);
+    expect((await fetch(`${printed.url}/v1/auth`, { method: "POST" })).status).toBe(502);
+    child.kill("SIGTERM");
+    expect(await exited).toBe(0);
+  });
+
+  test.each([
+    [["--port", "many"], "must be a number"],
+    [["--limit", "Nope=3"], "Unknown API group Nope"],
+    [["--competitor", "Sim=fast"], "must be a number"],
+    [["--fault", "flood=0.1"], "KIND=SHARE"],
+    [["--latency", "1-2-3"], "`10-50`"],
+    [["--limit-change", "Sim=3"], "GROUP=LIMIT@SECONDS"],
+    [["--rounding", "sideways"], "up, down, nearest"],
+    [["--frobnicate"], "unknown option"],
+  ])("%j is refused and told why", async (options, why) => {
+    expect(await complaintOf(...options)).toContain(why);
+  });
+
+  test("values that are numbers but make no sense are refused as well", async () => {
+    const command = sandboxCommand().exitOverride();
+    await expect(command.parseAsync(["node", "sandbox", "--period", "0"])).rejects.toThrow("periodSeconds");
+  });
+
+  test.each([
+    ["tsconfig.build.json", "tsconfig.build.json"],
+    ["no-such-file.csv", "cannot be read"],
+  ])("a file %s without SIM ids is refused", async (file, why) => {
+    const command = sandboxCommand().exitOverride();
+    await expect(command.parseAsync(["node", "sandbox", "--ids-from", file])).rejects.toThrow(why);
+  });
+
+  test("its page names every option, fault and code", async () => {
+    const page = (await readFile("docs/sandbox.md", "utf8")).replaceAll(/ +/g, " ");
+    const options = sandboxCommand().options.map(({ long }) => `\`${long}`);
+    const codes = Object.values(refusals).map(({ status, code }) => `\`${code}\` | ${status} |`);
+    for (const name of [...options, ...faultKinds.map((kind) => `| \`${kind}\` |`), ...codes]) {
+      expect(page).toContain(name);
+    }
+  });
+
+  test("its help has an example", () => {
+    let help = "";
+    sandboxCommand()
+      .configureOutput({ writeOut: (text) => (help += text) })
+      .outputHelp();
+    expect(help).toContain("simfleet sandbox --sims 2000");
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { ConfigError } from "#core/errors.ts";
+import { control } from "#sandbox/control.ts";
+import { resolveOptions } from "#sandbox/option-checks.ts";
+import { openSandbox } from "./open-sandbox.ts";
+
+describe("control over HTTP", () => {
+  test("shows counts, windows and faults, and spends no quota", async () => {
+    const { update, send } = await openSandbox({ limits: { Sim: 1 } });
+    await update(0);
+    await update(0);
+    const { status, json } = await send("GET", "/_sandbox/state");
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      totals: {
+        calls: 3,
+        throttled: 1,
+        byOperation: { auth: 1, updateSimSpeedClass: 2 },
+        byStatus: { 200: 2, 429: 1 },
+      },
+      sims: 100,
+      credentials: 0,
+      livePairs: 1,
+      windows: { Sim: [{ limit: 1, accepted: 1, throttled: 1 }], Credential: [] },
+      faults: { rates: {}, ordered: 0, counts: {} },
+    });
+  });
+
+  test("shows one SIM", async () => {
+    const { sandbox, update, send } = await openSandbox();
+    await update(0, "s1.slow");
+    const simId = sandbox.state.sims.simIdAt(0);
+    const { json } = await send("GET", `/_sandbox/sims/${simId}`);
+    expect(json).toMatchObject({ acceptedChanges: 1, record: { simId, speedClass: "s1.slow" } });
+    expect((await send("GET", "/_sandbox/sims/none")).status).toBe(404);
+  });
+
+  test("sets faults", async () => {
+    const { update, send, pair } = await openSandbox();
+    await pair();
+    const body = { rates: { "html-502": 1 }, next: { fault: "empty-500" } };
+    expect((await send("POST", "/_sandbox/faults", { body })).json.faults.ordered).toBe(1);
+    expect([(await update(0)).status, (await update(0)).status]).toEqual([500, 502]);
+    await send("POST", "/_sandbox/faults", { body: { rates: {} } });
+    expect((await update(0)).status).toBe(200);
+  });
+
+  test("sets limits and competitors", async () => {
+    const { sandbox, send, clock } = await openSandbox();
+    await send("POST", "/_sandbox/limits", { body: { group: "Sim", limit: 7, afterMs: 1_000 } });
+    await send("POST", "/_sandbox/competitor", { body: { group: "Sim", callsPerSecond: 2 } });
+    clock.pass(1_000);
+    expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ limit: 7, remaining: 4 });
+  });
+
+  test("expires pairs", async () => {
+    const { call, send } = await openSandbox();
+    expect((await call("GET", "/v1/sims")).status).toBe(200);
+    expect((await send("POST", "/_sandbox/expire-pairs")).json.livePairs).toBe(0);
+    expect((await call("GET", "/v1/sims")).status).toBe(401);
+  });
+
+  test("puts everything back as at the start", async () => {
+    const { sandbox, update, call, send } = await openSandbox();
+    const simId = sandbox.state.sims.simIdAt(0);
+    const before = sandbox.state.recordOf(simId);
+    sandbox.throttle.changeLimit({ group: "Sim", limit: 9, afterMs: 0 });
+    await update(0, before?.speedClass === "s1.slow" ? "s1.fast" : "s1.slow");
+    await call("POST", "/v1/credentials/a", { body: { type: "psk", credentials: { key: "k" } } });
+    expect(sandbox.state.recordOf(simId)).not.toEqual(before);
+    expect((await send("POST", "/_sandbox/reset")).json.totals.calls).toBe(0);
+    expect(sandbox.state.recordOf(simId)).toEqual(before);
+    expect(sandbox.state.credentials.count).toBe(0);
+    expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ limit: 600, remaining: 599 });
+  });
+
+  test.each([
+    ["faults", {}, "rates"],
+    ["faults", "{", "not JSON"],
+    ["faults", { rates: { flood: 1 } }, "flood"],
+    ["faults", { rates: { reset: 0.8, slow: 0.8 } }, "more than 1"],
+    ["faults", { next: { fault: "reset", count: 0 } }, "count"],
+    ["limits", { group: "Nope", limit: 1 }, "group"],
+    ["limits", { group: "Sim", limit: 1.5 }, "limit"],
+    ["competitor", { group: "Sim" }, "callsPerSecond"],
+    ["reset", { hard: true }, "hard"],
+  ])("%s with the body %j is refused and told why", async (what, body, why) => {
+    const { send } = await openSandbox();
+    const { status, json } = await send("POST", `/_sandbox/${what}`, { body });
+    expect(status).toBe(400);
+    expect(json.message).toContain(why);
+  });
+
+  test("is refused to callers from elsewhere", async () => {
+    const { sandbox } = await openSandbox();
+    const call = { method: "GET", path: "/_sandbox/state", bodyText: "" };
+    expect(control(sandbox, { ...call, callerIp: "192.0.2.7" }).status).toBe(403);
+    expect(control(sandbox, { ...call, callerIp: "::ffff:127.0.0.1" }).status).toBe(200);
+  });
+
+  test("an unknown control tells which there are", async () => {
+    const { send } = await openSandbox();
+    for (const [method, path] of [
+      ["GET", "/_sandbox/faults"],
+      ["POST", "/_sandbox/state"],
+      ["POST", "/_sandbox/nothing"],
+      ["GET", "/_sandbox/state/more"],
+    ] as const) {
+      const { status, json } = await send(method, path);
+      expect(status).toBe(404);
+      expect(json.message).toContain("GET state");
+    }
+  });
+});
+
+describe("options", () => {
+  test("that make no sense are all named at once", () => {
+    const nonsense = {
+      port: -1,
+      brand: "X Y",
+      simIds: ["a", "a"],
+      limits: { Nope: 1 } as object,
+      periodSeconds: 0,
+      faults: { reset: 2 },
+      latencyMs: [5, 1] as const,
+      rootMfaSecret: "018",
+    };
+    try {
+      resolveOptions(nonsense);
+      expect.unreachable();
+    } catch (thrown) {
+      expect(thrown).toBeInstanceOf(ConfigError);
+      const places = new Set((thrown as ConfigError).problems.map(({ where }) => where));
+      expect([...places].sort()).toEqual(Object.keys(nonsense).sort());
+    }
+  });
+
+  test("of a limit leave the other limits at their defaults", () => {
+    expect(resolveOptions({ limits: { Sim: 7 } }).limits).toEqual({ Sim: 7, Credential: 60, Auth: 60 });
+  });
+
+  test("a port that is taken is told", async () => {
+    const { sandbox } = await openSandbox();
+    await expect(openSandbox({ port: sandbox.port })).rejects.toThrow(/cannot listen.*EADDRINUSE/);
+  });
+});

@@ -1,0 +1,203 @@
+import { request } from "node:http";
+import { describe, expect, test, vi } from "vitest";
+import { type FaultKind, Faults, faultKinds } from "#sandbox/faults.ts";
+import { openSandbox, quotaOf } from "./open-sandbox.ts";
+
+const left = async (opened: Awaited<ReturnType<typeof openSandbox>>) =>
+  Number((await opened.call("GET", "/v1/sims?limit=1")).headers.get("x-svc-ratelimit-remaining"));
+
+async function struckBy(kind: FaultKind, options: Parameters<typeof openSandbox>[0] = {}) {
+  const opened = await openSandbox(options);
+  await opened.pair();
+  opened.sandbox.faults.next(kind);
+  const simId = opened.sandbox.state.sims.simIdAt(0);
+  return { ...opened, changes: () => opened.sandbox.state.acceptedChanges(simId), left: () => left(opened) };
+}
+
+describe("faults", () => {
+  test("reset: the connection is reset and nothing is carried out", async () => {
+    const { update, changes, left: quotaLeft } = await struckBy("reset");
+    await expect(update(0)).rejects.toMatchObject({ cause: { code: "ECONNRESET" } });
+    expect(changes()).toBe(0);
+    expect(await quotaLeft()).toBe(599);
+  });
+
+  test("lost-answer: the call is carried out, the answer never comes", async () => {
+    const { update, changes, left: quotaLeft } = await struckBy("lost-answer");
+    await expect(update(0)).rejects.toThrow("fetch failed");
+    expect(changes()).toBe(1);
+    expect(await quotaLeft()).toBe(598);
+  });
+
+  test("hang: nothing comes until the client leaves", async () => {
+    const { sandbox, pair, changes, left: quotaLeft } = await struckBy("hang");
+    const path = `/v1/sims/${sandbox.state.sims.simIdAt(0)}/update_speed_class`;
+    const leaving = new AbortController();
+    const headers = await pair();
+    const hanging = fetch(sandbox.url + path, { method: "POST", headers, signal: leaving.signal, body: "{}" });
+    await vi.waitFor(() => expect(sandbox.faults.counts.hang).toBe(1));
+    leaving.abort();
+    await expect(hanging).rejects.toThrow("aborted");
+    expect(changes()).toBe(0);
+    expect(await quotaLeft()).toBe(599);
+  });
+
+  test("hang: closing the sandbox ends it", async () => {
+    const { sandbox, update } = await struckBy("hang");
+    const hanging = update(0);
+    const fate = expect(hanging).rejects.toThrow("fetch failed");
+    await vi.waitFor(() => expect(sandbox.faults.counts.hang).toBe(1));
+    await sandbox.close();
+    await fate;
+  });
+
+  test("slow: the call is carried out at once and answered late", async () => {
+    const { update, changes, clock } = await struckBy("slow", { slowMs: 3_000 });
+    const answer = update(0);
+    await vi.waitFor(() => expect(clock.sleepers).toBe(1));
+    expect(changes()).toBe(1);
+    clock.pass(3_000);
+    expect((await answer).status).toBe(200);
+  });
+
+  test("truncated: the body ends before its length", async () => {
+    const { sandbox, pair, changes } = await struckBy("truncated");
+    const path = `/v1/sims/${sandbox.state.sims.simIdAt(0)}/update_speed_class`;
+    const headers = await pair();
+    // node:http is used, since fetch does not show how many bytes came
+    const seen = await new Promise<{ promised: number; came: number; error: string }>((resolve) => {
+      const sent = request(
+        sandbox.url + path,
+        { method: "POST", headers: { ...headers, "content-type": "application/json" } },
+        (response) => {
+          let came = 0;
+          response.on("data", (chunk: Buffer) => (came += chunk.length));
+          response.on("error", (error: NodeJS.ErrnoException) =>
+            resolve({ promised: Number(response.headers["content-length"]), came, error: error.code ?? "" }),
+          );
+        },
+      );
+      sent.end('{"speedClass":"s1.fast"}');
+    });
+    expect(seen.error).toBe("ECONNRESET");
+    expect(seen.came).toBeGreaterThan(0);
+    expect(seen.came).toBeLessThan(seen.promised);
+    expect(changes()).toBe(1);
+  });
+
+  test("html-502: a load balancer's page without rate-limit headers", async () => {
+    const { update, changes, left: quotaLeft } = await struckBy("html-502");
+    const answer = await update(0);
+    expect(answer.status).toBe(502);
+    expect(answer.headers.get("content-type")).toBe("text/html");
+    expect(answer.text).toContain("<html>");
+    expect(quotaOf(answer)).toEqual([null, null, null]);
+    expect(changes()).toBe(0);
+    expect(await quotaLeft()).toBe(599);
+  });
+
+  test("empty-500: a status and no body", async () => {
+    const { update, changes } = await struckBy("empty-500");
+    const answer = await update(0);
+    expect([answer.status, answer.text]).toEqual([500, ""]);
+    expect(quotaOf(answer)).toEqual([null, null, null]);
+    expect(changes()).toBe(0);
+  });
+
+  test("nested-error: an error body of the nested form", async () => {
+    const { update, changes } = await struckBy("nested-error");
+    const answer = await update(0);
+    expect(answer.status).toBe(500);
+    expect(answer.json).toEqual({ httpStatus: 500, errorMessage: { code: "SBX0500", message: expect.any(String) } });
+    expect(quotaOf(answer)).toEqual([600, 599, 60]);
+    expect(changes()).toBe(0);
+  });
+
+  test("expire-pairs: this call and all later ones need a new pair", async () => {
+    const { update, send } = await struckBy("expire-pairs");
+    expect((await update(0)).json.code).toBe("AUM0003");
+    expect((await update(0)).json.code).toBe("AUM0003");
+    expect((await send("POST", "/v1/auth", { body: {} })).status).toBe(400);
+  });
+});
+
+describe("the choice of a fault", () => {
+  test("takes those asked for first, one for each call, and counts them", async () => {
+    const { sandbox, update } = await openSandbox();
+    sandbox.faults.next("html-502", 2);
+    sandbox.faults.next("empty-500");
+    expect([(await update(0)).status, (await update(0)).status]).toEqual([502, 502]);
+    expect([(await update(0)).status, (await update(0)).status]).toEqual([500, 200]);
+    expect(sandbox.faults.counts).toEqual({ "html-502": 2, "empty-500": 1 });
+    expect(sandbox.faults.ordered).toEqual([]);
+  });
+
+  test("spares authentication unless told otherwise", async () => {
+    const spared = await openSandbox({ faults: { "html-502": 1 } });
+    const struck = await openSandbox({ faults: { "html-502": 1 }, faultsOnAuth: true });
+    expect((await spared.send("POST", "/v1/auth", { body: {} })).status).toBe(400);
+    expect((await struck.send("POST", "/v1/auth", { body: {} })).status).toBe(502);
+  });
+
+  test("spares calls that a spent quota refuses", async () => {
+    const { sandbox, update } = await openSandbox({ limits: { Sim: 0 } });
+    sandbox.faults.next("reset");
+    expect((await update(0)).status).toBe(429);
+    expect(sandbox.faults.ordered).toEqual(["reset"]);
+  });
+
+  test("follows the probabilities, and the seed alone decides", () => {
+    const rates = { reset: 0.1, slow: 0.3 };
+    const drawn = (seed: number) => {
+      const faults = new Faults({ seed, faults: rates, faultsOnAuth: false, slowMs: 1 });
+      return Array.from({ length: 5_000 }, () => faults.draw({ isAuth: false }));
+    };
+    const shareOf = (kind: FaultKind) => drawn(1).filter((fault) => fault === kind).length / 5_000;
+    expect(shareOf("reset")).toBeCloseTo(0.1, 1);
+    expect(shareOf("slow")).toBeCloseTo(0.3, 1);
+    expect(drawn(1)).toEqual(drawn(1));
+    expect(drawn(1)).not.toEqual(drawn(2));
+  });
+
+  test("starts over after a reset", () => {
+    const faults = new Faults({ seed: 3, faults: { reset: 0.5 }, faultsOnAuth: false, slowMs: 1 });
+    const draw = () => Array.from({ length: 50 }, () => faults.draw({ isAuth: false }));
+    const first = draw();
+    faults.next("slow", 3);
+    faults.setRates({});
+    faults.reset();
+    expect(faults.counts).toEqual({});
+    expect(draw()).toEqual(first);
+  });
+
+  test("refuses probabilities that make no sense", () => {
+    const faults = new Faults({ seed: 3, faults: {}, faultsOnAuth: false, slowMs: 1 });
+    expect(() => faults.setRates({ reset: 0.7, slow: 0.7 })).toThrow("add up to more than 1");
+    expect(() => faults.setRates({ reset: -1 })).toThrow("0 to 1");
+    expect(() => faults.setRates({ flood: 0.1 } as object)).toThrow("unknown fault flood");
+    expect(faultKinds).toHaveLength(9);
+  });
+});
+
+describe("latency", () => {
+  test("is added to every answer", async () => {
+    const { sandbox, send, clock } = await openSandbox({ latencyMs: 200 });
+    const answer = send("GET", "/v1/nowhere");
+    await vi.waitFor(() => expect(clock.sleepers).toBe(1));
+    clock.pass(199);
+    expect(clock.sleepers).toBe(1);
+    clock.pass(1);
+    expect((await answer).status).toBe(404);
+    expect(sandbox.options.latencyMs).toBe(200);
+  });
+
+  test("can lie between two bounds", async () => {
+    const { send, clock } = await openSandbox({ latencyMs: [100, 200] });
+    const answer = send("GET", "/v1/nowhere");
+    await vi.waitFor(() => expect(clock.sleepers).toBe(1));
+    clock.pass(99);
+    expect(clock.sleepers).toBe(1);
+    clock.pass(101);
+    expect((await answer).status).toBe(404);
+  });
+});

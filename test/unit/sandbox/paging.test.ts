@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { openSandbox, type OpenSandbox } from "./open-sandbox.ts";
+
+/** Walks a list by one of the two headers and tells the ids and the length of each page. */
+async function walk(
+  { call }: OpenSandbox,
+  { path = "/v1/sims", by = "key", limit = "" }: { path?: string; by?: "key" | "link"; limit?: string } = {},
+): Promise<{ ids: string[]; lengths: number[] }> {
+  const ids: string[] = [];
+  const lengths: number[] = [];
+  let cursor: string | null = null;
+  do {
+    const query = [limit && `limit=${limit}`, cursor !== null && `last_evaluated_key=${cursor}`].filter(Boolean);
+    const { status, headers, json } = await call("GET", `${path}?${query.join("&")}`);
+    expect(status).toBe(200);
+    lengths.push(json.length);
+    ids.push(...json.map((record: { simId?: string; imsi: string }) => record.simId ?? record.imsi));
+    const key = headers.get("x-svc-next-key");
+    const linked = /^<[^?]+\?last_evaluated_key=(.*)>; rel=next$/.exec(headers.get("link") ?? "")?.[1] ?? null;
+    cursor = by === "link" ? linked : key && encodeURIComponent(key);
+  } while (cursor !== null);
+  return { ids, lengths };
+}
+
+describe("paging", () => {
+  test("goes through all SIMs in pages of 100", async () => {
+    const opened = await openSandbox({ sims: 250 });
+    const { ids, lengths } = await walk(opened);
+    expect(lengths).toEqual([100, 100, 50]);
+    expect(ids).toEqual(Array.from({ length: 250 }, (_, i) => opened.sandbox.state.sims.simIdAt(i)));
+  });
+
+  test("goes through all subscribers by IMSI", async () => {
+    const opened = await openSandbox({ sims: 150 });
+    const { ids } = await walk(opened, { path: "/v1/subscribers" });
+    expect(ids).toEqual(Array.from({ length: 150 }, (_, i) => opened.sandbox.state.sims.imsiAt(i)));
+  });
+
+  test("takes a limit, up to the longest page", async () => {
+    const opened = await openSandbox({ sims: 50, pageSize: 5, maxPageSize: 20 });
+    expect((await walk(opened, { limit: "30" })).lengths).toEqual([20, 20, 10]);
+    expect((await walk(opened, { limit: "25" })).lengths).toEqual([20, 20, 10]);
+    expect((await walk(opened, { limit: "10" })).lengths).toEqual([10, 10, 10, 10, 10]);
+  });
+
+  test.each(["0", "-1", "1.5", "many", ""])("refuses a limit of %j", async (limit) => {
+    const { call } = await openSandbox();
+    const { status, json } = await call("GET", `/v1/sims?limit=${limit}`);
+    expect([status, json.code]).toEqual([400, "SIM0005"]);
+  });
+
+  test("an empty fleet is one empty page", async () => {
+    expect((await walk(await openSandbox({ sims: 0 }))).lengths).toEqual([0]);
+  });
+
+  test.each(["link", "key"] as const)("can name the next page in %s alone", async (paging) => {
+    const opened = await openSandbox({ sims: 150, paging });
+    const { headers } = await opened.call("GET", "/v1/sims");
+    expect(headers.has("link")).toBe(paging === "link");
+    expect(headers.has("x-svc-next-key")).toBe(paging === "key");
+    expect((await walk(opened, { by: paging })).lengths).toEqual([100, 50]);
+  });
+
+  test.each(["link", "key"] as const)("hostile cursors come back whole when %s is encoded well", async (by) => {
+    const opened = await openSandbox({ sims: 150, hostileCursors: true });
+    expect((await walk(opened, { by })).ids).toHaveLength(150);
+  });
+
+  test("a hostile cursor that was not encoded is refused", async () => {
+    const { call } = await openSandbox({ sims: 150, hostileCursors: true });
+    const key = (await call("GET", "/v1/sims")).headers.get("x-svc-next-key") ?? "";
+    const { status, json } = await call("GET", `/v1/sims?last_evaluated_key=${key.replaceAll(/[ #]/g, "")}`);
+    expect([status, json.code]).toEqual([400, "SIM0004"]);
+  });
+
+  test("a cursor that was never given out is refused", async () => {
+    const { call } = await openSandbox({ sims: 150 });
+    const key = (await call("GET", "/v1/sims")).headers.get("x-svc-next-key") ?? "";
+    for (const path of [
+      "/v1/sims?last_evaluated_key=made-up",
+      "/v1/sims?last_evaluated_key=",
+      `/v1/sims?last_evaluated_key=${key}x`,
+      `/v1/subscribers?last_evaluated_key=${key}`,
+    ]) {
+      expect((await call("GET", path)).json.code).toBe("SIM0004");
+    }
+  });
+
+  test("short and empty pages lose no SIM and are the same for the same seed", async () => {
+    const options = { sims: 400, pageSize: 20, shortPages: 0.3, emptyPages: 0.3, limits: { Sim: 1e6 } };
+    const opened = await openSandbox(options);
+    const { ids, lengths } = await walk(opened);
+    expect(ids).toEqual(Array.from({ length: 400 }, (_, i) => opened.sandbox.state.sims.simIdAt(i)));
+    expect(lengths.filter((length) => length === 0).length).toBeGreaterThan(1);
+    expect(lengths.filter((length) => length > 0 && length < 20).length).toBeGreaterThan(1);
+    expect((await walk(await openSandbox(options))).lengths).toEqual(lengths);
+    expect((await walk(await openSandbox({ ...options, seed: 2 }))).lengths).not.toEqual(lengths);
+  });
+});

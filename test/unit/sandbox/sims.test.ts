@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { hasLuhnDigit } from "#fleet/sim.ts";
+import { openSandbox } from "./open-sandbox.ts";
+
+describe("SIM records", () => {
+  test("have ids with a check digit, an IMSI of their own and fields beyond the interface", async () => {
+    const { call } = await openSandbox({ sims: 500 });
+    const { json } = await call("GET", "/v1/sims?limit=500");
+    expect(json).toHaveLength(500);
+    for (const { simId, imsi } of json) {
+      expect(simId).toMatch(/^[0-9]{19}$/);
+      expect(hasLuhnDigit(simId)).toBe(true);
+      expect(imsi).toMatch(/^[0-9]{15}$/);
+    }
+    expect(new Set(json.map(({ simId }: { simId: string }) => simId)).size).toBe(500);
+    expect(new Set(json.map(({ imsi }: { imsi: string }) => imsi)).size).toBe(500);
+    expect(json[0]).toMatchObject({ status: expect.any(String), tags: { name: "sim-1" } });
+    expect(new Set(json.map(({ groupId }: { groupId: string }) => groupId)).size).toBeGreaterThan(2);
+  });
+
+  test("are the same for the same seed and others for another", async () => {
+    const pageOf = async (seed: number) => (await (await openSandbox({ seed })).call("GET", "/v1/sims")).text;
+    expect(await pageOf(7)).toBe(await pageOf(7));
+    expect(await pageOf(7)).not.toBe(await pageOf(8));
+  });
+
+  test("can be a given list", async () => {
+    const { call, sandbox } = await openSandbox({ simIds: ["sim-a", "8942310000000000000"] });
+    const { json } = await call("GET", "/v1/sims");
+    expect(json.map(({ simId }: { simId: string }) => simId)).toEqual(["sim-a", "8942310000000000000"]);
+    expect(sandbox.state.speedClassOf("sim-a")).toMatch(/^s1\./);
+    expect(sandbox.state.speedClassOf("sim-b")).toBeUndefined();
+  });
+
+  test("a million of them are found by both keys", async () => {
+    const { sandbox } = await openSandbox({ sims: 1_000_000 });
+    const { sims } = sandbox.state;
+    expect(sims.indexOfSimId(sims.simIdAt(999_999))).toBe(999_999);
+    expect(sims.indexOfImsi(sims.imsiAt(999_999))).toBe(999_999);
+    expect(sims.indexOfSimId("8942310")).toBeUndefined();
+    expect(sims.indexOfImsi("29505")).toBeUndefined();
+  });
+});
+
+describe("updating a speed class", () => {
+  test("answers with the whole updated record and is counted", async () => {
+    const { sandbox, update, clock } = await openSandbox();
+    clock.pass(1_234);
+    const { status, json } = await update(3, "s1.slow");
+    expect(status).toBe(200);
+    const simId = sandbox.state.sims.simIdAt(3);
+    expect(json).toMatchObject({ simId, speedClass: "s1.slow", lastModifiedTime: clock.wallMs() });
+    expect(json).toEqual(sandbox.state.recordOf(simId));
+    await update(3, "s1.slow");
+    expect(sandbox.state.speedClassOf(simId)).toBe("s1.slow");
+    expect(sandbox.state.acceptedChanges(simId)).toBe(2);
+    expect(sandbox.state.acceptedChanges(sandbox.state.sims.simIdAt(4))).toBe(0);
+    expect(sandbox.state.totals).toMatchObject({ calls: 3, byOperation: { auth: 1, updateSimSpeedClass: 2 } });
+  });
+
+  test("works on the IMSI in the earlier wording", async () => {
+    const { sandbox, call } = await openSandbox();
+    const imsi = sandbox.state.sims.imsiAt(0);
+    const body = { speedClass: "s1.minimum" };
+    const { status, json } = await call("POST", `/v1/subscribers/${imsi}/update_speed_class`, { body });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ imsi, speedClass: "s1.minimum" });
+    expect(json).not.toHaveProperty("simId");
+    expect(sandbox.state.acceptedChanges(imsi)).toBe(1);
+    expect(sandbox.state.speedClassOf(sandbox.state.sims.simIdAt(0))).toBe("s1.minimum");
+  });
+
+  test("refuses SIMs that are not there, also where the key is of the other wording", async () => {
+    const { sandbox, call } = await openSandbox();
+    const body = { speedClass: "s1.fast" };
+    for (const path of [
+      "/v1/sims/8942310000000000000/update_speed_class",
+      `/v1/sims/${sandbox.state.sims.imsiAt(0)}/update_speed_class`,
+      `/v1/subscribers/${sandbox.state.sims.simIdAt(0)}/update_speed_class`,
+      "/v1/sims/%E0%A4%A/update_speed_class",
+    ]) {
+      const { status, json } = await call("POST", path, { body });
+      expect([status, json.code]).toEqual([404, "SIM0001"]);
+    }
+  });
+
+  test.each([
+    ["no class", {}, "SIM0002"],
+    ["a number", { speedClass: 5 }, "SIM0002"],
+    ["an unknown class", { speedClass: "s1.warp" }, "SIM0003"],
+    ["no JSON", "{", "SBX0001"],
+    ["a JSON array", [], "SBX0001"],
+    ["an empty body", "", "SBX0001"],
+  ])("refuses a body with %s", async (_, body, code) => {
+    const { sandbox, call } = await openSandbox();
+    const simId = sandbox.state.sims.simIdAt(0);
+    const { status, json } = await call("POST", `/v1/sims/${simId}/update_speed_class`, { body });
+    expect([status, json.code]).toEqual([400, code]);
+    expect(sandbox.state.acceptedChanges(simId)).toBe(0);
+  });
+
+  test("known classes are an option", async () => {
+    const { update } = await openSandbox({ speedClasses: ["u1.slow"] });
+    expect((await update(0, "u1.slow")).status).toBe(200);
+    expect((await update(0, "s1.fast")).status).toBe(400);
+  });
+});
+
+describe("errors", () => {
+  test("are in the language that a call asks for, or else in that of the sandbox", async () => {
+    const { send } = await openSandbox();
+    const japanese = await openSandbox({ language: "ja" });
+    const messageIn = async (headers: Record<string, string>) =>
+      (await send("GET", "/v1/nowhere", { headers })).json.message;
+    expect(await messageIn({ "X-Svc-Lang": "ja" })).toBe("このパスに操作はありません。");
+    expect(await messageIn({ "X-Svc-Lang": "en" })).toBe("There is no operation at this path.");
+    expect(await messageIn({})).toBe("There is no operation at this path.");
+    expect((await japanese.send("GET", "/v1/nowhere")).json.message).toBe("このパスに操作はありません。");
+  });
+
+  test.each(["/", "/v1", "/v1/sims/", "/v1/sims/1/2/3", "/v2/sims", "/v1/sims/1", "/v1/auth/x", "/_sandbox"])(
+    "%s is no known path",
+    async (path) => {
+      const { call } = await openSandbox();
+      const { status, json } = await call("GET", path);
+      expect([status, json.code]).toEqual([404, "SBX0404"]);
+    },
+  );
+
+  test("a known path with another method is refused with 405", async () => {
+    const { call } = await openSandbox();
+    const { status, json } = await call("DELETE", "/v1/sims");
+    expect([status, json.code]).toEqual([405, "SBX0405"]);
+  });
+
+  test("a body that is not said to be JSON is refused with 415", async () => {
+    const { send } = await openSandbox();
+    const body = '{"authKeyId":"keyId-sandbox","authKey":"secret-sandbox"}';
+    const answer = (type: string) => send("POST", "/v1/auth", { body, headers: { "content-type": type } });
+    expect((await answer("text/plain")).json.code).toBe("SBX0415");
+    expect((await answer("application/json; charset=utf-8")).status).toBe(200);
+  });
+
+  test("a body that is too large is refused with 413", async () => {
+    const { call, sandbox } = await openSandbox({ maxBodyBytes: 100 });
+    const path = `/v1/sims/${sandbox.state.sims.simIdAt(0)}/update_speed_class`;
+    const { status, json } = await call("POST", path, { body: { speedClass: "s1.fast", note: "x".repeat(100) } });
+    expect([status, json.code]).toEqual([413, "SBX0413"]);
+  });
+});
+
+describe("Credential Sets", () => {
+  const psk = { description: "a key", type: "psk", credentials: { key: "hush" } };
+
+  test("are created without showing their values", async () => {
+    const { call, sandbox, clock } = await openSandbox();
+    const { status, json, text } = await call("POST", "/v1/credentials/mqtt-psk", { body: psk });
+    expect(status).toBe(201);
+    const nowSeconds = Math.floor(clock.wallMs() / 1_000);
+    expect(json).toEqual({
+      credentialsId: "mqtt-psk",
+      description: "a key",
+      type: "psk",
+      credentials: {},
+      createDateTime: nowSeconds,
+      updateDateTime: nowSeconds,
+    });
+    expect(text).not.toContain("hush");
+    expect(sandbox.state.credentials.secretOf("mqtt-psk")).toEqual({ key: "hush" });
+  });
+
+  test("the status of a creation is an option", async () => {
+    const { call } = await openSandbox({ createdStatus: 200 });
+    expect((await call("POST", "/v1/credentials/a", { body: psk })).status).toBe(200);
+  });
+
+  test("are refused when they exist, are malformed, or are one too many", async () => {
+    const { call } = await openSandbox({ limits: { Credential: 1_000 } });
+    const create = async (id: string, body: object = psk) => {
+      const { status, json } = await call("POST", `/v1/credentials/${id}`, { body });
+      return status === 201 ? 201 : [status, json.code];
+    };
+    for (let i = 0; i < 99; i += 1) expect(await create(`set-${i}`)).toBe(201);
+    expect(await create("set-0")).toEqual([409, "CRE0002"]);
+    expect(await create("a%2Fb")).toEqual([400, "CRE0001"]);
+    expect(await create("x", { type: "psk", credentials: {} })).toEqual([400, "CRE0001"]);
+    expect(await create("x", { credentials: { key: "k" } })).toEqual([400, "CRE0001"]);
+    expect(await create("other-type", { type: "x509", credentials: { cert: "c" } })).toBe(201);
+    expect(await create("one-more")).toEqual([400, "CRE0003"]);
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import { openSandbox, quotaOf } from "./open-sandbox.ts";
+
+describe("quotas", () => {
+  test("every answer of a group tells limit, calls left and seconds, good or bad", async () => {
+    const { call, send, update, pair, clock } = await openSandbox({ limits: { Sim: 10 } });
+    await pair();
+    expect(quotaOf(await call("GET", "/v1/sims"))).toEqual([10, 9, 60]);
+    clock.pass(1_500);
+    expect(quotaOf(await update(0))).toEqual([10, 8, 59]);
+    expect(quotaOf(await update(0, "s1.warp"))).toEqual([10, 7, 59]);
+    expect(quotaOf(await send("GET", "/v1/sims"))).toEqual([10, 6, 59]);
+    expect(quotaOf(await send("PUT", "/v1/sims"))).toEqual([10, 5, 59]);
+    expect(quotaOf(await call("POST", "/v1/sims/none/update_speed_class", { body: {} }))).toEqual([10, 4, 59]);
+  });
+
+  test("groups are apart, and paths of no group carry no quota", async () => {
+    const { call, send } = await openSandbox();
+    await call("GET", "/v1/sims");
+    expect(quotaOf(await call("POST", "/v1/credentials/a", { body: {} }))).toEqual([60, 59, 60]);
+    expect(quotaOf(await send("POST", "/v1/auth", { body: {} }))).toEqual([60, 58, 60]);
+    expect(quotaOf(await send("GET", "/v1/nowhere"))).toEqual([null, null, null]);
+    expect(quotaOf(await send("GET", "/.well-known/jwks.json"))).toEqual([null, null, null]);
+  });
+
+  test("a spent quota locks the whole group out until the refresh, at no cost", async () => {
+    const { call, update, sandbox, pair, clock } = await openSandbox({ limits: { Sim: 2 } });
+    await pair();
+    await update(0);
+    await update(0);
+    clock.pass(59_900);
+    for (const answer of [await update(0), await call("GET", "/v1/subscribers"), await call("PUT", "/v1/sims")]) {
+      expect(answer.status).toBe(429);
+      expect(answer.json).toEqual({ code: "SBX0429", message: expect.stringContaining("Too many requests") });
+      expect(quotaOf(answer)).toEqual([2, 0, 1]);
+    }
+    expect((await call("POST", "/v1/credentials/a", { body: {} })).status).toBe(400);
+    clock.pass(100);
+    expect(quotaOf(await update(0))).toEqual([2, 1, 60]);
+    expect(sandbox.state.totals.throttled).toBe(3);
+    expect(sandbox.state.acceptedChanges(sandbox.state.sims.simIdAt(0))).toBe(3);
+    expect(sandbox.throttle.windows("Sim")).toEqual([
+      { group: "Sim", startedAtMs: 0, limit: 2, accepted: 2, competitor: 0, throttled: 3 },
+      { group: "Sim", startedAtMs: 60_000, limit: 2, accepted: 1, competitor: 0, throttled: 0 },
+    ]);
+  });
+
+  test("authentication is limited per address of the caller", async () => {
+    const { send, sandbox } = await openSandbox({ limits: { Auth: 1 } });
+    await send("POST", "/v1/auth", { body: {} });
+    expect((await send("POST", "/v1/auth", { body: {} })).status).toBe(429);
+    expect(sandbox.throttle.isSpent("Auth", "127.0.0.1")).toBe(true);
+    expect(sandbox.throttle.isSpent("Auth", "192.0.2.7")).toBe(false);
+    expect(sandbox.throttle.windows("Auth")).toMatchObject([{ caller: "127.0.0.1", accepted: 1, throttled: 1 }]);
+  });
+
+  test("the 429 is in Japanese for who asks", async () => {
+    const { send } = await openSandbox({ limits: { Auth: 0 } });
+    const { json } = await send("POST", "/v1/auth", { headers: { "X-Svc-Lang": "ja" } });
+    expect(json.message).toContain("上限");
+  });
+});
+
+describe("seconds before refresh", () => {
+  test.each([
+    ["up", [60, 60, 59, 1]],
+    ["down", [60, 59, 58, 0]],
+    ["nearest", [60, 60, 59, 0]],
+  ] as const)("are rounded %s", async (rounding, expected) => {
+    const { sandbox, clock } = await openSandbox({ rounding });
+    const seconds = () => sandbox.throttle.accept("Sim", "").secondsBeforeRefresh;
+    const read = [seconds()];
+    clock.pass(400);
+    read.push(seconds());
+    clock.pass(1_000);
+    read.push(seconds());
+    clock.pass(58_200);
+    read.push(seconds());
+    expect(read).toEqual(expected);
+  });
+
+  test("follow a period of a fraction of a second", async () => {
+    const { sandbox, clock } = await openSandbox({ periodSeconds: 0.5, limits: { Sim: 1 } });
+    expect(sandbox.throttle.accept("Sim", "").secondsBeforeRefresh).toBe(1);
+    expect(sandbox.throttle.isSpent("Sim", "")).toBe(true);
+    clock.pass(500);
+    expect(sandbox.throttle.isSpent("Sim", "")).toBe(false);
+  });
+});
+
+describe("windows", () => {
+  test("can be under way at the start", async () => {
+    const { sandbox, clock } = await openSandbox({ windowOffsetMs: 50_000 });
+    expect(sandbox.throttle.accept("Sim", "").secondsBeforeRefresh).toBe(10);
+    clock.pass(10_000);
+    expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ remaining: 599, secondsBeforeRefresh: 60 });
+    clock.pass(185_000);
+    expect(sandbox.throttle.accept("Sim", "").secondsBeforeRefresh).toBe(55);
+  });
+
+  test("can open at the first call after the former has ended", async () => {
+    const { sandbox, clock } = await openSandbox({ anchored: "first-call" });
+    clock.pass(7_000);
+    expect(sandbox.throttle.accept("Sim", "").secondsBeforeRefresh).toBe(60);
+    clock.pass(83_000);
+    expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ remaining: 599, secondsBeforeRefresh: 60 });
+    expect(sandbox.throttle.windows("Sim").map(({ startedAtMs }) => startedAtMs)).toEqual([7_000, 90_000]);
+  });
+});
+
+describe("a competitor", () => {
+  test("spends at a steady rate, in every window, from the start", async () => {
+    const { sandbox, clock } = await openSandbox({ limits: { Sim: 100 }, competitor: { Sim: 1 } });
+    clock.pass(10_500);
+    expect(sandbox.throttle.accept("Sim", "").remaining).toBe(89);
+    clock.pass(60_000);
+    expect(sandbox.throttle.accept("Sim", "").remaining).toBe(88);
+    expect(sandbox.throttle.windows("Sim")).toMatchObject([
+      { accepted: 1, competitor: 59 },
+      { accepted: 1, competitor: 11 },
+    ]);
+  });
+
+  test("can spend all that is left, and can be ended", async () => {
+    const { sandbox, clock } = await openSandbox({ limits: { Sim: 5 } });
+    sandbox.throttle.compete("Sim", 10);
+    clock.pass(2_000);
+    expect(sandbox.throttle.isSpent("Sim", "")).toBe(true);
+    sandbox.throttle.compete("Sim", 0);
+    clock.pass(60_000);
+    expect(sandbox.throttle.accept("Sim", "").remaining).toBe(4);
+  });
+});
+
+describe("a change of the limit", () => {
+  test("holds at once, within the window", async () => {
+    const { sandbox } = await openSandbox({ limits: { Sim: 5 } });
+    sandbox.throttle.accept("Sim", "");
+    sandbox.throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
+    expect(sandbox.throttle.isSpent("Sim", "")).toBe(true);
+    sandbox.throttle.changeLimit({ group: "Sim", limit: 10, afterMs: 0 });
+    expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ limit: 10, remaining: 8 });
+  });
+
+  test("can come later, by option, and undone by a reset", async () => {
+    const limitChanges = [{ group: "Sim", limit: 3, afterMs: 1_000 } as const];
+    const { sandbox, clock } = await openSandbox({ limits: { Sim: 5 }, limitChanges });
+    expect(sandbox.throttle.accept("Sim", "").limit).toBe(5);
+    clock.pass(1_000);
+    expect(sandbox.throttle.accept("Sim", "").limit).toBe(3);
+    sandbox.throttle.reset();
+    expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ limit: 5, remaining: 4 });
+  });
+});
