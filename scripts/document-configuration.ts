@@ -1,0 +1,48 @@
+/** Writes docs/configuration.md from the table of settings: `node --conditions=source scripts/document-configuration.ts`. */
+import { writeFileSync } from "node:fs";
+import { fileVariable, placesOf, type Setting, settingIds, settingOf } from "#config/schema.ts";
+
+/** The whole page. */
+export function renderConfiguration(): string {
+  const rows = [
+    ["Setting", "Variable", "Value", "Default", "Meaning"],
+    ...settingIds.map((id) => cellsOf(settingOf(id))),
+  ];
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
+  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
+  return `${head}${[lines[0], rule, ...lines.slice(1)].join("\n")}\n`;
+}
+
+const head = `# Configuration
+
+<!-- Written by scripts/document-configuration.ts from src/config/schema.ts; change it there. -->
+
+Settings come from one YAML file and from the environment; a variable beats the file, and one that is set to nothing
+counts as not set. The file is the one of \`--config\`, else of \`${fileVariable}\`, else \`config/simfleet.yaml\` if it is
+there. \`config/simfleet.example.yaml\` shows all of it. Paths are relative to the working folder.
+
+All problems are reported at once. A key or a \`SIMFLEET_\` variable that does not exist is a problem.
+
+A secret is given as it is, or by the file that holds it (the second name). Nobody but its owner may read such a file
+(\`chmod 600\`); one line break at its end is not part of the secret.
+
+A profile is a named account; the variables of a profile's settings apply to the one that is selected. Its credentials
+are exactly one of: \`authKeyId\` and \`authKey\`; \`email\` and \`password\`; \`operatorId\`, \`userName\` and \`password\`. The
+latter two take \`mfaSecret\` as well.
+
+A deployment file holds \`brand\`, \`endpoints.global\`, \`endpoints.japan\`, \`auth.ttlField\` and \`speedClasses\`, and can
+build on a built-in one with \`extends: soracom\`.
+
+`;
+
+function cellsOf(setting: Setting): string[] {
+  const places = placesOf(setting);
+  const paths = places.map((place) => `\`${place.path}\``).join(", ");
+  const variables = places.map((place) => `\`${place.variable}\``).join(", ");
+  const expected = `${setting.kind.expects}${setting.secret ? " (secret)" : ""}`;
+  const fallback = setting.default === undefined ? (setting.defaultAbout ?? "none") : `\`${String(setting.default)}\``;
+  return [paths, variables, expected, fallback, setting.about];
+}
+
+if (import.meta.main) writeFileSync(new URL("../docs/configuration.md", import.meta.url), renderConfiguration());

@@ -1,0 +1,103 @@
+/**
+ * The configuration as the rest of simfleet sees it: checked, in milliseconds, frozen, with secrets that do not print
+ * themselves. What only some commands need is absent when it was not given; those commands ask for it here.
+ */
+import { ConfigError, type Problem } from "#core/errors.ts";
+import type { Secret } from "#core/secret.ts";
+import type { Coverage, Language, Profile } from "#fleet/profile.ts";
+import { type Credentials, credentialForms } from "./credentials.ts";
+import type { Deployment } from "./deployment.ts";
+import type { ValueOf } from "./schema.ts";
+
+export interface ProfileConfig {
+  readonly profile: Profile;
+  readonly language: Language;
+  readonly credentials: Credentials | undefined;
+}
+
+export interface Config {
+  /** The YAML file that was read. */
+  readonly file: string | undefined;
+  /** Absent: the embedded server. The address holds no password. */
+  readonly redis: { readonly url: string; readonly password: Secret | undefined } | undefined;
+  readonly dataDir: string;
+  /** With the brand and base addresses that the configuration sets over it. */
+  readonly deployment: Deployment;
+  /** Name of the selected profile; `profiles` always has it. */
+  readonly profile: string;
+  readonly profiles: Readonly<Record<string, ProfileConfig>>;
+  /** Absent: the platform's own. */
+  readonly tokenTtlMs: number | undefined;
+  /** Absent: a token's claims are not used. */
+  readonly tokenKey: { readonly jwksUrl: string } | { readonly publicKeyPem: string } | undefined;
+  readonly limits: { readonly periodMs: number; readonly reserve: number; readonly connections: number };
+  readonly http: { readonly host: string; readonly port: number; readonly adminToken: Secret | undefined };
+  readonly logLevel: ValueOf<"logLevel">;
+  /** What works but not as it may have been meant. */
+  readonly warnings: readonly Problem[];
+}
+
+/** What calls to the platform need of the configuration. */
+export interface PlatformAccess {
+  readonly credentials: Credentials;
+  /** Base address for authentication, which works on any. */
+  readonly authEndpoint: string;
+  /** Absent: decided by the verified token's claims. */
+  readonly coverage: Coverage | undefined;
+}
+
+/**
+ * The credentials of a profile, for commands that speak to the platform.
+ * @param name the selected profile by default
+ * @throws ConfigError that says which settings to give
+ */
+export function requireCredentials(config: Config, name: string = config.profile): Credentials {
+  const { credentials } = requireProfile(config, name);
+  if (credentials) return credentials;
+  throw new ConfigError([missingCredentials(name)]);
+}
+
+/**
+ * Credentials and base address of a profile, with everything that is missing reported at once.
+ * @throws ConfigError
+ */
+export function requirePlatform(config: Config, name: string = config.profile): PlatformAccess {
+  const { profile, credentials } = requireProfile(config, name);
+  const { global, japan } = config.deployment.endpoints;
+  const problems: Problem[] = credentials ? [] : [missingCredentials(name)];
+  const only = global === undefined ? "jp" : japan === undefined ? "g" : undefined;
+  const coverage = profile.coverage ?? only;
+  const endpoint = coverage === "jp" ? japan : (global ?? japan);
+  if (endpoint === undefined || (coverage === "g" && global === undefined)) problems.push(missingEndpoint(profile));
+  if (coverage === undefined && config.tokenKey === undefined) {
+    problems.push({
+      where: `profiles.${name}.coverage`,
+      message:
+        "is needed, since there are base addresses for both coverages and no key to verify a token's claims. Set it, or SIMFLEET_COVERAGE, to g or jp.",
+    });
+  }
+  if (problems.length > 0 || !credentials || endpoint === undefined) throw new ConfigError(problems);
+  return { credentials, authEndpoint: endpoint, coverage };
+}
+
+function requireProfile(config: Config, name: string): ProfileConfig {
+  const found = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
+  if (found) return found;
+  const known = Object.keys(config.profiles).join(", ");
+  throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known are: ${known}.` }]);
+}
+
+function missingCredentials(name: string): Problem {
+  return {
+    where: `profiles.${name}.credentials`,
+    message: `are needed to speak to the platform. Set ${credentialForms} (a secret also as …_FILE).`,
+  };
+}
+
+function missingEndpoint({ coverage }: Profile): Problem {
+  const which = coverage === "jp" ? "japan" : "global";
+  return {
+    where: `endpoints.${which}`,
+    message: `is needed to speak to the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
+  };
+}

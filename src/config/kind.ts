@@ -1,0 +1,59 @@
+/**
+ * The kinds of value that a setting can have: how it is checked, how it is read from an environment variable, and in
+ * which words a fault says what was expected.
+ */
+import { z } from "zod";
+
+export interface Kind<T> {
+  readonly schema: z.ZodType<T>;
+  /** Completes "must be …", and is the type in the documentation. */
+  readonly expects: string;
+  /** Turns an environment variable's text into what the YAML file would hold; by default the text itself. */
+  readonly fromText?: (text: string) => unknown;
+}
+
+export function text(expects = "text", pattern = /^[^\0\r\n]+$/): Kind<string> {
+  return { schema: z.string().regex(pattern), expects };
+}
+
+/** A path; a shell's `~` is refused, since it would become a folder of that name. */
+export const path: Kind<string> = text("a path (`~` is not expanded)", /^[^~\0\r\n][^\0\r\n]*$/);
+
+export function number(least: number, most: number): Kind<number> {
+  return { schema: z.number().min(least).max(most), expects: `a number from ${least} to ${most}`, fromText: numberOf };
+}
+
+export function integer(least: number, most: number): Kind<number> {
+  return {
+    schema: z.number().int().min(least).max(most),
+    expects: `a whole number from ${least} to ${most}`,
+    fromText: numberOf,
+  };
+}
+
+export function choice<const T extends readonly [string, ...string[]]>(words: T): Kind<T[number]> {
+  return { schema: z.enum(words), expects: words.map((word) => `\`${word}\``).join(", ") };
+}
+
+/** An address that may be sent secrets: https, or plain http to this machine. */
+export const webAddress: Kind<string> = {
+  schema: z.string().refine((address) => {
+    const url = URL.parse(address);
+    if (!url || url.username !== "" || url.password !== "" || url.hash !== "") return false;
+    return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
+  }),
+  expects: "an https address without user name (http to this machine alone)",
+};
+
+export const redisAddress: Kind<string> = {
+  schema: z.string().refine((address) => /^rediss?:$/.test(URL.parse(address)?.protocol ?? "")),
+  expects: "an address such as `redis://host:6379` or `rediss://host:6380/1`",
+};
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.[0-9]{1,3}){3}$/.test(hostname);
+}
+
+function numberOf(written: string): unknown {
+  return /^-?[0-9]+(\.[0-9]+)?$/.test(written) ? Number(written) : written;
+}

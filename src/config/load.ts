@@ -1,0 +1,183 @@
+/**
+ * Loads the configuration once, at start: the YAML file where there is one, the environment over it, and every problem
+ * at once. This is the only place that looks at the process's environment.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { ConfigError, messageOf, type Problem } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+import type { Config, ProfileConfig } from "./config.ts";
+import { readCredentials } from "./credentials.ts";
+import { type Deployment, loadDeployment } from "./deployment.ts";
+import { fileVariable, placesOf, settingIds, settingOf } from "./schema.ts";
+import { suggestion } from "./suggest.ts";
+import { type Environment, Values } from "./values.ts";
+import { checkKeys, isTree, readYaml, type Tree, valueAt } from "./yaml-file.ts";
+
+const usualFile = "config/simfleet.yaml";
+
+/**
+ * Reads and checks the whole configuration. Paths in it are relative to the working folder; a variable that is set to
+ * nothing counts as not set.
+ * @param from `file` is that of `--config`; else `SIMFLEET_CONFIG`, else `config/simfleet.yaml` if it is there
+ * @throws ConfigError with all problems
+ */
+export function loadConfig(from: { readonly file?: string | undefined; readonly env?: Environment } = {}): Config {
+  const { env = process.env } = from;
+  const problems: Problem[] = [];
+  const file = from.file ?? (env[fileVariable] || (existsSync(usualFile) ? usualFile : undefined));
+  const tree = file === undefined ? {} : readYaml(file, problems);
+  checkKeys(tree, problems);
+  checkVariables(env, problems);
+  const config = assemble({ file, tree, env, problems });
+  if (problems.length > 0) throw new ConfigError(withoutRepeats(problems));
+  return frozen(config);
+}
+
+interface Source {
+  readonly file: string | undefined;
+  readonly tree: Tree;
+  readonly env: Environment;
+  readonly problems: Problem[];
+}
+
+function assemble(source: Source): Config {
+  const { file, env, problems } = source;
+  const profile = new Values({ ...source, profile: "default" }).getOrDefault("profile");
+  const values = new Values({ ...source, profile });
+  const deployment = readDeployment(values, problems);
+  const tokenTtlSeconds = values.get("tokenTtlSeconds");
+  const warnings: Problem[] = [];
+  if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
+    const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
+    warnings.push({ where: values.whereOf("tokenTtlSeconds") ?? "tokenTtlSeconds", message });
+  }
+  return {
+    file,
+    redis: readRedis(values, problems),
+    dataDir: values.get("dataDir") ?? usualDataDir(env),
+    deployment,
+    profile,
+    profiles: readProfiles(source, values, profile),
+    tokenTtlMs: tokenTtlSeconds === undefined ? undefined : tokenTtlSeconds * 1000,
+    tokenKey: readTokenKey(values, problems),
+    limits: {
+      periodMs: values.getOrDefault("periodSeconds") * 1000,
+      reserve: values.getOrDefault("reserve"),
+      connections: values.getOrDefault("connections"),
+    },
+    http: {
+      host: values.getOrDefault("httpHost"),
+      port: values.getOrDefault("httpPort"),
+      adminToken: values.getSecret("adminToken"),
+    },
+    logLevel: values.getOrDefault("logLevel"),
+    warnings,
+  };
+}
+
+function readDeployment(values: Values, problems: Problem[]): Deployment {
+  const deployment = loadDeployment(values.getOrDefault("deployment"), problems);
+  return {
+    ...deployment,
+    brand: values.get("brand") ?? deployment.brand,
+    endpoints: {
+      global: values.get("endpointGlobal") ?? deployment.endpoints.global,
+      japan: values.get("endpointJapan") ?? deployment.endpoints.japan,
+    },
+  };
+}
+
+function readProfiles(source: Source, selected: Values, profile: string): Record<string, ProfileConfig> {
+  const { tree, problems } = source;
+  const language = selected.getOrDefault("language");
+  const written = valueAt(tree, "profiles");
+  const names = new Set([...(isTree(written) ? Object.keys(written) : []), profile]);
+  if (profile !== "default" && isTree(written) && !Object.hasOwn(written, profile)) {
+    const where = selected.whereOf("profile") ?? "profile";
+    problems.push({ where, message: `There is no profile ${profile}.${suggestion(profile, Object.keys(written))}` });
+  }
+  const read = (name: string): ProfileConfig => {
+    const values = name === profile ? selected : new Values({ ...source, env: {}, profile: name });
+    return {
+      profile: { name, coverage: values.get("coverage"), wording: values.getOrDefault("wording") },
+      language: values.get("profileLanguage") ?? language,
+      credentials: readCredentials(values, name, problems),
+    };
+  };
+  return Object.fromEntries([...names].map((name) => [name, read(name)]));
+}
+
+/** A password inside the address is taken out of it, so that the address can be shown. */
+function readRedis(values: Values, problems: Problem[]): Config["redis"] {
+  const address = values.get("redisUrl");
+  const password = values.getSecret("redisPassword");
+  const where = values.whereOf("redisPassword") ?? "redis.password";
+  if (address === undefined) {
+    if (password && values.whereOf("redisUrl") === undefined) {
+      problems.push({ where, message: "is given without redis.url (SIMFLEET_REDIS_URL)." });
+    }
+    return undefined;
+  }
+  const url = new URL(address);
+  if (url.password === "") return { url: url.href, password };
+  if (password) problems.push({ where, message: "is given beside a password in redis.url. Keep one of them." });
+  const inAddress = new Secret(decoded(url.password));
+  url.password = "";
+  return { url: url.href, password: inAddress };
+}
+
+function readTokenKey(values: Values, problems: Problem[]): Config["tokenKey"] {
+  const jwksUrl = values.get("jwksUrl");
+  const file = values.get("tokenPublicKeyFile");
+  const where = values.whereOf("tokenPublicKeyFile") ?? "tokenPublicKeyFile";
+  if (jwksUrl !== undefined && file !== undefined) {
+    problems.push({ where, message: `is given beside ${values.whereOf("jwksUrl")}. Keep one of them.` });
+  }
+  if (jwksUrl !== undefined) return { jwksUrl };
+  if (file === undefined) return undefined;
+  try {
+    const publicKeyPem = readFileSync(file, "utf8");
+    if (/-----BEGIN (RSA |EC )?PRIVATE KEY/.test(publicKeyPem)) {
+      problems.push({ where, message: `${file} holds a private key; the public one is needed.` });
+    } else if (!publicKeyPem.includes("-----BEGIN ")) {
+      problems.push({ where, message: `${file} is no PEM file (-----BEGIN PUBLIC KEY-----).` });
+    }
+    return { publicKeyPem };
+  } catch (thrown) {
+    problems.push({ where, message: `The file cannot be read: ${messageOf(thrown)}` });
+    return undefined;
+  }
+}
+
+function checkVariables(env: Environment, problems: Problem[]): void {
+  const known = new Set([fileVariable, ...settingIds.flatMap((id) => placesOf(settingOf(id)).map((p) => p.variable))]);
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith("SIMFLEET_") || known.has(name)) continue;
+    problems.push({ where: name, message: `There is no such variable.${suggestion(name, known)}` });
+  }
+}
+
+/** One variable can feed two settings, and a setting can be read twice. */
+function withoutRepeats(problems: readonly Problem[]): Problem[] {
+  return [...new Map(problems.map((problem) => [`${problem.where}: ${problem.message}`, problem])).values()];
+}
+
+function usualDataDir(env: Environment): string {
+  return join(env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share"), "simfleet");
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null || value instanceof Secret) return value;
+  for (const inner of Object.values(value)) frozen(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,239 @@
+/**
+ * Every setting there is, in one table: its path in the YAML file, its environment variable, kind, default and meaning.
+ * The loader, the unknown-key check and the documentation are all derived from it. A secret can also come from a file:
+ * its path and its variable then end in `File` and `_FILE`.
+ */
+import { choice, integer, type Kind, number, path, redisAddress, text, webAddress } from "./kind.ts";
+
+export interface Setting<T = unknown> {
+  /** `<name>` stands for the name of a profile. */
+  readonly path: string;
+  readonly variable: string;
+  readonly kind: Kind<T>;
+  readonly about: string;
+  readonly default?: T;
+  /** In words, where the default is no constant. */
+  readonly defaultAbout?: string;
+  readonly secret?: true;
+}
+
+export const settings = {
+  redisUrl: {
+    path: "redis.url",
+    variable: "SIMFLEET_REDIS_URL",
+    kind: redisAddress,
+    defaultAbout: "an embedded server",
+    about: "Redis 6.2 or newer, shared by all machines that work; a password in it is better kept in a file.",
+  },
+  redisPassword: {
+    path: "redis.password",
+    variable: "SIMFLEET_REDIS_PASSWORD",
+    kind: text(),
+    secret: true,
+    about: "Password for `redis.url`, where the address does not hold it.",
+  },
+  dataDir: {
+    path: "dataDir",
+    variable: "SIMFLEET_DATA_DIR",
+    kind: path,
+    defaultAbout: "`$XDG_DATA_HOME/simfleet`, else `~/.local/share/simfleet`",
+    about: "Folder of the embedded Redis; all processes that share it work together.",
+  },
+  deployment: {
+    path: "deployment",
+    variable: "SIMFLEET_DEPLOYMENT",
+    kind: text("`svc`, `soracom` or the path of a deployment file"),
+    default: "svc",
+    about: "Which installation of the platform to speak to.",
+  },
+  brand: {
+    path: "brand",
+    variable: "SIMFLEET_BRAND",
+    kind: text("letters, digits and hyphens", /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/),
+    defaultAbout: "the deployment's (`Svc`)",
+    about: "The word in the platform's header names, as in `X-Svc-Token`.",
+  },
+  endpointGlobal: {
+    path: "endpoints.global",
+    variable: "SIMFLEET_ENDPOINT_GLOBAL",
+    kind: webAddress,
+    defaultAbout: "the deployment's",
+    about: "Base address for Global coverage, without `/v1`.",
+  },
+  endpointJapan: {
+    path: "endpoints.japan",
+    variable: "SIMFLEET_ENDPOINT_JAPAN",
+    kind: webAddress,
+    defaultAbout: "the deployment's",
+    about: "Base address for Japan coverage, without `/v1`.",
+  },
+  profile: {
+    path: "profile",
+    variable: "SIMFLEET_PROFILE",
+    kind: text("letters, digits, - and _", /^[A-Za-z0-9_-]{1,64}$/),
+    default: "default",
+    about: "Name of the profile to use; the variables of a profile's settings apply to this one.",
+  },
+  coverage: {
+    path: "profiles.<name>.coverage",
+    variable: "SIMFLEET_COVERAGE",
+    kind: choice(["g", "jp"]),
+    defaultAbout: "from the verified token, or the only base address there is",
+    about: "Coverage of the account: `g` Global, `jp` Japan; decides which base address is called.",
+  },
+  wording: {
+    path: "profiles.<name>.wording",
+    variable: "SIMFLEET_WORDING",
+    kind: choice(["sims", "subscribers"]),
+    default: "sims",
+    about: "`subscribers` for the platform's earlier wording, in which files name SIMs by `imsi`.",
+  },
+  profileLanguage: {
+    path: "profiles.<name>.language",
+    variable: "SIMFLEET_LANGUAGE",
+    kind: choice(["en", "ja"]),
+    defaultAbout: "`language`",
+    about: "Language of the platform's messages for this profile.",
+  },
+  language: {
+    path: "language",
+    variable: "SIMFLEET_LANGUAGE",
+    kind: choice(["en", "ja"]),
+    default: "en",
+    about: "Language of the platform's messages.",
+  },
+  authKeyId: {
+    path: "profiles.<name>.credentials.authKeyId",
+    variable: "SIMFLEET_AUTH_KEY_ID",
+    kind: text(),
+    about: "ID of an AuthKey.",
+  },
+  authKey: {
+    path: "profiles.<name>.credentials.authKey",
+    variable: "SIMFLEET_AUTH_KEY",
+    kind: text(),
+    secret: true,
+    about: "Secret of the AuthKey.",
+  },
+  email: {
+    path: "profiles.<name>.credentials.email",
+    variable: "SIMFLEET_EMAIL",
+    kind: text("an e-mail address", /^[^\s@]+@[^\s@]+$/),
+    about: "E-mail address of the Root user.",
+  },
+  operatorId: {
+    path: "profiles.<name>.credentials.operatorId",
+    variable: "SIMFLEET_OPERATOR_ID",
+    kind: text(),
+    about: "Operator ID of a sub-user.",
+  },
+  userName: {
+    path: "profiles.<name>.credentials.userName",
+    variable: "SIMFLEET_USER_NAME",
+    kind: text(),
+    about: "Name of the sub-user.",
+  },
+  password: {
+    path: "profiles.<name>.credentials.password",
+    variable: "SIMFLEET_PASSWORD",
+    kind: text(),
+    secret: true,
+    about: "Password of the Root user or sub-user.",
+  },
+  mfaSecret: {
+    path: "profiles.<name>.credentials.mfaSecret",
+    variable: "SIMFLEET_MFA_SECRET",
+    kind: text("base32 (letters A to Z, digits 2 to 7)", /^[A-Za-z2-7][A-Za-z2-7 -]*=*$/),
+    secret: true,
+    about: "Secret for one-time codes, where the user has MFA.",
+  },
+  tokenTtlSeconds: {
+    path: "tokenTtlSeconds",
+    variable: "SIMFLEET_TOKEN_TTL_SECONDS",
+    kind: integer(180, 172_800),
+    defaultAbout: "the platform's own (86400)",
+    about: "Lifetime of a key and token pair in seconds; asked for where the deployment names the field that asks.",
+  },
+  jwksUrl: {
+    path: "jwksUrl",
+    variable: "SIMFLEET_JWKS_URL",
+    kind: webAddress,
+    about: "Address of the keys that verify a token's signature; without a key its claims are not used.",
+  },
+  tokenPublicKeyFile: {
+    path: "tokenPublicKeyFile",
+    variable: "SIMFLEET_TOKEN_PUBLIC_KEY_FILE",
+    kind: path,
+    about: "PEM file of the public key that verifies a token's signature, instead of `jwksUrl`.",
+  },
+  periodSeconds: {
+    path: "limits.periodSeconds",
+    variable: "SIMFLEET_RATE_PERIOD_SECONDS",
+    kind: number(0.1, 3600),
+    default: 60,
+    about: "Length of the platform's quota window in seconds; fractions are allowed.",
+  },
+  reserve: {
+    path: "limits.reserve",
+    variable: "SIMFLEET_RESERVE",
+    kind: number(0, 0.9),
+    default: 0,
+    about: "Share of each quota that is left to other callers.",
+  },
+  connections: {
+    path: "limits.connections",
+    variable: "SIMFLEET_CONNECTIONS",
+    kind: integer(1, 1024),
+    default: 32,
+    about: "Connections to the platform at the same time, per process.",
+  },
+  httpHost: {
+    path: "http.host",
+    variable: "SIMFLEET_HTTP_HOST",
+    kind: text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/),
+    default: "127.0.0.1",
+    about: "Address on which the worker's control API and dashboard listen.",
+  },
+  httpPort: {
+    path: "http.port",
+    variable: "SIMFLEET_HTTP_PORT",
+    kind: integer(0, 65_535),
+    default: 8080,
+    about: "Port of the control API; 0 takes any free one.",
+  },
+  adminToken: {
+    path: "http.adminToken",
+    variable: "SIMFLEET_HTTP_ADMIN_TOKEN",
+    kind: text(),
+    secret: true,
+    about: "Bearer token with every right on the control API.",
+  },
+  logLevel: {
+    path: "logLevel",
+    variable: "SIMFLEET_LOG_LEVEL",
+    kind: choice(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
+    default: "info",
+    about: "Least severity that is logged.",
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingId = keyof typeof settings;
+
+/** The type of a setting's value, as its kind checks it. */
+export type ValueOf<Id extends SettingId> = (typeof settings)[Id]["kind"] extends Kind<infer T> ? T : never;
+
+/** The variable that names the configuration file; it has no path in it. */
+export const fileVariable = "SIMFLEET_CONFIG";
+
+export const settingIds = Object.keys(settings) as SettingId[];
+
+export function settingOf(id: SettingId): Setting {
+  return settings[id];
+}
+
+/** Path and variable of every way to give a setting: its own, and those of its file where it is a secret. */
+export function placesOf({ path: own, variable, secret }: Setting): readonly { path: string; variable: string }[] {
+  const places = [{ path: own, variable }];
+  if (secret) places.push({ path: `${own}File`, variable: `${variable}_FILE` });
+  return places;
+}

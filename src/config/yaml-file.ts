@@ -1,0 +1,75 @@
+/** Reads a YAML file into a tree of plain values and checks its keys against those that the schema knows. */
+import { readFileSync } from "node:fs";
+import { LineCounter, parseDocument } from "yaml";
+import { messageOf, type Problem } from "#core/errors.ts";
+import { placesOf, settingIds, settingOf } from "./schema.ts";
+import { suggestion } from "./suggest.ts";
+
+export type Tree = Readonly<Record<string, unknown>>;
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The file's mapping; an empty file is an empty one. Faults go to `problems`, with file and line. */
+export function readYaml(file: string, problems: Problem[]): Tree {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (thrown) {
+    const isMissing = (thrown as NodeJS.ErrnoException).code === "ENOENT";
+    problems.push({ where: file, message: isMissing ? "There is no such file." : messageOf(thrown) });
+    return {};
+  }
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { lineCounter, prettyErrors: false });
+  for (const fault of document.errors) {
+    const { line, col } = lineCounter.linePos(fault.pos[0]);
+    problems.push({ where: `${file}, line ${line}, column ${col}`, message: fault.message });
+  }
+  if (document.errors.length > 0) return {};
+  let value: unknown;
+  try {
+    value = document.toJS() ?? {};
+  } catch (thrown) {
+    problems.push({ where: file, message: messageOf(thrown) });
+    return {};
+  }
+  if (isTree(value)) return value;
+  problems.push({ where: file, message: "must be a mapping of settings, such as `deployment: svc`." });
+  return {};
+}
+
+/** The value at a path of keys joined by dots; undefined where there is none, and for an empty one. */
+export function valueAt(tree: Tree, path: string): unknown {
+  let value: unknown = tree;
+  for (const key of path.split(".")) value = isTree(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value ?? undefined;
+}
+
+/** Reports keys that no setting has, and values where a mapping belongs. */
+export function checkKeys(tree: Tree, problems: Problem[]): void {
+  const known = settingIds.flatMap((id) => placesOf(settingOf(id)).map((place) => place.path.split(".")));
+  check(tree, known, "", problems);
+}
+
+/** @param known the rest of each known path below `prefix` */
+function check(tree: Tree, known: readonly string[][], prefix: string, problems: Problem[]): void {
+  for (const [key, value] of Object.entries(tree)) {
+    const where = `${prefix}${key}`;
+    const names = known.map(([first = ""]) => first);
+    if (names.includes("<name>") && !/^[A-Za-z0-9_-]{1,64}$/.test(key)) {
+      problems.push({ where, message: "A profile's name is of letters, digits, - and _." });
+      continue;
+    }
+    const below = known.filter(([first]) => first === key || first === "<name>");
+    if (below.length === 0) {
+      problems.push({ where, message: `There is no such setting.${suggestion(key, new Set(names))}` });
+      continue;
+    }
+    const inner = below.map((path) => path.slice(1)).filter((path) => path.length > 0);
+    if (inner.length === 0 || value === null) continue;
+    if (isTree(value)) check(value, inner, `${where}.`, problems);
+    else problems.push({ where, message: "must be a mapping of settings." });
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * The bytes of an input file, checked before anything parses them: a cap on their number, strict UTF-8, no NUL, no
+ * workbook or archive in disguise. What passes is handed on in small pieces, so that memory stays flat whatever the
+ * file holds, and is counted and digested on the way.
+ */
+import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import type { Readable } from "node:stream";
+import { IntakeError, messageOf } from "#core/errors.ts";
+
+/** What identifies the content of a file. */
+export interface Fingerprint {
+  readonly bytes: number;
+  /** Hexadecimal digits. */
+  readonly sha256: string;
+}
+
+const pieceBytes = 16 * 1024;
+
+/** Beginnings that are no CSV, and what to say of them. */
+const signatures: readonly { readonly begins: readonly number[]; readonly message: string }[] = [
+  { begins: [0x50, 0x4b, 0x03, 0x04], message: "This is an Excel workbook, export it as CSV." },
+  {
+    begins: [0xd0, 0xcf, 0x11, 0xe0],
+    message: "This is an old Excel workbook (.xls), export it as CSV.",
+  },
+  { begins: [0x1f, 0x8b], message: "This file is compressed (gzip), unpack it first." },
+  { begins: [0xff, 0xfe], message: "This file is UTF-16, not UTF-8: save as UTF-8 CSV." },
+  { begins: [0xfe, 0xff], message: "This file is UTF-16, not UTF-8: save as UTF-8 CSV." },
+];
+
+export class InputBytes {
+  readonly #source: Readable;
+  readonly #maxBytes: number;
+  readonly #hash = createHash("sha256");
+  #sha256: string | undefined;
+  #bytes = 0;
+  #line = 1;
+  #endedInCarriageReturn = false;
+
+  /** @param source a path, or a stream of bytes */
+  constructor(source: string | Readable, maxBytes: number) {
+    this.#source = typeof source === "string" ? createReadStream(source, { highWaterMark: pieceBytes }) : source;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Yields the text's bytes without a byte order mark, in pieces of at most about 16 KiB that end between characters. */
+  async *pieces(): AsyncGenerator<Buffer> {
+    let rest: Buffer = Buffer.alloc(0);
+    let atStart = true;
+    for await (const read of this.#read()) {
+      const joined = rest.length === 0 ? read : Buffer.concat([rest, read]);
+      if (atStart && joined.length < 4) {
+        rest = joined;
+        continue;
+      }
+      if (atStart) refuseSignature(joined);
+      const end = endOfCharacters(joined);
+      const text = joined.subarray(atStart ? lengthOfMark(joined) : 0, end);
+      rest = joined.subarray(end);
+      atStart = false;
+      this.#check(text);
+      yield text;
+    }
+    if (atStart) refuseSignature(rest);
+    const last = rest.subarray(atStart ? lengthOfMark(rest) : 0);
+    this.#check(last);
+    if (last.length > 0) yield last;
+  }
+
+  /** Count and digest of the bytes as they came; complete once `pieces` has ended. */
+  fingerprint(): Fingerprint {
+    this.#sha256 ??= this.#hash.digest("hex");
+    return { bytes: this.#bytes, sha256: this.#sha256 };
+  }
+
+  close(): void {
+    this.#source.destroy();
+  }
+
+  async *#read(): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of this.#source) {
+        const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as string | Uint8Array);
+        for (let at = 0; at < bytes.length; at += pieceBytes) {
+          const piece = bytes.subarray(at, at + pieceBytes);
+          this.#bytes += piece.length;
+          if (this.#bytes > this.#maxBytes) {
+            throw new IntakeError(`The file is larger than ${this.#maxBytes} bytes. Split it.`);
+          }
+          this.#hash.update(piece);
+          yield piece;
+        }
+      }
+    } catch (thrown) {
+      throw thrown instanceof IntakeError ? thrown : unreadable(thrown);
+    }
+  }
+
+  #check(text: Buffer): void {
+    const nul = text.indexOf(0);
+    if (nul !== -1) {
+      const line = this.#line + this.#countBreaks(text.subarray(0, nul));
+      throw new IntakeError(
+        `Line ${line} holds a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.`,
+        { line },
+      );
+    }
+    if (!isUtf8(text)) {
+      const line = this.#line + this.#countBreaks(text.subarray(0, lengthOfValidPart(text)));
+      throw new IntakeError(`Line ${line} is not valid UTF-8. Open the file in its program and save as UTF-8 CSV.`, {
+        line,
+      });
+    }
+    this.#line += this.#countBreaks(text);
+  }
+
+  /** Counts LF, CRLF and lone CR as one break each, also where CR and LF come in two pieces. */
+  #countBreaks(text: Buffer): number {
+    let breaks = 0;
+    let wasCarriageReturn = this.#endedInCarriageReturn;
+    for (let i = 0; i < text.length; i += 1) {
+      const byte = text[i];
+      if (byte === 13 || (byte === 10 && !wasCarriageReturn)) breaks += 1;
+      wasCarriageReturn = byte === 13;
+    }
+    this.#endedInCarriageReturn = wasCarriageReturn;
+    return breaks;
+  }
+}
+
+function refuseSignature(start: Buffer): void {
+  const known = signatures.find(({ begins }) => begins.every((byte, i) => start[i] === byte));
+  if (known) throw new IntakeError(known.message);
+}
+
+function lengthOfMark(start: Buffer): number {
+  return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf ? 3 : 0;
+}
+
+/** Where the last whole character ends: a piece may cut one of up to four bytes. */
+function endOfCharacters(text: Buffer): number {
+  for (let back = 1; back <= Math.min(3, text.length); back += 1) {
+    const byte = text[text.length - back] ?? 0;
+    if (byte >= 0xc0) {
+      const wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return wanted > back ? text.length - back : text.length;
+    }
+    if (byte < 0x80) break;
+  }
+  return text.length;
+}
+
+function lengthOfValidPart(text: Buffer): number {
+  let valid = 0;
+  let invalid = text.length;
+  while (valid + 1 < invalid) {
+    const middle = (valid + invalid) >> 1;
+    if (isUtf8(text.subarray(0, endOfCharacters(text.subarray(0, middle))))) valid = middle;
+    else invalid = middle;
+  }
+  return valid;
+}
+
+function unreadable(thrown: unknown): IntakeError {
+  const { code, path } = thrown as NodeJS.ErrnoException;
+  const name = path ?? "the file";
+  const reasons: Record<string, string> = {
+    ENOENT: `There is no file ${name}.`,
+    EACCES: `${name} may not be read by this user.`,
+    EISDIR: `${path ?? "The input"} is a folder, not a file.`,
+  };
+  return new IntakeError(reasons[code ?? ""] ?? `The input could not be read: ${messageOf(thrown)}`, { cause: thrown });
+}

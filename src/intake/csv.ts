@@ -1,0 +1,230 @@
+/**
+ * A streaming reader of CSV: header first, then rows in batches with the line on which each begins. Memory is flat: one
+ * piece of the file, its rows, and at most one record that is not finished. A file that breaks the grammar or a cap is an
+ * IntakeError; a row with too few or too many cells is handed on as it is, for its reader to judge.
+ */
+import type { Readable } from "node:stream";
+import { type CsvError, parse, type Parser } from "csv-parse";
+import { IntakeError, messageOf } from "#core/errors.ts";
+import { type Fingerprint, InputBytes } from "./bytes.ts";
+import { type Delimiter, findDelimiter } from "./delimiter.ts";
+
+/** The most that a file may hold; a file beyond is refused as soon as it shows. */
+export interface CsvCaps {
+  readonly bytes: number;
+  /** Rows below the header. */
+  readonly rows: number;
+  readonly columns: number;
+  /** Bytes of one record, its line breaks and quotes included. */
+  readonly recordBytes: number;
+}
+
+export const defaultCaps: CsvCaps = {
+  bytes: 2 ** 30,
+  rows: 2_000_000,
+  columns: 200,
+  recordBytes: 64 * 1024,
+};
+
+export interface CsvRow {
+  /** Line on which the row begins, counted from 1. */
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+export interface CsvReader {
+  /** Names as they came; at least one is not blank. */
+  readonly header: readonly string[];
+  readonly delimiter: Delimiter;
+  /** The rows below the header, once, in batches of some hundreds; rows that are wholly blank are left out. */
+  readonly batches: AsyncIterable<readonly CsvRow[]>;
+  /** Count and digest of the input's bytes; to be asked when `batches` has ended. */
+  fingerprint(): Fingerprint;
+  /** Gives the file back; not needed when `batches` was read to its end, left early or threw. */
+  close(): void;
+}
+
+/**
+ * Opens a file and reads as far as its header.
+ * @param source a path, or a stream of bytes
+ * @throws IntakeError with the line, for a file that is no CSV in UTF-8
+ */
+export async function openCsv(source: string | Readable, caps: Partial<CsvCaps> = {}): Promise<CsvReader> {
+  const limits = { ...defaultCaps, ...caps };
+  const bytes = new InputBytes(source, limits.bytes);
+  try {
+    const pieces = bytes.pieces();
+    const { start, delimiter } = await readStart(pieces, limits.recordBytes);
+    const records = parseRecords(start, pieces, delimiter, limits);
+    const first = await records.next();
+    const header = first.done ? undefined : first.value.shift();
+    if (first.done || !header) throw new IntakeError("The file holds nothing but blank lines.");
+    if (header.cells.length > limits.columns) {
+      throw new IntakeError(`The header has ${header.cells.length} columns; at most ${limits.columns} are allowed.`, {
+        line: header.line,
+      });
+    }
+    return {
+      header: header.cells,
+      delimiter,
+      batches: rowsOf(first.value, records, bytes),
+      fingerprint: () => bytes.fingerprint(),
+      close: () => bytes.close(),
+    };
+  } catch (thrown) {
+    bytes.close();
+    throw thrown;
+  }
+}
+
+/** Reads on until the header line is whole, since its delimiter must be known before anything is parsed. */
+async function readStart(
+  pieces: AsyncGenerator<Buffer>,
+  recordBytes: number,
+): Promise<{ start: Buffer; delimiter: Delimiter }> {
+  let start = Buffer.alloc(0);
+  for (;;) {
+    const next = await pieces.next();
+    if (!next.done) start = Buffer.concat([start, next.value]);
+    const { delimiter, isWhole } = findDelimiter(start);
+    if (next.done && start.length === 0) throw new IntakeError("The file is empty.");
+    if (isWhole || next.done) return { start, delimiter };
+    if (start.length > recordBytes) throw recordTooLong(1, recordBytes);
+  }
+}
+
+async function* rowsOf(
+  first: readonly CsvRow[],
+  records: AsyncGenerator<CsvRow[]>,
+  bytes: InputBytes,
+): AsyncGenerator<readonly CsvRow[]> {
+  try {
+    if (first.length > 0) yield first;
+    yield* records;
+  } finally {
+    bytes.close();
+  }
+}
+
+async function* parseRecords(
+  start: Buffer,
+  pieces: AsyncGenerator<Buffer>,
+  delimiter: Delimiter,
+  caps: CsvCaps,
+): AsyncGenerator<CsvRow[]> {
+  const collector = new Collector(caps);
+  const parser = parse({
+    delimiter,
+    record_delimiter: ["\r\n", "\n", "\r"],
+    relax_column_count: true,
+    on_record: (cells: string[], at) => collector.take(cells, at),
+  });
+  parser.on("error", () => {});
+  try {
+    let piece: IteratorResult<Buffer> = { done: false, value: start };
+    while (!piece.done) {
+      await write(parser, piece.value);
+      collector.fed(piece.value.length);
+      if (collector.batch.length > 0) yield collector.emptied();
+      piece = await pieces.next();
+    }
+    await end(parser);
+    if (collector.batch.length > 0) yield collector.emptied();
+  } catch (thrown) {
+    throw grammarError(thrown, collector.nextLine);
+  } finally {
+    parser.destroy();
+    await pieces.return(undefined);
+  }
+}
+
+/** Gathers what the parser finds, counts lines and holds the caps. */
+class Collector {
+  readonly #caps: CsvCaps;
+  batch: CsvRow[] = [];
+  /** Line on which the next record begins. */
+  nextLine = 1;
+  #rows = -1;
+  #fedBytes = 0;
+  #recordEnd = 0;
+  #parserLine = 0;
+
+  constructor(caps: CsvCaps) {
+    this.#caps = caps;
+  }
+
+  /** The parser counts a CRLF inside quotes twice: its count is only trusted where it went on by one. */
+  take(cells: string[], at: { readonly bytes: number; readonly lines: number }): null {
+    const line = this.nextLine;
+    if (at.bytes - this.#recordEnd > this.#caps.recordBytes) throw recordTooLong(line, this.#caps.recordBytes);
+    this.#recordEnd = at.bytes;
+    this.nextLine += at.lines - this.#parserLine === 1 ? 1 : 1 + breaksIn(cells);
+    this.#parserLine = at.lines;
+    if (isBlank(cells)) return null;
+    this.#rows += 1;
+    if (this.#rows > this.#caps.rows) {
+      throw new IntakeError(`The file has more than ${this.#caps.rows} rows. Split it.`, { line });
+    }
+    this.batch.push({ line, cells });
+    return null;
+  }
+
+  /** A record without an end in sight must not be gathered for ever. */
+  fed(bytes: number): void {
+    this.#fedBytes += bytes;
+    if (this.#fedBytes - this.#recordEnd > this.#caps.recordBytes + 2) {
+      throw recordTooLong(this.nextLine, this.#caps.recordBytes);
+    }
+  }
+
+  emptied(): CsvRow[] {
+    const { batch } = this;
+    this.batch = [];
+    return batch;
+  }
+}
+
+function isBlank(cells: readonly string[]): boolean {
+  for (const cell of cells) {
+    if (cell !== "" && cell.trim() !== "") return false;
+  }
+  return true;
+}
+
+function breaksIn(cells: readonly string[]): number {
+  return cells.reduce((breaks, cell) => breaks + (cell.match(/\r\n|\r|\n/g)?.length ?? 0), 0);
+}
+
+function write(parser: Parser, piece: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    parser.write(piece, (fault) => (fault ? reject(fault) : resolve()));
+  });
+}
+
+function end(parser: Parser): Promise<void> {
+  return new Promise((resolve, reject) => {
+    parser.once("error", reject);
+    parser.once("end", resolve);
+    parser.end();
+    parser.resume();
+  });
+}
+
+function recordTooLong(line: number, recordBytes: number): IntakeError {
+  return new IntakeError(
+    `The row that begins on line ${line} is longer than ${recordBytes} bytes. Often a quote in it is never closed.`,
+    { line },
+  );
+}
+
+function grammarError(thrown: unknown, line: number): unknown {
+  if (thrown instanceof IntakeError) return thrown;
+  const messages: Record<string, string> = {
+    CSV_QUOTE_NOT_CLOSED: `A quote that opens in the row on line ${line} is never closed.`,
+    CSV_INVALID_CLOSING_QUOTE: `In the row on line ${line}, text follows a closing quote. A quote inside a quoted cell is written twice.`,
+    INVALID_OPENING_QUOTE: `In the row on line ${line}, a quote stands inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice.`,
+  };
+  const message = messages[(thrown as CsvError).code ?? ""];
+  if (message === undefined) return thrown instanceof Error ? thrown : new Error(messageOf(thrown));
+  return new IntakeError(message, { line, cause: thrown });
+}

@@ -1,0 +1,27 @@
+/** The delimiters that spreadsheets write, whichever their locale. */
+export type Delimiter = "," | ";" | "\t";
+
+/**
+ * Tells the delimiter from the header line: the one that occurs most outside quotes, the comma where none does.
+ * @returns `isWhole` is false when the header line does not end within `start`
+ */
+export function findDelimiter(start: Buffer): { delimiter: Delimiter; isWhole: boolean } {
+  const counts = { ",": 0, ";": 0, "\t": 0 };
+  let isQuoted = false;
+  let isBlank = true;
+  let isWhole = false;
+  for (const byte of start) {
+    const character = String.fromCharCode(byte);
+    if (!isQuoted && (character === "\n" || character === "\r")) {
+      if (isBlank) continue;
+      isWhole = true;
+      break;
+    }
+    isBlank = false;
+    if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && (character === "," || character === ";" || character === "\t")) counts[character] += 1;
+  }
+  const most = Math.max(counts[","], counts[";"], counts["\t"]);
+  const delimiter = counts[","] === most ? "," : counts[";"] === most ? ";" : "\t";
+  return { delimiter, isWhole };
+}

@@ -1,0 +1,175 @@
+/**
+ * An input file is read twice. The survey reads it whole and learns what no single row shows: counts, duplicates and
+ * conflicts, the digest. The second reading hands the rows out in order with all that is known of each, and refuses to
+ * end well when the file is no longer the one that was surveyed. Neither holds the rows.
+ */
+import { IntakeError } from "#core/errors.ts";
+import type { Row, RowProblem, RowProblemCode } from "#fleet/run.ts";
+import type { Wording } from "#fleet/sim.ts";
+import type { Fingerprint } from "./bytes.ts";
+import { type Columns, matchColumns, readRow } from "./columns.ts";
+import { type CsvCaps, openCsv } from "./csv.ts";
+import { Duplicates } from "./duplicates.ts";
+
+/** A row's problem and where it is. */
+export interface RowFault extends RowProblem {
+  readonly index: number;
+  readonly line: number;
+}
+
+/** What one reading of a whole file has shown. */
+export interface FileSurvey {
+  readonly path: string;
+  readonly columns: Columns;
+  readonly header: readonly string[];
+  readonly counts: {
+    readonly rows: number;
+    readonly valid: number;
+    readonly invalid: number;
+    /** Valid rows that share the call of an earlier row. */
+    readonly duplicates: number;
+    /** Valid rows that make a call of their own. */
+    readonly calls: number;
+    readonly byProblem: Readonly<Partial<Record<RowProblemCode, number>>>;
+  };
+  /** The first problems in the order of the file. */
+  readonly problems: readonly RowFault[];
+  readonly fingerprint: Fingerprint;
+  readonly caps: Partial<CsvCaps>;
+  readonly duplicates: Duplicates;
+}
+
+export interface ResolvedRow {
+  readonly row: Row;
+  /** Index of the first row with the same SIM and class, whose call and outcome this row shares. */
+  readonly duplicateOf?: number;
+}
+
+/**
+ * Reads a file to its end and judges every row.
+ * @param ask `speedClass`: one class for all rows of a file of ids only; `problemLimit`: default 1000
+ * @throws IntakeError for a file that cannot be taken in at all
+ */
+export async function surveyFile(
+  path: string,
+  ask: {
+    readonly wording: Wording;
+    readonly speedClass?: string | undefined;
+    readonly problemLimit?: number;
+    readonly caps?: Partial<CsvCaps>;
+  },
+): Promise<FileSurvey> {
+  const caps = ask.caps ?? {};
+  const problemLimit = ask.problemLimit ?? 1000;
+  const csv = await openCsv(path, caps);
+  const duplicates = new Duplicates();
+  const byProblem: Partial<Record<RowProblemCode, number>> = {};
+  const faults: RowFault[] = [];
+  try {
+    const columns = matchColumns(csv.header, ask);
+    for await (const batch of csv.batches) {
+      for (const csvRow of batch) {
+        const { index, line, key, speedClass, problem } = readRow(columns, duplicates.count, csvRow);
+        if (problem === undefined) {
+          duplicates.add(line, key, speedClass);
+          continue;
+        }
+        duplicates.addInvalid(line);
+        byProblem[problem.code] = (byProblem[problem.code] ?? 0) + 1;
+        if (faults.length < problemLimit) faults.push({ index, line, ...problem });
+      }
+    }
+    duplicates.seal();
+    if (duplicates.count === 0) throw new IntakeError("The file has a header but no rows.");
+    const { conflicts, shared } = addConflicts(columns, duplicates, faults, problemLimit);
+    if (conflicts > 0) byProblem.conflict = conflicts;
+    const rows = duplicates.count;
+    const invalid = Object.values(byProblem).reduce((sum, count) => sum + count, 0);
+    const valid = rows - invalid;
+    return {
+      path,
+      columns,
+      header: csv.header,
+      counts: { rows, valid, invalid, duplicates: shared, calls: valid - shared, byProblem },
+      problems: faults,
+      fingerprint: csv.fingerprint(),
+      caps,
+      duplicates,
+    };
+  } finally {
+    csv.close();
+  }
+}
+
+/**
+ * Reads a surveyed file again and yields its rows in batches, each with its problem or the row that it repeats.
+ * @throws IntakeError at the end, or before, when the file has changed since the survey: what was read is then void
+ */
+export async function* readRows(survey: FileSurvey): AsyncGenerator<readonly ResolvedRow[]> {
+  const { columns, duplicates, counts, fingerprint } = survey;
+  const csv = await openCsv(survey.path, survey.caps);
+  try {
+    let index = 0;
+    for await (const batch of csv.batches) {
+      if (index + batch.length > counts.rows) throw changed(survey.path);
+      yield batch.map((csvRow) => resolve(columns, duplicates, readRow(columns, index++, csvRow)));
+    }
+    const now = csv.fingerprint();
+    if (now.bytes !== fingerprint.bytes || now.sha256 !== fingerprint.sha256) throw changed(survey.path);
+  } finally {
+    csv.close();
+  }
+}
+
+function resolve(columns: Columns, duplicates: Duplicates, row: Row): ResolvedRow {
+  if (row.problem) return { row };
+  if (duplicates.isConflict(row.index)) {
+    return { row: { ...row, problem: conflict(columns, duplicates, row.index) } };
+  }
+  const duplicateOf = duplicates.duplicateOf(row.index);
+  return duplicateOf === undefined ? { row } : { row, duplicateOf };
+}
+
+/** Conflicts are known only at the file's end: counts them, and merges the first into the faults found on the way. */
+function addConflicts(
+  columns: Columns,
+  duplicates: Duplicates,
+  faults: RowFault[],
+  problemLimit: number,
+): { conflicts: number; shared: number } {
+  let conflicts = 0;
+  let shared = 0;
+  for (let index = 0; index < duplicates.count; index += 1) {
+    if (!duplicates.isConflict(index)) {
+      if (duplicates.duplicateOf(index) !== undefined) shared += 1;
+      continue;
+    }
+    conflicts += 1;
+    if (conflicts <= problemLimit) {
+      faults.push({
+        index,
+        line: duplicates.lineOf(index),
+        ...conflict(columns, duplicates, index),
+      });
+    }
+  }
+  faults.sort((a, b) => a.index - b.index);
+  faults.splice(problemLimit);
+  return { conflicts, shared };
+}
+
+const namedLines = 5;
+
+function conflict(columns: Columns, duplicates: Duplicates, index: number): RowProblem {
+  const lines = duplicates.linesOf(index, namedLines + 1);
+  const named = lines.slice(0, namedLines).join(", ") + (lines.length > namedLines ? ", …" : "");
+  return {
+    code: "conflict",
+    column: (columns.header[columns.classAt ?? -1] ?? "").trim(),
+    message: `The same SIM is given different speed classes on lines ${named}. Keep one of them.`,
+  };
+}
+
+function changed(path: string): IntakeError {
+  return new IntakeError(`The file ${path} has changed while it was read. Start again when nothing writes to it.`);
+}

@@ -1,0 +1,76 @@
+/**
+ * The log: JSON lines on stderr, since stdout belongs to what a command prints. Every line is scrubbed of secrets as it
+ * is written, after everything else has had its say. Errors are written with code and cause, so that they can be
+ * searched for.
+ */
+import { pino, type DestinationStream, type Logger } from "pino";
+import { PlatformError, SimfleetError } from "#core/errors.ts";
+import { type Clock, systemClock } from "#core/time.ts";
+import { prettyLine } from "./pretty.ts";
+import { scrub } from "./scrub.ts";
+
+export type { Logger } from "pino";
+
+export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+
+/** Anything that lines can be written to, such as `process.stderr`. */
+export interface LineSink {
+  write(line: string): unknown;
+}
+
+export interface LoggerOptions {
+  /** Default `info`. */
+  readonly level?: LogLevel;
+  /** Default: stderr, each line written before the call returns. */
+  readonly destination?: LineSink;
+  /** `lines` for people instead of JSON. */
+  readonly format?: "json" | "lines";
+  /** Fields of every line, such as the process id where several write to one place. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly clock?: Clock;
+}
+
+/** Makes the logger that all others are children of. */
+export function createLogger(options: LoggerOptions = {}): Logger {
+  const clock = options.clock ?? systemClock;
+  const sink: LineSink = options.destination ?? pino.destination({ fd: 2, sync: true });
+  const scrubbed: DestinationStream = {
+    write: (line) => {
+      const clean = scrub(line);
+      sink.write(options.format === "lines" ? prettyLine(clean) : clean);
+    },
+  };
+  return pino(
+    {
+      level: options.level ?? "info",
+      base: options.fields ? { ...options.fields } : null,
+      timestamp: () => `,"time":"${new Date(clock.wallMs()).toISOString()}"`,
+      formatters: { level: (level) => ({ level }) },
+      messageKey: "message",
+      errorKey: "error",
+      serializers: { error: describeError, err: describeError },
+    },
+    scrubbed,
+  );
+}
+
+const mostCauses = 5;
+
+/** An error as plain fields; the stack only where it is a fault of simfleet itself or of unknown kind. */
+function describeError(thrown: unknown, depth = 0): unknown {
+  if (!(thrown instanceof Error)) return thrown;
+  const { code } = thrown as { code?: unknown };
+  const isExpected = thrown instanceof SimfleetError && thrown.code !== "INTERNAL";
+  return {
+    name: thrown.name,
+    ...(code === undefined ? {} : { code }),
+    message: thrown.message,
+    ...(thrown instanceof PlatformError ? platformFacts(thrown) : {}),
+    ...(isExpected ? {} : { stack: thrown.stack }),
+    ...(thrown.cause === undefined || depth === mostCauses ? {} : { cause: describeError(thrown.cause, depth + 1) }),
+  };
+}
+
+function platformFacts({ operation, status, platformCode, mayHaveApplied, retryAfterMs, bucket }: PlatformError) {
+  return { operation, status, platformCode, mayHaveApplied, retryAfterMs, bucket };
+}

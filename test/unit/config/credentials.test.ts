@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { requireCredentials, requirePlatform } from "#config/config.ts";
+import { loadConfig } from "#config/load.ts";
+import type { Environment } from "#config/values.ts";
+import { ConfigError } from "#core/errors.ts";
+
+function problemsOf(run: () => unknown): string[] {
+  try {
+    run();
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown.problems.map((problem) => `${problem.where}: ${problem.message}`);
+    throw thrown;
+  }
+  return [];
+}
+
+const authKey = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
+const root = { SIMFLEET_EMAIL: "a@b.c", SIMFLEET_PASSWORD: "pass-1" };
+const subUser = { SIMFLEET_OPERATOR_ID: "OP1", SIMFLEET_USER_NAME: "u", SIMFLEET_PASSWORD: "pass-1" };
+
+describe("forms", () => {
+  it.each([
+    ["auth-key", authKey],
+    ["root", root],
+    ["root", { ...root, SIMFLEET_MFA_SECRET: "JBSW Y3DP" }],
+    ["sub-user", subUser],
+  ])("%s is taken", (kind, env) => {
+    expect(requireCredentials(loadConfig({ env }))).toMatchObject({ kind });
+  });
+
+  it.each<[string, Environment, string[]]>([
+    [
+      "two forms",
+      { ...authKey, ...root },
+      [
+        "profiles.default.credentials: hold more than one form: SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY; SIMFLEET_EMAIL. Keep one of them.",
+      ],
+    ],
+    [
+      "half an AuthKey",
+      { SIMFLEET_AUTH_KEY_ID: "keyId-1" },
+      [
+        "profiles.default.credentials.authKey: is missing beside SIMFLEET_AUTH_KEY_ID. Set it, or SIMFLEET_AUTH_KEY or SIMFLEET_AUTH_KEY_FILE.",
+      ],
+    ],
+    [
+      "half a sub-user",
+      { SIMFLEET_OPERATOR_ID: "OP1" },
+      [
+        "profiles.default.credentials.userName: is missing beside SIMFLEET_OPERATOR_ID. Set it, or SIMFLEET_USER_NAME.",
+        "profiles.default.credentials.password: is missing beside SIMFLEET_OPERATOR_ID. Set it, or SIMFLEET_PASSWORD or SIMFLEET_PASSWORD_FILE.",
+      ],
+    ],
+    [
+      "a password of nobody",
+      { SIMFLEET_PASSWORD: "pass-1" },
+      ["SIMFLEET_PASSWORD: belongs to an e-mail address, or to an operator ID and a user name."],
+    ],
+    [
+      "one-time codes with an AuthKey",
+      { ...authKey, SIMFLEET_MFA_SECRET: "JBSWY3DP" },
+      ["SIMFLEET_MFA_SECRET: does not go with an AuthKey. Drop one of them."],
+    ],
+    [
+      "a secret file that is missing, which is not a missing setting as well",
+      { SIMFLEET_EMAIL: "a@b.c", SIMFLEET_PASSWORD_FILE: "/no/file" },
+      ["SIMFLEET_PASSWORD_FILE: There is no file /no/file."],
+    ],
+  ])("%s is a problem", (_name, env, wanted) => expect(problemsOf(() => loadConfig({ env }))).toEqual(wanted));
+});
+
+describe("what calls to the platform need", () => {
+  it("everything that is missing is reported at once", () => {
+    expect(problemsOf(() => requirePlatform(loadConfig({ env: {} })))).toEqual([
+      "profiles.default.credentials: are needed to speak to the platform. Set SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD (a secret also as …_FILE).",
+      "endpoints.global: is needed to speak to the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL, or name a deployment that has it.",
+    ]);
+  });
+
+  it("the only base address decides the coverage", () => {
+    const env = { ...authKey, SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com" };
+    expect(requirePlatform(loadConfig({ env }))).toMatchObject({
+      coverage: "jp",
+      authEndpoint: "https://jp.example.com",
+    });
+  });
+
+  it("a coverage needs its own base address", () => {
+    const env = { ...authKey, SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com", SIMFLEET_COVERAGE: "g" };
+    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain("endpoints.global: is needed");
+  });
+
+  it("two base addresses need a coverage, or a key to verify the token's", () => {
+    const env = { ...authKey, SIMFLEET_DEPLOYMENT: "soracom" };
+    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain("profiles.default.coverage: is needed");
+    const verified = loadConfig({ env: { ...env, SIMFLEET_JWKS_URL: "https://example.com/jwks" } });
+    expect(requirePlatform(verified).coverage).toBeUndefined();
+  });
+
+  it("an unknown profile is a problem that names the known ones", () => {
+    expect(problemsOf(() => requireCredentials(loadConfig({ env: authKey }), "plant"))).toEqual([
+      "profiles.plant: There is no such profile; known are: default.",
+    ]);
+  });
+});

@@ -1,0 +1,303 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ConfigError } from "#core/errors.ts";
+import { liveSecrets } from "#core/secret.ts";
+import type { Environment } from "#config/values.ts";
+import { loadConfig } from "#config/load.ts";
+
+let folder: string;
+let files = 0;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "simfleet-config-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileOf(text: string, mode = 0o600): string {
+  const path = join(folder, `${(files += 1)}.yaml`);
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+function problemsOf(yaml: string, env: Environment = {}): string[] {
+  try {
+    loadConfig({ file: fileOf(yaml), env });
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown.problems.map((problem) => `${problem.where}: ${problem.message}`);
+    throw thrown;
+  }
+  return [];
+}
+
+describe("defaults and precedence", () => {
+  it("nothing at all is a configuration", () => {
+    expect(loadConfig({ env: { HOME: "/home/op" } })).toEqual({
+      file: undefined,
+      redis: undefined,
+      dataDir: "/home/op/.local/share/simfleet",
+      deployment: {
+        name: "svc",
+        brand: "Svc",
+        endpoints: { global: undefined, japan: undefined },
+        ttlField: undefined,
+        speedClasses: [],
+      },
+      profile: "default",
+      profiles: {
+        default: {
+          profile: { name: "default", coverage: undefined, wording: "sims" },
+          language: "en",
+          credentials: undefined,
+        },
+      },
+      tokenTtlMs: undefined,
+      tokenKey: undefined,
+      limits: { periodMs: 60_000, reserve: 0, connections: 32 },
+      http: { host: "127.0.0.1", port: 8080, adminToken: undefined },
+      logLevel: "info",
+      warnings: [],
+    });
+  });
+
+  it("the environment alone is enough", () => {
+    const config = loadConfig({
+      env: {
+        SIMFLEET_REDIS_URL: "redis://127.0.0.1:6379/2",
+        SIMFLEET_DATA_DIR: "/data",
+        SIMFLEET_DEPLOYMENT: "soracom",
+        SIMFLEET_BRAND: "Acme",
+        SIMFLEET_ENDPOINT_GLOBAL: "http://127.0.0.1:9000",
+        SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com",
+        SIMFLEET_COVERAGE: "jp",
+        SIMFLEET_LANGUAGE: "ja",
+        SIMFLEET_WORDING: "subscribers",
+        SIMFLEET_PROFILE: "plant",
+        SIMFLEET_OPERATOR_ID: "OP1",
+        SIMFLEET_USER_NAME: "worker",
+        SIMFLEET_PASSWORD: "pass word",
+        SIMFLEET_MFA_SECRET: "JBSWY3DPEHPK3PXP",
+        SIMFLEET_TOKEN_TTL_SECONDS: "180",
+        SIMFLEET_JWKS_URL: "https://example.com/jwks",
+        SIMFLEET_RATE_PERIOD_SECONDS: "0.5",
+        SIMFLEET_RESERVE: "0.1",
+        SIMFLEET_CONNECTIONS: "8",
+        SIMFLEET_HTTP_HOST: "0.0.0.0",
+        SIMFLEET_HTTP_PORT: "0",
+        SIMFLEET_HTTP_ADMIN_TOKEN: "admin-token",
+        SIMFLEET_LOG_LEVEL: "debug",
+      },
+    });
+    expect(config).toMatchObject({
+      redis: { url: "redis://127.0.0.1:6379/2" },
+      dataDir: "/data",
+      deployment: {
+        brand: "Acme",
+        endpoints: { global: "http://127.0.0.1:9000", japan: "https://jp.example.com" },
+        ttlField: "tokenTimeoutSeconds",
+      },
+      profile: "plant",
+      tokenTtlMs: 180_000,
+      tokenKey: { jwksUrl: "https://example.com/jwks" },
+      limits: { periodMs: 500, reserve: 0.1, connections: 8 },
+      http: { host: "0.0.0.0", port: 0 },
+      logLevel: "debug",
+    });
+    expect(config.profiles["plant"]).toMatchObject({
+      profile: { name: "plant", coverage: "jp", wording: "subscribers" },
+      language: "ja",
+      credentials: { kind: "sub-user", operatorId: "OP1", userName: "worker" },
+    });
+    expect(config.http.adminToken?.reveal()).toBe("admin-token");
+  });
+
+  it("a variable beats the file, and one that is set to nothing does not", () => {
+    const file = fileOf("limits: { reserve: 0.2, connections: 4 }\nlogLevel: warn\n");
+    const config = loadConfig({ file, env: { SIMFLEET_RESERVE: "0.3", SIMFLEET_LOG_LEVEL: "" } });
+    expect(config.limits).toMatchObject({ reserve: 0.3, connections: 4 });
+    expect(config.logLevel).toBe("warn");
+  });
+
+  it("--config beats SIMFLEET_CONFIG", () => {
+    const env = { SIMFLEET_CONFIG: fileOf("logLevel: warn\n") };
+    expect(loadConfig({ env }).logLevel).toBe("warn");
+    expect(loadConfig({ file: fileOf("logLevel: error\n"), env }).logLevel).toBe("error");
+  });
+
+  it("variables are meant for the selected profile alone", () => {
+    const file = fileOf(
+      "profile: b\nlanguage: ja\nprofiles: { a: { coverage: g }, b: { coverage: g, language: en } }\n",
+    );
+    const { profiles } = loadConfig({ file, env: { SIMFLEET_COVERAGE: "jp" } });
+    expect(profiles["a"]).toMatchObject({ profile: { coverage: "g" }, language: "ja" });
+    expect(profiles["b"]).toMatchObject({ profile: { coverage: "jp" }, language: "en" });
+  });
+
+  it("the example file loads and changes nothing", () => {
+    const { file: _, ...example } = loadConfig({ file: "config/simfleet.example.yaml", env: {} });
+    const { file: __, ...defaults } = loadConfig({ env: {} });
+    expect(example).toEqual(defaults);
+  });
+
+  it("what was loaded cannot be changed", () => {
+    const config = loadConfig({ env: {} });
+    expect(() => Object.assign(config.limits, { reserve: 0.5 })).toThrow(TypeError);
+  });
+});
+
+describe("problems", () => {
+  it("five faults are reported at once, each with its place", () => {
+    const yaml = "limits: { reserve: 2 }\nredis: { ulr: x }\nprofiles: { default: { coverage: eu } }\n";
+    expect(problemsOf(yaml, { SIMFLEET_HTTP_PORT: "eighty", SIMFLEET_RESREVE: "0.1" })).toEqual(
+      [
+        "redis.ulr: There is no such setting. Did you mean url?",
+        "SIMFLEET_RESREVE: There is no such variable. Did you mean SIMFLEET_RESERVE?",
+        "limits.reserve: must be a number from 0 to 0.9; it is 2.",
+        'SIMFLEET_HTTP_PORT: must be a whole number from 0 to 65535; it is "eighty".',
+        'profiles.default.coverage: must be `g`, `jp`; it is "eu".',
+      ].toSorted(byOrderFound),
+    );
+  });
+
+  it.each<[string, string, Environment, string[]]>([
+    ["a syntax error", "a: [1\nb: 2\n", {}, ["line 2, column 1"]],
+    ["a key given twice", "logLevel: info\nlogLevel: warn\n", {}, ["line 2, column 1: Map keys must be unique"]],
+    ["a list for a file", "- a\n", {}, ["must be a mapping of settings, such as"]],
+    ["a value for a section", "limits: 3\n", {}, ["limits: must be a mapping of settings."]],
+    [
+      "a number for a text",
+      "profiles: { default: { credentials: { authKeyId: 12, authKey: k } } }",
+      {},
+      ["profiles.default.credentials.authKeyId: must be text; it is 12. Put it in quotes."],
+    ],
+    ["a bad name of a profile", "profiles: { a b: {} }", {}, ["profiles.a b: A profile's name is of letters"]],
+    [
+      "a profile that is not there",
+      "profiles: { plant: {} }",
+      { SIMFLEET_PROFILE: "plnt" },
+      ["SIMFLEET_PROFILE: There is no profile plnt. Did you mean plant?"],
+    ],
+    [
+      "plain http to another machine",
+      "",
+      { SIMFLEET_ENDPOINT_GLOBAL: "http://example.com" },
+      [
+        'SIMFLEET_ENDPOINT_GLOBAL: must be an https address without user name (http to this machine alone); it is "http://example.com".',
+      ],
+    ],
+    [
+      "a deployment that is not there",
+      "",
+      { SIMFLEET_DEPLOYMENT: "sorakom" },
+      [
+        "deployment: There is no deployment sorakom. Did you mean soracom? Known are svc and soracom; a path of a file has a / or a dot in it.",
+      ],
+    ],
+    [
+      "a redis of another kind",
+      "",
+      { SIMFLEET_REDIS_URL: "http://u:hunter2@x" },
+      [
+        'SIMFLEET_REDIS_URL: must be an address such as `redis://host:6379` or `rediss://host:6380/1`; it is "http://…@x".',
+      ],
+    ],
+    [
+      "a bad value of a language",
+      "",
+      { SIMFLEET_LANGUAGE: "de" },
+      ['SIMFLEET_LANGUAGE: must be `en`, `ja`; it is "de".'],
+    ],
+    [
+      "a shell's home folder",
+      "dataDir: ~/data\n",
+      {},
+      ['dataDir: must be a path (`~` is not expanded); it is "~/data".'],
+    ],
+    [
+      "two keys for tokens",
+      "",
+      { SIMFLEET_JWKS_URL: "https://a.b/c", SIMFLEET_TOKEN_PUBLIC_KEY_FILE: "package.json" },
+      ["SIMFLEET_TOKEN_PUBLIC_KEY_FILE: is given beside SIMFLEET_JWKS_URL. Keep one of them."],
+    ],
+  ])("%s", (_name, yaml, env, wanted) => {
+    const problems = problemsOf(yaml, env);
+    expect(problems).toHaveLength(wanted.length);
+    for (const [i, part] of wanted.entries()) expect(problems[i]).toContain(part);
+  });
+
+  it("a file that is named but not there is a problem", () => {
+    expect(() => loadConfig({ env: { SIMFLEET_CONFIG: "/no/such.yaml" } })).toThrow(
+      "/no/such.yaml: There is no such file.",
+    );
+  });
+
+  it("a lifetime that the deployment cannot ask for is a warning", () => {
+    expect(loadConfig({ env: { SIMFLEET_TOKEN_TTL_SECONDS: "180" } }).warnings).toEqual([
+      {
+        where: "SIMFLEET_TOKEN_TTL_SECONDS",
+        message: "cannot be asked for: the deployment svc names no field for it (auth.ttlField).",
+      },
+    ]);
+  });
+});
+
+describe("secrets", () => {
+  const withKey = (env: Environment) => {
+    const { credentials } = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", ...env } }).profiles["default"] ?? {};
+    return credentials?.kind === "auth-key" ? credentials.authKey.reveal() : undefined;
+  };
+
+  it("come from a file without its last line break", () => {
+    expect(withKey({ SIMFLEET_AUTH_KEY_FILE: fileOf("secret-abc\n") })).toBe("secret-abc");
+    expect(withKey({ SIMFLEET_AUTH_KEY_FILE: fileOf("secret-abc\r\n") })).toBe("secret-abc");
+  });
+
+  it.each([0o644, 0o640, 0o604, 0o620])("are refused from a file of mode %o, with the mend", (mode) => {
+    const path = fileOf("secret-abc", mode);
+    const octal = mode.toString(8).padStart(4, "0");
+    expect(problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY_FILE: path })).toEqual([
+      `SIMFLEET_AUTH_KEY_FILE: ${path} can be read by others (mode ${octal}). Mend it with: chmod 600 ${path}`,
+    ]);
+  });
+
+  it("are refused from a file that is missing, empty or a folder", () => {
+    const faultOf = (path: string) => problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY_FILE: path });
+    const empty = fileOf("\n");
+    expect(faultOf("/no/key")).toEqual(["SIMFLEET_AUTH_KEY_FILE: There is no file /no/key."]);
+    expect(faultOf(empty)).toEqual([`SIMFLEET_AUTH_KEY_FILE: ${empty} is empty.`]);
+    expect(faultOf(folder)).toEqual([`SIMFLEET_AUTH_KEY_FILE: ${folder} is a folder, not a file.`]);
+  });
+
+  it("are given as they are or as a file, not both, and the environment's way beats the file's", () => {
+    const path = fileOf("from-file");
+    expect(problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY: "a", SIMFLEET_AUTH_KEY_FILE: path })).toEqual(
+      ["SIMFLEET_AUTH_KEY: is given beside SIMFLEET_AUTH_KEY_FILE. Keep one of them."],
+    );
+    const file = fileOf("profiles: { default: { credentials: { authKeyId: k, authKey: written } } }");
+    expect(loadConfig({ file, env: {} }).profiles["default"]?.credentials).toMatchObject({ kind: "auth-key" });
+    expect(withKey({ SIMFLEET_CONFIG: file, SIMFLEET_AUTH_KEY_FILE: path })).toBe("from-file");
+  });
+
+  it("do not show in a problem", () => {
+    const env = { SIMFLEET_EMAIL: "a@b", SIMFLEET_PASSWORD: "hunter2\0", SIMFLEET_MFA_SECRET: "0189 not base32" };
+    const problems = problemsOf("", env).join("\n");
+    expect(problems).toContain("SIMFLEET_PASSWORD: must be text.");
+    expect(problems).toContain("SIMFLEET_MFA_SECRET: must be base32 (letters A to Z, digits 2 to 7).");
+    expect(problems).not.toMatch(/hunter2|0189/);
+  });
+
+  it("are taken out of the address of Redis", () => {
+    const { redis } = loadConfig({ env: { SIMFLEET_REDIS_URL: "redis://op:p%40ss-w0rd@host:6379/1" } });
+    expect(redis?.url).toBe("redis://op@host:6379/1");
+    expect(redis?.password?.reveal()).toBe("p@ss-w0rd");
+    expect(liveSecrets()).toContain("p@ss-w0rd");
+  });
+});
+
+/** The order in which problems are found is no promise. */
+function byOrderFound(a: string, b: string): number {
+  const order = ["redis.ulr", "SIMFLEET_RESREVE", "profiles", "limits", "SIMFLEET_HTTP_PORT"];
+  const at = (text: string) => order.findIndex((start) => text.startsWith(start));
+  return at(a) - at(b);
+}

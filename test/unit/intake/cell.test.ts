@@ -1,0 +1,84 @@
+import { Readable } from "node:stream";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { csvCell, csvLine, defused } from "#intake/cell.ts";
+import { openCsv } from "#intake/csv.ts";
+
+describe("cells that a spreadsheet would run", () => {
+  it.each([
+    ["=1+1", "'=1+1"],
+    ["+1", "'+1"],
+    ["+81312345678", "'+81312345678"],
+    ["-1+1", "'-1+1"],
+    ["@SUM(A1)", "'@SUM(A1)"],
+    ["  =1", "'  =1"],
+    ["\u00a0=1", "'\u00a0=1"],
+    ["\tx", "'\tx"],
+    ["\rx", "'\rx"],
+    ["\nx", "'\nx"],
+    [" \t x", "' \t x"],
+    ["＝1", "'＝1"],
+    ["-", "'-"],
+    ["-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0"],
+  ])("%j is written as the text %j", (text, safe) => expect(defused(text)).toBe(safe));
+
+  it.each(["", "plain", "-5", "-12.5", "8942310", "a=b", "a-b", "'=1", "1e5", " spaced"])("%j stays", (text) =>
+    expect(defused(text)).toBe(text),
+  );
+});
+
+describe("writing", () => {
+  it.each([
+    ["a", "a"],
+    ["a,b", '"a,b"'],
+    ["a;b", '"a;b"'],
+    ['5" pole', '"5"" pole"'],
+    ["two\nlines", '"two\nlines"'],
+    [" a", '" a"'],
+    ["=a,b", '"\'=a,b"'],
+  ])("%j becomes %j", (text, written) => expect(csvCell(text)).toBe(written));
+
+  it("any cells come back as they were written, apart from the defusing", async () => {
+    const cell = fc.oneof(
+      fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\0", "")),
+      fc.string({
+        unit: fc.constantFrom('"', ",", ";", "\t", "\r", "\n", "=", "-", " ", "1", "é", "'"),
+      }),
+    );
+    const rows = fc.array(fc.array(cell, { minLength: 1, maxLength: 5 }), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(rows, fc.integer({ min: 1, max: 40 }), async (cells, bytes) => {
+        const text = Buffer.from([["header", "of", "it"], ...cells].map(csvLine).join(""));
+        const pieces = Array.from({ length: Math.ceil(text.length / bytes) }, (_, i) =>
+          text.subarray(i * bytes, (i + 1) * bytes),
+        );
+        const csv = await openCsv(Readable.from(pieces));
+        const read: (readonly string[])[] = [];
+        const lines: number[] = [];
+        for await (const batch of csv.batches) {
+          for (const row of batch) {
+            read.push(row.cells);
+            lines.push(row.line);
+          }
+        }
+        expect(read).toEqual(cells.map((row) => row.map(defused)).filter(isFilled));
+        expect(lines).toEqual(beginnings(cells));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** The lines on which the rows that are not blank begin, counted the plain way. */
+function beginnings(rows: readonly (readonly string[])[]): number[] {
+  let line = 2;
+  return rows.flatMap((row) => {
+    const begins = line;
+    line += csvLine(row).split(/\r\n|\r|\n/).length - 1;
+    return isFilled(row.map(defused)) ? [begins] : [];
+  });
+}
+
+function isFilled(row: readonly string[]): boolean {
+  return row.some((cell) => cell.trim() !== "");
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { IntakeError } from "#core/errors.ts";
+import type { RowProblemCode } from "#fleet/run.ts";
+import { matchColumns, readRow } from "#intake/columns.ts";
+
+const sims = { wording: "sims" } as const;
+
+function refusal(header: string[], wanted: Parameters<typeof matchColumns>[1]): string {
+  try {
+    matchColumns(header, wanted);
+  } catch (thrown) {
+    expect(thrown).toBeInstanceOf(IntakeError);
+    return (thrown as IntakeError).message;
+  }
+  throw new Error("was not refused");
+}
+
+describe("headers", () => {
+  it.each([
+    ["simId", "speedClass"],
+    ["SIM ID", "speed_class"],
+    [" sim_id ", "Speed-Class"],
+    ["SIMID", "SPEED CLASS"],
+  ])("%j and %j are found without regard to case and separators", (key, speedClass) => {
+    expect(matchColumns(["site", key, speedClass], sims)).toMatchObject({
+      keyAt: 1,
+      classAt: 2,
+      keyColumn: "simId",
+    });
+  });
+
+  it("the earlier wording goes by the imsi, whatever else there is", () => {
+    expect(matchColumns(["simId", "IMSI", "speedClass"], { wording: "subscribers" })).toMatchObject({
+      keyAt: 1,
+      keyColumn: "imsi",
+    });
+  });
+
+  it("a class for all rows makes its column needless", () => {
+    expect(matchColumns(["simId"], { ...sims, speedClass: "s1.fast" })).toMatchObject({
+      classAt: undefined,
+      classForAll: "s1.fast",
+    });
+  });
+
+  it.each<[string, string[], Parameters<typeof matchColumns>[1], string]>([
+    [
+      "no key column",
+      ["id", "speedClass", ""],
+      sims,
+      'The header has no column simId. Columns found: id, speedClass, "". Needed: simId and speedClass.',
+    ],
+    [
+      "no header at all",
+      ["8942310123456789012", "s1.fast"],
+      sims,
+      "The header has no column simId. Columns found: 8942310123456789012, s1.fast. The first line must name the columns. Needed: simId and speedClass.",
+    ],
+    [
+      "no class column",
+      ["simId", "class"],
+      sims,
+      "The header has no column speedClass. Columns found: simId, class. Add the column, or give one class for all rows with --speed-class.",
+    ],
+    [
+      "the key column twice",
+      ["simId", "sim id", "speedClass"],
+      sims,
+      'The header has the column simId more than once: "simId" and "sim id". Keep one of them.',
+    ],
+    [
+      "the class column twice",
+      ["simId", "speedClass", "Speed_Class"],
+      sims,
+      'The header has the column speedClass more than once: "speedClass" and "Speed_Class". Keep one of them.',
+    ],
+    [
+      "a class column and a class for all rows",
+      ["simId", "speed class"],
+      { ...sims, speedClass: "s1.fast" },
+      'The speed class is given twice: as an option (s1.fast) and as the column "speed class". Drop the option to use the column, or drop the column.',
+    ],
+    [
+      "an imsi where the wording is sims",
+      ["imsi", "speedClass"],
+      sims,
+      "The file names its SIMs by imsi, but the configured wording is sims, which needs a column simId. Set SIMFLEET_WORDING=subscribers to work with imsi, or give the file a column simId.",
+    ],
+    [
+      "a simId where the wording is subscribers",
+      ["simId", "speedClass"],
+      { wording: "subscribers" },
+      "The file names its SIMs by simId, but the configured wording is subscribers, which needs a column imsi. Set SIMFLEET_WORDING=sims to work with simId, or give the file a column imsi.",
+    ],
+    [
+      "a class for all rows that cannot be one",
+      ["simId"],
+      { ...sims, speedClass: "very fast" },
+      '"very fast" cannot be a speed class: letters, digits, dot, - and _ only, at most 64 of them.',
+    ],
+  ])("%s is refused", (_name, header, wanted, message) => expect(refusal(header, wanted)).toBe(message));
+});
+
+describe("rows", () => {
+  const columns = matchColumns(["sim id", "speedClass", "site"], sims);
+  const judge = (cells: string[]) => readRow(columns, 4, { line: 7, cells });
+
+  it.each([
+    ["8942310123456789012", "s1.fast"],
+    [" 8942310123456789012\t", " s1.fast "],
+    ["'8942310123456789012", "s1.fast"],
+    [" '8942310123456789012", "\u00a0s1.fast"],
+  ])("%j and %j are taken trimmed, the cells as they came", (key, speedClass) => {
+    expect(judge([key, speedClass, "x"])).toEqual({
+      index: 4,
+      line: 7,
+      cells: [key, speedClass, "x"],
+      key: "8942310123456789012",
+      speedClass: "s1.fast",
+    });
+  });
+
+  it.each<[string[], RowProblemCode, string, string]>([
+    [["1", "s1.fast"], "cell-count", "", "The row has 2 cells where the header has 3. Write empty cells out as well."],
+    [["1"], "cell-count", "", "The row has 1 cell where the header has 3. Write empty cells out as well."],
+    [
+      ["1", "s1.fast", "a", "b"],
+      "cell-count",
+      "",
+      "The row has 4 cells where the header has 3. A cell that holds the delimiter must stand in quotes.",
+    ],
+    [["  ", "s1.fast", ""], "key-empty", "sim id", "The cell sim id is empty."],
+    [["'", "s1.fast", ""], "key-empty", "sim id", "The cell sim id is empty."],
+    [
+      ["8.94231E+18", "s1.fast", ""],
+      "key-spreadsheet",
+      "sim id",
+      "8.94231E+18 is a spreadsheet's rounding of a SIM ID; the digits are lost. Format the column as text and export again",
+    ],
+    [
+      ["8,94231e+18", "s1.fast", ""],
+      "key-spreadsheet",
+      "sim id",
+      "8,94231e+18 is a spreadsheet's rounding of a SIM ID; the digits are lost. Format the column as text and export again",
+    ],
+    [
+      ["../auth", "s1.fast", ""],
+      "key-invalid",
+      "sim id",
+      '"../auth" cannot be a SIM ID: letters, digits, - and _ only, at most 64 of them.',
+    ],
+    [
+      ["x".repeat(65), "s1.fast", ""],
+      "key-invalid",
+      "sim id",
+      `"${"x".repeat(40)}…" cannot be a SIM ID: letters, digits, - and _ only, at most 64 of them.`,
+    ],
+    [["1", " ", ""], "class-empty", "speedClass", "The cell speedClass is empty."],
+    [
+      ["1", "very\nfast", ""],
+      "class-invalid",
+      "speedClass",
+      '"very\\nfast" cannot be a speed class: letters, digits, dot, - and _ only, at most 64 of them.',
+    ],
+  ])("%j has the problem %s", (cells, code, column, message) => {
+    expect(judge(cells).problem).toEqual({ code, column, message });
+  });
+
+  it.each([
+    [
+      "4.4010E+14",
+      "4.4010E+14 is a spreadsheet's rounding of an IMSI; the digits are lost. Format the column as text and export again",
+    ],
+    ["44010-1", '"44010-1" cannot be an IMSI: 5 to 15 digits.'],
+  ])("%s is no IMSI", (key, message) => {
+    const byImsi = matchColumns(["imsi", "speedClass"], { wording: "subscribers" });
+    expect(readRow(byImsi, 0, { line: 2, cells: [key, "s1.fast"] }).problem?.message).toBe(message);
+  });
+});

@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { IntakeError } from "#core/errors.ts";
+import { type CsvCaps, type CsvRow, openCsv } from "#intake/csv.ts";
+
+function inPieces(text: string | Buffer, bytes = 1024): Readable {
+  const all = Buffer.from(text);
+  const count = Math.ceil(all.length / bytes);
+  return Readable.from(
+    Array.from({ length: count }, (_, i) => all.subarray(i * bytes, (i + 1) * bytes)),
+    { objectMode: true },
+  );
+}
+
+async function read(source: Readable, caps: Partial<CsvCaps> = {}) {
+  const csv = await openCsv(source, caps);
+  const rows: CsvRow[] = [];
+  for await (const batch of csv.batches) rows.push(...batch);
+  return { header: csv.header, delimiter: csv.delimiter, rows, fingerprint: csv.fingerprint() };
+}
+
+async function faultOf(source: Readable, caps?: Partial<CsvCaps>): Promise<IntakeError> {
+  const thrown = await read(source, caps).then(
+    () => undefined,
+    (fault: unknown) => fault,
+  );
+  expect(thrown).toBeInstanceOf(IntakeError);
+  return thrown as IntakeError;
+}
+
+describe("what is taken as it comes", () => {
+  it("reads header and rows with the lines on which they begin", async () => {
+    expect(await read(inPieces("simId,speedClass\na,b\n\nc,d"))).toMatchObject({
+      header: ["simId", "speedClass"],
+      rows: [
+        { line: 2, cells: ["a", "b"] },
+        { line: 4, cells: ["c", "d"] },
+      ],
+    });
+  });
+
+  it.each(["\n", "\r\n", "\r"])("takes %j as the line break, also inside quotes, and counts it once", async (eol) => {
+    const text = ["", "a,b", `"1${eol}${eol}2",x`, "", "3,4", ""].join(eol);
+    for (const bytes of [1, 2, 3, 5, 1000]) {
+      expect((await read(inPieces(text, bytes))).rows).toEqual([
+        { line: 3, cells: [`1${eol}${eol}2`, "x"] },
+        { line: 7, cells: ["3", "4"] },
+      ]);
+    }
+  });
+
+  it("takes a byte order mark, however the bytes arrive", async () => {
+    for (const bytes of [1, 2, 3, 4, 100]) {
+      expect((await read(inPieces("\uFEFFsimId\n1\n", bytes))).header).toEqual(["simId"]);
+    }
+  });
+
+  it("takes characters of two to four bytes cut anywhere", async () => {
+    const cells = ["é", "拠点", "𝄞", "ﬁ"];
+    for (let bytes = 1; bytes < 9; bytes += 1) {
+      expect((await read(inPieces(`a,b,c,d\n${cells.join(",")}\n`, bytes))).rows[0]?.cells).toEqual(cells);
+    }
+  });
+
+  it.each([
+    [",", "simId,speedClass,a;b"],
+    [";", "simId;speedClass;note"],
+    ["\t", "simId\tspeedClass"],
+    [";", '"a,b,c,d";speedClass'],
+    [",", "simId"],
+  ])("finds the delimiter %j from the header %j", async (delimiter, header) => {
+    expect((await read(inPieces(`${header}\n`))).delimiter).toBe(delimiter);
+  });
+
+  it("leaves out rows that are wholly blank, as spreadsheets append them", async () => {
+    expect((await read(inPieces("a,b\n,\n1,2\n , \n,\n"))).rows).toEqual([{ line: 3, cells: ["1", "2"] }]);
+  });
+
+  it("hands a ragged row on as it is", async () => {
+    expect((await read(inPieces("a,b\n1\n1,2,3\n"))).rows.map((row) => row.cells)).toEqual([["1"], ["1", "2", "3"]]);
+  });
+
+  it("counts and digests the bytes as they came", async () => {
+    const text = "\uFEFFa,b\r\n1,2\r\n";
+    const { fingerprint } = await read(inPieces(text, 3));
+    expect(fingerprint).toEqual({
+      bytes: Buffer.byteLength(text),
+      sha256: createHash("sha256").update(text).digest("hex"),
+    });
+  });
+});
+
+describe("what refuses a file", () => {
+  it.each<[string, string | Buffer, string, number?]>([
+    ["an empty file", "", "The file is empty."],
+    ["a file of a byte order mark alone", "\uFEFF", "The file is empty."],
+    ["a file of blank lines", "\n\r\n,,\n", "The file holds nothing but blank lines."],
+    [
+      "Latin-1",
+      Buffer.from("simId,site\n1,ok\n2,K\xf6ln\n", "latin1"),
+      "Line 3 is not valid UTF-8. Open the file in its program and save as UTF-8 CSV.",
+      3,
+    ],
+    [
+      "a character cut off at the end",
+      Buffer.from([0x61, 0x0a, 0xe6, 0x8b]),
+      "Line 2 is not valid UTF-8. Open the file in its program and save as UTF-8 CSV.",
+      2,
+    ],
+    [
+      "UTF-16 with a mark, little end first",
+      Buffer.from("\uFEFFsimId\n", "utf16le"),
+      "This file is UTF-16, not UTF-8: save as UTF-8 CSV.",
+    ],
+    [
+      "UTF-16 with a mark, big end first",
+      Buffer.from("\uFEFFsimId\n", "utf16le").swap16(),
+      "This file is UTF-16, not UTF-8: save as UTF-8 CSV.",
+    ],
+    [
+      "UTF-16 without a mark",
+      Buffer.from("simId\n", "utf16le"),
+      "Line 1 holds a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.",
+      1,
+    ],
+    [
+      "a NUL byte",
+      "a\nb\nc\0d\n",
+      "Line 3 holds a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.",
+      3,
+    ],
+    ["an Excel workbook", Buffer.from("PK\x03\x04\x14\0"), "This is an Excel workbook, export it as CSV."],
+    [
+      "an old Excel workbook",
+      Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]),
+      "This is an old Excel workbook (.xls), export it as CSV.",
+    ],
+    ["a gzip file", Buffer.from([0x1f, 0x8b, 8, 0, 0]), "This file is compressed (gzip), unpack it first."],
+    [
+      "a quote that is never closed",
+      'a,b\n1,2\n3,"4\n5,6\n',
+      "A quote that opens in the row on line 3 is never closed.",
+      3,
+    ],
+    [
+      "text after a closing quote",
+      'a,b\n"1"x,2\n',
+      "In the row on line 2, text follows a closing quote. A quote inside a quoted cell is written twice.",
+      2,
+    ],
+    [
+      "a quote inside an unquoted cell",
+      'a,b\n1,5" pole\n',
+      "In the row on line 2, a quote stands inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice.",
+      2,
+    ],
+  ])("%s", async (_name, content, message, line?) => {
+    for (const bytes of [1, 3, 1000]) {
+      const fault = await faultOf(inPieces(content, bytes));
+      expect(fault.message).toBe(message);
+      expect(fault.line).toBe(line);
+    }
+  });
+
+  it.each<[string, string, Partial<CsvCaps>, string]>([
+    ["too many bytes", "a\n1\n2\n", { bytes: 5 }, "The file is larger than 5 bytes. Split it."],
+    ["too many rows", "a\n1\n2\n3\n", { rows: 2 }, "The file has more than 2 rows. Split it."],
+    ["too many columns", "a,b,c\n", { columns: 2 }, "The header has 3 columns; at most 2 are allowed."],
+    [
+      "a record that is too long",
+      `a,b\n1,2\n${"x".repeat(30)},\n`,
+      { recordBytes: 20 },
+      "The row that begins on line 3 is longer than 20 bytes. Often a quote in it is never closed.",
+    ],
+    [
+      "a record of too many commas",
+      `a,b\n${",".repeat(30)}`,
+      { recordBytes: 20 },
+      "The row that begins on line 2 is longer than 20 bytes. Often a quote in it is never closed.",
+    ],
+    [
+      "a header without an end",
+      "a".repeat(30),
+      { recordBytes: 20 },
+      "The row that begins on line 1 is longer than 20 bytes. Often a quote in it is never closed.",
+    ],
+  ])("%s", async (_name, content, caps, message) => {
+    for (const bytes of [1, 7, 1000]) expect((await faultOf(inPieces(content, bytes), caps)).message).toBe(message);
+  });
+
+  it("a file that is not there, and a folder", async () => {
+    await expect(openCsv("/no/such.csv")).rejects.toThrow("There is no file /no/such.csv.");
+    await expect(openCsv("/tmp")).rejects.toThrow("The input is a folder, not a file.");
+  });
+
+  it.each(["x", ",", "\u00e9", '"'])("a gigabyte of %j in one line, after a few pieces of it", async (filling) => {
+    const piece = Buffer.from(filling.repeat(32 * 1024));
+    let pieces = 0;
+    const endless = Readable.from(
+      (function* () {
+        yield Buffer.from(filling === '"' ? 'a,b\n1,"x' : "a,b\n1,");
+        for (; pieces < 2 ** 15; pieces += 1) yield piece;
+      })(),
+    );
+    expect((await faultOf(endless)).message).toContain("line 2 is longer than 65536 bytes");
+    expect(pieces).toBeLessThan(50);
+  });
+});
