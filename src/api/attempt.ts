@@ -1,0 +1,75 @@
+/**
+ * One permit and what becomes of it. The permit is settled when the head of the answer is there, not when its body is:
+ * the quota's headers age from that instant, and a body that is lost afterwards spent its call all the same.
+ * Moves: granted -> sent -> answered | lost, or granted -> given back.
+ */
+import type { Clock } from "#core/time.ts";
+import type { Permit } from "#limiter/permit.ts";
+import type { HeaderNames } from "./brand.ts";
+import type { ClientEvent } from "./client-event.ts";
+import type { ExchangeWatcher } from "./exchange.ts";
+import { type AnswerHeaders, readQuota, readRetryAfterMs } from "./quota-headers.ts";
+
+export interface AttemptSurroundings {
+  readonly clock: Clock;
+  readonly names: HeaderNames;
+  readonly periodMs: number;
+  readonly tell: (event: ClientEvent) => void;
+}
+
+export class Attempt implements ExchangeWatcher {
+  readonly #permit: Permit;
+  readonly #around: AttemptSurroundings;
+  readonly #operation: string;
+  readonly #bucket: string;
+  #state: "granted" | "sent" | "over" = "granted";
+  #sentAtMs = 0;
+  /** What a Retry-After header of the answer asked for. */
+  retryAfterMs: number | undefined;
+  /** With a 429: how long the bucket stays empty. */
+  throttledMs = 0;
+
+  constructor(parts: { permit: Permit; around: AttemptSurroundings; operation: string; bucket: string }) {
+    this.#permit = parts.permit;
+    this.#around = parts.around;
+    this.#operation = parts.operation;
+    this.#bucket = parts.bucket;
+  }
+
+  sending(): void {
+    this.#state = "sent";
+    this.#sentAtMs = this.#around.clock.monotonicMs();
+    this.#permit.sending();
+  }
+
+  head(status: number, headers: AnswerHeaders): void {
+    if (this.#state === "granted") this.sending();
+    this.#state = "over";
+    const { clock, periodMs, tell } = this.#around;
+    const reading = readQuota(headers, this.#around);
+    const throttled = status === 429;
+    if (headers["retry-after"] !== undefined) this.retryAfterMs = readRetryAfterMs(headers, clock.wallMs());
+    this.#permit.answered({ reading, throttled, retryAfterMs: this.retryAfterMs });
+    const call = { operation: this.#operation, bucket: this.#bucket };
+    tell({ type: "answered", ...call, status, durationMs: clock.monotonicMs() - this.#sentAtMs });
+    if (!throttled) return;
+    const refreshMs = reading === undefined ? periodMs : Math.max(1, reading.secondsBeforeRefresh) * 1_000;
+    this.throttledMs = Math.max(refreshMs, this.retryAfterMs ?? 0);
+    tell({ type: "throttled", ...call, retryAfterMs: this.throttledMs });
+  }
+
+  /** No answer will come; settles the permit unless the head did. */
+  failed(): void {
+    if (this.#state === "over") return;
+    const wasSent = this.#state === "sent";
+    this.#state = "over";
+    if (wasSent) this.#permit.lost();
+    else this.#permit.giveBack();
+    this.#around.tell({
+      type: "unanswered",
+      operation: this.#operation,
+      bucket: this.#bucket,
+      wasSent,
+    });
+  }
+}

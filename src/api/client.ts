@@ -1,0 +1,223 @@
+/**
+ * The client of the platform's HTTP API for one profile. A call takes a slot, then the pair, then a permit, then goes
+ * out: the permit comes last, so that no counted call waits for anything of ours. There is no retry here but one after
+ * a 401, with a new pair; all others are the queue's.
+ */
+import { PlatformError } from "#core/errors.ts";
+import type { Coverage, Profile } from "#fleet/profile.ts";
+import { Authenticator } from "./authenticator.ts";
+import { type HeaderNames, headerNames } from "./brand.ts";
+import type { ClientEvent } from "./client-event.ts";
+import type { CallOptions, PlatformClientOptions } from "./client-options.ts";
+import { addressFor, authAddress, type Routes, routesOf } from "./coverage.ts";
+import { checkCredentialForm, type CredentialForm } from "./credential-form.ts";
+import { keySetFetcher } from "./key-set.ts";
+import { type AuthInput, type AuthOutput, authOperation } from "./operations/auth.ts";
+import { type Operation, type Target, targetOf } from "./operations/operation.ts";
+import type { ListInput } from "./operations/sims.ts";
+import { type Page, walkPages } from "./pages.ts";
+import { type Pair, PairKeeper } from "./pair.ts";
+import { checkTtl } from "./renewal-timing.ts";
+import { type Reply, type Route, Sender } from "./sender.ts";
+import { Slots } from "./slots.ts";
+import { type TokenReader, tokenReader } from "./token-claims.ts";
+import { Transport } from "./transport.ts";
+
+/** Who the credentials belong to, as the platform says. */
+export interface Principal {
+  readonly operatorId: string;
+  /** Present for a sub-user. */
+  readonly userName: string | undefined;
+  /** Undefined unless tokens are verified. */
+  readonly coverageTypes: readonly Coverage[] | undefined;
+  /** End of the present pair, milliseconds since the Unix epoch. */
+  readonly expiresAtMs: number;
+}
+
+export class PlatformClient {
+  readonly #profile: Profile;
+  readonly #names: HeaderNames;
+  readonly #routes: Routes;
+  readonly #slots: Slots;
+  readonly #transport: Transport;
+  readonly #sender: Sender;
+  readonly #authenticator: Authenticator;
+  readonly #keeper: PairKeeper;
+  readonly #plainHeaders: readonly string[];
+  /** Where calls without a pair go. */
+  readonly #openRoute: Route;
+  #pairRoute: { readonly pair: Pair; readonly route: Route } | undefined;
+
+  /** @throws ConfigError when an address, the brand, the lifetime, the MFA secret or the public key is unusable */
+  constructor(options: PlatformClientOptions) {
+    const { profile, clock, connections, userAgent } = options;
+    const tell = teller(options.onEvent);
+    const ttl = { field: options.ttlField, seconds: options.ttlSeconds };
+    checkTtl(ttl);
+    checkCredentialForm(options.credentials);
+    this.#profile = profile;
+    this.#names = headerNames(options.brand);
+    this.#routes = routesOf(options.endpoints, profile.coverage);
+    this.#slots = new Slots(connections);
+    // One connection more than calls, so that an early renewal does not wait for a long list page.
+    this.#transport = new Transport({ ...options.transport, connections: connections + 1, clock });
+    this.#plainHeaders = [
+      "user-agent",
+      userAgent,
+      "accept",
+      "application/json",
+      this.#names.language,
+      options.language,
+    ];
+    this.#openRoute = this.#routeTo(authAddress(this.#routes, profile.coverage), []);
+    const around = { clock, names: this.#names, periodMs: options.periodMs ?? 60_000, tell };
+    const { permits } = options;
+    this.#sender = new Sender({
+      permits,
+      transport: this.#transport,
+      profileName: profile.name,
+      around,
+    });
+    const tokens = this.#tokenReader(options);
+    const send = (input: AuthInput): Promise<AuthOutput> => this.#authenticate(input);
+    this.#authenticator = new Authenticator({
+      clock,
+      form: options.credentials,
+      ttl,
+      tokens,
+      send,
+    });
+    this.#keeper = new PairKeeper({
+      clock,
+      tell,
+      authenticate: () => this.#authenticator.authenticate(),
+    });
+  }
+
+  /**
+   * Makes one call.
+   * @returns what the operation's output schema reads
+   * @throws PlatformError; errors of the permits; the signal's reason when it aborts before the request goes out. An
+   *   abort after that is a lost answer: PLATFORM_UNAVAILABLE with `mayHaveApplied`
+   */
+  async call<I, O>(operation: Operation<I, O>, input: I, options: CallOptions = {}): Promise<O> {
+    return (await this.#reply(operation, input, options)).value;
+  }
+
+  /**
+   * Walks a list; `input.lastEvaluatedKey` says where to begin. Each page is fetched when it is asked for.
+   * @throws as `call`, and PLATFORM_CONTRACT when the platform gives a key twice
+   */
+  pages<I extends ListInput, O>(
+    operation: Operation<I, O>,
+    input: I,
+    options: CallOptions = {},
+  ): AsyncGenerator<Page<O>, void, undefined> {
+    return walkPages({
+      operation: operation.id,
+      startKey: input.lastEvaluatedKey,
+      nextKeyHeader: this.#names.nextKey,
+      fetchPage: (lastEvaluatedKey) => this.#reply(operation, { ...input, lastEvaluatedKey }, options),
+    });
+  }
+
+  /** Who the credentials belong to; authenticates where no pair is at hand. */
+  async whoAmI(signal?: AbortSignal): Promise<Principal> {
+    const { operatorId, userName, coverageTypes, expiresAtMs } = await this.#keeper.obtain(signal);
+    return { operatorId, userName, coverageTypes, expiresAtMs };
+  }
+
+  /**
+   * Takes other credentials of the same account: calls go on with the present pair until the new ones gave theirs.
+   * @throws ConfigError when an MFA secret is not base32; the old credentials then stay
+   */
+  replaceCredentials(form: CredentialForm): void {
+    checkCredentialForm(form);
+    this.#authenticator.replaceForm(form);
+    this.#keeper.renewSoon();
+  }
+
+  /** Lets the calls in flight end, closes the connections and forgets the pair. */
+  async close(): Promise<void> {
+    await this.#transport.close();
+    this.#keeper.close();
+    this.#pairRoute = undefined;
+  }
+
+  async #reply<I, O>(operation: Operation<I, O>, input: I, options: CallOptions): Promise<Reply<O>> {
+    const target = targetOf(operation, input);
+    const turn = this.#slots.enter(options.signal);
+    if (turn !== undefined) await turn;
+    try {
+      return operation.authenticated
+        ? await this.#sendWithPair(operation, target, options)
+        : await this.#sender.send(operation, { target, route: this.#openRoute, options });
+    } finally {
+      this.#slots.leave();
+    }
+  }
+
+  async #sendWithPair<I, O>(operation: Operation<I, O>, target: Target, options: CallOptions): Promise<Reply<O>> {
+    for (let isFirst = true; ; isFirst = false) {
+      const pair = this.#keeper.ready() ?? (await this.#keeper.obtain(options.signal));
+      try {
+        const reply = await this.#sender.send(operation, { target, route: this.#routeOf(pair), options });
+        this.#keeper.accepted(pair);
+        return reply;
+      } catch (thrown) {
+        if (!(thrown instanceof PlatformError)) throw thrown;
+        if (thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_FORBIDDEN") this.#keeper.accepted(pair);
+        if (thrown.code !== "PLATFORM_UNAUTHORIZED" || !this.#keeper.invalidate(pair)) throw thrown;
+        if (!isFirst) throw refusedTwice(thrown);
+      }
+    }
+  }
+
+  /** Outside the slots: the calls that wait for the pair hold them all. */
+  async #authenticate(input: AuthInput): Promise<AuthOutput> {
+    const target = targetOf(authOperation, input);
+    const call = { target, route: this.#openRoute, options: { urgency: "priority" } } as const;
+    return (await this.#sender.send(authOperation, call)).value;
+  }
+
+  #tokenReader({ tokenVerification, clock, userAgent }: PlatformClientOptions): TokenReader | undefined {
+    if (tokenVerification === undefined) return undefined;
+    const fetchKeys =
+      "jwksUrl" in tokenVerification
+        ? keySetFetcher({ transport: this.#transport, url: tokenVerification.jwksUrl, userAgent })
+        : () => Promise.reject(new RangeError("no key set is configured"));
+    return tokenReader(tokenVerification, { clock, fetchKeys });
+  }
+
+  #routeOf(pair: Pair): Route {
+    if (this.#pairRoute?.pair === pair) return this.#pairRoute.route;
+    const address = addressFor(this.#routes, { configured: this.#profile.coverage, claimed: pair.coverageTypes });
+    const { apiKey, token } = this.#names;
+    const route = this.#routeTo(address, [apiKey, pair.apiKey.reveal(), token, pair.token.reveal()]);
+    this.#pairRoute = { pair, route };
+    return route;
+  }
+
+  #routeTo(address: Route["address"], pairHeaders: readonly string[]): Route {
+    const headers = [...this.#plainHeaders, ...pairHeaders];
+    return { address, headers, bodyHeaders: [...headers, "content-type", "application/json"] };
+  }
+}
+
+/** Pairs were good until now, so they are being revoked under our hands: a matter of time, not of credentials. */
+function refusedTwice(refusal: PlatformError): PlatformError {
+  const { operation, status, platformCode } = refusal;
+  const message = `${operation}: two pairs in a row were refused, the second one fresh. Nothing was changed; try again.`;
+  return new PlatformError("PLATFORM_UNAVAILABLE", message, { operation, status, platformCode });
+}
+
+/** A listener that throws must not turn an accepted call into a failed one. */
+function teller(onEvent: ((event: ClientEvent) => void) | undefined): (event: ClientEvent) => void {
+  return (event) => {
+    try {
+      onEvent?.(event);
+    } catch {
+      // Telemetry's own fault; the call goes on.
+    }
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * One exchange under way: what is sent, who watches, and the receiver that collects the answer within its limits.
+ * Moves of a receiver: waiting, sent, head, ended; an end is final, whatever comes after it is dropped.
+ */
+import type { Clock } from "#core/time.ts";
+import type { Address } from "./address.ts";
+import type { AnswerHeaders } from "./quota-headers.ts";
+import type { Answer } from "./response.ts";
+import { AnswerLimit, transportFailure } from "./transport-failure.ts";
+
+export interface Exchange {
+  /** For messages. */
+  readonly operation: string;
+  readonly address: Address;
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Path and query after the address's prefix. */
+  readonly path: string;
+  /** Name, value, name, value… */
+  readonly headers: readonly string[];
+  readonly body?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly watcher?: ExchangeWatcher | undefined;
+}
+
+/** Told of the two instants that count: the request goes out, and the head of its answer is there. */
+export interface ExchangeWatcher {
+  sending(): void;
+  head(status: number, headers: AnswerHeaders): void;
+}
+
+export interface ExchangeLimits {
+  readonly connectTimeoutMs: number;
+  readonly answerTimeoutMs: number;
+  readonly maxBodyBytes: number;
+  readonly clock: Clock;
+}
+
+interface Settle {
+  resolve(answer: Answer): void;
+  reject(reason: unknown): void;
+}
+
+interface Controller {
+  abort(reason: Error): void;
+}
+
+/** Has the methods that undici's dispatcher calls. */
+export class Receiver {
+  readonly #exchange: Exchange;
+  readonly #limits: ExchangeLimits;
+  readonly #settle: Settle;
+  readonly #onAbort: (() => void) | undefined;
+  #controller: Controller | undefined;
+  #wasSent = false;
+  #hasEnded = false;
+  #status: number | undefined;
+  #headers: AnswerHeaders = {};
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #bodyEndsMs = 0;
+
+  constructor(parts: { exchange: Exchange; limits: ExchangeLimits; settle: Settle }) {
+    const { exchange } = parts;
+    this.#exchange = exchange;
+    this.#limits = parts.limits;
+    this.#settle = parts.settle;
+    if (exchange.signal === undefined) return;
+    this.#onAbort = () => this.#fail(new DOMException("aborted", "AbortError"));
+    exchange.signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    if (this.#hasEnded) {
+      controller.abort(new DOMException("aborted", "AbortError"));
+      return;
+    }
+    if (this.#wasSent) return;
+    this.#wasSent = true;
+    this.#exchange.watcher?.sending();
+  }
+
+  onResponseStart(_controller: Controller, status: number, headers: AnswerHeaders): void {
+    if (status < 200 || this.#hasEnded) return;
+    this.#status = status;
+    this.#headers = headers;
+    this.#bodyEndsMs = this.#limits.clock.monotonicMs() + this.#limits.answerTimeoutMs;
+    this.#exchange.watcher?.head(status, headers);
+    if (Number(headers["content-length"] ?? 0) > this.#limits.maxBodyBytes) this.#failOversize();
+  }
+
+  onResponseData(_controller: Controller, chunk: Buffer): void {
+    if (this.#hasEnded) return;
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > this.#limits.maxBodyBytes) {
+      this.#failOversize();
+    } else if (this.#limits.clock.monotonicMs() > this.#bodyEndsMs) {
+      // The connection's own timeout only sees silence; this one sees an answer that drips.
+      this.#fail(new AnswerLimit(`the answer was not whole after ${this.#limits.answerTimeoutMs / 1_000} s`));
+    } else {
+      this.#chunks.push(chunk);
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#hasEnded) return;
+    if (this.#status === undefined) {
+      this.#fail(new AnswerLimit("the answer had no status"));
+      return;
+    }
+    this.#end();
+    const [only] = this.#chunks;
+    const bytes = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
+    this.#settle.resolve({
+      status: this.#status,
+      headers: this.#headers,
+      text: bytes.toString("utf8"),
+    });
+  }
+
+  onResponseError(_controller: Controller | null, error: Error): void {
+    this.#fail(error);
+  }
+
+  #failOversize(): void {
+    this.#fail(new AnswerLimit(`the answer is larger than ${this.#limits.maxBodyBytes} bytes`));
+  }
+
+  #fail(reason: Error): void {
+    if (this.#hasEnded) return;
+    this.#end();
+    const { signal, operation, address } = this.#exchange;
+    if (signal?.aborted === true && !this.#wasSent) {
+      this.#settle.reject(signal.reason);
+      return;
+    }
+    const { connectTimeoutMs, answerTimeoutMs } = this.#limits;
+    const facts = {
+      operation,
+      address,
+      wasSent: this.#wasSent,
+      status: this.#status,
+      connectTimeoutMs,
+      answerTimeoutMs,
+    };
+    this.#settle.reject(transportFailure(reason, facts));
+    this.#controller?.abort(reason);
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    if (this.#onAbort) this.#exchange.signal?.removeEventListener("abort", this.#onAbort);
+  }
+}

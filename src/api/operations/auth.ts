@@ -1,0 +1,67 @@
+/** Auth:auth, the one operation that needs no pair, limited per caller address (interface, sections 4, 5 and 8). */
+import { z } from "zod";
+import { Secret } from "#core/secret.ts";
+import type { CredentialForm } from "../credential-form.ts";
+import type { Operation } from "./operation.ts";
+
+export interface AuthInput {
+  readonly form: CredentialForm;
+  /** One-time code of six digits, where the form has an MFA secret. */
+  readonly oneTimeCode?: string | undefined;
+  /** A lifetime to ask for, where the deployment names the field that asks. */
+  readonly ttl?: { readonly field: string; readonly seconds: number } | undefined;
+}
+
+export interface AuthOutput {
+  readonly operatorId: string;
+  /** Present for a sub-user. */
+  readonly userName: string | undefined;
+  readonly apiKey: Secret;
+  readonly token: Secret;
+}
+
+/** Both values go into headers: visible ASCII alone, and bounded. */
+const headerValue = z.string().regex(/^[\x21-\x7e]{1,16000}$/);
+
+export const authOperation: Operation<AuthInput, AuthOutput> = {
+  id: "auth",
+  method: "POST",
+  path: "/v1/auth",
+  quota: { perIp: "Auth-auth" },
+  authenticated: false,
+  replay: "safe",
+  successStatuses: [200],
+  body: ({ form, oneTimeCode, ttl }) => ({
+    ...variantOf(form),
+    ...(oneTimeCode === undefined ? {} : { mfaOTPCode: oneTimeCode }),
+    ...(ttl === undefined ? {} : { [ttl.field]: ttl.seconds }),
+  }),
+  output: z
+    .looseObject({
+      operatorId: z.string().min(1),
+      userName: z.string().nullish(),
+      apiKey: headerValue,
+      token: headerValue,
+    })
+    .transform((record) => ({
+      operatorId: record.operatorId,
+      userName: record.userName ?? undefined,
+      apiKey: new Secret(record.apiKey),
+      token: new Secret(record.token),
+    })),
+};
+
+function variantOf(form: CredentialForm): Record<string, string> {
+  switch (form.kind) {
+    case "auth-key":
+      return { authKeyId: form.authKeyId, authKey: form.authKey.reveal() };
+    case "root":
+      return { email: form.email, password: form.password.reveal() };
+    case "sub-user":
+      return {
+        operatorId: form.operatorId,
+        userName: form.userName,
+        password: form.password.reveal(),
+      };
+  }
+}

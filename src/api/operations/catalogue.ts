@@ -1,0 +1,14 @@
+/** Every operation that simfleet knows, for tables and tests; code that makes a call imports the operation itself. */
+import { authOperation } from "./auth.ts";
+import { createCredential } from "./credentials.ts";
+import type { Operation } from "./operation.ts";
+import { listSims, listSubscribers, updateSimSpeedClass, updateSubscriberSpeedClass } from "./sims.ts";
+
+export const catalogue: readonly Operation<never, unknown>[] = [
+  authOperation,
+  listSims,
+  listSubscribers,
+  updateSimSpeedClass,
+  updateSubscriberSpeedClass,
+  createCredential,
+];

@@ -1,0 +1,102 @@
+/**
+ * One kind of call to the platform as data: method, path, quota, schemas (interface, section 4). Nothing here sends
+ * anything. Identifiers come from files, so the finished path is checked twice: against an allow-list before it is
+ * built, and as a parsed URL after, since `..` and its kin survive every encoding function.
+ */
+import type { z } from "zod";
+import { PlatformError } from "#core/errors.ts";
+
+/** The quota that a call spends: of an API group of the account, or of the caller's IP address (section 8, rule 3). */
+export type Quota = { readonly group: string } | { readonly perIp: string };
+
+/** The one variable segment of a path. */
+export interface PathParameter<I> {
+  /** As in the template, without braces. */
+  readonly name: string;
+  isAllowed(text: string): boolean;
+  of(input: I): string;
+}
+
+export interface Operation<I, O> {
+  /** Name in the interface: `listSims`. */
+  readonly id: string;
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** With at most one parameter, in braces: `/v1/sims/{simId}/update_speed_class`. */
+  readonly path: string;
+  readonly parameter?: PathParameter<I>;
+  readonly quota: Quota;
+  /** Whether the call carries the key and token pair (interface, section 5). */
+  readonly authenticated: boolean;
+  /** Whether a call whose answer was lost may be sent again without harm. */
+  readonly replay: "safe" | "unsafe";
+  readonly successStatuses: readonly number[];
+  /** Query parameters; those that are undefined are left out. */
+  query?(input: I): Readonly<Record<string, string | undefined>>;
+  /** What becomes the JSON body. */
+  body?(input: I): unknown;
+  /** Reads the body of a success; lets fields through that the interface does not show. */
+  readonly output: z.ZodType<O>;
+}
+
+/** What one call sends, apart from headers. */
+export interface Target {
+  /** Path and query. */
+  readonly path: string;
+  readonly body: string | undefined;
+}
+
+/**
+ * Builds path, query and body of a call.
+ * @throws PlatformError PLATFORM_REJECTED when the identifier could lead the call anywhere but to its template
+ */
+export function targetOf<I, O>(operation: Operation<I, O>, input: I): Target {
+  const bare = pathOf(operation, input);
+  const query = operation.query === undefined ? "" : queryOf(operation.query(input));
+  const body = operation.body === undefined ? undefined : JSON.stringify(operation.body(input));
+  return { path: query === "" ? bare : `${bare}?${query}`, body };
+}
+
+/** The bucket that a call spends from: `<profile>.<group>`, or `ip.<mark>` for operations limited per address. */
+export function bucketOf(operation: Pick<Operation<never, unknown>, "quota">, profileName: string): string {
+  return "group" in operation.quota ? `${profileName}.${operation.quota.group}` : `ip.${operation.quota.perIp}`;
+}
+
+function pathOf<I, O>(operation: Operation<I, O>, input: I): string {
+  const { parameter, path: template } = operation;
+  if (parameter === undefined) return template;
+  const value = parameter.of(input);
+  const mark = `{${parameter.name}}`;
+  const at = template.indexOf(mark);
+  const path = template.slice(0, at) + value + template.slice(at + mark.length);
+  if (!parameter.isAllowed(value) || !staysIn(template, path)) {
+    throw new PlatformError(
+      "PLATFORM_REJECTED",
+      `${operation.id}: ${JSON.stringify(value.slice(0, 80))} cannot be a ${parameter.name}; nothing was sent. Correct the id.`,
+      { operation: operation.id },
+    );
+  }
+  return path;
+}
+
+const anywhere = "https://platform.invalid";
+
+/** Whether a finished path, read as a URL, is its template with one segment filled in, and nothing else. */
+function staysIn(template: string, path: string): boolean {
+  // A server may decode what a URL parser leaves alone; no template and no id has a percent sign.
+  if (path.includes("%")) return false;
+  const url = URL.parse(anywhere + path);
+  if (url === null || url.origin !== anywhere || url.pathname !== path || url.search !== "" || url.hash !== "") {
+    return false;
+  }
+  const segments = path.split("/");
+  const wanted = template.split("/");
+  return segments.length === wanted.length && wanted.every((name, i) => name.startsWith("{") || segments[i] === name);
+}
+
+function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
+  const parts: string[] = [];
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) parts.push(`${name}=${encodeURIComponent(value.toWellFormed())}`);
+  }
+  return parts.join("&");
+}

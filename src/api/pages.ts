@@ -1,0 +1,74 @@
+/**
+ * Walks a list page by page (interface, section 4, pagination rules). Only the key of the next page is taken from an
+ * answer, never an address: a hostile `link` cannot lead a call elsewhere. Pages may be short or empty while more
+ * follow; the list ends when no key comes, and a key that comes twice ends it with an error instead of a loop.
+ */
+import { PlatformError } from "#core/errors.ts";
+import { type AnswerHeaders, headerOf } from "./quota-headers.ts";
+
+export interface Page<T> {
+  readonly items: T;
+  /** Where to go on after this page; undefined on the last one. A caller that saves it can resume there. */
+  readonly nextKey: string | undefined;
+}
+
+/** A key longer than this would not fit a request line everywhere. */
+const keyCap = 4_096;
+
+/**
+ * Yields the pages of a list, each fetched when it is asked for.
+ * @param startKey the key of the first page to fetch; undefined for the beginning
+ * @throws PlatformError PLATFORM_CONTRACT on a repeated or oversized key; what `fetchPage` threw
+ */
+export async function* walkPages<T>(walk: {
+  operation: string;
+  startKey: string | undefined;
+  /** The brand's next-key header in lower case. */
+  nextKeyHeader: string;
+  fetchPage: (key: string | undefined) => Promise<{ value: T; headers: AnswerHeaders }>;
+}): AsyncGenerator<Page<T>, void, undefined> {
+  const seen = new Set<string>();
+  let key = walk.startKey;
+  while (true) {
+    if (key !== undefined) seen.add(key);
+    const { value, headers } = await walk.fetchPage(key);
+    const nextKey = readNextKey(headers, walk.nextKeyHeader);
+    if (nextKey !== undefined && (nextKey.length > keyCap || seen.has(nextKey))) {
+      const fault = nextKey.length > keyCap ? "is too long" : "was given before, so the list would never end";
+      throw new PlatformError("PLATFORM_CONTRACT", `${walk.operation}: the key of the next page ${fault}.`, {
+        operation: walk.operation,
+      });
+    }
+    yield { items: value, nextKey };
+    if (nextKey === undefined) return;
+    key = nextKey;
+  }
+}
+
+/** The next page's key: from its own header, else from the `link` header's query; undefined on the last page. */
+export function readNextKey(headers: AnswerHeaders, nextKeyHeader: string): string | undefined {
+  const own = headerOf(headers, nextKeyHeader)?.trim();
+  if (own !== undefined && own !== "") return own;
+  const link = headerOf(headers, "link");
+  return link === undefined ? undefined : keyInLink(link.slice(0, 4 * keyCap));
+}
+
+/** `<path?last_evaluated_key=KEY>; rel=next`, among other links or alone. */
+function keyInLink(link: string): string | undefined {
+  for (const part of link.split(/,(?=\s*<)/)) {
+    const end = part.indexOf(">");
+    if (end < 0 || !/;\s*rel\s*=\s*"?next"?\s*(?:;|$)/i.test(part.slice(end))) continue;
+    const key = /[?&]last_evaluated_key=([^&>#]+)/.exec(part.slice(0, end))?.[1];
+    if (key !== undefined) return decode(key);
+  }
+  return undefined;
+}
+
+/** A `+` stays one: a key of base64 has it more often than a key has a space. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Reads the three rate-limit headers (interface, section 8) and Retry-After. They steer how long every process waits,
+ * so nonsense is dropped whole and durations are clamped: a hostile or broken answer can slow simfleet down for a
+ * period, never stop it.
+ */
+import type { QuotaReading } from "#limiter/permit.ts";
+import type { HeaderNames } from "./brand.ts";
+
+/** Headers of an answer, names in lower case. */
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The longest pause that a Retry-After header can impose. */
+const retryAfterCapMs = 3_600_000;
+
+/** One header's text; the first where it was sent more than once. */
+export function headerOf(headers: AnswerHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value : value?.[0];
+}
+
+/**
+ * What the three headers say; undefined unless all three are whole numbers in range.
+ * @param periodMs length of the quota's period; no refresh is further away
+ */
+export function readQuota(
+  headers: AnswerHeaders,
+  { names, periodMs }: { names: HeaderNames; periodMs: number },
+): QuotaReading | undefined {
+  const limit = countOf(headerOf(headers, names.limit));
+  const remaining = countOf(headerOf(headers, names.remaining));
+  const seconds = countOf(headerOf(headers, names.refresh));
+  if (limit === undefined || remaining === undefined || seconds === undefined || limit === 0) return undefined;
+  return {
+    limit,
+    remaining: Math.min(remaining, limit),
+    secondsBeforeRefresh: Math.min(seconds, Math.ceil(periodMs / 1_000)),
+  };
+}
+
+/**
+ * A Retry-After header, in seconds or as a date, in milliseconds: at least 0, at most an hour.
+ * @param wallMs the present, for dates
+ */
+export function readRetryAfterMs(headers: AnswerHeaders, wallMs: number): number | undefined {
+  const text = headerOf(headers, "retry-after")?.trim();
+  if (text === undefined || text === "") return undefined;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : /^[A-Z][a-z]{2},/.test(text) ? Date.parse(text) - wallMs : NaN;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), retryAfterCapMs);
+}
+
+function countOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^ *\d{1,15} *$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,75 @@
+/** When a pair is renewed, and how long a failed authentication is left alone (it is limited per caller address). */
+import { randomInt } from "node:crypto";
+import { backoffMs } from "#core/backoff.ts";
+import { ConfigError, PlatformError } from "#core/errors.ts";
+
+/** How long a refusal of the credentials is remembered. */
+export const refusalMs = 30_000;
+/**
+ * How many fresh pairs in a row may be refused before it is the credentials' fault: two while none was ever taken, more
+ * after that, since pairs that are revoked one after the other can strike several calls before any gets through.
+ */
+export const refusedInARow = { fromTheStart: 2, afterSuccess: 4 };
+/** Least pause between two early renewals that fail. */
+export const earlyPauseMs = 1_000;
+
+const unavailablePolicy = { baseMs: 100, capMs: 5_000 };
+
+/** The lifetime of a pair when none is asked for, and the bounds of what can be asked (interface, section 8). */
+const defaultTtlSeconds = 86_400;
+const ttlBoundsSeconds = { least: 180, most: 172_800 };
+
+export interface RequestedTtl {
+  /** Field of the authentication request that asks for a lifetime; the interface does not show its name. */
+  readonly field: string | undefined;
+  readonly seconds: number | undefined;
+}
+
+/**
+ * Checks a lifetime and its field.
+ * @throws ConfigError outside 180 to 172,800 whole seconds, or when the field's name is taken by a credential
+ */
+export function checkTtl({ field, seconds }: RequestedTtl): void {
+  const { least, most } = ttlBoundsSeconds;
+  if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= least && seconds <= most)) {
+    throw new ConfigError([
+      {
+        where: "SIMFLEET_TOKEN_TTL_SECONDS",
+        message: `must be a whole number from ${least} to ${most}`,
+      },
+    ]);
+  }
+  const taken = ["email", "password", "mfaOTPCode", "operatorId", "userName", "authKeyId", "authKey"];
+  if (field !== undefined && (taken.includes(field) || !/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(field))) {
+    throw new ConfigError([
+      {
+        where: "deployment ttlField",
+        message: `${JSON.stringify(field)} cannot name the lifetime`,
+      },
+    ]);
+  }
+}
+
+/** How long a pair holds as far as the request tells: a wish that cannot be sent can only shorten the default. */
+export function lifetimeMs({ field, seconds }: RequestedTtl): number {
+  const wished = seconds ?? defaultTtlSeconds;
+  return (field === undefined ? Math.min(wished, defaultTtlSeconds) : wished) * 1_000;
+}
+
+/** A tenth of the lifetime, within 10 s and 5 min, and up to half as much again, so that a fleet of workers spreads. */
+export function marginMs(pairMs: number): number {
+  const plainMs = Math.min(Math.max(pairMs / 10, 10_000), 300_000, pairMs / 2);
+  return plainMs + (plainMs / 2) * (randomInt(1_000) / 1_000);
+}
+
+/** How long not to authenticate again after a failure; `failures` counts those in a row. */
+export function pauseAfterMs(error: unknown, failures: number): number {
+  if (!(error instanceof PlatformError)) return 0;
+  if (error.disposition === "never") return refusalMs;
+  return error.code === "PLATFORM_THROTTLED" ? (error.retryAfterMs ?? 0) : backoffMs(unavailablePolicy, failures);
+}
+
+/** A spent quota is the limiter's to remember, and a store that is away has its own back-off. */
+export function isRemembered(error: unknown): boolean {
+  return error instanceof PlatformError && error.code !== "PLATFORM_THROTTLED";
+}

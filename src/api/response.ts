@@ -1,0 +1,142 @@
+/**
+ * Turns one answer (status, headers, body) into a value or a PlatformError; no I/O, no policy. The catalogue of the
+ * platform's statuses is not shown (interface, section 7), so statuses are read by their class.
+ */
+import { PlatformError } from "#core/errors.ts";
+import { readFault, type PlatformFault } from "./error-body.ts";
+import type { Operation } from "./operations/operation.ts";
+import { type AnswerHeaders, headerOf } from "./quota-headers.ts";
+
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: AnswerHeaders;
+  readonly text: string;
+}
+
+/** An answer with what is known of it beyond what the platform sent. */
+export interface PlacedAnswer extends Answer {
+  readonly bucket: string;
+  /** Where the answer came from, for messages. */
+  readonly host: string;
+  /** With a 429: how long the bucket stays empty. */
+  readonly throttledMs: number;
+  /** What a Retry-After header asked for. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/**
+ * The value of a success.
+ * @throws PlatformError with the code that the status deserves; of a write whose success cannot be read,
+ *   `mayHaveApplied` is true
+ */
+export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): O {
+  if (!operation.successStatuses.includes(answer.status)) throw refusal(operation, answer);
+  let body: unknown;
+  try {
+    body = JSON.parse(answer.text);
+  } catch {
+    // The parser's own error quotes the body, which may hold a token, so it goes no further.
+    throw unreadable(operation, answer);
+  }
+  const parsed = operation.output.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues
+    .slice(0, 3)
+    .map((issue) => (issue.path.length > 0 ? issue.path.join(".") : "body"));
+  throw new PlatformError(
+    "PLATFORM_CONTRACT",
+    `${operation.id}: ${answer.host} answered ${answer.status} in an unexpected shape (at ${fields.join(", ")}). ` +
+      `Is it the right address and deployment?`,
+    { operation: operation.id, status: answer.status, mayHaveApplied: isWrite(operation) },
+  );
+}
+
+interface Refused {
+  readonly operation: Operation<never, unknown>;
+  readonly status: number;
+  readonly fault: PlatformFault;
+}
+
+function isWrite(operation: Pick<Operation<never, unknown>, "method">): boolean {
+  return operation.method !== "GET";
+}
+
+/** A success whose body is no JSON: cut short is a lost answer; anything else is not the platform talking. */
+function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
+  const facts = {
+    operation: operation.id,
+    status: answer.status,
+    mayHaveApplied: isWrite(operation),
+  };
+  const start = answer.text.trimStart()[0];
+  if (start === undefined || '{["'.includes(start)) {
+    return new PlatformError(
+      "PLATFORM_UNAVAILABLE",
+      `${operation.id}: the answer of ${answer.host} (${answer.status}) was cut short, so its outcome is unknown.`,
+      facts,
+    );
+  }
+  const page = start === "<" ? " a web page" : " something";
+  return new PlatformError(
+    "PLATFORM_CONTRACT",
+    `${operation.id}: ${answer.host} answered ${answer.status} with${page} that is not JSON. Is it the right address?`,
+    facts,
+  );
+}
+
+function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
+  const { status } = answer;
+  const fault = readFault(answer.text);
+  const facts = { operation: operation.id, status, platformCode: fault.code };
+  const said = wordsOf(status, fault);
+  if (status === 429) {
+    return new PlatformError(
+      "PLATFORM_THROTTLED",
+      `${operation.id}: the quota of ${answer.bucket} is spent; calls go on in ${Math.ceil(answer.throttledMs / 1_000)} s.`,
+      { ...facts, retryAfterMs: answer.throttledMs, bucket: answer.bucket },
+    );
+  }
+  if (status >= 500 || status === 408 || status === 425) {
+    return new PlatformError(
+      "PLATFORM_UNAVAILABLE",
+      `${operation.id}: ${answer.host} could not serve the call (${said}).`,
+      { ...facts, mayHaveApplied: status >= 500, retryAfterMs: answer.retryAfterMs },
+    );
+  }
+  if (status >= 400) return refusedByStatus({ operation, status, fault });
+  const place = status >= 300 && headerOf(answer.headers, "location") !== undefined ? " with a redirect" : "";
+  return new PlatformError(
+    "PLATFORM_CONTRACT",
+    `${operation.id}: ${answer.host} answered ${status}${place}, which the interface does not have and which is not ` +
+      `followed. Is it the right address?`,
+    { ...facts, mayHaveApplied: status < 300 && isWrite(operation) },
+  );
+}
+
+/** A status of the 400s that blames the call itself. */
+function refusedByStatus({ operation, status, fault }: Refused): PlatformError {
+  const said = wordsOf(status, fault);
+  const facts = { operation: operation.id, status, platformCode: fault.code };
+  const isPlatformSpeaking = fault.shape === "flat" || fault.shape === "nested";
+  if (!operation.authenticated && (status === 404 || status === 405) && !isPlatformSpeaking) {
+    return new PlatformError("PLATFORM_CONTRACT", `${operation.id}: nothing here takes this call (${said}).`, facts);
+  }
+  if (status === 401 || !operation.authenticated) {
+    return new PlatformError("PLATFORM_UNAUTHORIZED", `${operation.id}: not authorized (${said}).`, facts);
+  }
+  if (status === 403) {
+    return new PlatformError(
+      "PLATFORM_FORBIDDEN",
+      `${operation.id}: not permitted (${said}). Give the account or sub-user this permission.`,
+      facts,
+    );
+  }
+  return new PlatformError("PLATFORM_REJECTED", `${operation.id}: refused (${said}).`, facts);
+}
+
+/** `400 SEM0016: the text`, with whatever parts there are. */
+function wordsOf(status: number, fault: PlatformFault): string {
+  const code = fault.code === undefined ? "" : ` ${fault.code}`;
+  return fault.message === undefined ? `${status}${code}` : `${status}${code}: ${fault.message}`;
+}

@@ -1,0 +1,75 @@
+/** Sends one call once: permit, exchange, reading of the answer. It knows nothing of pairs beyond the headers it is given. */
+import type { Address } from "./address.ts";
+import { Attempt, type AttemptSurroundings } from "./attempt.ts";
+import type { CallOptions, Permits } from "./client-options.ts";
+import { bucketOf, type Operation, type Target } from "./operations/operation.ts";
+import type { AnswerHeaders } from "./quota-headers.ts";
+import { readAnswer } from "./response.ts";
+import type { Transport } from "./transport.ts";
+
+/** Where a call goes and the headers it carries: name, value, name, value… */
+export interface Route {
+  readonly address: Address;
+  readonly headers: readonly string[];
+  /** The same, for calls with a body. */
+  readonly bodyHeaders: readonly string[];
+}
+
+interface Sending {
+  readonly target: Target;
+  readonly route: Route;
+  readonly options: CallOptions;
+}
+
+export interface Reply<O> {
+  readonly value: O;
+  readonly headers: AnswerHeaders;
+}
+
+export class Sender {
+  readonly #permits: Permits;
+  readonly #transport: Transport;
+  readonly #profileName: string;
+  readonly #around: AttemptSurroundings;
+  /** By operation, since a name is looked up with every call. */
+  readonly #buckets = new Map<string, string>();
+
+  constructor(parts: { permits: Permits; transport: Transport; profileName: string; around: AttemptSurroundings }) {
+    this.#permits = parts.permits;
+    this.#transport = parts.transport;
+    this.#profileName = parts.profileName;
+    this.#around = parts.around;
+  }
+
+  /** @throws PlatformError; the signal's reason when it aborts before the request goes out; what `acquire` throws */
+  async send<I, O>(operation: Operation<I, O>, call: Sending): Promise<Reply<O>> {
+    const { address } = call.route;
+    const { path, body } = call.target;
+    const { signal, urgency = "normal", pace, backlog } = call.options;
+    const headers = body === undefined ? call.route.headers : call.route.bodyHeaders;
+    const bucket = this.#bucketOf(operation);
+    const permit = await this.#permits.acquire({ bucket, urgency, pace, backlog, signal });
+    const watcher = new Attempt({ permit, around: this.#around, operation: operation.id, bucket });
+    const { id, method } = operation;
+    let answer;
+    try {
+      answer = await this.#transport.exchange({ operation: id, address, method, path, headers, body, signal, watcher });
+    } catch (thrown) {
+      watcher.failed();
+      throw thrown;
+    }
+    const { status, text } = answer;
+    const { throttledMs, retryAfterMs } = watcher;
+    const placed = { status, headers: answer.headers, text, bucket, host: address.host, throttledMs, retryAfterMs };
+    return { value: readAnswer(operation, placed), headers: answer.headers };
+  }
+
+  #bucketOf(operation: Operation<never, unknown>): string {
+    let bucket = this.#buckets.get(operation.id);
+    if (bucket === undefined) {
+      bucket = bucketOf(operation, this.#profileName);
+      this.#buckets.set(operation.id, bucket);
+    }
+    return bucket;
+  }
+}

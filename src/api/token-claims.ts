@@ -1,0 +1,106 @@
+/**
+ * Reads the claims of a token, and only after its signature holds (interface, section 2): with two fixed algorithms,
+ * against the platform's key set or one public key. The end of the token is not judged here but handed on, since this
+ * machine's clock may be wrong; whoever keeps the pair reckons with the lifetime.
+ */
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { compactVerify, type CryptoKey, type JSONWebKeySet, type JWSHeaderParameters } from "jose";
+import { z } from "zod";
+import { ConfigError, messageOf, PlatformError } from "#core/errors.ts";
+import type { Secret } from "#core/secret.ts";
+import type { Clock } from "#core/time.ts";
+import type { Coverage } from "#fleet/profile.ts";
+import { KeySet } from "./key-set.ts";
+
+export type TokenVerification = { readonly jwksUrl: string } | { readonly publicKeyPem: string };
+
+export interface TokenClaims {
+  /** Without duplicates and without types that are not known; undefined when the token names none at all. */
+  readonly coverageTypes: readonly Coverage[] | undefined;
+  /** The token's end, milliseconds since the Unix epoch. */
+  readonly expiresAtMs: number | undefined;
+  readonly issuedAtMs: number | undefined;
+}
+
+export interface TokenReader {
+  /**
+   * The claims of a token whose signature holds.
+   * @throws PlatformError PLATFORM_CONTRACT when it does not; what fetching the keys threw
+   */
+  read(token: Secret): Promise<TokenClaims>;
+}
+
+const algorithms = ["ES256", "RS256"];
+
+const payloadSchema = z.looseObject({
+  exp: z.number().positive().max(1e11).optional(),
+  iat: z.number().positive().max(1e11).optional(),
+  operator: z.looseObject({ coverageTypes: z.array(z.unknown()).optional() }).optional(),
+});
+
+/**
+ * @param fetchKeys gets the key set of a URL
+ * @throws ConfigError when the public key is none
+ */
+export function tokenReader(
+  verification: TokenVerification,
+  parts: { clock: Clock; fetchKeys: () => Promise<JSONWebKeySet> },
+): TokenReader {
+  if ("publicKeyPem" in verification) {
+    const key = readPublicKey(verification.publicKeyPem);
+    return { read: (token) => readClaims(token, () => Promise.resolve(key)) };
+  }
+  const keys = new KeySet({ clock: parts.clock, fetch: parts.fetchKeys });
+  return { read: (token) => readClaims(token, (header) => keys.keyFor(header)) };
+}
+
+async function readClaims(
+  token: Secret,
+  keyFor: (header: JWSHeaderParameters) => Promise<KeyObject | CryptoKey>,
+): Promise<TokenClaims> {
+  let payload: unknown;
+  try {
+    const verified = await compactVerify(token.reveal(), (header) => keyFor(header) as Promise<CryptoKey>, {
+      algorithms,
+    });
+    payload = JSON.parse(new TextDecoder().decode(verified.payload));
+  } catch (thrown) {
+    if (thrown instanceof PlatformError) throw thrown;
+    throw untrusted(codeOf(thrown));
+  }
+  const claims = payloadSchema.safeParse(payload);
+  if (!claims.success) throw untrusted("the claims have an unexpected shape");
+  const { exp, iat, operator } = claims.data;
+  return {
+    coverageTypes: operator?.coverageTypes === undefined ? undefined : coveragesIn(operator.coverageTypes),
+    expiresAtMs: exp === undefined ? undefined : exp * 1_000,
+    issuedAtMs: iat === undefined ? undefined : iat * 1_000,
+  };
+}
+
+function coveragesIn(types: readonly unknown[]): Coverage[] {
+  return (["g", "jp"] as const).filter((coverage) => types.includes(coverage));
+}
+
+/** Only the error's code: its message may quote the token. */
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unreadable";
+}
+
+function untrusted(why: string): PlatformError {
+  return new PlatformError(
+    "PLATFORM_CONTRACT",
+    `auth: the signature of the platform's token does not hold (${why}): the token is forged or the keys are another ` +
+      `deployment's, and nothing in it is used. Check SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE.`,
+    { operation: "auth" },
+  );
+}
+
+function readPublicKey(pem: string): KeyObject {
+  try {
+    return createPublicKey(pem);
+  } catch (thrown) {
+    const message = `is not a public key in PEM form (${messageOf(thrown)})`;
+    throw new ConfigError([{ where: "SIMFLEET_TOKEN_PUBLIC_KEY_FILE", message }]);
+  }
+}

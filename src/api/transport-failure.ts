@@ -1,0 +1,76 @@
+/**
+ * Puts the failure of an exchange into words and decides the one thing that matters: whether the request went out. The
+ * original error is not kept as a cause: a parser's error carries a piece of the answer, which may hold a token.
+ */
+import { PlatformError } from "#core/errors.ts";
+import type { Address } from "./address.ts";
+
+export interface FailedExchange {
+  readonly operation: string;
+  readonly address: Address;
+  /** Whether the request, or a part of it, was handed to a connection. */
+  readonly wasSent: boolean;
+  /** The status, where the head of an answer came. */
+  readonly status: number | undefined;
+  readonly connectTimeoutMs: number;
+  readonly answerTimeoutMs: number;
+}
+
+/** A limit of ours that an answer broke. */
+export class AnswerLimit extends Error {}
+
+export function transportFailure(thrown: unknown, failed: FailedExchange): PlatformError {
+  const code = codeOf(thrown);
+  const words = failed.wasSent ? lostWords(thrown, code, failed) : unsentWords(code, failed);
+  return new PlatformError("PLATFORM_UNAVAILABLE", `${failed.operation}: ${words}`, {
+    operation: failed.operation,
+    status: failed.status,
+    mayHaveApplied: failed.wasSent,
+  });
+}
+
+function unsentWords(code: string, { address, connectTimeoutMs }: FailedExchange): string {
+  const { host, setting } = address;
+  switch (code) {
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+    case "EAI_NODATA":
+      return `the host ${host} is not known (${code}). Check ${setting}, or the name service.`;
+    case "ECONNREFUSED":
+      return `${host} refuses connections. Is it up, and is the port in ${setting} right?`;
+    case "UND_ERR_CONNECT_TIMEOUT":
+    case "ETIMEDOUT":
+      return `no connection to ${host} within ${connectTimeoutMs / 1_000} s. Check ${setting}, firewall and proxy.`;
+    case "UND_ERR_CLOSED":
+    case "UND_ERR_DESTROYED":
+      return `the connection to ${host} is closed, since simfleet is stopping.`;
+  }
+  if (/CERT|SELF_SIGNED|ALTNAME/.test(code)) {
+    return `the certificate of ${host} is not trusted (${code}). NODE_EXTRA_CA_CERTS names a private authority.`;
+  }
+  if (/SSL|TLS|EPROTO/.test(code))
+    return `no TLS with ${host} (${code}). Does ${setting} have the right scheme and port?`;
+  return `no connection to ${host} (${code}). Check ${setting} and the network.`;
+}
+
+function lostWords(thrown: unknown, code: string, { address, answerTimeoutMs }: FailedExchange): string {
+  const { host } = address;
+  if (thrown instanceof AnswerLimit) return `${thrown.message} (${host}), so the outcome is unknown.`;
+  switch (code) {
+    case "UND_ERR_HEADERS_TIMEOUT":
+    case "UND_ERR_BODY_TIMEOUT":
+      return `no whole answer from ${host} within ${answerTimeoutMs / 1_000} s, so the outcome is unknown.`;
+    case "ABORT_ERR":
+      return `given up while waiting for ${host}, so the outcome is unknown.`;
+    default:
+      return `the connection to ${host} broke before the whole answer came (${code}), so the outcome is unknown.`;
+  }
+}
+
+function codeOf(thrown: unknown): string {
+  if (thrown instanceof Error) {
+    if ("code" in thrown && typeof thrown.code === "string") return thrown.code;
+    return thrown.name === "AbortError" ? "ABORT_ERR" : thrown.name;
+  }
+  return "unknown error";
+}

@@ -1,0 +1,181 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readFault } from "#api/error-body.ts";
+import { authOperation } from "#api/operations/auth.ts";
+import { listSims, updateSimSpeedClass } from "#api/operations/sims.ts";
+import { readAnswer } from "#api/response.ts";
+import type { Operation } from "#api/operations/operation.ts";
+import { PlatformError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+
+const placed = {
+  bucket: "default.Sim",
+  host: "h.example",
+  throttledMs: 12_000,
+  retryAfterMs: undefined,
+};
+
+function refusal(operation: Operation<never, unknown>, status: number, text: string): PlatformError {
+  try {
+    readAnswer(operation, { status, headers: {}, text, ...placed });
+  } catch (thrown) {
+    if (thrown instanceof PlatformError) return thrown;
+    throw thrown;
+  }
+  throw new Error("not refused");
+}
+
+const cases: [number, string, PlatformError["code"], boolean][] = [
+  [400, '{"code":"SEM0016","message":"no such class"}', "PLATFORM_REJECTED", false],
+  [404, "", "PLATFORM_REJECTED", false],
+  [409, "{}", "PLATFORM_REJECTED", false],
+  [401, "", "PLATFORM_UNAUTHORIZED", false],
+  [403, '{"code":"AGW0003","message":"denied"}', "PLATFORM_FORBIDDEN", false],
+  [408, "", "PLATFORM_UNAVAILABLE", false],
+  [425, "", "PLATFORM_UNAVAILABLE", false],
+  [429, "", "PLATFORM_THROTTLED", false],
+  [500, "", "PLATFORM_UNAVAILABLE", true],
+  [502, "<html><title>502 Bad Gateway</title></html>", "PLATFORM_UNAVAILABLE", true],
+  [503, "", "PLATFORM_UNAVAILABLE", true],
+  [302, "", "PLATFORM_CONTRACT", false],
+  [204, "", "PLATFORM_CONTRACT", true],
+  [200, "<html><title>Sign in</title></html>", "PLATFORM_CONTRACT", true],
+  [200, '{"imsi":"1"}', "PLATFORM_CONTRACT", true],
+  [200, "[]", "PLATFORM_CONTRACT", true],
+  [200, '{"imsi":"001010000000001","speedCl', "PLATFORM_UNAVAILABLE", true],
+  [200, "", "PLATFORM_UNAVAILABLE", true],
+];
+
+describe("the answer to a write", () => {
+  it.each(cases)("%i with %j is %s, may have applied: %s", (status, text, code, mayHaveApplied) => {
+    const error = refusal(updateSimSpeedClass, status, text);
+    expect({ code: error.code, mayHaveApplied: error.mayHaveApplied }).toEqual({
+      code,
+      mayHaveApplied,
+    });
+    expect(error.status).toBe(status);
+    expect(error.operation).toBe("updateSimSpeedClass");
+  });
+
+  it("keeps the platform's code and words, in Japanese too", () => {
+    const error = refusal(updateSimSpeedClass, 400, '{"code":"SEM0016","message":"速度クラスが無効です"}');
+    expect(error.platformCode).toBe("SEM0016");
+    expect(error.message).toContain("400 SEM0016: 速度クラスが無効です");
+  });
+
+  it("says how long a spent quota stays spent, and of which bucket", () => {
+    const error = refusal(updateSimSpeedClass, 429, "");
+    expect(error).toMatchObject({ retryAfterMs: 12_000, bucket: "default.Sim" });
+  });
+
+  it("gives the value of a success with its unknown fields", () => {
+    const text = '{"imsi":"001","speedClass":"s1.fast","more":[1]}';
+    expect(readAnswer(updateSimSpeedClass, { status: 200, headers: {}, text, ...placed })).toEqual({
+      imsi: "001",
+      speedClass: "s1.fast",
+      more: [1],
+    });
+  });
+});
+
+describe("the answer to a read and to authentication", () => {
+  it("never says of a cut list that it may have applied", () => {
+    expect(refusal(listSims, 200, '[{"simId":"1"},').mayHaveApplied).toBe(false);
+  });
+
+  it.each([400, 401, 403, 404, 422])("takes a %i of authentication for refused credentials", (status) => {
+    expect(refusal(authOperation, status, '{"code":"AUM0003","message":"no"}').code).toBe("PLATFORM_UNAUTHORIZED");
+  });
+
+  it("takes a bare 404 of authentication for a wrong address", () => {
+    expect(refusal(authOperation, 404, "<h1>nginx</h1>").code).toBe("PLATFORM_CONTRACT");
+  });
+
+  it("refuses a pair that could not be a header, without quoting it", () => {
+    const error = refusal(authOperation, 200, '{"operatorId":"OP1","apiKey":"a\\r\\nX-Evil: 1","token":"t"}');
+    expect(error.code).toBe("PLATFORM_CONTRACT");
+    expect(error.message).toContain("apiKey");
+    expect(error.message).not.toContain("Evil");
+  });
+});
+
+describe("the body of an error", () => {
+  it("is read flat and nested", () => {
+    expect(readFault('{"code":"A1","message":"m"}')).toEqual({
+      shape: "flat",
+      code: "A1",
+      message: "m",
+    });
+    expect(readFault('{"httpStatus":404,"errorMessage":{"code":"A2","message":"n"}}')).toEqual({
+      shape: "nested",
+      code: "A2",
+      message: "n",
+    });
+  });
+
+  it("of HTML gives the title, or its words without tags", () => {
+    expect(readFault("<!doctype html><title>\n 502 Bad   Gateway</title><p>x")).toEqual({
+      shape: "html",
+      code: undefined,
+      message: "502 Bad Gateway",
+    });
+    expect(readFault("<h1>Forbidden</h1><hr>nginx").message).toBe("Forbidden nginx");
+  });
+
+  it("of nothing and of anything else gives no code", () => {
+    expect(readFault("  ")).toEqual({ shape: "none", code: undefined, message: undefined });
+    expect(readFault("upstream connect error").message).toBe("upstream connect error");
+    expect(readFault('["a"]').code).toBeUndefined();
+  });
+
+  it("loses control characters, escapes and direction marks", () => {
+    expect(readFault(JSON.stringify({ code: "A\u0000", message: "a\u001b[31mb\r\nc\u202ed\u2028e" }))).toMatchObject({
+      code: "A",
+      message: "a [31mb c d e",
+    });
+  });
+
+  it("never repeats a live secret, raw or encoded", () => {
+    const secret = new Secret("s3cr+t/value==");
+    const shapes = [
+      secret.reveal(),
+      encodeURIComponent(secret.reveal()),
+      Buffer.from(secret.reveal()).toString("base64"),
+    ];
+    for (const shape of shapes) {
+      const fault = readFault(JSON.stringify({ code: shape, message: `key ${shape} is wrong` }));
+      expect(fault).toEqual({ shape: "flat", code: "[secret]", message: "key [secret] is wrong" });
+    }
+    secret.forget();
+  });
+
+  it("is read without throwing, and bounded, whatever comes", () => {
+    const text = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 2_000 }),
+      fc.json(),
+      fc
+        .record({ code: fc.jsonValue(), message: fc.jsonValue(), errorMessage: fc.jsonValue() })
+        .map((v) => JSON.stringify(v)),
+      fc
+        .array(fc.constantFrom("<", ">", "<title", "</title>", "{", '"', "\\u0000", "あ"))
+        .map((parts) => parts.join("")),
+    );
+    fc.assert(
+      fc.property(text, (body) => {
+        const fault = readFault(body);
+        expect(fault.code?.length ?? 0).toBeLessThanOrEqual(64);
+        expect(fault.message?.length ?? 0).toBeLessThanOrEqual(300);
+        expect(`${fault.code}${fault.message}`).not.toMatch(/\p{Cc}/u);
+      }),
+      { numRuns: 3_000 },
+    );
+    for (const page of [
+      "<title".repeat(1_000_000),
+      `<title>${"x".repeat(4_000_000)}`,
+      "<".repeat(4_000_000),
+      `{"message":"${"y".repeat(4_000_000)}"}`,
+    ]) {
+      expect(readFault(page).message?.length ?? 0).toBeLessThanOrEqual(300);
+    }
+  });
+});

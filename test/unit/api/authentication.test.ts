@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { oneTimeCode, readBase32 } from "#api/one-time-code.ts";
+import { listSims } from "#api/operations/sims.ts";
+import { Secret } from "#core/secret.ts";
+import { answer, clientFor, OpenPermits, refusalOf, startPlatform, StillClock } from "./support.ts";
+
+const granted = { operatorId: "OP1", userName: "robot", apiKey: "k1", token: "t1" };
+
+describe("one-time codes", () => {
+  // RFC 6238, appendix B, SHA-1
+  it.each([
+    [59, "94287082"],
+    [1_111_111_109, "07081804"],
+    [1_111_111_111, "14050471"],
+    [1_234_567_890, "89005924"],
+    [2_000_000_000, "69279037"],
+    [20_000_000_000, "65353130"],
+  ])("at %i s are those of the RFC", (seconds, code) => {
+    const key = Buffer.from("12345678901234567890");
+    expect(oneTimeCode(key, { wallMs: seconds * 1_000, digits: 8 })).toBe(code);
+    expect(oneTimeCode(key, { wallMs: seconds * 1_000 })).toBe(code.slice(2));
+  });
+
+  it("are made from base32 as people copy it", () => {
+    const rfc = Buffer.from("12345678901234567890");
+    expect(readBase32("GEZD GNBV-gy3t QOJQ GEZDGNBVGY3TQOJQ")).toEqual(Uint8Array.from(rfc));
+    expect(readBase32("MZXW6===")).toEqual(Uint8Array.from(Buffer.from("foo")));
+    for (const text of ["", "====", "0189", "é"]) expect(readBase32(text)).toBeUndefined();
+  });
+});
+
+describe("authentication", () => {
+  it("sends a sub-user's one-time code and the lifetime in the deployment's field", async () => {
+    await using platform = await startPlatform((_request, response) => answer(response, 200, granted));
+    const clock = new StillClock();
+    clock.epochMs = 59_000;
+    clock.nowMs = 0;
+    await using client = clientFor(platform.url, {
+      clock,
+      ttlField: "tokenTimeoutSeconds",
+      ttlSeconds: 180,
+      credentials: {
+        kind: "sub-user",
+        operatorId: "OP1",
+        userName: "robot",
+        password: new Secret("pw-123"),
+        mfaSecret: new Secret("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"),
+      },
+    });
+    expect(await client.whoAmI()).toMatchObject({
+      userName: "robot",
+      expiresAtMs: 59_000 + 180_000,
+    });
+    expect(JSON.parse(platform.seen[0]?.body ?? "")).toEqual({
+      operatorId: "OP1",
+      userName: "robot",
+      password: "pw-123",
+      mfaOTPCode: "287082",
+      tokenTimeoutSeconds: 180,
+    });
+  });
+
+  it("sends no lifetime where the deployment names no field", async () => {
+    await using platform = await startPlatform((_request, response) => answer(response, 200, granted));
+    await using client = clientFor(platform.url, {
+      ttlSeconds: 180,
+      credentials: { kind: "root", email: "a@b.example", password: new Secret("pw-123") },
+    });
+    await client.whoAmI();
+    expect(JSON.parse(platform.seen[0]?.body ?? "")).toEqual({
+      email: "a@b.example",
+      password: "pw-123",
+    });
+  });
+
+  it("that is refused names the settings, is not tried per call, and uses priority", async () => {
+    await using platform = await startPlatform((_request, response) =>
+      answer(response, 400, { code: "AUM0003", message: "パスワードが違います" }),
+    );
+    const permits = new OpenPermits();
+    await using client = clientFor(platform.url, { permits });
+    for (let i = 0; i < 20; i += 1) {
+      const error = await refusalOf(client.call(listSims, {}));
+      expect(error).toMatchObject({
+        code: "PLATFORM_UNAUTHORIZED",
+        platformCode: "AUM0003",
+        exitCode: 3,
+      });
+      expect(error.message).toMatch(/パスワードが違います.*SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY/);
+    }
+    expect(platform.seen.length).toBe(1);
+    expect(permits.requests).toMatchObject([{ bucket: "ip.Auth-auth", urgency: "priority" }]);
+  });
+
+  it("that is throttled says in which bucket and for how long", async () => {
+    await using platform = await startPlatform((_request, response) => answer(response, 429, ""));
+    await using client = clientFor(platform.url);
+    expect(await refusalOf(client.call(listSims, {}))).toMatchObject({
+      code: "PLATFORM_THROTTLED",
+      bucket: "ip.Auth-auth",
+      retryAfterMs: 60_000,
+      mayHaveApplied: false,
+    });
+  });
+
+  it("takes no MFA secret that is not base32", () => {
+    const credentials = {
+      kind: "root",
+      email: "a",
+      password: new Secret("pw-123"),
+      mfaSecret: new Secret("not-base-32!"),
+    } as const;
+    expect(() => clientFor("https://h.example", { credentials })).toThrow(/SIMFLEET_MFA_SECRET/);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { updateSimSpeedClass } from "#api/operations/sims.ts";
+import { Secret } from "#core/secret.ts";
+import {
+  answer,
+  clientFor,
+  OpenPermits,
+  refusalOf,
+  startOpenPlatform,
+  StillClock,
+  until,
+  change,
+  changed,
+} from "./support.ts";
+
+describe("a call and its pair", () => {
+  it("renews the pair once after a 401 and is sent again with a new permit", async () => {
+    await using platform = await startOpenPlatform((request, response) =>
+      request.headers["x-svc-token"] === "token-1" ? answer(response, 401, "") : changed(request, response),
+    );
+    const permits = new OpenPermits();
+    await using client = clientFor(platform.url, { permits, connections: 20 });
+    await Promise.all(Array.from({ length: 20 }, () => client.call(updateSimSpeedClass, change)));
+    expect(platform.auths()).toBe(2);
+    expect(permits.diary.filter((line) => line === "default.Sim answered").length).toBeLessThanOrEqual(40);
+  });
+
+  it("gives up after the second 401, and later calls do not authenticate again and again", async () => {
+    await using platform = await startOpenPlatform((_request, response) =>
+      answer(response, 401, { code: "A1", message: "no" }),
+    );
+    await using client = clientFor(platform.url);
+    for (let i = 0; i < 10; i += 1) {
+      expect(await refusalOf(client.call(updateSimSpeedClass, change))).toMatchObject({
+        code: "PLATFORM_UNAUTHORIZED",
+        mayHaveApplied: false,
+      });
+    }
+    expect(platform.auths()).toBe(2);
+  });
+
+  it("is worth a retry when two pairs in a row are refused where pairs were good before", async () => {
+    let good = true;
+    await using platform = await startOpenPlatform((request, response) =>
+      good ? changed(request, response) : answer(response, 401, ""),
+    );
+    await using client = clientFor(platform.url);
+    await client.call(updateSimSpeedClass, change);
+    good = false;
+    const codes: string[] = [];
+    for (let i = 0; i < 5; i += 1) codes.push((await refusalOf(client.call(updateSimSpeedClass, change))).code);
+    expect(codes.slice(0, 2)).toEqual(["PLATFORM_UNAVAILABLE", "PLATFORM_UNAVAILABLE"]);
+    expect(codes.slice(2)).toEqual(["PLATFORM_UNAUTHORIZED", "PLATFORM_UNAUTHORIZED", "PLATFORM_UNAUTHORIZED"]);
+    expect(platform.auths()).toBe(5);
+  });
+
+  it("authenticates once for 100 callers at once, with no more calls in flight than there are connections", async () => {
+    let inFlight = 0;
+    let most = 0;
+    await using platform = await startOpenPlatform((request, response) => {
+      most = Math.max(most, (inFlight += 1));
+      setImmediate(() => {
+        inFlight -= 1;
+        changed(request, response);
+      });
+    });
+    await using client = clientFor(platform.url, { connections: 4 });
+    await Promise.all(Array.from({ length: 100 }, () => client.call(updateSimSpeedClass, change)));
+    expect(platform.auths()).toBe(1);
+    expect(most).toBeLessThanOrEqual(4);
+  });
+
+  it("says who the credentials belong to", async () => {
+    await using platform = await startOpenPlatform(changed);
+    const clock = new StillClock();
+    await using client = clientFor(platform.url, { clock });
+    expect(await client.whoAmI()).toEqual({
+      operatorId: "OP1",
+      userName: undefined,
+      coverageTypes: undefined,
+      expiresAtMs: clock.wallMs() + 86_400_000,
+    });
+  });
+
+  it("takes replaced credentials without a failed call", async () => {
+    await using platform = await startOpenPlatform(changed);
+    await using client = clientFor(platform.url);
+    await client.call(updateSimSpeedClass, change);
+    client.replaceCredentials({
+      kind: "auth-key",
+      authKeyId: "keyId-2",
+      authKey: new Secret("secret-2"),
+    });
+    await client.call(updateSimSpeedClass, change);
+    await until(() => platform.auths() === 2);
+    expect(platform.seen.findLast((call) => call.path === "/v1/auth")?.body).toContain("keyId-2");
+  });
+});

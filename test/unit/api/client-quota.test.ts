@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { ClientEvent } from "#api/client-event.ts";
+import { listSims, updateSimSpeedClass } from "#api/operations/sims.ts";
+import { PlatformError } from "#core/errors.ts";
+import {
+  answer,
+  clientFor,
+  type Handler,
+  OpenPermits,
+  quotaHeaders,
+  refusalOf,
+  startOpenPlatform,
+  change,
+  changed,
+} from "./support.ts";
+
+describe("a call and its quota", () => {
+  it("of a spent quota says so to the permit, to the listener and to the caller", async () => {
+    const throttle: Handler = (_request, response) =>
+      answer(response, 429, "", {
+        ...quotaHeaders,
+        "x-svc-ratelimit-remaining": "0",
+        "retry-after": "40",
+      });
+    await using platform = await startOpenPlatform(throttle);
+    const permits = new OpenPermits();
+    const events: ClientEvent[] = [];
+    await using client = clientFor(platform.url, {
+      permits,
+      onEvent: (event) => {
+        events.push(event);
+      },
+    });
+    const error = await refusalOf(client.call(updateSimSpeedClass, change));
+    expect(error).toMatchObject({
+      code: "PLATFORM_THROTTLED",
+      retryAfterMs: 40_000,
+      bucket: "default.Sim",
+      status: 429,
+    });
+    expect(permits.answers.at(-1)).toEqual({
+      reading: { limit: 60, remaining: 0, secondsBeforeRefresh: 17 },
+      throttled: true,
+      retryAfterMs: 40_000,
+    });
+    expect(events.map((event) => event.type)).toEqual(["answered", "renewed", "answered", "throttled"]);
+  });
+
+  it("passes on what the permits throw and stays usable", async () => {
+    await using platform = await startOpenPlatform(changed);
+    const permits = new OpenPermits();
+    const spent = new PlatformError("PLATFORM_THROTTLED", "spent", {
+      operation: "",
+      retryAfterMs: 30_000,
+    });
+    let refusals = 4;
+    const acquire = permits.acquire.bind(permits);
+    permits.acquire = (request) =>
+      request.bucket === "default.Sim" && refusals-- > 0 ? Promise.reject(spent) : acquire(request);
+    await using client = clientFor(platform.url, { permits, connections: 1 });
+    for (let i = 0; i < 4; i += 1) await expect(client.call(updateSimSpeedClass, change)).rejects.toBe(spent);
+    await client.call(updateSimSpeedClass, change);
+  });
+
+  it.each([
+    [{}, 60_000],
+    [{ ...quotaHeaders }, 17_000],
+    [{ ...quotaHeaders, "x-svc-ratelimit-seconds-before-refresh": "1000000000" }, 60_000],
+    [{ ...quotaHeaders, "retry-after": "1" }, 17_000],
+  ])("with a 429 and %j waits %i ms", async (headers, waitMs) => {
+    await using platform = await startOpenPlatform((_request, response) => answer(response, 429, "", headers));
+    await using client = clientFor(platform.url);
+    expect((await refusalOf(client.call(listSims, {}))).retryAfterMs).toBe(waitMs);
+  });
+});

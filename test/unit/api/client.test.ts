@@ -1,0 +1,168 @@
+import { describe, expect, it } from "vitest";
+import { listSims, updateSimSpeedClass } from "#api/operations/sims.ts";
+import {
+  answer,
+  clientFor,
+  OpenPermits,
+  quotaHeaders,
+  refusalOf,
+  startOpenPlatform,
+  startPlatform,
+  until,
+  change,
+  changed,
+} from "./support.ts";
+
+describe("a call", () => {
+  it("authenticates once, then carries pair, language, agent and body", async () => {
+    await using platform = await startOpenPlatform(changed);
+    await using client = clientFor(platform.url, { language: "ja", brand: "Soracom" });
+    await client.call(updateSimSpeedClass, change);
+    expect(await client.call(updateSimSpeedClass, change)).toEqual({
+      imsi: "001",
+      speedClass: "s1.fast",
+    });
+    expect(platform.auths()).toBe(1);
+    const [auth, call] = platform.seen;
+    expect(auth).toMatchObject({
+      method: "POST",
+      path: "/v1/auth",
+      body: '{"authKeyId":"keyId-1","authKey":"secret-auth-key"}',
+    });
+    expect(auth?.headers["x-soracom-token"]).toBeUndefined();
+    expect(call).toMatchObject({
+      path: "/v1/sims/8942310022000012345/update_speed_class",
+      body: '{"speedClass":"s1.fast"}',
+    });
+    expect(call?.headers).toMatchObject({
+      "x-soracom-api-key": "api-key-1",
+      "x-soracom-token": "token-1",
+      "x-soracom-lang": "ja",
+      "content-type": "application/json",
+      "user-agent": "simfleet/test",
+    });
+  });
+
+  it("takes its permit after the pair and hands the reading over", async () => {
+    await using platform = await startOpenPlatform(changed);
+    const permits = new OpenPermits();
+    await using client = clientFor(platform.url, { permits });
+    const pace = { id: "run-1", callsPerMinute: 30 };
+    await client.call(updateSimSpeedClass, change, { urgency: "priority", pace });
+    expect(permits.diary).toEqual([
+      "ip.Auth-auth sending",
+      "ip.Auth-auth answered",
+      "default.Sim sending",
+      "default.Sim answered",
+    ]);
+    expect(permits.answers[0]).toEqual({
+      reading: undefined,
+      throttled: false,
+      retryAfterMs: undefined,
+    });
+    expect(permits.answers[1]).toMatchObject({
+      reading: { limit: 60, remaining: 42, secondsBeforeRefresh: 17 },
+      throttled: false,
+    });
+    expect(permits.requests[1]).toMatchObject({ bucket: "default.Sim", urgency: "priority", pace });
+  });
+
+  it("takes no permit while it waits for a slot, and can give up waiting", async () => {
+    const held: (() => void)[] = [];
+    await using platform = await startOpenPlatform((request, response) => {
+      held.push(() => changed(request, response));
+    });
+    const permits = new OpenPermits();
+    await using client = clientFor(platform.url, { permits, connections: 1 });
+    const first = client.call(updateSimSpeedClass, change);
+    await until(() => held.length === 1);
+    const stop = new AbortController();
+    const second = client.call(updateSimSpeedClass, change, { signal: stop.signal });
+    const third = client.call(updateSimSpeedClass, change);
+    stop.abort(new Error("enough"));
+    await expect(second).rejects.toThrow("enough");
+    expect(permits.requests.filter((r) => r.bucket === "default.Sim").length).toBe(1);
+    held[0]?.();
+    await first;
+    await until(() => held.length === 2);
+    held[1]?.();
+    await third;
+  });
+
+  it("whose answer is lost says so to its permit; one never sent gives it back", async () => {
+    await using platform = await startOpenPlatform((request) => {
+      request.socket.destroy();
+    });
+    const permits = new OpenPermits();
+    await using client = clientFor(platform.url, { permits });
+    const lost = await refusalOf(client.call(updateSimSpeedClass, change));
+    expect(lost).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true });
+    expect(permits.diary.at(-1)).toBe("default.Sim lost");
+    await using unreachable = clientFor("http://127.0.0.1:1", { permits });
+    const unsent = await refusalOf(unreachable.call(updateSimSpeedClass, change));
+    expect(unsent).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: false });
+    expect(permits.diary.at(-1)).toBe("ip.Auth-auth giveBack");
+  });
+
+  it("counts as answered when the head of the answer came, though its body was lost", async () => {
+    await using platform = await startOpenPlatform((request, response) => {
+      response.writeHead(200, { ...quotaHeaders, "content-length": "100" });
+      response.write('{"imsi":', () => request.socket.destroy());
+    });
+    const permits = new OpenPermits();
+    await using client = clientFor(platform.url, { permits });
+    expect(await refusalOf(client.call(updateSimSpeedClass, change))).toMatchObject({
+      code: "PLATFORM_UNAVAILABLE",
+      mayHaveApplied: true,
+    });
+    expect(permits.diary.filter((line) => line.startsWith("default"))).toEqual([
+      "default.Sim sending",
+      "default.Sim answered",
+    ]);
+  });
+
+  it("that waits for an authentication whose answer is lost was itself not sent", async () => {
+    await using platform = await startPlatform((request) => {
+      request.socket.destroy();
+    });
+    await using client = clientFor(platform.url);
+    const error = await refusalOf(client.call(updateSimSpeedClass, change));
+    expect(error).toMatchObject({
+      code: "PLATFORM_UNAVAILABLE",
+      operation: "auth",
+      mayHaveApplied: false,
+    });
+  });
+
+  it("is not harmed by a listener that throws", async () => {
+    await using platform = await startOpenPlatform(changed);
+    await using client = clientFor(platform.url, {
+      onEvent: () => {
+        throw new Error("telemetry");
+      },
+    });
+    await expect(client.call(updateSimSpeedClass, change)).resolves.toMatchObject({
+      speedClass: "s1.fast",
+    });
+  });
+
+  it("follows no redirect", async () => {
+    await using other = await startPlatform(changed);
+    await using platform = await startOpenPlatform((_request, response) =>
+      answer(response, 307, "", { location: `${other.url}/v1/x` }),
+    );
+    await using client = clientFor(platform.url);
+    expect((await refusalOf(client.call(updateSimSpeedClass, change))).code).toBe("PLATFORM_CONTRACT");
+    expect(other.seen.length).toBe(0);
+  });
+
+  it("keeps the path before /v1 of an address", async () => {
+    await using platform = await startPlatform((request, response) => {
+      if (request.url === "/gw/v1/auth") answer(response, 200, { operatorId: "OP1", apiKey: "k", token: "t" });
+      else answer(response, 200, []);
+    });
+    await using client = clientFor(`${platform.url}/gw/`);
+    await client.call(listSims, { limit: 2 });
+    expect(platform.seen.map((call) => call.path)).toEqual(["/gw/v1/auth", "/gw/v1/sims?limit=2"]);
+  });
+});

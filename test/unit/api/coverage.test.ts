@@ -1,0 +1,179 @@
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { addressFor, authAddress, routesOf } from "#api/coverage.ts";
+import { listSims } from "#api/operations/sims.ts";
+import { answer, clientFor, type Platform, refusalOf, startPlatform, StillClock } from "./support.ts";
+
+const global = "https://g.example";
+const japan = "https://jp.example";
+const both = { global, japan };
+
+function hostFor(
+  ...[endpoints, configured, claimed]: [
+    Parameters<typeof routesOf>[0],
+    "g" | "jp" | undefined,
+    ("g" | "jp")[] | undefined,
+  ]
+): string {
+  return addressFor(routesOf(endpoints, configured), { configured, claimed }).host;
+}
+
+describe("the address of a call", () => {
+  it("is that of the configured coverage", () => {
+    expect(hostFor(both, "g", undefined)).toBe("g.example");
+    expect(hostFor(both, "jp", ["g", "jp"])).toBe("jp.example");
+    expect(hostFor({ japanAlias: "https://alias.example" }, "jp", undefined)).toBe("alias.example");
+    expect(hostFor({ japan, japanAlias: "https://alias.example" }, "jp", undefined)).toBe("jp.example");
+  });
+
+  it("is the one that the verified claims name, else the only one there is", () => {
+    expect(hostFor(both, undefined, ["jp"])).toBe("jp.example");
+    expect(hostFor({ global }, undefined, ["g", "jp"])).toBe("g.example");
+    expect(hostFor({ japan }, undefined, undefined)).toBe("jp.example");
+    expect(hostFor({ japan }, undefined, [])).toBe("jp.example");
+  });
+
+  it("is never guessed between two", () => {
+    expect(() => hostFor(both, undefined, undefined)).toThrow(/SIMFLEET_COVERAGE/);
+    expect(() => hostFor(both, undefined, ["g", "jp"])).toThrow(/SIMFLEET_COVERAGE/);
+  });
+
+  it("is refused where the account lacks the coverage", () => {
+    expect(() => hostFor(both, "g", ["jp"])).toThrow(/coverage is jp \(Japan\) by its token.*set to g \(Global\)/);
+    expect(() => hostFor({ global }, undefined, ["jp"])).toThrow(/SIMFLEET_COVERAGE/);
+  });
+
+  it("must be set, also for the configured coverage", () => {
+    expect(() => routesOf({}, undefined)).toThrow(/SIMFLEET_ENDPOINT_GLOBAL/);
+    expect(() => routesOf({ global }, "jp")).toThrow(/SIMFLEET_ENDPOINT_JAPAN/);
+  });
+
+  it("to authenticate at is any, the profile's own first", () => {
+    expect(authAddress(routesOf(both, "jp"), "jp").host).toBe("jp.example");
+    expect(authAddress(routesOf({ japan }, undefined), undefined).host).toBe("jp.example");
+  });
+});
+
+type Signer = Awaited<ReturnType<typeof makeSigner>>;
+
+async function makeSigner(alg: "ES256" | "RS256", kid: string) {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  const sign = (claims: Record<string, unknown>): Promise<string> =>
+    new SignJWT(claims).setProtectedHeader({ alg, kid }).sign(privateKey);
+  return {
+    pem: await exportSPKI(publicKey),
+    jwk: { ...(await exportJWK(publicKey)), kid, alg },
+    sign,
+  };
+}
+
+/** Authenticates everybody with `tokens`, one after the other, and serves a key set. */
+async function platformOf(tokens: string[], keys: () => unknown): Promise<Platform> {
+  return startPlatform((request, response) => {
+    if (request.url === "/jwks") answer(response, 200, keys());
+    else if (request.url === "/v1/auth")
+      answer(response, 200, { operatorId: "OP1", apiKey: "k", token: tokens.shift() });
+    else answer(response, 200, []);
+  });
+}
+
+const clock = new StillClock();
+const nowSeconds = Math.floor(clock.wallMs() / 1_000);
+const claims = {
+  operator: { coverageTypes: ["jp", "moon"] },
+  exp: nowSeconds + 3_600,
+  iat: nowSeconds,
+};
+
+describe("the claims of a token", () => {
+  it.each(["ES256", "RS256"] as const)("count when its signature holds by the public key (%s)", async (alg) => {
+    const signer = await makeSigner(alg, "k1");
+    await using platform = await platformOf([await signer.sign(claims)], () => ({}));
+    await using client = clientFor(platform.url, {
+      profile: { name: "p", coverage: undefined, wording: "sims" },
+      clock,
+      tokenVerification: { publicKeyPem: signer.pem },
+    });
+    const error = await refusalOf(client.call(listSims, {}));
+    expect(error).toMatchObject({ code: "PLATFORM_FORBIDDEN" });
+    expect(await client.whoAmI()).toMatchObject({
+      coverageTypes: ["jp"],
+      expiresAtMs: (nowSeconds + 3_600) * 1_000,
+    });
+  });
+
+  it("are not looked at without a key, however good or forged", async () => {
+    await using platform = await platformOf(["no.jwt.at-all"], () => ({}));
+    await using client = clientFor(platform.url);
+    expect(await client.call(listSims, {})).toEqual([]);
+    expect((await client.whoAmI()).coverageTypes).toBeUndefined();
+  });
+
+  it("count by the key set, which is fetched again for a new key", async () => {
+    const [old, next] = [await makeSigner("ES256", "old"), await makeSigner("ES256", "next")] as [Signer, Signer];
+    const good = { ...claims, operator: { coverageTypes: ["g"] } };
+    const published = [old.jwk];
+    await using platform = await platformOf([await old.sign(good), await next.sign(good)], () => ({
+      keys: published,
+    }));
+    const ticking = new StillClock();
+    await using client = clientFor(platform.url, {
+      clock: ticking,
+      tokenVerification: { jwksUrl: `${platform.url}/jwks` },
+    });
+    await client.call(listSims, {});
+    published.push(next.jwk);
+    ticking.pass(3_600_000);
+    expect((await client.whoAmI()).coverageTypes).toEqual(["g"]);
+    expect(platform.seen.filter((call) => call.path === "/jwks").length).toBe(2);
+  });
+
+  it("of a forged token make the pair unusable, and the error says so without showing it", async () => {
+    const [real, forger] = [await makeSigner("ES256", "k1"), await makeSigner("ES256", "k1")] as [Signer, Signer];
+    const none = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.`;
+    const shared = await new SignJWT(claims)
+      .setProtectedHeader({ alg: "HS256" })
+      .sign(new TextEncoder().encode(real.pem));
+    for (const token of [await forger.sign(claims), none, shared, "x", `${await real.sign(claims)}x`]) {
+      for (const tokenVerification of [{ publicKeyPem: real.pem }, undefined]) {
+        await using platform = await platformOf([token], () => ({ keys: [real.jwk] }));
+        await using client = clientFor(platform.url, {
+          clock,
+          tokenVerification: tokenVerification ?? { jwksUrl: `${platform.url}/jwks` },
+        });
+        const error = await refusalOf(client.call(listSims, {}));
+        expect(error.code).toBe("PLATFORM_CONTRACT");
+        expect(error.message).toMatch(/signature of the platform's token does not hold.*SIMFLEET_JWKS_URL/);
+        if (token.length > 5) expect(error.message).not.toContain(token);
+        expect(platform.seen.some((call) => call.path.startsWith("/v1/sims"))).toBe(false);
+      }
+    }
+  });
+
+  it("end the pair earlier than asked for, by the token's own clock where ours is wrong", async () => {
+    const signer = await makeSigner("ES256", "k1");
+    const wrong = new StillClock();
+    wrong.epochMs += 10 * 86_400_000;
+    for (const at of [clock, wrong]) {
+      await using platform = await platformOf([await signer.sign(claims)], () => ({}));
+      await using client = clientFor(platform.url, {
+        profile: { name: "p", coverage: undefined, wording: "sims" },
+        clock: at,
+        tokenVerification: { publicKeyPem: signer.pem },
+      });
+      expect((await client.whoAmI()).expiresAtMs).toBe(at.wallMs() + 3_600_000);
+    }
+  });
+
+  it("with no answer from the key set are an outage, not a forgery", async () => {
+    const signer = await makeSigner("ES256", "k1");
+    await using platform = await platformOf([await signer.sign(claims)], () => ({}));
+    await using client = clientFor(platform.url, {
+      tokenVerification: { jwksUrl: "http://127.0.0.1:1/jwks" },
+    });
+    expect(await refusalOf(client.whoAmI())).toMatchObject({
+      code: "PLATFORM_UNAVAILABLE",
+      mayHaveApplied: false,
+    });
+  });
+});

@@ -1,0 +1,189 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { authOperation } from "#api/operations/auth.ts";
+import { catalogue } from "#api/operations/catalogue.ts";
+import { createCredential } from "#api/operations/credentials.ts";
+import { bucketOf, type Operation, targetOf } from "#api/operations/operation.ts";
+import { listSims, simOperations, updateSimSpeedClass, updateSubscriberSpeedClass } from "#api/operations/sims.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+
+describe("the catalogue", () => {
+  it("has each operation once and complete", () => {
+    expect(new Set(catalogue.map((o) => o.id)).size).toBe(catalogue.length);
+    for (const operation of catalogue) {
+      expect(operation.path).toMatch(/^\/v1(\/[a-z_]+|\/\{[A-Za-z]+\})+$/);
+      const mark = /\{(\w+)\}/.exec(operation.path)?.[1];
+      expect(operation.parameter?.name, operation.id).toBe(mark);
+      expect(operation.successStatuses.length).toBeGreaterThan(0);
+      expect(operation.body !== undefined, operation.id).toBe(operation.method === "POST");
+      expect(bucketOf(operation, "default")).toMatch(/^[A-Za-z0-9._-]+$/);
+    }
+  });
+
+  it("puts the four operations on SIMs into one bucket and authentication into the address's own", () => {
+    const buckets = catalogue
+      .filter((o) => o.id.includes("Sim") || o.id.includes("Subscriber"))
+      .map((o) => bucketOf(o, "a"));
+    expect(buckets).toEqual(["a.Sim", "a.Sim", "a.Sim", "a.Sim"]);
+    expect(bucketOf(authOperation, "a")).toBe("ip.Auth-auth");
+    expect(bucketOf(createCredential, "a")).toBe("a.Credential");
+  });
+
+  it("gives each wording its own pair of operations", () => {
+    expect(simOperations("sims").updateSpeedClass.id).toBe("updateSimSpeedClass");
+    expect(simOperations("subscribers").list.path).toBe("/v1/subscribers");
+  });
+});
+
+describe("the path of a call", () => {
+  const hostile = [
+    "..",
+    ".",
+    "%2e%2e",
+    "..%2f",
+    "a/../b",
+    "a/b",
+    "a\\b",
+    "?x=1",
+    "#",
+    "",
+    " ",
+    "894231\n",
+    "8942%31",
+    "／",
+    "..;",
+    "//evil.example",
+  ];
+  const withId: [Operation<never, unknown>, (id: string) => unknown, RegExp][] = [
+    [
+      updateSimSpeedClass,
+      (key) => ({ key, speedClass: "s1.fast" }),
+      /^\/v1\/sims\/[A-Za-z0-9_-]{1,64}\/update_speed_class$/,
+    ],
+    [
+      updateSubscriberSpeedClass,
+      (key) => ({ key, speedClass: "s1.fast" }),
+      /^\/v1\/subscribers\/[0-9]{5,15}\/update_speed_class$/,
+    ],
+    [
+      createCredential,
+      (credentialsId) => ({ credentialsId, type: "psk", credentials: {} }),
+      /^\/v1\/credentials\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+    ],
+  ];
+
+  function pathOf(operation: Operation<never, unknown>, input: unknown): string | undefined {
+    try {
+      return targetOf(operation, input as never).path;
+    } catch (thrown) {
+      expect(thrown).toBeInstanceOf(SimfleetError);
+      expect((thrown as SimfleetError).code).toBe("PLATFORM_REJECTED");
+      return undefined;
+    }
+  }
+
+  it("never leaves its template, whatever 10,000 made-up ids say", () => {
+    const piece = fc.constantFrom("..", ".", "/", "%2f", "%2e", "?", "#", "\\", "a", "7", "-", "@", ":", "\u0000", "é");
+    const id = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.array(piece).map((p) => p.join("")),
+      fc.stringMatching(/^[\w.-]{1,20}$/),
+      fc.constantFrom(...hostile),
+    );
+    fc.assert(
+      fc.property(id, (text) => {
+        for (const [operation, input, shape] of withId) {
+          const path = pathOf(operation, input(text));
+          if (path === undefined) continue;
+          expect(path).toMatch(shape);
+          expect(new URL(path, "https://h.example").href).toBe(`https://h.example${path}`);
+        }
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  it("refuses each id of the list of tricks and takes good ones", () => {
+    for (const [operation, input] of withId) {
+      for (const id of hostile) expect(pathOf(operation, input(id)), id).toBeUndefined();
+    }
+    expect(targetOf(updateSimSpeedClass, { key: "8942310022000012345", speedClass: "s1.fast" })).toEqual({
+      path: "/v1/sims/8942310022000012345/update_speed_class",
+      body: '{"speedClass":"s1.fast"}',
+    });
+  });
+
+  it("holds even when an allow-list fails, by looking at the finished path", () => {
+    const open: Operation<{ key: string; speedClass: string }, unknown> = {
+      ...updateSimSpeedClass,
+      parameter: { name: "simId", isAllowed: () => true, of: (input) => input.key },
+    };
+    for (const key of hostile.filter((id) => id !== "")) {
+      if (key === "..;") continue; // one plain segment, which leads nowhere else
+      expect(() => targetOf(open, { key, speedClass: "x" }), key).toThrow(/cannot be a simId/);
+    }
+  });
+
+  it("encodes the query and leaves out what is not given", () => {
+    expect(targetOf(listSims, {}).path).toBe("/v1/sims");
+    expect(targetOf(listSims, { limit: 100, lastEvaluatedKey: "a b&c=/?#é" }).path).toBe(
+      "/v1/sims?limit=100&last_evaluated_key=a%20b%26c%3D%2F%3F%23%C3%A9",
+    );
+  });
+});
+
+describe("the body of a call", () => {
+  it("is one of three variants for authentication", () => {
+    const password = new Secret("pw");
+    const bodyOf = (form: Parameters<NonNullable<typeof authOperation.body>>[0]): unknown => authOperation.body?.(form);
+    expect(bodyOf({ form: { kind: "auth-key", authKeyId: "k", authKey: new Secret("s") } })).toEqual({
+      authKeyId: "k",
+      authKey: "s",
+    });
+    expect(bodyOf({ form: { kind: "root", email: "a@b.example", password }, oneTimeCode: "123456" })).toEqual({
+      email: "a@b.example",
+      password: "pw",
+      mfaOTPCode: "123456",
+    });
+    expect(
+      bodyOf({
+        form: { kind: "sub-user", operatorId: "OP1", userName: "u", password },
+        ttl: { field: "ttl", seconds: 180 },
+      }),
+    ).toEqual({ operatorId: "OP1", userName: "u", password: "pw", ttl: 180 });
+  });
+
+  it("reveals a credential set's secrets only on the wire and drops any that come back", () => {
+    const input = {
+      credentialsId: "mqtt-1",
+      type: "psk",
+      description: "d",
+      credentials: { key: new Secret("psk-value") },
+    };
+    expect(JSON.stringify(input)).not.toContain("psk-value");
+    expect(targetOf(createCredential, input).body).toBe(
+      '{"description":"d","type":"psk","credentials":{"key":"psk-value"}}',
+    );
+    const record = {
+      credentialsId: "mqtt-1",
+      type: "psk",
+      credentials: { key: "psk-value" },
+      createDateTime: 1_700_000_000,
+    };
+    expect(createCredential.output.parse(record)).toEqual({
+      credentialsId: "mqtt-1",
+      description: undefined,
+      type: "psk",
+      createdAtMs: 1_700_000_000_000,
+      updatedAtMs: undefined,
+    });
+  });
+
+  it("lets unknown fields of a SIM through, but none that would change a prototype", () => {
+    const body: unknown = JSON.parse('[{"simId":"1","imsi":null,"tags":{"site":"x"},"__proto__":{"polluted":1}}]');
+    const [sim] = listSims.output.parse(body);
+    expect(sim).toEqual({ simId: "1", imsi: null, tags: { site: "x" } });
+    expect((sim as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+});

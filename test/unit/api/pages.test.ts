@@ -1,0 +1,134 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { listSims, listSubscribers } from "#api/operations/sims.ts";
+import { readNextKey } from "#api/pages.ts";
+import { answer, clientFor, refusalOf, startOpenPlatform } from "./support.ts";
+
+const nextKeyHeader = "x-svc-next-key";
+
+/** Pages by the key that asks for them: ids of SIMs and the headers that go with them. */
+async function platformOf(pages: Record<string, { sims: string[]; headers?: Record<string, string> }>) {
+  return startOpenPlatform((request, response) => {
+    const key = new URL(request.url ?? "", "http://h").searchParams.get("last_evaluated_key") ?? "";
+    const page = pages[key];
+    if (page === undefined) answer(response, 404, "");
+    else
+      answer(
+        response,
+        200,
+        page.sims.map((simId) => ({ simId, imsi: `00101${simId}` })),
+        page.headers,
+      );
+  });
+}
+
+async function idsOf(pages: AsyncIterable<{ items: readonly { simId?: unknown }[] }>): Promise<unknown[]> {
+  const ids: unknown[] = [];
+  for await (const page of pages) ids.push(...page.items.map((sim) => sim.simId));
+  return ids;
+}
+
+describe("the pages of a list", () => {
+  it("come one after the other by the next-key header, through short and empty ones", async () => {
+    await using platform = await platformOf({
+      "": { sims: ["1", "2"], headers: { [nextKeyHeader]: "a/b+c=" } },
+      "a/b+c=": { sims: [], headers: { [nextKeyHeader]: "k2" } },
+      k2: { sims: ["3"], headers: { [nextKeyHeader]: "k3" } },
+      k3: { sims: ["4"] },
+    });
+    await using client = clientFor(platform.url);
+    expect(await idsOf(client.pages(listSims, { limit: 2 }))).toEqual(["1", "2", "3", "4"]);
+    expect(platform.seen.at(-1)?.path).toBe("/v1/sims?limit=2&last_evaluated_key=k3");
+  });
+
+  it("come by the link header alone, of which only the key is taken", async () => {
+    await using platform = await platformOf({
+      "": {
+        sims: ["1"],
+        headers: { link: "<https://evil.example/steal?last_evaluated_key=k%2B1&x=1>; rel=next" },
+      },
+      "k+1": { sims: ["2"], headers: { link: "</v1/sims?last_evaluated_key=x>; rel=prev" } },
+    });
+    await using client = clientFor(platform.url);
+    expect(await idsOf(client.pages(listSims, {}))).toEqual(["1", "2"]);
+  });
+
+  it("can be saved and gone on with", async () => {
+    await using platform = await platformOf({
+      "": { sims: ["1"], headers: { [nextKeyHeader]: "k1" } },
+      k1: { sims: ["2"], headers: { [nextKeyHeader]: "k2" } },
+      k2: { sims: ["3"] },
+    });
+    await using client = clientFor(platform.url);
+    const first = await client.pages(listSims, {}).next();
+    expect(first.value).toMatchObject({ items: [{ simId: "1" }], nextKey: "k1" });
+    expect(await idsOf(client.pages(listSims, { lastEvaluatedKey: "k1" }))).toEqual(["2", "3"]);
+  });
+
+  it.each(["k1", "k2"])("end with an error when the key %s comes twice", async (again) => {
+    await using platform = await platformOf({
+      "": { sims: ["1"], headers: { [nextKeyHeader]: "k1" } },
+      k1: { sims: ["2"], headers: { [nextKeyHeader]: "k2" } },
+      k2: { sims: ["3"], headers: { [nextKeyHeader]: again } },
+    });
+    await using client = clientFor(platform.url);
+    const error = await refusalOf(idsOf(client.pages(listSims, {})));
+    expect(error).toMatchObject({ code: "PLATFORM_CONTRACT", operation: "listSims" });
+    expect(platform.seen.length).toBe(4);
+  });
+
+  it("end with an error when the key is absurdly long", async () => {
+    await using platform = await platformOf({
+      "": { sims: [], headers: { [nextKeyHeader]: "k".repeat(5_000) } },
+    });
+    await using client = clientFor(platform.url);
+    expect((await refusalOf(idsOf(client.pages(listSims, {})))).message).toContain("too long");
+  });
+
+  it("exist in the earlier wording too, and must hold what it promises", async () => {
+    await using platform = await startOpenPlatform((request, response) =>
+      answer(
+        response,
+        200,
+        request.url?.includes("last_evaluated_key") ? [{ simId: "1" }] : [{ imsi: "00101", more: true }],
+        { [nextKeyHeader]: "k" },
+      ),
+    );
+    await using client = clientFor(platform.url);
+    const pages = client.pages(listSubscribers, {});
+    expect((await pages.next()).value).toEqual({
+      items: [{ imsi: "00101", more: true }],
+      nextKey: "k",
+    });
+    expect((await refusalOf(pages.next())).message).toContain("0.imsi");
+  });
+});
+
+describe("the next key", () => {
+  it.each([
+    [{ link: "</v1/sims?last_evaluated_key=abc>; rel=next" }, "abc"],
+    [{ link: '</v1/sims?limit=1&last_evaluated_key=abc>; title="x"; rel="next"' }, "abc"],
+    [{ link: "</a?last_evaluated_key=p>; rel=prev, </b?last_evaluated_key=n>; rel=next" }, "n"],
+    [{ link: "</v1/sims?last_evaluated_key=%E3%81%82%>; rel=next" }, "%E3%81%82%"],
+    [{ link: "</v1/sims?last_evaluated_key=>; rel=next" }, undefined],
+    [{ link: "</v1/sims?x=1>; rel=next" }, undefined],
+    [{ link: "nonsense" }, undefined],
+    [{ [nextKeyHeader]: "own", link: "</v1/sims?last_evaluated_key=other>; rel=next" }, "own"],
+    [{ [nextKeyHeader]: "", link: "</v1/sims?last_evaluated_key=other>; rel=next" }, "other"],
+    [{}, undefined],
+  ])("of %j is %s", (headers, key) => expect(readNextKey(headers, nextKeyHeader)).toBe(key));
+
+  it("is read from any garbage without throwing, quickly", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom("<", ">", ";", ",", " ", "rel=next", "?last_evaluated_key=", "%", "x")),
+        (parts) => {
+          readNextKey({ link: parts.join("") }, nextKeyHeader);
+        },
+      ),
+    );
+    for (const part of ["<", ", <", ";rel", "<?last_evaluated_key=", "; rel =   "]) {
+      readNextKey({ link: part.repeat(100_000) }, nextKeyHeader);
+    }
+  });
+});

@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { headerNames } from "#api/brand.ts";
+import { readQuota, readRetryAfterMs } from "#api/quota-headers.ts";
+
+const names = headerNames("Svc");
+
+describe("the headers of the quota", () => {
+  const read = (limit: string, remaining: string, seconds: string, brand = "svc"): unknown =>
+    readQuota(
+      {
+        [`x-${brand}-ratelimit-limit`]: limit,
+        [`x-${brand}-ratelimit-remaining`]: remaining,
+        [`x-${brand}-ratelimit-seconds-before-refresh`]: seconds,
+      },
+      { names, periodMs: 60_000 },
+    );
+
+  it("are read as they are", () => {
+    expect(read("60", "0", "17")).toEqual({ limit: 60, remaining: 0, secondsBeforeRefresh: 17 });
+  });
+
+  it("are clamped to the period and to the limit", () => {
+    expect(read("60", "61", "1000000000")).toEqual({
+      limit: 60,
+      remaining: 60,
+      secondsBeforeRefresh: 60,
+    });
+  });
+
+  it.each([
+    ["-1", "1", "1"],
+    ["NaN", "1", "1"],
+    ["60", "1e3", "1"],
+    ["60", "1", "-5"],
+    ["0", "0", "5"],
+    ["60", "", "5"],
+    ["9".repeat(400), "1", "1"],
+    ["60", "1", "Infinity"],
+  ])("are dropped whole where one is nonsense: %s %s %s", (limit, remaining, seconds) =>
+    expect(read(limit, remaining, seconds)).toBeUndefined(),
+  );
+
+  it("count only under the deployment's own brand", () => {
+    expect(read("60", "1", "1", "other")).toBeUndefined();
+    expect(() => headerNames("Svc: evil\r\n")).toThrow(/SIMFLEET_BRAND/);
+    expect(headerNames("Soracom").apiKey).toBe("X-Soracom-API-Key");
+  });
+
+  it("never give anything out of range, whatever comes", () => {
+    const garbage = fc.oneof(fc.string(), fc.integer().map(String), fc.double().map(String), fc.bigInt().map(String));
+    fc.assert(
+      fc.property(garbage, garbage, garbage, (limit, remaining, seconds) => {
+        const reading = read(limit, remaining, seconds) as
+          | { limit: number; remaining: number; secondsBeforeRefresh: number }
+          | undefined;
+        if (reading === undefined) return;
+        expect(Number.isSafeInteger(reading.limit) && reading.limit > 0).toBe(true);
+        expect(reading.remaining >= 0 && reading.remaining <= reading.limit).toBe(true);
+        expect(reading.secondsBeforeRefresh >= 0 && reading.secondsBeforeRefresh <= 60).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("go with a Retry-After in seconds or as a date, at most an hour", () => {
+    const at = (text: string): number | undefined => readRetryAfterMs({ "retry-after": text }, Date.UTC(2026, 0, 1));
+    expect(at("30")).toBe(30_000);
+    expect(at("Thu, 01 Jan 2026 00:00:09 GMT")).toBe(9_000);
+    expect(at("Wed, 31 Dec 2025 00:00:00 GMT")).toBe(0);
+    expect(at("1000000000")).toBe(3_600_000);
+    expect(at("soon")).toBeUndefined();
+    expect(at("-3")).toBeUndefined();
+  });
+});

@@ -1,0 +1,230 @@
+import { describe, expect, it } from "vitest";
+import { parseAddress } from "#api/address.ts";
+import type { Exchange } from "#api/exchange.ts";
+import { Transport, type TransportOptions } from "#api/transport.ts";
+import { systemClock } from "#core/time.ts";
+import { answer, type Handler, refusalOf, startPlatform, StillClock, until } from "./support.ts";
+
+async function withPlatform(
+  handler: Handler,
+  use: (transport: Transport, exchange: Exchange, diary: string[]) => Promise<void>,
+  options: Partial<TransportOptions> = {},
+): Promise<void> {
+  await using platform = await startPlatform(handler);
+  const transport = new Transport({ connections: 2, clock: systemClock, ...options });
+  const diary: string[] = [];
+  const watcher = {
+    sending: () => {
+      diary.push("sending");
+    },
+    head: (status: number) => {
+      diary.push(`head ${status}`);
+    },
+  };
+  const address = parseAddress(platform.url, "SIMFLEET_ENDPOINT_GLOBAL");
+  const exchange: Exchange = {
+    operation: "op",
+    address,
+    method: "POST",
+    path: "/v1/x",
+    headers: ["a", "b"],
+    body: "{}",
+    watcher,
+  };
+  try {
+    await use(transport, exchange, diary);
+  } finally {
+    platform.server.closeAllConnections();
+    await transport.close();
+  }
+}
+
+describe("an exchange", () => {
+  it("gives status, headers in lower case and the whole body, and tells of the two instants", async () => {
+    const big = "あ".repeat(200_000);
+    await withPlatform(
+      (_request, response) => answer(response, 418, big, { "X-Any": "1" }),
+      async (transport, exchange, diary) => {
+        const got = await transport.exchange(exchange);
+        expect(got.status).toBe(418);
+        expect(got.headers["x-any"]).toBe("1");
+        expect(got.text).toBe(big);
+        expect(diary).toEqual(["sending", "head 418"]);
+      },
+    );
+  });
+
+  it("follows no redirect", async () => {
+    let calls = 0;
+    await withPlatform(
+      (_request, response) => {
+        calls += 1;
+        answer(response, 302, "", { location: "/elsewhere" });
+      },
+      async (transport, exchange) => {
+        expect((await transport.exchange(exchange)).status).toBe(302);
+        expect(calls).toBe(1);
+      },
+    );
+  });
+
+  it("uses its connections again", async () => {
+    const sockets = new Set<unknown>();
+    await withPlatform(
+      (request, response) => {
+        sockets.add(request.socket);
+        answer(response, 200, {});
+      },
+      async (transport, exchange) => {
+        for (let i = 0; i < 20; i += 1) await transport.exchange(exchange);
+        expect(sockets.size).toBeLessThanOrEqual(2);
+      },
+    );
+  });
+
+  it("that was never sent, because the port is closed, cannot have applied", async () => {
+    const transport = new Transport({ connections: 1, clock: systemClock });
+    const address = parseAddress("http://127.0.0.1:1", "SIMFLEET_ENDPOINT_GLOBAL");
+    const error = await refusalOf(
+      transport.exchange({ operation: "op", address, method: "GET", path: "/", headers: [] }),
+    );
+    expect(error).toMatchObject({
+      code: "PLATFORM_UNAVAILABLE",
+      mayHaveApplied: false,
+      operation: "op",
+    });
+    expect(error.message).toMatch(/127\.0\.0\.1:1 refuses connections.*SIMFLEET_ENDPOINT_GLOBAL/);
+    await transport.close();
+  });
+
+  it("to an unknown host names the host and the setting", async () => {
+    const transport = new Transport({ connections: 1, clock: systemClock });
+    const address = parseAddress("https://no-such-host.invalid", "SIMFLEET_ENDPOINT_JAPAN");
+    const error = await refusalOf(
+      transport.exchange({ operation: "op", address, method: "GET", path: "/", headers: [] }),
+    );
+    expect(error).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: false });
+    expect(error.message).toMatch(/no-such-host\.invalid.*SIMFLEET_ENDPOINT_JAPAN/);
+    await transport.close();
+  });
+
+  it("with a TLS failure was never sent", async () => {
+    await withPlatform(
+      (_request, response) => answer(response, 200, {}),
+      async (transport, exchange) => {
+        const address = {
+          ...exchange.address,
+          origin: exchange.address.origin.replace("http:", "https:"),
+        };
+        const error = await refusalOf(transport.exchange({ ...exchange, address }));
+        expect(error).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: false });
+        expect(error.message).toMatch(/no TLS|no connection/);
+      },
+    );
+  });
+
+  it("that hangs ends after the timeout and may have applied", async () => {
+    await withPlatform(
+      () => undefined,
+      async (transport, exchange, diary) => {
+        const error = await refusalOf(transport.exchange(exchange));
+        expect(error).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true });
+        expect(error.message).toContain("within 0.2 s");
+        expect(diary).toEqual(["sending"]);
+      },
+      { answerTimeoutMs: 200 },
+    );
+  });
+
+  it.each([true, false])("larger than the cap is cut off, announced beforehand: %s", async (isAnnounced) => {
+    await withPlatform(
+      (_request, response) => {
+        response.writeHead(200, isAnnounced ? { "content-length": "2000000" } : {});
+        response.write("x".repeat(1_000_000));
+        response.end("x".repeat(1_000_000));
+      },
+      async (transport, exchange) => {
+        const error = await refusalOf(transport.exchange(exchange));
+        expect(error).toMatchObject({
+          code: "PLATFORM_UNAVAILABLE",
+          mayHaveApplied: true,
+          status: 200,
+        });
+        expect(error.message).toContain("larger than 65536 bytes");
+      },
+      { maxBodyBytes: 65_536 },
+    );
+  });
+
+  it("that drips is given up when the time for a body is over", async () => {
+    const clock = new StillClock();
+    let drip = (): void => undefined;
+    await withPlatform(
+      (_request, response) => {
+        response.writeHead(200);
+        response.write("[");
+        drip = () => {
+          response.write(" ");
+        };
+      },
+      async (transport, exchange, diary) => {
+        const refusal = refusalOf(transport.exchange(exchange));
+        await until(() => diary.length === 2);
+        clock.pass(31_000);
+        drip();
+        expect((await refusal).message).toContain("not whole after 30 s");
+      },
+      { clock },
+    );
+  });
+
+  it("that is aborted before it goes out ends with the signal's reason, after that as a lost answer", async () => {
+    const reason = new Error("stop");
+    await withPlatform(
+      () => undefined,
+      async (transport, exchange, diary) => {
+        await expect(transport.exchange({ ...exchange, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+        expect(diary).toEqual([]);
+        const stop = new AbortController();
+        const lost = refusalOf(transport.exchange({ ...exchange, signal: stop.signal }));
+        await until(() => diary.length === 1);
+        stop.abort(reason);
+        expect(await lost).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true });
+      },
+    );
+  });
+
+  it("that waits for a connection can be aborted and never goes out", async () => {
+    let calls = 0;
+    await withPlatform(
+      () => {
+        calls += 1;
+      },
+      async (transport, exchange) => {
+        const first = new AbortController();
+        const second = new AbortController();
+        const one = refusalOf(transport.exchange({ ...exchange, signal: first.signal }));
+        const two = transport.exchange({ ...exchange, signal: second.signal });
+        await until(() => calls === 1);
+        second.abort(new Error("second"));
+        await expect(two).rejects.toThrow("second");
+        first.abort();
+        await one;
+        expect(calls).toBe(1);
+      },
+      { connections: 1 },
+    );
+  });
+
+  it("after closing fails unsent", async () => {
+    await withPlatform(
+      (_request, response) => answer(response, 200, {}),
+      async (transport, exchange) => {
+        await transport.close();
+        expect(await refusalOf(transport.exchange(exchange))).toMatchObject({
+          mayHaveApplied: false,
+        });
+      },
+    );
+  });
+});
