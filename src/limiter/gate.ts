@@ -1,0 +1,218 @@
+/**
+ * One process's side of one bucket: a line of callers that wait for permits, and a heap of answers to report. Whatever
+ * gathers while an exchange with Redis is under way goes along with the next one, so that a busy process makes few,
+ * large exchanges and an idle one answers at once. All decisions are taken in bucket.lua; nothing is remembered here
+ * that a crash could lose.
+ */
+import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { Permit, QuotaReading, Urgency } from "./permit.ts";
+
+/** Longest wait for a permit that is slept in place; a longer one is given back to the caller. */
+export const patienceMs = 2_000;
+const mostPerExchange = 128;
+const idleLookMs = 10;
+
+/** One report to bucket.lua, in the order of its arguments. */
+export interface Observation {
+  readonly permitNumber: number;
+  readonly kind: "answered" | "throttled" | "lost" | "back";
+  readonly window: number;
+  readonly serial: number;
+  readonly grantedAtMs: number;
+  readonly sentAfterMs: number;
+  readonly receivedAtMonotonicMs: number;
+  readonly reading: QuotaReading | undefined;
+  readonly retryAfterMs: number;
+}
+
+/** What one exchange brought back. */
+export interface Exchange {
+  readonly nowMs: number;
+  readonly window: number;
+  readonly firstSerial: number;
+  readonly granted: number;
+  readonly waitMs: number;
+}
+
+export interface ExchangeRequest {
+  readonly want: number;
+  readonly firstPermitNumber: number;
+  readonly urgency: Urgency;
+  readonly backlog: number;
+  readonly observations: readonly Observation[];
+}
+
+interface Waiter {
+  readonly urgency: Urgency;
+  readonly backlog: () => number;
+  readonly resolve: (permit: Permit) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+export class Gate {
+  readonly #bucket: string;
+  readonly #exchange: (request: ExchangeRequest) => Promise<Exchange>;
+  readonly #clock: Clock;
+  readonly #leaseMs: number;
+  #waiters: Waiter[] = [];
+  #observations: Observation[] = [];
+  #nextPermitNumber = 1;
+  #isPumping = false;
+  #wake = new AbortController();
+
+  constructor(options: {
+    bucket: string;
+    leaseMs: number;
+    clock: Clock;
+    exchange: (request: ExchangeRequest) => Promise<Exchange>;
+  }) {
+    this.#bucket = options.bucket;
+    this.#leaseMs = options.leaseMs;
+    this.#clock = options.clock;
+    this.#exchange = options.exchange;
+  }
+
+  /** Callers in line in this process. */
+  get waiting(): number {
+    return this.#waiters.length;
+  }
+
+  acquire(request: { urgency: Urgency; backlog: () => number; signal?: AbortSignal | undefined }): Promise<Permit> {
+    return new Promise((resolve, reject) => {
+      const { signal } = request;
+      if (signal?.aborted) return reject(signal.reason);
+      const leave = (): void => {
+        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+        reject(signal?.reason);
+      };
+      const settled = (): void => signal?.removeEventListener("abort", leave);
+      const waiter: Waiter = {
+        urgency: request.urgency,
+        backlog: request.backlog,
+        resolve: (permit) => (settled(), resolve(permit)),
+        reject: (reason) => (settled(), reject(reason)),
+      };
+      signal?.addEventListener("abort", leave, { once: true });
+      this.#waiters.push(waiter);
+      if (request.urgency === "priority") this.#wake.abort();
+      this.#pump();
+    });
+  }
+
+  #report(observation: Observation): void {
+    this.#observations.push(observation);
+    this.#wake.abort();
+    this.#pump();
+  }
+
+  #pump(): void {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    void this.#run().finally(() => {
+      this.#isPumping = false;
+      if (this.#waiters.length > 0 || this.#observations.length > 0) this.#pump();
+    });
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve(); // lets callers of the same tick join the first exchange
+    while (this.#waiters.length > 0 || this.#observations.length > 0) {
+      const urgency: Urgency = this.#waiters.some((w) => w.urgency === "priority") ? "priority" : "normal";
+      const line = this.#waiters.filter((w) => w.urgency === urgency).slice(0, mostPerExchange);
+      const observations = this.#observations.splice(0, mostPerExchange);
+      const firstPermitNumber = this.#nextPermitNumber;
+      this.#nextPermitNumber += line.length;
+      this.#wake = new AbortController();
+      let reply: Exchange;
+      try {
+        reply = await this.#exchange({
+          want: line.length,
+          firstPermitNumber,
+          urgency,
+          backlog: Math.max(-1, ...line.map((w) => w.backlog())),
+          observations,
+        });
+      } catch (thrown) {
+        this.#refuseAll(
+          new SimfleetError("STORE_UNAVAILABLE", `The bucket ${this.#bucket} cannot be used: ${messageOf(thrown)}`, {
+            cause: thrown,
+          }),
+        );
+        return;
+      }
+      this.#handOut(reply, firstPermitNumber, line);
+      if (reply.granted < line.length) await this.#waitFor(reply.waitMs, urgency);
+    }
+  }
+
+  #handOut(reply: Exchange, firstPermitNumber: number, line: readonly Waiter[]): void {
+    const receivedAtMs = this.#clock.monotonicMs();
+    for (let i = 0; i < reply.granted; i += 1) {
+      const facts = {
+        permitNumber: firstPermitNumber + i,
+        window: reply.window,
+        serial: reply.firstSerial + i,
+        grantedAtMs: reply.nowMs,
+      };
+      const waiter = line[i];
+      if (waiter !== undefined && this.#waiters.includes(waiter)) {
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        waiter.resolve(this.#permit(facts, receivedAtMs));
+      } else {
+        // Its caller went away while Redis was asked.
+        this.#permit(facts, receivedAtMs).giveBack();
+      }
+    }
+  }
+
+  async #waitFor(waitMs: number, urgency: Urgency): Promise<void> {
+    if (waitMs > patienceMs) {
+      const refused = this.#waiters.filter((w) => w.urgency === urgency);
+      this.#waiters = this.#waiters.filter((w) => w.urgency !== urgency);
+      for (const waiter of refused) waiter.reject(spent(this.#bucket, waitMs));
+      return;
+    }
+    if (this.#observations.length > 0) return;
+    await this.#clock.sleep(waitMs > 0 ? waitMs : idleLookMs, this.#wake.signal).catch(() => undefined);
+  }
+
+  #refuseAll(reason: SimfleetError): void {
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(reason);
+  }
+
+  #permit(
+    facts: { permitNumber: number; window: number; serial: number; grantedAtMs: number },
+    receivedAtMs: number,
+  ): Permit {
+    let sentAfterMs = 0;
+    let isOver = false;
+    const end = (kind: Observation["kind"], reading?: QuotaReading, retryAfterMs = 0): void => {
+      if (isOver) return;
+      isOver = true;
+      const receivedAtMonotonicMs = this.#clock.monotonicMs();
+      this.#report({ ...facts, kind, sentAfterMs, receivedAtMonotonicMs, reading, retryAfterMs });
+    };
+    return {
+      sending: () => {
+        sentAfterMs = this.#clock.monotonicMs() - receivedAtMs;
+        // A process that was suspended holds a permit of a window that is long over.
+        if (sentAfterMs <= this.#leaseMs / 4) return;
+        end("back");
+        throw spent(this.#bucket, 1);
+      },
+      answered: ({ reading, throttled, retryAfterMs }) =>
+        end(throttled ? "throttled" : "answered", reading, retryAfterMs ?? 0),
+      lost: () => end("lost"),
+      giveBack: () => end("back"),
+    };
+  }
+}
+
+function spent(bucket: string, waitMs: number): PlatformError {
+  return new PlatformError(
+    "PLATFORM_THROTTLED",
+    `The quota of ${bucket} is spent; it refreshes in ${(waitMs / 1_000).toFixed(1)} s`,
+    { operation: bucket, bucket, retryAfterMs: Math.max(1, Math.ceil(waitMs)) },
+  );
+}

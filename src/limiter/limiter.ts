@@ -1,0 +1,205 @@
+/**
+ * The token-bucket limiter: mirrors each platform quota in Redis, for any number of processes, and lets a call go out
+ * only when the present window has room for it with all calls in flight counted. It knows nothing of HTTP: callers tell
+ * it what the headers of an answer said. State and rules are in bucket.lua and refresh-instant.lua.
+ */
+import { randomBytes } from "node:crypto";
+import type { Redis } from "ioredis";
+import { PlatformError } from "#core/errors.ts";
+import { type Clock, minuteMs, systemClock } from "#core/time.ts";
+import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
+import { type Exchange, type ExchangeRequest, Gate, patienceMs } from "./gate.ts";
+import type { Permit, Urgency } from "./permit.ts";
+
+export interface LimiterOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  /** Length of the platform's windows; the interface says one minute. */
+  readonly periodMs?: number;
+  /** Share of each quota, 0 to 1, that is left to other callers; `priority` calls may use it. */
+  readonly reserve?: number;
+  /** How long a permit counts when its process never ends it: longer than the longest call. */
+  readonly leaseMs?: number;
+  readonly clock?: Clock;
+}
+
+export interface PermitRequest {
+  readonly bucket: string;
+  readonly urgency: Urgency;
+  /** A rate of the caller's own, below the quota: calls of one `id` are spaced evenly, across processes. */
+  readonly pace?: { readonly id: string; readonly callsPerMinute: number } | undefined;
+  /**
+   * How many calls are still wanted in all, those in flight included, where that is known: it tells whether a window
+   * must be used to its last call. Asked for whenever permits are.
+   */
+  readonly backlog?: (() => number) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A bucket as it stands, for people to look at. Instants are milliseconds of Redis's clock. */
+export interface BucketState {
+  readonly bucket: string;
+  readonly nowMs: number;
+  readonly limit: number | undefined;
+  readonly left: number | undefined;
+  readonly inFlight: number;
+  readonly reserved: number | undefined;
+  /** The refresh lies between these two. */
+  readonly refreshEarliestMs: number | undefined;
+  readonly refreshLatestMs: number | undefined;
+  readonly frozenUntilMs: number | undefined;
+  readonly calls: number;
+  readonly throttled: number;
+  /** Callers in line, by process. */
+  readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
+}
+
+const bucketScript = Script.load(
+  new URL("./refresh-instant.lua", import.meta.url),
+  new URL("./bucket.lua", import.meta.url),
+);
+const paceScript = Script.load(new URL("./pace.lua", import.meta.url));
+
+export class Limiter {
+  readonly #redis: Redis;
+  readonly #keys: Keys;
+  readonly #periodMs: number;
+  readonly #reserve: number;
+  readonly #leaseMs: number;
+  readonly #clock: Clock;
+  readonly #gates = new Map<string, Gate>();
+  readonly #processId = `${process.pid}-${randomBytes(4).toString("hex")}`;
+
+  constructor(options: LimiterOptions) {
+    this.#redis = options.redis;
+    this.#keys = options.keys;
+    this.#periodMs = options.periodMs ?? minuteMs;
+    this.#reserve = options.reserve ?? 0;
+    this.#leaseMs = options.leaseMs ?? 45_000;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /**
+   * Waits for room in the bucket, up to about 2 s.
+   * @throws PlatformError PLATFORM_THROTTLED with `retryAfterMs` when the wait would be longer; its `bucket` is absent
+   *   when it is the caller's own pace, not the quota, that asks for the wait
+   * @throws SimfleetError STORE_UNAVAILABLE when Redis refuses; the signal's reason when it aborts
+   */
+  async acquire(request: PermitRequest): Promise<Permit> {
+    if (request.pace !== undefined) await this.#keepPace(request.pace, request.signal);
+    return this.#gate(request.bucket).acquire({
+      urgency: request.urgency,
+      backlog: request.backlog ?? unknownBacklog,
+      signal: request.signal,
+    });
+  }
+
+  /** Every bucket that was ever used, by name. */
+  async buckets(): Promise<BucketState[]> {
+    const names = await this.#redis.smembers(this.#keys.buckets());
+    return Promise.all(names.toSorted().map((name) => this.state(name)));
+  }
+
+  async state(bucket: string): Promise<BucketState> {
+    const reply = await this.#run(bucket, {
+      want: 0,
+      firstPermitNumber: 0,
+      urgency: "normal",
+      backlog: -1,
+      observations: [],
+    });
+    const [calls, throttled] = await this.#redis.hmget(this.#keys.bucket(bucket), "calls", "throttled");
+    const nowMs = Number(reply[0]);
+    const waiters = Object.entries(await this.#redis.hgetall(this.#keys.waiters(bucket)))
+      .map(([process, entry]) => ({ process, waiting: parseInt(entry, 10), sinceMs: Number(entry.split(":")[1]) }))
+      .filter(({ sinceMs }) => nowMs - sinceMs < 3_000)
+      .map(({ process, waiting }) => ({ process, waiting }));
+    return {
+      bucket,
+      nowMs,
+      limit: numberOrNone(reply[5]),
+      left: numberOrNone(reply[6]),
+      inFlight: Number(reply[7]),
+      reserved: numberOrNone(reply[8]),
+      refreshEarliestMs: numberOrNone(reply[9]),
+      refreshLatestMs: numberOrNone(reply[10]),
+      frozenUntilMs: numberOrNone(reply[11]),
+      calls: Number(calls ?? 0),
+      throttled: Number(throttled ?? 0),
+      waiters,
+    };
+  }
+
+  #gate(bucket: string): Gate {
+    let gate = this.#gates.get(bucket);
+    if (gate === undefined) {
+      gate = new Gate({
+        bucket,
+        leaseMs: this.#leaseMs,
+        clock: this.#clock,
+        exchange: (request) => this.#exchange(bucket, request),
+      });
+      this.#gates.set(bucket, gate);
+    }
+    return gate;
+  }
+
+  async #exchange(bucket: string, request: ExchangeRequest): Promise<Exchange> {
+    const reply = await this.#run(bucket, request);
+    return {
+      nowMs: Number(reply[0]),
+      window: Number(reply[1]),
+      firstSerial: Number(reply[2]),
+      granted: Number(reply[3]),
+      waitMs: Number(reply[4]),
+    };
+  }
+
+  async #run(bucket: string, request: ExchangeRequest): Promise<(string | number)[]> {
+    const keys = this.#keys;
+    const nowMs = this.#clock.monotonicMs();
+    const args: (string | number)[] = [
+      ...[bucket, this.#periodMs, this.#reserve, this.#leaseMs, this.#processId],
+      ...[request.want, request.firstPermitNumber, request.urgency, request.backlog],
+    ];
+    for (const seen of request.observations) {
+      const { limit = "", remaining = "", secondsBeforeRefresh = "" } = seen.reading ?? {};
+      args.push(seen.permitNumber, seen.kind, seen.window, seen.serial, seen.grantedAtMs.toFixed(3));
+      args.push(seen.sentAfterMs.toFixed(3), (nowMs - seen.receivedAtMonotonicMs).toFixed(3));
+      args.push(limit, remaining, secondsBeforeRefresh, seen.retryAfterMs);
+    }
+    const reply = await bucketScript.run(
+      this.#redis,
+      [keys.bucket(bucket), keys.permits(bucket), keys.buckets(), keys.waiters(bucket)],
+      args,
+    );
+    return reply as (string | number)[];
+  }
+
+  async #keepPace(pace: { id: string; callsPerMinute: number }, signal: AbortSignal | undefined): Promise<void> {
+    const spacingMs = minuteMs / pace.callsPerMinute;
+    for (;;) {
+      const [granted, wait] = (await paceScript.run(this.#redis, [this.#keys.pace(pace.id)], [spacingMs, 1])) as [
+        number,
+        string,
+      ];
+      if (granted > 0) return;
+      const waitMs = Number(wait);
+      if (waitMs > patienceMs) {
+        throw new PlatformError(
+          "PLATFORM_THROTTLED",
+          `The run's own rate of ${pace.callsPerMinute} calls per minute asks for a wait of ${Math.ceil(waitMs / 1_000)} s`,
+          { operation: pace.id, retryAfterMs: Math.ceil(waitMs) },
+        );
+      }
+      await this.#clock.sleep(Math.max(1, waitMs), signal);
+    }
+  }
+}
+
+const unknownBacklog = (): number => -1;
+
+function numberOrNone(shown: string | number | undefined): number | undefined {
+  return shown === undefined || shown === "" ? undefined : Number(shown);
+}

@@ -1,0 +1,85 @@
+-- What the answers of a window say about the instant R at which it ends, as intervals that are intersected.
+--
+-- An answer with `s` seconds before refresh, made by the platform at some instant between `sent` and `received`, was
+-- rounded in one of three ways that the interface does not tell: up (R - t is in (s-1, s]), to the nearest, or down
+-- ([s, s+1)). All three share two bounds, floor = max(sent + s) and ceiling = min(received + s), from which each way has
+-- its own interval for R at fixed offsets. `after` and `before` bound R itself: an answer of this window was made before
+-- R, and one of the next window after it. A way of rounding whose interval is empty is ruled out, for good.
+--
+-- All instants are milliseconds of Redis's clock. Pure functions over the table `e`, no keys are touched.
+
+local SLACK = 2            -- what the platform's own millisecond arithmetic may be off
+local DRIFT = 0.0001       -- how far two clocks part, per millisecond
+local WAYS = {
+  { letter = 'u', from = -1000, to = 0 },
+  { letter = 'n', from = -500, to = 500 },
+  { letter = 'd', from = 0, to = 1000 },
+}
+
+local function interval_of(e, way)
+  local lo, hi = e.floor + way.from, e.ceiling + way.to
+  if e.after and e.after > lo then lo = e.after end
+  if e.before and e.before < hi then hi = e.before end
+  return lo, hi
+end
+
+-- The earliest and the latest instant that R can be; nil when no answer was heard. The third value is the latest
+-- instant under the earliest way that is still possible: past it, a call tells that way from the others.
+local function refresh_bounds(e)
+  if not e.floor then return nil end
+  local earliest, latest, first_hi
+  for _, way in ipairs(WAYS) do
+    if string.find(e.ways, way.letter, 1, true) then
+      local lo, hi = interval_of(e, way)
+      if not earliest or lo < earliest then earliest = lo end
+      if not latest or hi > latest then latest = hi end
+      if not first_hi then first_hi = hi end
+    end
+  end
+  return earliest, latest, first_hi
+end
+
+-- Drops the ways of rounding that cannot be; false when none is left, and then `e` is as it was.
+local function rule_out(e)
+  local left = ''
+  for _, way in ipairs(WAYS) do
+    if string.find(e.ways, way.letter, 1, true) then
+      local lo, hi = interval_of(e, way)
+      if lo <= hi + SLACK then left = left .. way.letter end
+    end
+  end
+  if left == '' then return false end
+  e.ways = left
+  return true
+end
+
+-- Starts again from one answer alone.
+local function adopt(e, answer, period)
+  e.floor = answer.sent + answer.seconds * 1000 - SLACK
+  e.ceiling = answer.received + answer.seconds * 1000 + SLACK
+  e.after = answer.sent - SLACK
+  e.before = answer.received + period + SLACK
+  if not rule_out(e) then e.ways = 'und'; rule_out(e) end
+end
+
+-- Takes in an answer of the window that ends at R; one that contradicts all before it replaces them.
+local function tighten(e, answer, period)
+  local old = { e.floor, e.ceiling, e.after, e.before }
+  e.floor = math.max(e.floor, answer.sent + answer.seconds * 1000 - SLACK)
+  e.ceiling = math.min(e.ceiling, answer.received + answer.seconds * 1000 + SLACK)
+  e.after = math.max(e.after or 0, answer.sent - SLACK)
+  e.before = math.min(e.before or math.huge, answer.received + period + SLACK)
+  if rule_out(e) then return true end
+  e.floor, e.ceiling, e.after, e.before = old[1], old[2], old[3], old[4]
+  adopt(e, answer, period)
+  return false
+end
+
+-- Moves the estimate on by whole periods; the longer the way, the wider it gets, until it is worth nothing.
+local function shift(e, by)
+  local drift = by * DRIFT
+  e.floor, e.ceiling = e.floor + by - drift, e.ceiling + by + drift
+  if e.after then e.after = e.after + by - drift end
+  if e.before then e.before = e.before + by + drift end
+  if e.ceiling - e.floor > 1500 then e.floor, e.ceiling, e.after, e.before = nil, nil, nil, nil end
+end

@@ -1,0 +1,126 @@
+/**
+ * Connections to Redis and the checks that stand before the first use: reachable, new enough, and set up so that it
+ * refuses writes when it is full instead of throwing our rows away. A lost connection is made again for ever; commands
+ * wait for it meanwhile.
+ */
+import { Redis, type RedisOptions } from "ioredis";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+import { type Clock, systemClock } from "#core/time.ts";
+import type { EmbeddedRedis } from "./embedded.ts";
+
+const oldestVersion = [6, 2] as const;
+const firstConnectionMs = 5_000;
+
+/** Where Redis is: a URL (`redis://`, `rediss://`) with an optional password beside it, or the embedded one. */
+export type RedisTarget =
+  | { readonly url: string; readonly password?: string | undefined }
+  | { readonly embedded: EmbeddedRedis };
+
+export class RedisConnections {
+  readonly #target: RedisTarget;
+  readonly #open = new Set<Redis>();
+  #onError: (error: Error) => void = () => undefined;
+
+  constructor(target: RedisTarget, onError?: (error: Error) => void) {
+    this.#target = target;
+    if (onError !== undefined) this.#onError = onError;
+  }
+
+  /** Opens one more connection; `overrides` are ioredis's own options. */
+  connect(name: string, overrides: RedisOptions & { replyMapping?: "legacy" } = {}): Redis {
+    const target = this.#target;
+    const options: RedisOptions & { replyMapping?: "legacy" } = {
+      connectionName: `simfleet-${name}`,
+      maxRetriesPerRequest: null,
+      enableReadyCheck: true,
+      retryStrategy: (attempt: number) => {
+        if ("embedded" in target) target.embedded.ensureRunning().catch((error: Error) => this.#onError(error));
+        return Math.min(50 * attempt, 1_000);
+      },
+      ...overrides,
+    };
+    if ("embedded" in target) options.path = target.embedded.socketPath;
+    else if (target.password !== undefined) options.password = target.password;
+    const redis: Redis = "embedded" in target ? new Redis(options) : new Redis(target.url, options);
+    redis.on("error", (error: Error) => this.#onError(error));
+    this.#open.add(redis);
+    redis.once("end", () => this.#open.delete(redis));
+    return redis;
+  }
+
+  /** Closes every connection that was opened here. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((redis) => closeOne(redis)));
+    this.#open.clear();
+  }
+}
+
+async function closeOne(redis: Redis): Promise<void> {
+  if (redis.status === "ready") await redis.quit().catch(() => redis.disconnect());
+  else redis.disconnect();
+}
+
+/** What `verifyRedis` found. */
+export interface RedisFacts {
+  readonly version: string;
+  readonly maxmemoryPolicy: string;
+}
+
+/**
+ * Makes sure that Redis is there and fit.
+ * @throws SimfleetError STORE_UNAVAILABLE saying what is wrong and how to mend it
+ */
+export async function verifyRedis(redis: Redis, clock: Clock = systemClock): Promise<RedisFacts> {
+  const where = addressOf(redis);
+  let info: string;
+  const waiting = new AbortController();
+  try {
+    info = await Promise.race([
+      lastErrorInstead(redis, redis.info()),
+      clock.sleep(firstConnectionMs, waiting.signal).then(() => Promise.reject(new Error("no answer within 5 s"))),
+    ]);
+  } catch (thrown) {
+    throw new SimfleetError(
+      "STORE_UNAVAILABLE",
+      `Redis at ${where} cannot be used: ${messageOf(thrown)}. Is it up, and is SIMFLEET_REDIS_URL right?`,
+      { cause: thrown },
+    );
+  } finally {
+    waiting.abort();
+  }
+  const version = /^redis_version:(.+)$/m.exec(info)?.[1]?.trim() ?? "unknown";
+  if (!isRecent(version)) {
+    throw new SimfleetError(
+      "STORE_UNAVAILABLE",
+      `Redis at ${where} is version ${version}; simfleet needs ${oldestVersion.join(".")} or newer: upgrade it`,
+    );
+  }
+  const maxmemoryPolicy = /^maxmemory_policy:(.+)$/m.exec(info)?.[1]?.trim() ?? "unknown";
+  if (maxmemoryPolicy !== "noeviction") {
+    throw new SimfleetError(
+      "STORE_UNAVAILABLE",
+      `Redis at ${where} has maxmemory-policy ${maxmemoryPolicy} and would throw rows away when it is full: ` +
+        "set it with CONFIG SET maxmemory-policy noeviction, and in redis.conf",
+    );
+  }
+  return { version, maxmemoryPolicy };
+}
+
+/** An authentication or TLS failure shows up as an error event while commands just wait: make it the answer. */
+function lastErrorInstead<T>(redis: Redis, reply: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    reply.then(resolve, reject);
+    redis.on("error", reject);
+    reply.finally(() => redis.off("error", reject)).catch(() => undefined);
+  });
+}
+
+function isRecent(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > oldestVersion[0] || (major === oldestVersion[0] && minor >= oldestVersion[1]);
+}
+
+function addressOf(redis: Redis): string {
+  const { path, host, port } = redis.options;
+  return path ?? `${host}:${port}`;
+}

@@ -1,0 +1,109 @@
+/**
+ * Finds a redis-server to run: one on the PATH, else a copy that was fetched before, else one fetched now with Debian's
+ * own package download, which needs no root. Nothing is installed: the copy lies in the user's cache folder.
+ */
+import { execFile } from "node:child_process";
+import { constants } from "node:fs";
+import { access, chmod, cp, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+
+const run = promisify(execFile);
+
+/** Debian's redis-tools carries the server's binary under another name; the others are the libraries that it loads. */
+const packages = ["redis-tools", "libjemalloc2", "liblzf1", "libatomic1"];
+
+export interface RedisServer {
+  readonly binary: string;
+  /** Folder of shared libraries to put on LD_LIBRARY_PATH; absent for an installed server. */
+  readonly libraries?: string;
+}
+
+/**
+ * @param options.path the PATH to search; `cacheDir`: where a fetched copy lies, or will lie
+ * @throws SimfleetError STORE_UNAVAILABLE naming the three ways to get a server
+ */
+export async function findRedisServer(options: { path: string; cacheDir: string }): Promise<RedisServer> {
+  for (const folder of options.path.split(delimiter).filter((part) => part !== "")) {
+    const binary = join(folder, "redis-server");
+    if (await isExecutable(binary)) return { binary };
+  }
+  const home = join(options.cacheDir, "redis-server");
+  const fetched = { binary: join(home, "redis-server"), libraries: join(home, "lib") };
+  if (await isExecutable(fetched.binary)) return fetched;
+  try {
+    await fetchServer(options.cacheDir, home);
+    return fetched;
+  } catch (thrown) {
+    throw new SimfleetError(
+      "STORE_UNAVAILABLE",
+      [
+        `No Redis is configured and no redis-server could be started or fetched (${firstLine(messageOf(thrown))}).`,
+        "Any one of these mends it:",
+        "  set SIMFLEET_REDIS_URL to a Redis of 6.2 or newer, such as redis://127.0.0.1:6379",
+        "  install one: apt-get install redis-server",
+        "  put a redis-server binary on the PATH",
+      ].join("\n"),
+      { cause: thrown },
+    );
+  }
+}
+
+async function fetchServer(cacheDir: string, home: string): Promise<void> {
+  await mkdir(cacheDir, { recursive: true });
+  const work = await mkdtemp(join(cacheDir, "fetch-"));
+  try {
+    try {
+      await run("apt-get", ["download", ...packages], { cwd: work });
+    } catch {
+      // The system's package lists are empty or stale: fetch lists of our own, still without root.
+      const own = await ownPackageLists(work);
+      await run("apt-get", [...own, "-q", "update"], { cwd: work });
+      await run("apt-get", [...own, "download", ...packages], { cwd: work });
+    }
+    const unpacked = join(work, "unpacked");
+    for (const file of await readdir(work)) {
+      if (file.endsWith(".deb")) await run("dpkg-deb", ["-x", join(work, file), unpacked]);
+    }
+    const fresh = join(work, "fresh");
+    await mkdir(join(fresh, "lib"), { recursive: true });
+    await cp(join(unpacked, "usr/bin/redis-check-rdb"), join(fresh, "redis-server"), { dereference: true });
+    await chmod(join(fresh, "redis-server"), 0o755);
+    await copyLibraries(unpacked, join(fresh, "lib"));
+    await run(join(fresh, "redis-server"), ["--version"], { env: { LD_LIBRARY_PATH: join(fresh, "lib") } });
+    await rename(fresh, home).catch(async (thrown: unknown) => {
+      // Another process was quicker: its copy is as good.
+      if (!(await isExecutable(join(home, "redis-server")))) throw thrown;
+    });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function ownPackageLists(work: string): Promise<string[]> {
+  const state = join(work, "state");
+  const cache = join(work, "cache");
+  await mkdir(join(state, "lists", "partial"), { recursive: true });
+  await mkdir(join(cache, "archives", "partial"), { recursive: true });
+  return ["-o", `Dir::State=${state}`, "-o", `Dir::Cache=${cache}`, "-o", "Debug::NoLocking=1"];
+}
+
+async function copyLibraries(from: string, to: string): Promise<void> {
+  for (const entry of await readdir(from, { recursive: true, withFileTypes: true })) {
+    if (/\.so(\.\d+)*$/.test(entry.name)) {
+      await cp(join(entry.parentPath, entry.name), join(to, entry.name), { dereference: true });
+    }
+  }
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}

@@ -1,0 +1,76 @@
+/**
+ * The only place where a key is spelled. All keys begin with one prefix, so that an ACL user can be kept to it and a
+ * test can have a Redis of its own inside a shared one.
+ */
+export class Keys {
+  readonly prefix: string;
+
+  constructor(prefix = "simfleet") {
+    this.prefix = prefix;
+  }
+
+  /** Hash: what is known of one platform quota. */
+  bucket(bucket: string): string {
+    return `${this.prefix}:bucket:${bucket}`;
+  }
+
+  /** Hash: permits in flight, id to grant. */
+  permits(bucket: string): string {
+    return `${this.prefix}:bucket:${bucket}:permits`;
+  }
+
+  /** Hash: processes that wait for permits, to how many and since when. */
+  waiters(bucket: string): string {
+    return `${this.prefix}:bucket:${bucket}:waiters`;
+  }
+
+  /** Set: the names of all buckets. */
+  buckets(): string {
+    return `${this.prefix}:buckets`;
+  }
+
+  /** String: the pace of one run that asked for a rate of its own. */
+  pace(id: string): string {
+    return `${this.prefix}:pace:${id}`;
+  }
+
+  /** Sorted set: run ids by the time of their making. */
+  runs(): string {
+    return `${this.prefix}:runs`;
+  }
+
+  /** Hash: one run's head and tally. */
+  run(runId: string): string {
+    return `${this.prefix}:run:${runId}`;
+  }
+
+  /** Hash: segment number to its packed input rows. */
+  runInput(runId: string): string {
+    return `${this.prefix}:run:${runId}:input`;
+  }
+
+  /** Hash: segment number to its packed outcomes, once the segment is finished. */
+  runFinished(runId: string): string {
+    return `${this.prefix}:run:${runId}:finished`;
+  }
+
+  /** Hash: row to its settled outcome, of a segment under way. */
+  segmentOutcomes(runId: string, segment: number): string {
+    return `${this.prefix}:run:${runId}:segment:${segment}`;
+  }
+
+  /** Hash: row to the record of its tries so far, of a segment under way. */
+  segmentTries(runId: string, segment: number): string {
+    return `${this.prefix}:run:${runId}:segment:${segment}:tries`;
+  }
+
+  /** String that lives a few seconds: a process works on this bucket. */
+  liveWorker(bucket: string, workerId: string): string {
+    return `${this.prefix}:worker:${bucket}:${workerId}`;
+  }
+
+  /** Prefix of all of BullMQ's own keys. */
+  queues(): string {
+    return `${this.prefix}:queue`;
+  }
+}

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Keeps one redis-server alive for as long as any simfleet process uses its folder, and stops it after the last.
+# $1 folder   $2 redis-server   $3 unix socket
+#
+# The lock (fd 9) is inherited by the server, so two servers can never share one append-only file, whoever was killed.
+# Every simfleet process holds the named pipe `alive` open; end of file on it means that the last one is gone, however
+# it went. The server gets a TERM then and writes its file to the end. Killed itself, it is started again.
+folder=$1
+server_binary=$2
+socket=$3
+
+exec 9>"$folder/lock"
+flock -n 9 || exit 0
+
+stopping=
+server=
+trap 'stopping=1; [ -n "$server" ] && kill -TERM "$server" 2>/dev/null' TERM
+
+# Not holding fd 9: this one may outlive a killed supervisor, and stops its server then.
+(
+  exec 9>&-
+  cat "$folder/alive" >/dev/null
+  kill -TERM $$ 2>/dev/null || kill -TERM "$(cat "$folder/redis.pid")" 2>/dev/null
+) &
+
+attempts=0
+while [ -z "$stopping" ] && [ "$attempts" -lt 50 ]; do
+  attempts=$((attempts + 1))
+  "$server_binary" --port 0 --unixsocket "$socket" --unixsocketperm 700 --dir "$folder" \
+    --appendonly yes --appendfsync everysec --save '' --maxmemory-policy noeviction \
+    --pidfile "$folder/redis.pid" --logfile "$folder/redis.log" --daemonize no &
+  server=$!
+  wait "$server"
+  [ -n "$stopping" ] || sleep 0.2
+done
+wait "$server"
