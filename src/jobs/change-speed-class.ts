@@ -1,0 +1,81 @@
+/** One row of a run: one call that gives one SIM its speed class, and what the answer means for the row. */
+import type { PlatformClient } from "#api/client.ts";
+import { bucketOf } from "#api/operations/operation.ts";
+import { updateSimSpeedClass, updateSubscriberSpeedClass } from "#api/operations/sims.ts";
+import { PlatformError } from "#core/errors.ts";
+import type { Wording } from "#fleet/sim.ts";
+import type { StoredRow } from "#store/packing.ts";
+import type { TryResult } from "./job.ts";
+
+/** How the calls of one run are made. */
+export interface CallTerms {
+  readonly wording: Wording;
+  readonly pace?: { readonly id: string; readonly callsPerMinute: number };
+  /** Calls that the run still wants in all. */
+  readonly backlog: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** After the platform could not be reached at all: how long a worker looks elsewhere before it tries again. */
+const unreachablePauseMs = 5_000;
+
+function operationOf(wording: Wording): typeof updateSimSpeedClass {
+  return wording === "sims" ? updateSimSpeedClass : updateSubscriberSpeedClass;
+}
+
+/** The bucket whose quota the changes of a profile spend. */
+export function speedClassBucket(profile: string, wording: Wording): string {
+  return bucketOf(operationOf(wording), profile);
+}
+
+export async function changeSpeedClass(
+  client: PlatformClient,
+  row: StoredRow,
+  terms: CallTerms,
+): Promise<TryResult> {
+  const options = {
+    signal: terms.signal,
+    backlog: terms.backlog,
+    ...(terms.pace === undefined ? {} : { pace: terms.pace }),
+  };
+  try {
+    await client.call(operationOf(terms.wording), { key: row.key, speedClass: row.speedClass }, options);
+    return { kind: "done", previousSpeedClass: row.speedClassBefore ?? "" };
+  } catch (thrown) {
+    if (thrown instanceof PlatformError) return resultOf(thrown);
+    throw thrown;
+  }
+}
+
+/** What an error of the platform means for a row. */
+export function resultOf(error: PlatformError): TryResult {
+  switch (error.code) {
+    case "PLATFORM_THROTTLED":
+      return {
+        kind: "postponed",
+        delayMs: error.retryAfterMs ?? 1_000,
+        scope: error.bucket === undefined ? "job" : "bucket",
+        wasThrottled: error.status === 429,
+        reason: error.message,
+      };
+    case "PLATFORM_UNAUTHORIZED":
+    case "PLATFORM_FORBIDDEN":
+      return { kind: "refused", error };
+    case "PLATFORM_REJECTED":
+      return { kind: "rejected", reason: reasonOf(error) };
+    default:
+      if (error.mayHaveApplied) return { kind: "unknown", reason: reasonOf(error) };
+      if (error.status !== undefined) return { kind: "failed-try", reason: reasonOf(error) };
+      return {
+        kind: "postponed",
+        delayMs: unreachablePauseMs,
+        scope: "job",
+        wasThrottled: false,
+        reason: error.message,
+      };
+  }
+}
+
+function reasonOf(error: PlatformError): string {
+  return error.platformCode === undefined ? error.message : `${error.platformCode}: ${error.message}`;
+}

@@ -1,0 +1,236 @@
+/**
+ * Works off one segment of a run: the rows that have no outcome yet, several at a time, each settled in the ledger as
+ * soon as its answer is known. Says at the end how it went, as a value. Retries of single rows live here and in the
+ * ledger's tries; waits of more than about two seconds go back to the queue, so that no worker slot is held.
+ */
+import type { PlatformClient } from "#api/client.ts";
+import { backoffMs } from "#core/backoff.ts";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { Wording } from "#fleet/sim.ts";
+import type { Ledger } from "#store/ledger.ts";
+import { type StoredRow, type Tries, isCallable } from "#store/packing.ts";
+import type { RunRecord } from "#store/run-record.ts";
+import { type CallTerms, changeSpeedClass } from "./change-speed-class.ts";
+import type { SegmentReference, TryResult, Verdict } from "./job.ts";
+import { Settler } from "./settler.ts";
+
+/** What a segment needs from the house. */
+export interface JobContext {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly clientFor: (profile: string) => { client: PlatformClient; wording: Wording };
+  /** Rows under way at once in one segment. */
+  readonly lanes: number;
+}
+
+/** A row is given up after so many calls without a usable answer. */
+export const mostAttempts = 10;
+const retryBackoff = { baseMs: 400, capMs: 60_000 };
+/** So many calls in a row without a usable answer end the pass: the platform, not the row, has a problem. */
+const troubleCount = 20;
+const sleepInPlaceMs = 2_000;
+const refusalPauseMs = 30_000;
+
+/**
+ * @param signal aborts when this process stops or has lost the job: no new call is made then
+ * @throws what the ledger throws; the queue tries the segment again
+ */
+export async function execute(
+  reference: SegmentReference,
+  context: JobContext,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const run = await context.ledger.run(reference.runId);
+  if (run.state !== "running") return { kind: "parked" };
+  const work = await SegmentWork.load(run, reference.segment, context, signal);
+  for (;;) {
+    const verdict = await work.pass();
+    if (verdict !== undefined) return verdict;
+    const delayMs = work.backoffMs();
+    if (delayMs > sleepInPlaceMs) {
+      return { kind: "postponed", delayMs, scope: "job", reason: "rows without a usable answer are tried again" };
+    }
+    await context.clock.sleep(delayMs, signal).catch(() => undefined);
+  }
+}
+
+class SegmentWork {
+  readonly #run: RunRecord;
+  readonly #segment: number;
+  readonly #context: JobContext;
+  readonly #signal: AbortSignal;
+  readonly #settler: Settler;
+  readonly #tries: Map<number, Tries>;
+  readonly #pending = new Map<number, StoredRow>();
+  #doneBefore: number;
+  #trouble = 0;
+  #stop: Verdict | undefined;
+
+  private constructor(
+    run: RunRecord,
+    segment: number,
+    state: Awaited<ReturnType<Ledger["segment"]>>,
+    context: JobContext,
+    signal: AbortSignal,
+  ) {
+    this.#run = run;
+    this.#segment = segment;
+    this.#context = context;
+    this.#signal = signal;
+    this.#tries = new Map(state.tries);
+    this.#doneBefore = run.tally.done;
+    this.#settler = new Settler({ ledger: context.ledger, runId: run.runId, segment, pending: run.tally.pending });
+    state.rows.forEach((row, place) => {
+      if (isCallable(row) && !state.settled.has(place)) this.#pending.set(place, row);
+    });
+  }
+
+  static async load(run: RunRecord, segment: number, context: JobContext, signal: AbortSignal): Promise<SegmentWork> {
+    return new SegmentWork(run, segment, await context.ledger.segment(run, segment), context, signal);
+  }
+
+  /** Delay before the next pass, by the most tried of the rows that are left. */
+  backoffMs(): number {
+    const attempts = [...this.#pending.keys()].map((place) => this.#tries.get(place)?.attempts ?? 0);
+    return backoffMs(retryBackoff, Math.max(1, ...attempts));
+  }
+
+  /** Tries each pending row once; undefined when rows are left that are worth another pass. */
+  async pass(): Promise<Verdict | undefined> {
+    this.#stop = undefined;
+    this.#trouble = 0;
+    const rows = [...this.#pending].values();
+    const lanes = Array.from({ length: Math.min(this.#context.lanes, this.#pending.size) }, () => this.#lane(rows));
+    const ended = await Promise.allSettled(lanes);
+    await this.#settler.flush();
+    const failed = ended.find((lane) => lane.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+    if (this.#pending.size === 0) return this.#finish();
+    if (this.#settler.state !== "running") return { kind: "parked" };
+    if (this.#signal.aborted) return { kind: "handed-back" };
+    return this.#stop;
+  }
+
+  async #finish(): Promise<Verdict> {
+    const isFinished = await this.#context.ledger.finishSegment(this.#run.runId, this.#segment);
+    if (!isFinished) {
+      throw new SimfleetError("INTERNAL", `Segment ${this.#segment} of run ${this.#run.runId} was not settled whole`);
+    }
+    return { kind: "finished", canaryHeld: this.#settler.canaryHeld };
+  }
+
+  async #lane(rows: Iterator<[number, StoredRow]>): Promise<void> {
+    while (this.#stop === undefined && !this.#signal.aborted && this.#settler.state === "running") {
+      const next = rows.next();
+      if (next.done) return;
+      const [place, row] = next.value;
+      await this.#take(place, row, await this.#try(row));
+    }
+  }
+
+  async #try(row: StoredRow): Promise<TryResult> {
+    const { client, wording } = this.#context.clientFor(this.#run.profile);
+    const { callsPerMinute } = this.#run.options;
+    const terms: CallTerms = {
+      wording,
+      backlog: () => this.#settler.pending,
+      signal: this.#signal,
+      ...(callsPerMinute === undefined ? {} : { pace: { id: this.#run.runId, callsPerMinute } }),
+    };
+    try {
+      return await changeSpeedClass(client, row, terms);
+    } catch (thrown) {
+      // Stopped while it waited for its turn: nothing was sent.
+      if (!this.#signal.aborted) throw thrown;
+      return { kind: "postponed", delayMs: 1, scope: "job", wasThrottled: false, reason: "this process is stopping" };
+    }
+  }
+
+  async #take(place: number, row: StoredRow, result: TryResult): Promise<void> {
+    switch (result.kind) {
+      case "done":
+        this.#doneBefore += 1;
+        this.#trouble = 0;
+        return this.#settle(place, row, { outcome: "done", reason: this.#noteOfDone(place), ...result });
+      case "rejected":
+        this.#trouble = 0;
+        return this.#settle(place, row, { outcome: "rejected", ...result });
+      case "postponed":
+        if (result.wasThrottled) this.#settler.countCall(result);
+        return this.#stopWith({ ...result, kind: "postponed" });
+      case "refused":
+        this.#settler.countCall({ wasThrottled: false });
+        // A row of its own that is forbidden, where others were not, is the row's matter.
+        if (result.error.code === "PLATFORM_FORBIDDEN" && this.#doneBefore > 0) {
+          return this.#settle(place, row, { outcome: "rejected", reason: result.error.message }, "counted");
+        }
+        return this.#stopWith({
+          kind: "postponed",
+          delayMs: refusalPauseMs,
+          scope: "job",
+          reason: result.error.message,
+          refusal: result.error,
+        });
+      case "unknown":
+      case "failed-try":
+        return this.#tryAgain(place, row, result);
+    }
+  }
+
+  async #tryAgain(place: number, row: StoredRow, result: { kind: "unknown" | "failed-try"; reason: string }): Promise<void> {
+    const before = this.#tries.get(place);
+    const attempts = (before?.attempts ?? 0) + 1;
+    const unknownSinceMs =
+      before?.unknownSinceMs ?? (result.kind === "unknown" ? this.#context.clock.wallMs() : undefined);
+    const tries: Tries = {
+      attempts,
+      reason: result.reason,
+      ...(unknownSinceMs === undefined ? {} : { unknownSinceMs }),
+    };
+    this.#trouble += 1;
+    if (attempts >= mostAttempts) {
+      const doubt = unknownSinceMs === undefined ? "" : "; an answer was lost, so the change may have been made";
+      return this.#settle(place, row, { outcome: "failed", reason: `given up: ${result.reason}${doubt}` });
+    }
+    this.#settler.countCall({ wasThrottled: false });
+    this.#tries.set(place, tries);
+    await this.#context.ledger.recordTries(this.#run.runId, this.#segment, new Map([[place, tries]]));
+    if (this.#trouble >= troubleCount) {
+      const delayMs = Math.max(sleepInPlaceMs, this.backoffMs());
+      this.#stopWith({ kind: "postponed", delayMs, scope: "job", reason: result.reason });
+    }
+  }
+
+  #noteOfDone(place: number): string {
+    return this.#tries.get(place)?.unknownSinceMs === undefined ? "" : "an answer was lost; the change was sent again";
+  }
+
+  async #settle(
+    place: number,
+    row: StoredRow,
+    end: { outcome: "done" | "rejected" | "failed"; reason: string; previousSpeedClass?: string },
+    call: "counted" | "to-count" = "to-count",
+  ): Promise<void> {
+    if (call === "to-count") this.#settler.countCall({ wasThrottled: false });
+    await this.#settler.settle({
+      place,
+      weight: row.weight,
+      settled: {
+        outcome: end.outcome,
+        reason: end.reason,
+        previousSpeedClass: end.previousSpeedClass ?? row.speedClassBefore ?? "",
+        attempts: (this.#tries.get(place)?.attempts ?? 0) + 1,
+        finishedAtMs: this.#context.clock.wallMs(),
+      },
+    });
+    this.#pending.delete(place);
+  }
+
+  /** The longest of several delays counts. */
+  #stopWith(verdict: Verdict & { kind: "postponed" }): void {
+    const { kind, delayMs, scope, reason, refusal } = verdict;
+    const isLonger = this.#stop?.kind !== "postponed" || this.#stop.delayMs < delayMs;
+    if (isLonger) this.#stop = { kind, delayMs, scope, reason, ...(refusal === undefined ? {} : { refusal }) };
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Writes outcomes to the ledger in the order of their coming: what gathers while one write is under way goes along with
+ * the next. A caller waits until its outcome is written, so that a crash repeats no more than the calls in flight.
+ */
+import type { RunState } from "#fleet/run.ts";
+import type { Ledger, SettleReply, Settlement } from "#store/ledger.ts";
+
+export class Settler {
+  readonly #ledger: Ledger;
+  readonly #runId: string;
+  readonly #segment: number;
+  #open: Settlement[] = [];
+  #calls = 0;
+  #throttled = 0;
+  #writing: Promise<void> | undefined;
+  #state: RunState | "gone" = "running";
+  #pending: number;
+  #canaryHeld = false;
+
+  constructor(options: { ledger: Ledger; runId: string; segment: number; pending: number }) {
+    this.#ledger = options.ledger;
+    this.#runId = options.runId;
+    this.#segment = options.segment;
+    this.#pending = options.pending;
+  }
+
+  /** Rows of the whole run without an outcome, as the ledger last said. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** The run's state, as the ledger last said. */
+  get state(): RunState | "gone" {
+    return this.#state;
+  }
+
+  get canaryHeld(): boolean {
+    return this.#canaryHeld;
+  }
+
+  /** Counts a call that goes with the next write, whatever became of it. */
+  countCall(call: { wasThrottled: boolean }): void {
+    this.#calls += 1;
+    if (call.wasThrottled) this.#throttled += 1;
+  }
+
+  /** Resolves when the outcome is written. */
+  async settle(settlement: Settlement): Promise<void> {
+    this.#open.push(settlement);
+    // A write that is under way left without this one: wait for it, then for the next.
+    await this.#writing;
+    if (this.#open.length > 0) await this.#write();
+    else await this.#writing;
+  }
+
+  /** Writes what is left, call counts included; also a look at the run's state. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    await this.#write();
+  }
+
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeNow().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeNow(): Promise<void> {
+    await Promise.resolve(); // lets outcomes of the same tick join
+    const settlements = this.#open.splice(0);
+    const counts = { calls: this.#calls, throttled: this.#throttled };
+    this.#calls = 0;
+    this.#throttled = 0;
+    const reply: SettleReply = await this.#ledger.settle(this.#runId, this.#segment, settlements, counts);
+    this.#state = reply.state;
+    this.#pending = reply.pending;
+    this.#canaryHeld ||= reply.canaryHeld;
+  }
+}

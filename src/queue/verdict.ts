@@ -1,0 +1,40 @@
+/**
+ * Tells BullMQ how the work on a segment ended. None of these ways spends one of the job's attempts: a spent quota holds
+ * the whole queue until shortly before the refresh, other waits delay this job alone.
+ */
+import { DelayedError, type Job, type Queue, RateLimitError, WaitingError } from "bullmq";
+import type { Clock } from "#core/time.ts";
+import type { SegmentReference, Verdict } from "#jobs/job.ts";
+
+/** How long before the refresh work comes back from the queue: the last part is waited for in place, to the millisecond. */
+const leadMs = 1_000;
+
+export async function tellQueue(
+  verdict: Verdict,
+  context: { queue: Queue<SegmentReference>; job: Job<SegmentReference>; token: string | undefined; clock: Clock },
+): Promise<void> {
+  const { queue, job, token, clock } = context;
+  switch (verdict.kind) {
+    case "finished":
+    case "parked":
+      return;
+    case "handed-back":
+      await job.moveToWait(token);
+      throw new WaitingError();
+    case "postponed": {
+      if (verdict.scope === "job") {
+        await job.moveToDelayed(clock.wallMs() + Math.ceil(verdict.delayMs), token);
+        throw new DelayedError();
+      }
+      await holdQueue(queue, verdict.delayMs - leadMs);
+      throw new RateLimitError();
+    }
+  }
+}
+
+/** The last writer wins in BullMQ, so a hold is only ever extended. */
+async function holdQueue(queue: Queue<SegmentReference>, holdMs: number): Promise<void> {
+  const wholeMs = Math.max(1, Math.floor(holdMs));
+  const presentMs = await queue.getRateLimitTtl();
+  if (wholeMs > presentMs) await queue.rateLimit(wholeMs);
+}

@@ -1,0 +1,133 @@
+/**
+ * The front desk: what a person can ask of runs, the same for the command line and for HTTP. It knows no screen and no
+ * request; it takes values and gives values.
+ */
+import type { Clock } from "#core/time.ts";
+import type { Outcome, RunOptions } from "#fleet/run.ts";
+import type { Wording } from "#fleet/sim.ts";
+import type { BucketState, Limiter } from "#limiter/limiter.ts";
+import type { Presence } from "#queue/presence.ts";
+import type { Queues } from "#queue/queues.ts";
+import type { Ledger } from "#store/ledger.ts";
+import type { RunRecord } from "#store/run-record.ts";
+import { RunControl } from "./control.ts";
+import { type Plan, makePlan, quotaView } from "./plan.ts";
+import { type RunReport, reportOf } from "./report.ts";
+import { type ResultsFormat, resultLines } from "./results.ts";
+import { retriedByDefault, retrySubmission } from "./retry.ts";
+import { assertAllValid, storedRows, submitRun } from "./submit.ts";
+
+export class RunDesk {
+  readonly control: RunControl;
+  readonly #ledger: Ledger;
+  readonly #queues: Queues;
+  readonly #limiter: Limiter;
+  readonly #presence: Presence;
+  readonly #clock: Clock;
+  readonly #periodMs: number;
+
+  constructor(house: {
+    ledger: Ledger;
+    queues: Queues;
+    limiter: Limiter;
+    presence: Presence;
+    clock: Clock;
+    periodMs: number;
+  }) {
+    this.#ledger = house.ledger;
+    this.#queues = house.queues;
+    this.#limiter = house.limiter;
+    this.#presence = house.presence;
+    this.#clock = house.clock;
+    this.#periodMs = house.periodMs;
+    this.control = new RunControl(house);
+  }
+
+  /** @throws IntakeError for a file that cannot be taken in */
+  plan(request: {
+    path: string;
+    wording: Wording;
+    bucket: string;
+    speedClass?: string | undefined;
+    knownSpeedClasses: readonly string[];
+    callsPerMinute?: number | undefined;
+  }): Promise<Plan> {
+    return makePlan({ ...request, periodMs: this.#periodMs }, this.#limiter);
+  }
+
+  /**
+   * Makes a planned file a run.
+   * @throws IntakeError when it has invalid rows and `partial` is not asked for, or has changed since it was planned
+   */
+  async submit(
+    plan: Plan,
+    order: { name: string; profile: string; bucket: string; source: string; options: RunOptions },
+  ): Promise<RunReport> {
+    const { survey } = plan;
+    assertAllValid(survey, order.options);
+    const head = await submitRun(
+      {
+        ...order,
+        header: survey.header,
+        sha256: survey.fingerprint.sha256,
+        total: survey.counts.rows,
+        calls: plan.calls,
+        rows: storedRows(survey),
+      },
+      { ledger: this.#ledger, queues: this.#queues, clock: this.#clock },
+    );
+    return this.show(head.runId);
+  }
+
+  /** Redoes the unsuccessful rows of a run that is over, as a new run that names its parent. */
+  async retry(runId: string, outcomes: readonly Outcome[] = retriedByDefault): Promise<RunReport> {
+    const run = await this.#ledger.run(runId);
+    const submission = await retrySubmission(run, this.#ledger, outcomes);
+    const house = { ledger: this.#ledger, queues: this.#queues, clock: this.#clock };
+    return this.show((await submitRun(submission, house)).runId);
+  }
+
+  record(runId: string): Promise<RunRecord> {
+    return this.#ledger.run(runId);
+  }
+
+  /** @throws SimfleetError RUN_NOT_FOUND */
+  async show(runId: string): Promise<RunReport> {
+    const run = await this.#ledger.run(runId);
+    return reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs));
+  }
+
+  async list(ask: { limit: number; cursor?: string }): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
+    const { runs, nextCursor } = await this.#ledger.list(ask);
+    const reports = runs.map(async (run) =>
+      reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs)),
+    );
+    return { runs: await Promise.all(reports), nextCursor };
+  }
+
+  /** Segments whose machinery failed too often; `resume` takes them up again. */
+  async quarantined(runId: string): Promise<number> {
+    return (await this.#queues.quarantined(await this.#ledger.run(runId))).length;
+  }
+
+  /** The results, line by line; `outcomes` narrows them. */
+  async *results(
+    runId: string,
+    ask: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
+  ): AsyncGenerator<string> {
+    yield* resultLines(await this.#ledger.run(runId), this.#ledger, ask);
+  }
+
+  /** Whether a live process works on the bucket. */
+  async isServed(bucket: string): Promise<boolean> {
+    return (await this.#presence.workers(bucket)).length > 0;
+  }
+
+  bucket(bucket: string): Promise<BucketState> {
+    return this.#limiter.state(bucket);
+  }
+
+  buckets(): Promise<BucketState[]> {
+    return this.#limiter.buckets();
+  }
+}

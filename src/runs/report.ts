@@ -1,0 +1,56 @@
+/** A run as people and programs are shown it: the one shape of `runs show --json`, `apply --json` and the control API. */
+import { isRunOver } from "#fleet/run.ts";
+import type { RunState, Tally } from "#fleet/run.ts";
+import type { RunRecord } from "#store/run-record.ts";
+import { type QuotaView, leastTimeMs } from "./quota-estimate.ts";
+
+export interface RunReport {
+  readonly runId: string;
+  readonly name: string;
+  readonly state: RunState;
+  readonly profile: string;
+  readonly counts: Tally;
+  /** Calls made, those that were refused or whose answer was lost included. */
+  readonly calls: number;
+  /** Answers of 429 among them. */
+  readonly throttled: number;
+  /** ISO 8601, UTC; null before the start. */
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  /** Least time to the end at the present quota; null when it is over, stands still, or the quota is unknown. */
+  readonly etaSeconds: number | null;
+  /** Why it ended early or stands still, where there is something to say. */
+  readonly reason?: string;
+  /** The run whose unsuccessful rows this one redoes. */
+  readonly retryOf?: string;
+}
+
+export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
+  const { runId, name, state, profile, tally, calls, throttled, reason, retryOf } = run;
+  const leftMs = leastTimeMs(tally.pending, quota, run.options.callsPerMinute);
+  const hasEta = !isRunOver(state) && state === "running" && leftMs !== undefined;
+  return {
+    runId,
+    name,
+    state,
+    profile,
+    counts: tally,
+    calls,
+    throttled,
+    startedAt: instant(run.startedAtMs),
+    finishedAt: instant(run.finishedAtMs),
+    etaSeconds: hasEta ? Math.ceil(leftMs / 1_000) : null,
+    ...(reason === undefined ? {} : { reason }),
+    ...(retryOf === undefined ? {} : { retryOf }),
+  };
+}
+
+function instant(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+/** Exit code of a command that showed a run to its end. */
+export function exitCodeOf(report: Pick<RunReport, "counts">): 0 | 1 {
+  const { counts } = report;
+  return counts.rejected + counts.failed + counts.cancelled + counts.pending > 0 ? 1 : 0;
+}

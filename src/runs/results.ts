@@ -1,0 +1,137 @@
+/**
+ * The results of a run, rendered from the ledger when they are asked for: each row of the input as it came, in its
+ * order, then what became of it. Flat memory: one segment at a time.
+ */
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+import { type Outcome, isRunOver } from "#fleet/run.ts";
+import { csvLine } from "#intake/cell.ts";
+import type { Ledger } from "#store/ledger.ts";
+import type { Settled, StoredRow } from "#store/packing.ts";
+import type { RunRecord } from "#store/run-record.ts";
+
+export const resultColumns = ["outcome", "reason", "previousSpeedClass", "attempts", "finishedAt"] as const;
+export type ResultsFormat = "csv" | "ndjson";
+
+/** A row and what became of it. */
+export interface RowResult {
+  readonly row: StoredRow;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly previousSpeedClass: string;
+  readonly attempts: number;
+  /** ISO 8601, UTC; empty while there is no outcome. */
+  readonly finishedAt: string;
+}
+
+/** All rows of a run with their outcomes, in the order of the input. */
+export async function* rowResults(run: RunRecord, ledger: Ledger): AsyncGenerator<RowResult> {
+  const recent = new SettledSegments(run, ledger);
+  for (let segment = 0; segment < run.segments.length; segment += 1) {
+    const { rows, settled } = await ledger.segment(run, segment);
+    for (const [place, row] of rows.entries()) {
+      const own = row.duplicateOf === undefined ? settled.get(place) : await recent.settledOf(row.duplicateOf);
+      yield resultOf(run, row, own);
+    }
+  }
+}
+
+function resultOf(run: RunRecord, row: StoredRow, settled: Settled | undefined): RowResult {
+  if (row.problem !== undefined) {
+    const finishedAt = new Date(run.createdAtMs).toISOString();
+    return { row, outcome: "rejected", reason: row.problem.message, previousSpeedClass: "", attempts: 0, finishedAt };
+  }
+  if (settled !== undefined) {
+    const { outcome, reason, previousSpeedClass, attempts, finishedAtMs } = settled;
+    return { row, outcome, reason, previousSpeedClass, attempts, finishedAt: new Date(finishedAtMs).toISOString() };
+  }
+  const isCut = isRunOver(run.state);
+  return {
+    row,
+    outcome: isCut ? "cancelled" : "pending",
+    reason: isCut ? (run.reason ?? "") : "",
+    previousSpeedClass: row.speedClassBefore ?? "",
+    attempts: 0,
+    finishedAt: "",
+  };
+}
+
+/** The results as text, line by line. */
+export async function* resultLines(
+  run: RunRecord,
+  ledger: Ledger,
+  ask: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
+): AsyncGenerator<string> {
+  const carried = carriedColumns(run.header);
+  if (ask.format === "csv") yield csvLine([...run.header.slice(0, carried), ...resultColumns]);
+  for await (const result of rowResults(run, ledger)) {
+    if (ask.outcomes !== undefined && ask.outcomes.length > 0 && !ask.outcomes.includes(result.outcome)) continue;
+    const { row, outcome, reason, previousSpeedClass, attempts, finishedAt } = result;
+    // A row that was too short or too long keeps its cells; its outcome still stands under its heading.
+    const cells = Array.from({ length: carried }, (_, i) => row.cells[i] ?? "");
+    if (ask.format === "csv") {
+      yield csvLine([...cells, outcome, reason, previousSpeedClass, String(attempts), finishedAt]);
+    } else {
+      const input = Object.fromEntries(run.header.slice(0, carried).map((name, i) => [name, cells[i] ?? ""]));
+      yield `${JSON.stringify({ line: row.line, input, outcome, reason, previousSpeedClass, attempts, finishedAt })}\n`;
+    }
+  }
+}
+
+/** A results file that is sent in again brings its old outcomes along: they make way for the new ones. */
+function carriedColumns(header: readonly string[]): number {
+  const tail = header.slice(-resultColumns.length);
+  const isResultsFile = resultColumns.every((name, i) => tail[i] === name);
+  return isResultsFile ? header.length - resultColumns.length : header.length;
+}
+
+/**
+ * Writes a results file whole or not at all: beside its place first, then by a rename.
+ * @throws SimfleetError RESULTS_UNWRITABLE
+ */
+export async function writeResults(path: string, lines: AsyncIterable<string>): Promise<void> {
+  const partial = `${path}.partial-${process.pid}`;
+  try {
+    await pipeline(Readable.from(lines), createWriteStream(partial, { flush: true }));
+    await rename(partial, path);
+  } catch (thrown) {
+    await rm(partial, { force: true }).catch(() => undefined);
+    if (!isFileTrouble(thrown)) throw thrown;
+    throw new SimfleetError(
+      "RESULTS_UNWRITABLE",
+      `The results could not be written to ${path}: ${messageOf(thrown)}. No outcome is lost; write them elsewhere with simfleet runs results RUN --out FILE`,
+      { cause: thrown },
+    );
+  }
+}
+
+function isFileTrouble(thrown: unknown): boolean {
+  return thrown instanceof Error && "syscall" in thrown && "errno" in thrown && !("command" in thrown);
+}
+
+/** Outcomes of earlier rows, for duplicates; keeps the last few segments it looked into. */
+class SettledSegments {
+  readonly #run: RunRecord;
+  readonly #ledger: Ledger;
+  readonly #recent = new Map<number, ReadonlyMap<number, Settled>>();
+
+  constructor(run: RunRecord, ledger: Ledger) {
+    this.#run = run;
+    this.#ledger = ledger;
+  }
+
+  async settledOf(index: number): Promise<Settled | undefined> {
+    const after = this.#run.segments.findIndex(({ firstRow }) => firstRow > index);
+    const segment = (after === -1 ? this.#run.segments.length : after) - 1;
+    let settled = this.#recent.get(segment);
+    if (settled === undefined) {
+      settled = (await this.#ledger.segment(this.#run, segment)).settled;
+      if (this.#recent.size >= 8) this.#recent.delete(this.#recent.keys().next().value ?? 0);
+      this.#recent.set(segment, settled);
+    }
+    return settled.get(index - (this.#run.segments[segment]?.firstRow ?? 0));
+  }
+}

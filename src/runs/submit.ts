@@ -1,0 +1,147 @@
+/**
+ * From a plan to a run: rows go to the ledger in segments, then the run is committed, then its jobs are queued. A crash
+ * before the commit leaves nothing, a crash after it leaves a run that any worker puts back into the queue.
+ */
+import { randomInt } from "node:crypto";
+import { IntakeError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { RunOptions } from "#fleet/run.ts";
+import { type FileSurvey, type ResolvedRow, readRows } from "#intake/read-rows.ts";
+import type { Queues } from "#queue/queues.ts";
+import type { Ledger } from "#store/ledger.ts";
+import { type StoredRow, isCallable } from "#store/packing.ts";
+import type { RunHead, SegmentSpan } from "#store/run-record.ts";
+import { failureLimit } from "./plan.ts";
+
+/** Rows of a segment: few enough to pass on often, enough that a million rows are two thousand jobs. */
+const rowsPerSegment = { least: 20, most: 500, segmentsWanted: 40 };
+
+/** What a run is made of, wherever its rows come from. */
+export interface Submission {
+  readonly name: string;
+  readonly profile: string;
+  readonly bucket: string;
+  readonly options: RunOptions;
+  readonly header: readonly string[];
+  readonly source: string;
+  readonly sha256: string;
+  /** Rows in all, and calls among them: known before the rows are read. */
+  readonly total: number;
+  readonly calls: number;
+  readonly rows: AsyncIterable<readonly StoredRow[]>;
+  readonly retryOf?: string;
+}
+
+/** The rows of a surveyed file, as the ledger keeps them. */
+export async function* storedRows(survey: FileSurvey): AsyncGenerator<readonly StoredRow[]> {
+  for await (const batch of readRows(survey)) yield batch.map((resolved) => storedRow(survey, resolved));
+}
+
+function storedRow(survey: FileSurvey, { row, duplicateOf }: ResolvedRow): StoredRow {
+  const { index, line, key, speedClass, cells, problem } = row;
+  const stored = { index, line, key, speedClass, cells, weight: 1 };
+  if (problem !== undefined) return { ...stored, problem: { code: problem.code, message: problem.message } };
+  if (duplicateOf !== undefined) return { ...stored, duplicateOf };
+  return { ...stored, weight: survey.duplicates.linesOf(index, Number.POSITIVE_INFINITY).length };
+}
+
+/**
+ * @throws IntakeError with RUN options that the file does not meet (an invalid row without `partial`); what reading the
+ *   rows throws, and then nothing is left of the run
+ */
+export async function submitRun(
+  submission: Submission,
+  house: { ledger: Ledger; queues: Queues; clock: Clock },
+): Promise<RunHead> {
+  const { ledger, queues, clock } = house;
+  const runId = newRunId(clock.wallMs());
+  const writer = new SegmentWriter(ledger, runId, submission);
+  try {
+    for await (const batch of submission.rows) {
+      for (const row of batch) await writer.add(row);
+    }
+    await writer.end();
+  } catch (thrown) {
+    await ledger.discard(runId).catch(() => undefined);
+    throw thrown;
+  }
+  const { name, profile, bucket, options, header, source, sha256, retryOf } = submission;
+  const maxFailures = failureLimit(options, submission.calls);
+  const head: RunHead = {
+    ...{ runId, name, profile, bucket, options, header, source, sha256 },
+    total: writer.rows,
+    rejectedAtIntake: writer.rejected,
+    skippedAtIntake: 0,
+    segments: writer.segments,
+    canarySegments: writer.canarySegments,
+    createdAtMs: clock.wallMs(),
+    ...(maxFailures === undefined ? {} : { maxFailures }),
+    ...(retryOf === undefined ? {} : { retryOf }),
+  };
+  await ledger.commit(head, submission.calls === 0 ? "completed" : "running");
+  if (submission.calls > 0) await queues.enqueue(await ledger.run(runId));
+  return head;
+}
+
+/** Cuts a stream of rows into segments; the canary's rows fill the first ones exactly. */
+class SegmentWriter {
+  readonly segments: SegmentSpan[] = [];
+  canarySegments = 0;
+  rows = 0;
+  rejected = 0;
+  readonly #ledger: Ledger;
+  readonly #runId: string;
+  readonly #size: number;
+  #canaryLeft: number;
+  #open: StoredRow[] = [];
+
+  constructor(ledger: Ledger, runId: string, submission: Submission) {
+    this.#ledger = ledger;
+    this.#runId = runId;
+    const { least, most, segmentsWanted } = rowsPerSegment;
+    this.#size = Math.min(most, Math.max(least, Math.ceil(submission.total / segmentsWanted)));
+    this.#canaryLeft = submission.options.canary ?? 0;
+  }
+
+  async add(row: StoredRow): Promise<void> {
+    this.#open.push(row);
+    this.rows += 1;
+    if (row.problem !== undefined) this.rejected += 1;
+    const closesCanary = this.#canaryLeft > 0 && isCallable(row) && --this.#canaryLeft === 0;
+    if (closesCanary || this.#open.length >= this.#size) {
+      await this.end();
+      if (closesCanary) this.canarySegments = this.segments.length;
+    }
+  }
+
+  async end(): Promise<void> {
+    const rows = this.#open;
+    const first = rows[0];
+    if (first === undefined) return;
+    this.#open = [];
+    await this.#ledger.draftSegment(this.#runId, this.segments.length, rows);
+    this.segments.push({ firstRow: first.index, callable: rows.filter(isCallable).length });
+    if (this.#canaryLeft > 0) this.canarySegments = this.segments.length;
+  }
+}
+
+/** Refuses a file with invalid rows unless the valid ones may go alone. */
+export function assertAllValid(survey: FileSurvey, options: RunOptions): void {
+  const { invalid, valid } = survey.counts;
+  if (invalid > 0 && valid === 0) throw new IntakeError("No row of the file can be sent: nothing was started.");
+  if (invalid === 0 || options.partial) return;
+  const first = survey.problems[0];
+  const example = first === undefined ? "" : ` (the first: line ${first.line}, ${first.column}: ${first.message})`;
+  throw new IntakeError(
+    `${invalid} of ${survey.counts.rows} rows cannot be sent${example}. Nothing was started. Mend them, or do the valid rows alone with --partial.`,
+  );
+}
+
+const idAlphabet = "abcdefghjkmnpqrstuvwxyz23456789";
+
+/** `r-20261120-103045-x7k2`: sorts by time, is easy to read out, and is never all digits. */
+function newRunId(wallMs: number): string {
+  const stamp = new Date(wallMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  const tail = Array.from({ length: 4 }, () => idAlphabet[randomInt(idAlphabet.length)]).join("");
+  return `r-${stamp}-${tail}`;
+}

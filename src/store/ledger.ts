@@ -1,0 +1,232 @@
+/**
+ * The ledger: the record of every run and the only truth about what became of a row. The queue holds machinery alone
+ * and can be rebuilt from here at any time. A row gets its outcome once (settle.lua); everything else may be done twice.
+ * A run that was submitted halfway leaves nothing but keys that expire.
+ */
+import type { Redis } from "ioredis";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { RunState } from "#fleet/run.ts";
+import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
+import {
+  type Settled,
+  type StoredRow,
+  type Tries,
+  decodeSettled,
+  encodeSettled,
+  packOutcomes,
+  packRows,
+  unpackOutcomes,
+  unpackRows,
+} from "./packing.ts";
+import { type RunHead, type RunRecord, decodeRecord, encodeHead } from "./run-record.ts";
+
+const settleScript = Script.load(new URL("./settle.lua", import.meta.url));
+const moveScript = Script.load(new URL("./move.lua", import.meta.url));
+const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
+const draftSeconds = 3_600;
+
+/** One slice of a run as a worker takes it up. */
+export interface SegmentState {
+  readonly rows: readonly StoredRow[];
+  /** Place in the segment to what is settled. */
+  readonly settled: ReadonlyMap<number, Settled>;
+  readonly tries: ReadonlyMap<number, Tries>;
+  readonly isFinished: boolean;
+}
+
+export interface Settlement {
+  readonly place: number;
+  readonly weight: number;
+  readonly settled: Settled;
+}
+
+export interface SettleReply {
+  readonly state: RunState | "gone";
+  readonly pending: number;
+  /** With this, the last canary row held: the rest of the run may start. */
+  readonly canaryHeld: boolean;
+}
+
+export class Ledger {
+  readonly #redis: Redis;
+  readonly #keys: Keys;
+  readonly #clock: Clock;
+
+  constructor(options: { redis: Redis; keys: Keys; clock: Clock }) {
+    this.#redis = options.redis;
+    this.#keys = options.keys;
+    this.#clock = options.clock;
+  }
+
+  /** Stores a slice of a run that is being submitted; it expires unless the run is committed within the hour. */
+  async draftSegment(runId: string, segment: number, rows: readonly StoredRow[]): Promise<void> {
+    const key = this.#keys.runInput(runId);
+    failOnAny(await this.#redis.multi().hset(key, String(segment), packRows(rows)).expire(key, draftSeconds).exec());
+  }
+
+  /** Makes a drafted run real: from here on it is in the list and its rows will be worked on. */
+  async commit(head: RunHead, state: RunState): Promise<void> {
+    failOnAny(
+      await this.#redis
+        .multi()
+        .persist(this.#keys.runInput(head.runId))
+        .hset(this.#keys.run(head.runId), { ...encodeHead(head), ...startOf(head, state) })
+        .zadd(this.#keys.runs(), head.createdAtMs, head.runId)
+        .exec(),
+    );
+  }
+
+  /** Throws a draft away. */
+  async discard(runId: string): Promise<void> {
+    await this.#redis.unlink(this.#keys.runInput(runId));
+  }
+
+  /**
+   * @throws SimfleetError RUN_NOT_FOUND
+   */
+  async run(runId: string): Promise<RunRecord> {
+    const hash = await this.#redis.hgetall(this.#keys.run(runId));
+    if (hash.state === undefined) {
+      throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId}: simfleet runs list shows those there are`);
+    }
+    return decodeRecord(runId, hash);
+  }
+
+  /** Runs, newest first. `cursor` is what the call before returned as `nextCursor`. */
+  async list(options: { limit: number; cursor?: string }): Promise<{ runs: RunRecord[]; nextCursor: string | null }> {
+    const start = options.cursor === undefined ? 0 : await this.#placeAfter(options.cursor);
+    const ids = await this.#redis.zrevrange(this.#keys.runs(), start, start + options.limit);
+    const shown = ids.slice(0, options.limit);
+    const runs = await Promise.all(shown.map((runId) => this.run(runId)));
+    return { runs, nextCursor: ids.length > options.limit ? (shown.at(-1) ?? null) : null };
+  }
+
+  async #placeAfter(runId: string): Promise<number> {
+    const rank = await this.#redis.zrevrank(this.#keys.runs(), runId);
+    if (rank === null) {
+      throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId} to go on from`);
+    }
+    return rank + 1;
+  }
+
+  /** Ids of runs that are running, newest first, among the last thousand. */
+  async running(): Promise<RunRecord[]> {
+    const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
+    const states = await Promise.all(ids.map((runId) => this.#redis.hget(this.#keys.run(runId), "state")));
+    return Promise.all(ids.filter((_, i) => states[i] === "running").map((runId) => this.run(runId)));
+  }
+
+  async segment(run: RunHead, segment: number): Promise<SegmentState> {
+    const keys = this.#keys;
+    const [input, packed, open, tries] = await Promise.all([
+      this.#redis.hgetBuffer(keys.runInput(run.runId), String(segment)),
+      this.#redis.hgetBuffer(keys.runFinished(run.runId), String(segment)),
+      this.#redis.hgetall(keys.segmentOutcomes(run.runId, segment)),
+      this.#redis.hgetall(keys.segmentTries(run.runId, segment)),
+    ]);
+    if (input === null) {
+      throw new SimfleetError("INTERNAL", `The rows of segment ${segment} of run ${run.runId} are not in Redis`);
+    }
+    // Packed between the reads: the outcomes are there now, and nowhere else.
+    const late = packed ?? (await this.#redis.hgetBuffer(keys.runFinished(run.runId), String(segment)));
+    return {
+      rows: unpackRows(input, run.segments[segment]?.firstRow ?? 0),
+      settled: late ? unpackOutcomes(late) : mapValues(open, decodeSettled),
+      tries: mapValues(tries, (text) => JSON.parse(text) as Tries),
+      isFinished: late !== null,
+    };
+  }
+
+  /** Numbers of the segments that are worked off. */
+  async finishedSegments(runId: string): Promise<Set<number>> {
+    return new Set((await this.#redis.hkeys(this.#keys.runFinished(runId))).map(Number));
+  }
+
+  async state(runId: string): Promise<RunState | "gone"> {
+    return ((await this.#redis.hget(this.#keys.run(runId), "state")) ?? "gone") as RunState | "gone";
+  }
+
+  /** Writes outcomes, each row's first one for good, and moves the run on (see settle.lua). */
+  async settle(
+    runId: string,
+    segment: number,
+    settlements: readonly Settlement[],
+    counts: { calls: number; throttled: number },
+  ): Promise<SettleReply> {
+    const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
+    for (const { place, weight, settled } of settlements) {
+      args.push(place, settled.outcome, weight, encodeSettled(settled));
+    }
+    const [state, pending, held] = (await settleScript.run(this.#redis, this.#segmentKeys(runId, segment), args)) as [
+      RunState | "gone",
+      number,
+      number,
+    ];
+    return { state, pending, canaryHeld: held === 1 };
+  }
+
+  /** Remembers tries that did not settle a row, so that a restart goes on counting. */
+  async recordTries(runId: string, segment: number, tries: ReadonlyMap<number, Tries>): Promise<void> {
+    if (tries.size === 0) return;
+    const fields = Object.fromEntries([...tries].map(([place, entry]) => [place, JSON.stringify(entry)]));
+    await this.#redis.hset(this.#keys.segmentTries(runId, segment), fields);
+  }
+
+  /** Packs the outcomes of a segment whose rows are all settled; false when some are not. */
+  async finishSegment(runId: string, segment: number): Promise<boolean> {
+    const records = await this.#redis.hgetall(this.#keys.segmentOutcomes(runId, segment));
+    const outcomes = new Map(Object.entries(records).map(([place, record]) => [Number(place), record]));
+    const reply = await finishScript.run(
+      this.#redis,
+      [
+        this.#keys.segmentOutcomes(runId, segment),
+        this.#keys.segmentTries(runId, segment),
+        this.#keys.runFinished(runId),
+      ],
+      [segment, outcomes.size, packOutcomes(outcomes)],
+    );
+    return reply === 1;
+  }
+
+  /**
+   * Moves a run to another state.
+   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE when it is in none of `from`
+   */
+  async move(runId: string, to: RunState, from: readonly RunState[], reason = ""): Promise<void> {
+    const before = await moveScript.run(
+      this.#redis,
+      [this.#keys.run(runId)],
+      [to, this.#clock.wallMs(), reason, ...from],
+    );
+    if (before === "gone") await this.run(runId);
+    if (!from.includes(before as RunState)) {
+      throw new SimfleetError("RUN_STATE", `Run ${runId} is ${String(before)}; it has to be ${from.join(" or ")} for this`);
+    }
+  }
+
+  #segmentKeys(runId: string, segment: number): string[] {
+    return [
+      this.#keys.run(runId),
+      this.#keys.segmentOutcomes(runId, segment),
+      this.#keys.segmentTries(runId, segment),
+    ];
+  }
+}
+
+function mapValues<T>(hash: Readonly<Record<string, string>>, decode: (text: string) => T): Map<number, T> {
+  return new Map(Object.entries(hash).map(([place, text]) => [Number(place), decode(text)]));
+}
+
+/** A run without a single call is over as soon as it begins. */
+function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
+  if (state === "awaiting-approval") return { state };
+  return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
+}
+
+/** ioredis gives a transaction's failures as values; here each is an error. */
+function failOnAny(replies: [Error | null, unknown][] | null): void {
+  const failed = replies === null ? new Error("the transaction was refused") : replies.find(([error]) => error)?.[0];
+  if (failed) throw failed;
+}

@@ -1,0 +1,131 @@
+/** The head of a run as the ledger keeps it: who, what, how far. Written as a flat hash, read back as one value. */
+import type { RunOptions, RunState, Tally } from "#fleet/run.ts";
+import { isRunOver } from "#fleet/run.ts";
+
+/** A slice of consecutive rows: the index of its first row, and how many of its rows make a call. */
+export interface SegmentSpan {
+  readonly firstRow: number;
+  readonly callable: number;
+}
+
+/** What is fixed when a run is submitted. */
+export interface RunHead {
+  readonly runId: string;
+  readonly name: string;
+  readonly profile: string;
+  /** The bucket whose quota its calls spend, and whose queue works on it. */
+  readonly bucket: string;
+  readonly options: RunOptions;
+  /** Header cells of the input, as they came. */
+  readonly header: readonly string[];
+  /** Name of the input file, without its folder. */
+  readonly source: string;
+  /** SHA-256 of the input, hex. */
+  readonly sha256: string;
+  /** Rows in all, and among them those that the intake rejected. */
+  readonly total: number;
+  readonly rejectedAtIntake: number;
+  /** Rows settled at submission without a call, because nothing would change. */
+  readonly skippedAtIntake: number;
+  readonly segments: readonly SegmentSpan[];
+  /** How many of the first segments are the canary; 0 for none. */
+  readonly canarySegments: number;
+  /** More failures than this abort the run. */
+  readonly maxFailures?: number;
+  /** The run whose unsuccessful rows these are. */
+  readonly retryOf?: string;
+  readonly createdAtMs: number;
+}
+
+/** A run as it stands. */
+export interface RunRecord extends RunHead {
+  readonly state: RunState;
+  readonly tally: Tally;
+  readonly calls: number;
+  readonly throttled: number;
+  /** Calls of canary rows still to be settled. */
+  readonly canaryLeft: number;
+  readonly startedAtMs: number | undefined;
+  readonly finishedAtMs: number | undefined;
+  /** Why it was aborted or stands still, where there is something to say. */
+  readonly reason: string | undefined;
+}
+
+export function encodeHead(head: RunHead): Record<string, string | number> {
+  const canary = head.segments.slice(0, head.canarySegments);
+  return {
+    name: head.name,
+    profile: head.profile,
+    bucket: head.bucket,
+    options: JSON.stringify(head.options),
+    header: JSON.stringify(head.header),
+    source: head.source,
+    sha256: head.sha256,
+    total: head.total,
+    rejectedAtIntake: head.rejectedAtIntake,
+    skippedAtIntake: head.skippedAtIntake,
+    segments: JSON.stringify(head.segments.map(({ firstRow, callable }) => [firstRow, callable])),
+    canarySegments: head.canarySegments,
+    canaryLeft: canary.reduce((sum, { callable }) => sum + callable, 0),
+    createdAtMs: head.createdAtMs,
+    done: 0,
+    skipped: head.skippedAtIntake,
+    rejected: head.rejectedAtIntake,
+    failed: 0,
+    failures: 0,
+    calls: 0,
+    throttled: 0,
+    ...(head.maxFailures === undefined ? {} : { maxFailures: head.maxFailures }),
+    ...(head.retryOf === undefined ? {} : { retryOf: head.retryOf }),
+  };
+}
+
+export function decodeRecord(runId: string, hash: Readonly<Record<string, string>>): RunRecord {
+  const text = (field: string): string => hash[field] ?? "";
+  const number = (field: string): number => Number(hash[field] ?? 0);
+  const instant = (field: string): number | undefined => (hash[field] ? Number(hash[field]) : undefined);
+  const state = text("state") as RunState;
+  return {
+    runId,
+    name: text("name"),
+    profile: text("profile"),
+    bucket: text("bucket"),
+    options: JSON.parse(hash.options ?? "{}") as RunOptions,
+    header: JSON.parse(hash.header ?? "[]") as string[],
+    source: text("source"),
+    sha256: text("sha256"),
+    total: number("total"),
+    rejectedAtIntake: number("rejectedAtIntake"),
+    skippedAtIntake: number("skippedAtIntake"),
+    segments: (JSON.parse(hash.segments ?? "[]") as [number, number][]).map(([firstRow, callable]) => ({
+      firstRow,
+      callable,
+    })),
+    canarySegments: number("canarySegments"),
+    ...(hash.maxFailures === undefined ? {} : { maxFailures: number("maxFailures") }),
+    ...(hash.retryOf === undefined ? {} : { retryOf: hash.retryOf }),
+    createdAtMs: number("createdAtMs"),
+    state,
+    tally: decodeTally(state, number),
+    calls: number("calls"),
+    throttled: number("throttled"),
+    canaryLeft: number("canaryLeft"),
+    startedAtMs: instant("startedAtMs"),
+    finishedAtMs: instant("finishedAtMs"),
+    reason: hash.reason || undefined,
+  };
+}
+
+/** Rows that no call was made for when a run ended early count as cancelled, so that the counts always add up. */
+function decodeTally(state: RunState, number: (field: string) => number): Tally {
+  const total = number("total");
+  const settled = {
+    done: number("done"),
+    skipped: number("skipped"),
+    rejected: number("rejected"),
+    failed: number("failed"),
+  };
+  const left = total - settled.done - settled.skipped - settled.rejected - settled.failed;
+  const isCut = isRunOver(state) && state !== "completed";
+  return { total, ...settled, cancelled: isCut ? left : 0, pending: isCut ? 0 : left };
+}

@@ -1,0 +1,69 @@
+-- Settles rows of one segment: each gets its outcome once, and the run's tally moves with it.
+--
+-- KEYS  1 run head (hash)   2 outcomes of the segment (hash: place -> record)   3 tries of the segment (hash)
+-- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 answers of 429
+--       5 … four values a row: place, outcome ('done' 'skipped' 'rejected' 'failed'), weight, record
+-- Returns { state, pending rows, 1 when the canary has just held else 0 }
+-- Atomic: everything. A row that has its outcome keeps it, so that doing this twice changes nothing. A call count may be
+-- told twice after a broken connection; the outcomes never are.
+-- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a canary row
+-- failed). A run that is over stays over, and still takes the outcomes of calls that were under way.
+
+local head = redis.call('HMGET', KEYS[1], 'state', 'total', 'done', 'skipped', 'rejected', 'failed', 'failures',
+  'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs')
+local state = head[1]
+if not state then return { 'gone', 0, 0 } end
+local function number(i) return tonumber(head[i] or '') or 0 end
+local count = { done = number(3), skipped = number(4), rejected = number(5), failed = number(6) }
+local failures, canary_left = number(7), number(10)
+local is_canary = tonumber(ARGV[2]) < number(9)
+local canary_failed = false
+
+for at = 5, #ARGV, 4 do
+  local place, outcome, weight = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+  if redis.call('HSETNX', KEYS[2], place, ARGV[at + 3]) == 1 then
+    redis.call('HDEL', KEYS[3], place)
+    count[outcome] = count[outcome] + weight
+    if is_canary then canary_left = canary_left - 1 end
+    if outcome == 'rejected' or outcome == 'failed' then
+      failures = failures + weight
+      if is_canary then canary_failed = true end
+    end
+  end
+end
+
+local pending = number(2) - count.done - count.skipped - count.rejected - count.failed
+local update = { 'done', count.done, 'skipped', count.skipped, 'rejected', count.rejected, 'failed', count.failed,
+  'failures', failures, 'canaryLeft', canary_left }
+local function set(field, value)
+  update[#update + 1] = field
+  update[#update + 1] = value
+end
+if not head[11] or head[11] == '' then set('startedAtMs', ARGV[1]) end
+
+local held = 0
+if state == 'running' or state == 'paused' then
+  local most = tonumber(head[8] or '')
+  local reason
+  if is_canary and canary_failed then
+    reason = 'a canary row failed'
+  elseif most and failures > most then
+    reason = string.format('%d rows failed or were rejected, more than the %d allowed', failures, most)
+  end
+  if pending <= 0 then
+    state = 'completed'
+  elseif reason then
+    state = 'aborted'
+    set('reason', reason)
+  elseif is_canary and canary_left <= 0 then
+    held = 1
+  end
+  if state == 'completed' or state == 'aborted' then
+    set('state', state)
+    set('finishedAtMs', ARGV[1])
+  end
+end
+redis.call('HSET', KEYS[1], unpack(update))
+if tonumber(ARGV[3]) > 0 then redis.call('HINCRBY', KEYS[1], 'calls', ARGV[3]) end
+if tonumber(ARGV[4]) > 0 then redis.call('HINCRBY', KEYS[1], 'throttled', ARGV[4]) end
+return { state, pending, held }
