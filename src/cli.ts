@@ -1,0 +1,51 @@
+#!/usr/bin/env node
+/** The entry of the command line: looks at Node's version, wires signals, and hands everything else on. */
+const oldestNode = 24;
+
+async function main(): Promise<void> {
+  if (Number(process.versions.node.split(".", 1)[0]) < oldestNode) {
+    console.error(
+      `simfleet needs Node ${oldestNode} or newer and was started with ${process.version}. ` +
+        "In a clone, npm ci brings one: start it with npx --no-install simfleet",
+    );
+    process.exit(2);
+  }
+  const [{ runProgram }, { runWorker }, { version }] = await Promise.all([
+    import("#cli/program.ts"),
+    import("./worker.ts"),
+    import("./app.ts"),
+  ]);
+  const interrupt = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => {
+      // The second one does not wait any more.
+      if (interrupt.signal.aborted) process.exit(130);
+      interrupt.abort(new Error(`stopped by ${name}`));
+    });
+  }
+  // A reader that has gone, such as `head`, is no fault.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 4));
+  await runProgram(process.argv.slice(2), {
+    surroundings: {
+      env: process.env,
+      stdout: process.stdout,
+      stderr: process.stderr,
+      stdin: process.stdin,
+      interrupt: interrupt.signal,
+      setExitCode: (code) => {
+        process.exitCode = code;
+      },
+    },
+    runWorker,
+    version,
+  });
+  await Promise.all([drained(process.stdout), drained(process.stderr)]);
+  process.exit();
+}
+
+/** Resolves when what was written has left the process. */
+function drained(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write("", () => resolve()));
+}
+
+await main();

@@ -1,0 +1,128 @@
+/** `simfleet apply FILE`: plans the file, asks, submits the run and shows it until it ends. */
+import { basename, dirname, extname, join } from "node:path";
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import type { App } from "#app.ts";
+import type { FailureLimit, RunOptions } from "#fleet/run.ts";
+import { type RunReport } from "#runs/report.ts";
+import { writeResults } from "#runs/results.ts";
+import { assertAllValid } from "#runs/submit.ts";
+import { type Context, asCount, confirm, withCommon } from "../context.ts";
+import { follow } from "../follow.ts";
+import { type Output } from "../output.ts";
+import { planText } from "../plan-text.ts";
+import { countsText, runText } from "../run-text.ts";
+import { planFile } from "./plan.ts";
+
+export function applyCommand(context: Context): Command {
+  const command = new Command("apply")
+    .description("change speed classes as a file says: plan, run, results for every row")
+    .argument("<file>", "CSV file with the columns simId (or imsi) and speedClass")
+    .option("--speed-class <class>", "one class for all rows, for a file of ids only")
+    .option("--name <name>", "a name for the run (default: the file's)")
+    .option("--yes", "start without asking; needed where no terminal asks")
+    .option("--partial", "do the valid rows of a file that has invalid ones")
+    .option("--skip-unchanged", "spend no call on a SIM that is known to have the class already")
+    .option("--max-failures <n>", "abort when more rows than this fail: a number, or a share such as 5%", asFailureLimit)
+    .option("--canary <n>", "do the first n rows, and the rest only if all of them hold", asCount)
+    .option("--rate <n>", "calls per minute at most", asCount)
+    .option("--detach", "submit the run, print its id and return");
+  return withCommon(
+    command,
+    "simfleet apply fleet.csv --yes\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
+  ).action(async (file, options) => {
+    const output = context.output(options);
+    const config = context.config(options);
+    const { profile } = config;
+    const exitCode = await context.withApp(config, async (app) => {
+      const callsPerMinute = options.rate;
+      const plan = await planFile(app, config, { file, speedClass: options.speedClass, callsPerMinute });
+      output.say(planText(plan));
+      const runOptions = runOptionsOf(options);
+      assertAllValid(plan.survey, runOptions);
+      // Wrong credentials show now, not after the first thousand rows have been submitted.
+      const client = app.client(profile);
+      if (options.detach !== true) await client.whoAmI(context.surroundings.interrupt);
+      if (options.yes !== true && !(await confirm(context.surroundings, `Make ${plan.calls} changes?`))) {
+        output.say("Nothing was started.");
+        return 2;
+      }
+      const source = basename(file);
+      const report = await app.desk.submit(plan, {
+        name: options.name ?? source,
+        profile,
+        bucket: app.bucketOf(profile),
+        source,
+        options: runOptions,
+      });
+      if (options.detach === true) return detached(app, output, report);
+      output.say(`Run ${report.runId} started.`);
+      return showToEnd({ app, output, context, runId: report.runId, resultsBeside: file });
+    });
+    context.surroundings.setExitCode(exitCode);
+  }) as unknown as Command;
+}
+
+async function detached(app: App, output: Output, report: RunReport): Promise<number> {
+  output.answer(report, () => report.runId);
+  const { bucket } = await app.desk.record(report.runId);
+  if (!(await app.desk.isServed(bucket))) {
+    output.say("No worker is up: the run begins when one starts (simfleet worker), or with simfleet runs resume.");
+  }
+  return 0;
+}
+
+/**
+ * Shows a run until it ends and answers with its report; writes its results where a place for them is given.
+ * @returns the exit code
+ */
+export async function showToEnd(ask: {
+  app: App;
+  output: Output;
+  context: Context;
+  runId: string;
+  resultsBeside?: string;
+}): Promise<number> {
+  const { app, output, context, runId } = ask;
+  const { interrupt } = context.surroundings;
+  const { report, exitCode } = await follow({ app, output, runId, interrupt, mode: "work" });
+  let resultsPath: string | undefined;
+  if (ask.resultsBeside !== undefined && report.finishedAt !== null) {
+    resultsPath = resultsPathFor(ask.resultsBeside, runId);
+    await writeResults(resultsPath, app.desk.results(runId, { format: "csv" }));
+  }
+  output.answer(resultsPath === undefined ? report : { ...report, results: resultsPath }, () =>
+    report.finishedAt === null ? countsText(report) : runText(report),
+  );
+  if (resultsPath !== undefined) output.say(`Results: ${resultsPath}`);
+  return exitCode;
+}
+
+/** `fleet.csv` -> `fleet.r-….results.csv`, beside it. */
+function resultsPathFor(file: string, runId: string): string {
+  return join(dirname(file), `${basename(file, extname(file))}.${runId}.results.csv`);
+}
+
+function runOptionsOf(options: {
+  partial?: true | undefined;
+  skipUnchanged?: true | undefined;
+  maxFailures?: FailureLimit | undefined;
+  canary?: number | undefined;
+  rate?: number | undefined;
+}): RunOptions {
+  return {
+    partial: options.partial === true,
+    skipUnchanged: options.skipUnchanged === true,
+    ...(options.maxFailures === undefined ? {} : { maxFailures: options.maxFailures }),
+    ...(options.canary === undefined ? {} : { canary: options.canary }),
+    ...(options.rate === undefined ? {} : { callsPerMinute: options.rate }),
+  };
+}
+
+function asFailureLimit(text: string): FailureLimit {
+  const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
+  const amount = Number(match?.[1]);
+  if (match === null || (match[2] === "%" ? amount > 100 : !Number.isInteger(amount))) {
+    throw new InvalidArgumentError("It has to be a number of rows, such as 20, or a share of them, such as 5%.");
+  }
+  return match[2] === "%" ? { percent: amount } : { rows: amount };
+}

@@ -1,0 +1,111 @@
+/** `simfleet check`: each thing that can be wrong, one line each, with the mend. */
+import { Command } from "@commander-js/extra-typings";
+import type { App } from "#app.ts";
+import type { Config } from "#config/config.ts";
+import { requirePlatform } from "#config/config.ts";
+import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
+import { systemClock } from "#core/time.ts";
+import { type CommonOptions, type Context, withCommon } from "../context.ts";
+
+/** Clocks further apart than this make one-time codes and token times go wrong. */
+const mostClockDriftMs = 5_000;
+
+/** One line of the report. */
+interface Finding {
+  readonly what: string;
+  readonly status: "ok" | "warning" | "wrong";
+  /** What was found, or what is wrong and how to mend it. */
+  readonly detail: string;
+  readonly exitCode?: number;
+}
+
+export function checkCommand(context: Context): Command {
+  const command = new Command("check").description("check configuration, Redis, addresses, credentials and clock");
+  return withCommon(command, "simfleet check").action(async (options) => {
+    const output = context.output(options);
+    const findings = await checkAll(context, options);
+    output.answer({ ok: findings.every(({ status }) => status !== "wrong"), findings }, () =>
+      findings.map(({ what, status, detail }) => `${status.padEnd(7)}  ${what.padEnd(13)}  ${detail}`).join("\n"),
+    );
+    const wrong = findings.find(({ status }) => status === "wrong");
+    context.surroundings.setExitCode(wrong?.exitCode ?? 0);
+  }) as unknown as Command;
+}
+
+async function checkAll(context: Context, options: CommonOptions): Promise<Finding[]> {
+  let config: Config;
+  try {
+    config = context.config(options);
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    return thrown.problems.map(({ where, message }) => wrong("configuration", `${where}: ${message}`, thrown));
+  }
+  const findings: Finding[] = [
+    ok("configuration", config.file ?? "from the environment alone"),
+    ...config.warnings.map(({ where, message }): Finding => ({
+      what: "configuration",
+      status: "warning",
+      detail: `${where}: ${message}`,
+    })),
+  ];
+  try {
+    await context.withApp(config, async (app) => {
+      const { version, maxmemoryPolicy } = app.redisFacts;
+      findings.push(ok("redis", `${app.redisPlace}, version ${version}, maxmemory-policy ${maxmemoryPolicy}`));
+      findings.push(await checkClock(app));
+      for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
+    });
+  } catch (thrown) {
+    findings.push(wrong("redis", messageOf(thrown), thrown));
+  }
+  return findings;
+}
+
+async function checkProfile(app: App, config: Config, name: string): Promise<Finding[]> {
+  const what = (topic: string): string => (name === "default" ? topic : `${topic} of ${name}`);
+  let address: string;
+  try {
+    address = requirePlatform(config, name).authEndpoint;
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    return thrown.problems.map(({ where, message }) => wrong(what("profile"), `${where}: ${message}`, thrown));
+  }
+  try {
+    const me = await app.client(name).whoAmI();
+    const who = me.userName === undefined ? me.operatorId : `${me.userName} of ${me.operatorId}`;
+    const coverage = me.coverageTypes === undefined ? "" : `, coverage ${me.coverageTypes.join(" and ")}`;
+    return [
+      ok(what("address"), address),
+      ok(what("credentials"), `${who}${coverage}, pair valid until ${new Date(me.expiresAtMs).toISOString()}`),
+      config.tokenKey === undefined
+        ? ok(what("token"), "claims are not used: no SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE")
+        : ok(what("token"), "the signature holds"),
+    ];
+  } catch (thrown) {
+    const code = thrown instanceof SimfleetError ? thrown.code : "INTERNAL";
+    const isRefusal = code === "PLATFORM_UNAUTHORIZED" || code === "PLATFORM_FORBIDDEN";
+    return isRefusal
+      ? [ok(what("address"), address), wrong(what("credentials"), messageOf(thrown), thrown)]
+      : [wrong(what("address"), messageOf(thrown), thrown)];
+  }
+}
+
+/** One-time codes and the times of tokens need a clock that is right; Redis's is the one at hand to compare with. */
+async function checkClock(app: App): Promise<Finding> {
+  const { nowMs } = await app.limiter.state(app.bucketOf(app.config.profile));
+  const driftMs = Math.abs(nowMs - systemClock.wallMs());
+  if (driftMs <= mostClockDriftMs) return ok("clock", `within ${(driftMs / 1_000).toFixed(1)} s of Redis's`);
+  return {
+    what: "clock",
+    status: "warning",
+    detail: `${(driftMs / 1_000).toFixed(0)} s from Redis's: keep both machines on NTP, or one-time codes will be refused`,
+  };
+}
+
+function ok(what: string, detail: string): Finding {
+  return { what, status: "ok", detail };
+}
+
+function wrong(what: string, detail: string, thrown: unknown): Finding {
+  return { what, status: "wrong", detail, exitCode: thrown instanceof SimfleetError ? thrown.exitCode : 4 };
+}

@@ -1,0 +1,24 @@
+/** `simfleet worker`: the always-on process. */
+import { Command } from "@commander-js/extra-typings";
+import type { Config } from "#config/config.ts";
+import { type Logger, createLogger } from "#telemetry/logger.ts";
+import { type Context, withCommon } from "../context.ts";
+
+export type RunWorker = (house: {
+  config: Config;
+  env: NodeJS.ProcessEnv;
+  logger: Logger;
+  stop: AbortSignal;
+}) => Promise<void>;
+
+export function workerCommand(context: Context, runWorker: RunWorker): Command {
+  const command = new Command("worker").description("work on runs until told to stop; logs JSON lines to stderr");
+  return withCommon(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(async (options) => {
+    const { env, stderr, interrupt } = context.surroundings;
+    const config = context.config(options);
+    const format = stderr.isTTY === true ? "lines" : "json";
+    const logger = createLogger({ level: config.logLevel, destination: stderr, format });
+    await runWorker({ config, env, logger, stop: interrupt });
+    context.output(options).answer({ stopped: true }, () => "");
+  }) as unknown as Command;
+}

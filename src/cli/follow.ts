@@ -1,0 +1,134 @@
+/**
+ * Shows a run until it ends, and works it off in this process while no live worker does. `apply`, `runs resume`,
+ * `runs retry` and `runs watch` all end here. A Ctrl-C stops the showing, and the work where it was done here: the run
+ * is then paused, and what was said tells how to go on.
+ */
+import type { App } from "#app.ts";
+import type { PlatformError } from "#core/errors.ts";
+import { type Clock, systemClock } from "#core/time.ts";
+import { isRunOver } from "#fleet/run.ts";
+import type { Consumer } from "#queue/consumer.ts";
+import { type RunReport, exitCodeOf } from "#runs/report.ts";
+import type { Output } from "./output.ts";
+import { Progress } from "./progress.ts";
+
+const lookEveryMs = 200;
+const lookForWorkersMs = 2_000;
+
+export interface FollowRequest {
+  readonly app: App;
+  readonly output: Output;
+  readonly runId: string;
+  readonly interrupt: AbortSignal;
+  /** `watch` only looks on. */
+  readonly mode: "work" | "watch";
+  readonly clock?: Clock;
+}
+
+/** How the showing ended: the run as it stood then, and the exit code that tells of it. */
+export interface Followed {
+  readonly report: RunReport;
+  readonly exitCode: number;
+}
+
+/** @throws what the ledger throws */
+export async function follow(request: FollowRequest): Promise<Followed> {
+  const follower = new Follower(request);
+  try {
+    return await follower.run();
+  } finally {
+    await follower.stopWorking();
+    request.output.clearLiveLine();
+  }
+}
+
+class Follower {
+  readonly #request: FollowRequest;
+  readonly #clock: Clock;
+  readonly #progress: Progress;
+  #consumer: Consumer | undefined;
+  #refusal: PlatformError | undefined;
+  #lastTrouble = "";
+  #nextLookForWorkersMs = 0;
+
+  constructor(request: FollowRequest) {
+    this.#request = request;
+    this.#clock = request.clock ?? systemClock;
+    this.#progress = new Progress(request.output);
+  }
+
+  async run(): Promise<Followed> {
+    const { app, runId, interrupt } = this.#request;
+    const { bucket, profile } = await app.desk.record(runId);
+    for (;;) {
+      const report = await app.desk.show(runId);
+      this.#progress.show(report, await app.desk.bucket(bucket), this.#clock.monotonicMs());
+      if (isRunOver(report.state)) return this.#end(report);
+      if (this.#refusal !== undefined) return this.#leaveRefused(this.#refusal);
+      if (interrupt.aborted) return this.#leave();
+      if (report.state === "paused") return this.#stoppedElsewhere(report);
+      await this.#seeToWorkers(bucket, profile);
+      await this.#clock.sleep(lookEveryMs, interrupt).catch(() => undefined);
+    }
+  }
+
+  /** Takes the work up here when nobody else does, also when the one who did has gone. */
+  async #seeToWorkers(bucket: string, profile: string): Promise<void> {
+    const { app, mode } = this.#request;
+    const nowMs = this.#clock.monotonicMs();
+    if (mode === "watch" || this.#consumer !== undefined || nowMs < this.#nextLookForWorkersMs) return;
+    this.#nextLookForWorkersMs = nowMs + lookForWorkersMs;
+    if (await app.desk.isServed(bucket)) return;
+    this.#consumer = await app.consume(profile, (trouble) => {
+      if (trouble.refusal !== undefined) this.#refusal = trouble.refusal;
+      if (trouble.message !== this.#lastTrouble) this.#request.output.say(`simfleet: ${trouble.message}`);
+      this.#lastTrouble = trouble.message;
+    });
+  }
+
+  async stopWorking(): Promise<void> {
+    await this.#consumer?.stop();
+    this.#consumer = undefined;
+  }
+
+  #end(report: RunReport): Followed {
+    return { report, exitCode: exitCodeOf(report) };
+  }
+
+  #stoppedElsewhere(report: RunReport): Followed {
+    this.#request.output.say(
+      `The run was paused${report.reason ? ` (${report.reason})` : ""}. Go on with: simfleet runs resume ${report.runId}`,
+    );
+    return this.#end(report);
+  }
+
+  async #leave(): Promise<Followed> {
+    const { app, output, runId } = this.#request;
+    if (this.#consumer === undefined) {
+      output.say(`The run goes on in its worker. Look on with: simfleet runs watch ${runId}`);
+      output.say(`Hold it with: simfleet runs pause ${runId}`);
+      return this.#end(await app.desk.show(runId));
+    }
+    output.say("Stopping: calls that are out are waited for …");
+    return this.#holdRun("stopped with Ctrl-C");
+  }
+
+  async #leaveRefused(refusal: PlatformError): Promise<Followed> {
+    this.#request.output.say(`The platform refuses us: ${refusal.message}`);
+    const { report } = await this.#holdRun(refusal.message);
+    return { report, exitCode: refusal.exitCode };
+  }
+
+  /** Pauses what was worked on here, unless it ended meanwhile. */
+  async #holdRun(reason: string): Promise<Followed> {
+    const { app, output, runId } = this.#request;
+    await app.desk.control.pause(runId, reason).catch(() => undefined);
+    await this.stopWorking();
+    const report = await app.desk.show(runId);
+    if (!isRunOver(report.state)) {
+      output.say(`Nothing is lost: ${report.counts.pending} rows are still to do.`);
+      output.say(`Go on with: simfleet runs resume ${runId}`);
+    }
+    return this.#end(report);
+  }
+}

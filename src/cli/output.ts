@@ -1,0 +1,98 @@
+/**
+ * What a command says: one JSON document or text on stdout, everything else on stderr. All of it passes the scrubber of
+ * secrets. On a terminal one live line may stand below the rest; in a pipe there are plain lines without escape codes.
+ */
+import { scrub } from "#telemetry/scrub.ts";
+
+/** Where text goes: `process.stdout` and `process.stderr`, or stand-ins of a test. */
+export interface TextSink {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
+export class Output {
+  readonly isJson: boolean;
+  readonly #stdout: TextSink;
+  readonly #stderr: TextSink;
+  #hasLiveLine = false;
+
+  constructor(options: { isJson: boolean; stdout: TextSink; stderr: TextSink }) {
+    this.isJson = options.isJson;
+    this.#stdout = options.stdout;
+    this.#stderr = options.stderr;
+  }
+
+  /** Whether a person watches: then one line is kept up to date instead of many printed. */
+  get isLive(): boolean {
+    return this.#stderr.isTTY === true && !this.isJson;
+  }
+
+  /** Columns of the terminal. */
+  get width(): number {
+    return this.#stderr.columns ?? 80;
+  }
+
+  /** The command's answer: `document` with `--json`, else the text. */
+  answer(document: unknown, text: () => string): void {
+    this.settleLiveLine();
+    this.#stdout.write(this.isJson ? `${scrub(JSON.stringify(document, undefined, 2))}\n` : `${scrub(text())}\n`);
+  }
+
+  /** A stretch of the command's answer that is no JSON document, such as a results file on stdout. */
+  raw(text: string): unknown {
+    return this.#stdout.write(scrub(text));
+  }
+
+  /** A message for people, on stderr. */
+  say(text: string): void {
+    this.settleLiveLine();
+    this.#stderr.write(`${scrub(text)}\n`);
+  }
+
+  /** Writes over the live line; only of use where `isLive`. */
+  live(text: string): void {
+    this.#stderr.write(`\r\u001B[2K${scrub(text).slice(0, this.width - 1)}`);
+    this.#hasLiveLine = true;
+  }
+
+  /** Leaves the live line where it is and goes on below it. */
+  settleLiveLine(): void {
+    if (this.#hasLiveLine) this.#stderr.write("\n");
+    this.#hasLiveLine = false;
+  }
+
+  /** Wipes the live line out. */
+  clearLiveLine(): void {
+    if (this.#hasLiveLine) this.#stderr.write("\r\u001B[2K");
+    this.#hasLiveLine = false;
+  }
+}
+
+/** Columns of text, each as wide as its widest cell; numbers to the right. */
+export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? grouped(cell) : cell)));
+  const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]?.length ?? 0)));
+  const line = (row: readonly string[], isRight: (i: number) => boolean): string =>
+    row
+      .map((cell, i) => (isRight(i) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
+      .join("  ")
+      .trimEnd();
+  const isNumber = (i: number): boolean => rows.length > 0 && rows.every((row) => typeof row[i] === "number");
+  return [line(header, isNumber), ...cells.map((row) => line(row, isNumber))].join("\n");
+}
+
+/** 12,345 */
+export function grouped(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+/** `4 s`, `2 min 5 s`, `3 h 12 min`, `2 d 4 h` */
+export function duration(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}

@@ -1,0 +1,42 @@
+/** A plan for people and for programs. */
+import type { Plan } from "#runs/plan.ts";
+import { duration, grouped } from "./output.ts";
+
+const problemsShown = 10;
+
+export function planDocument(plan: Plan): Record<string, unknown> {
+  const { survey, verdicts, calls, estimateMs, warnings } = plan;
+  return {
+    file: survey.path,
+    sha256: survey.fingerprint.sha256,
+    rows: survey.counts.rows,
+    verdicts,
+    calls,
+    estimateSeconds: estimateMs === undefined ? null : Math.ceil(estimateMs / 1_000),
+    problems: survey.problems.map(({ line, column, code, message }) => ({ line, column, code, message })),
+    problemsInAll: survey.counts.invalid,
+    warnings,
+  };
+}
+
+export function planText(plan: Plan): string {
+  const { survey, verdicts, calls, estimateMs, warnings } = plan;
+  const lines = [
+    `${survey.path}: ${grouped(survey.counts.rows)} rows`,
+    `  ${grouped(verdicts.change)} to change`,
+    ...(verdicts.duplicate > 0 ? [`  ${grouped(verdicts.duplicate)} repeat an earlier row and share its call`] : []),
+    ...(verdicts.conflict > 0 ? [`  ${grouped(verdicts.conflict)} in conflict: one SIM, two speed classes`] : []),
+    ...(verdicts.invalid > 0 ? [`  ${grouped(verdicts.invalid)} invalid`] : []),
+    ...survey.problems.slice(0, problemsShown).map((problem) => `    line ${problem.line}: ${problem.message}`),
+  ];
+  const more = survey.counts.invalid - Math.min(survey.problems.length, problemsShown);
+  if (more > 0) lines.push(`    … and ${grouped(more)} more; --out FILE writes every row's verdict`);
+  lines.push(...warnings.map((warning) => `  warning: ${warning}`));
+  lines.push(`${grouped(calls)} ${calls === 1 ? "call" : "calls"}, ${timeText(estimateMs)}`);
+  return lines.join("\n");
+}
+
+function timeText(estimateMs: number | undefined): string {
+  if (estimateMs === undefined) return "time unknown until the platform has told its quota once";
+  return estimateMs < 1_000 ? "within the quota of the present window" : `about ${duration(estimateMs)} at the quota`;
+}
