@@ -14,6 +14,7 @@ import type { Wording } from "#fleet/sim.ts";
 import { speedClassBucket } from "#jobs/change-speed-class.ts";
 import { execute } from "#jobs/execute.ts";
 import type { SegmentReference, Verdict } from "#jobs/job.ts";
+import { Backlog } from "#jobs/settler.ts";
 import type { Redis } from "ioredis";
 import { Limiter } from "#limiter/limiter.ts";
 import { Consumer, type Trouble } from "#queue/consumer.ts";
@@ -51,6 +52,7 @@ export class App {
   readonly #logger: Logger;
   readonly #clients = new Map<string, PlatformClient>();
   readonly #consumers = new Set<Consumer>();
+  readonly #backlog = new Backlog();
 
   private constructor(parts: {
     config: Config;
@@ -191,6 +193,7 @@ export class App {
       ledger: this.ledger,
       clock: this.#clock,
       lanes: this.config.limits.connections,
+      backlog: this.#backlog,
       clientFor: (profile: string) => ({ client: this.client(profile), wording: this.#wording(profile) }),
     };
     return execute(reference, context, signal);

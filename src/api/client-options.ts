@@ -58,6 +58,7 @@ export interface PlatformClientOptions {
 }
 
 export interface CallOptions {
+  /** Ends the waiting for a turn; a request that is out runs to its end. */
   readonly signal?: AbortSignal | undefined;
   /** `normal` by default. */
   readonly urgency?: Urgency | undefined;

@@ -97,8 +97,8 @@ export class PlatformClient {
   /**
    * Makes one call.
    * @returns what the operation's output schema reads
-   * @throws PlatformError; errors of the permits; the signal's reason when it aborts before the request goes out. An
-   *   abort after that is a lost answer: PLATFORM_UNAVAILABLE with `mayHaveApplied`
+   * @throws PlatformError; errors of the permits; the signal's reason when it aborts before the request goes out. A
+   *   request that is out is not cut: it ends with its answer or its timeout
    */
   async call<I, O>(operation: Operation<I, O>, input: I, options: CallOptions = {}): Promise<O> {
     return (await this.#reply(operation, input, options)).value;

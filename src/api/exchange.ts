@@ -65,7 +65,10 @@ export class Receiver {
     this.#limits = parts.limits;
     this.#settle = parts.settle;
     if (exchange.signal === undefined) return;
-    this.#onAbort = () => this.#fail(new DOMException("aborted", "AbortError"));
+    // A request that is out runs to its end: its answer tells what became of a change.
+    this.#onAbort = () => {
+      if (!this.#wasSent) this.#fail(new DOMException("aborted", "AbortError"));
+    };
     exchange.signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 

@@ -184,7 +184,7 @@ export const settings = {
     path: "limits.connections",
     variable: "SIMFLEET_CONNECTIONS",
     kind: integer(1, 1024),
-    default: 32,
+    default: 64,
     about: "Connections to the platform at the same time, per process.",
   },
   httpHost: {

@@ -28,11 +28,7 @@ export function speedClassBucket(profile: string, wording: Wording): string {
   return bucketOf(operationOf(wording), profile);
 }
 
-export async function changeSpeedClass(
-  client: PlatformClient,
-  row: StoredRow,
-  terms: CallTerms,
-): Promise<TryResult> {
+export async function changeSpeedClass(client: PlatformClient, row: StoredRow, terms: CallTerms): Promise<TryResult> {
   const options = {
     signal: terms.signal,
     backlog: terms.backlog,

@@ -13,13 +13,15 @@ import { type StoredRow, type Tries, isCallable } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import { type CallTerms, changeSpeedClass } from "./change-speed-class.ts";
 import type { SegmentReference, TryResult, Verdict } from "./job.ts";
-import { Settler } from "./settler.ts";
+import { type Backlog, Settler } from "./settler.ts";
 
 /** What a segment needs from the house. */
 export interface JobContext {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly clientFor: (profile: string) => { client: PlatformClient; wording: Wording };
+  /** Shared by all segments of this process. */
+  readonly backlog: Backlog;
   /** Rows under way at once in one segment. */
   readonly lanes: number;
 }
@@ -36,11 +38,7 @@ const refusalPauseMs = 30_000;
  * @param signal aborts when this process stops or has lost the job: no new call is made then
  * @throws what the ledger throws; the queue tries the segment again
  */
-export async function execute(
-  reference: SegmentReference,
-  context: JobContext,
-  signal: AbortSignal,
-): Promise<Verdict> {
+export async function execute(reference: SegmentReference, context: JobContext, signal: AbortSignal): Promise<Verdict> {
   const run = await context.ledger.run(reference.runId);
   if (run.state !== "running") return { kind: "parked" };
   const work = await SegmentWork.load(run, reference.segment, context, signal);
@@ -80,7 +78,8 @@ class SegmentWork {
     this.#signal = signal;
     this.#tries = new Map(state.tries);
     this.#doneBefore = run.tally.done;
-    this.#settler = new Settler({ ledger: context.ledger, runId: run.runId, segment, pending: run.tally.pending });
+    context.backlog.told(run.runId, run.tally.pending);
+    this.#settler = new Settler({ ...context, runId: run.runId, segment });
     state.rows.forEach((row, place) => {
       if (isCallable(row) && !state.settled.has(place)) this.#pending.set(place, row);
     });
@@ -134,7 +133,7 @@ class SegmentWork {
     const { callsPerMinute } = this.#run.options;
     const terms: CallTerms = {
       wording,
-      backlog: () => this.#settler.pending,
+      backlog: () => this.#context.backlog.of(this.#run.runId),
       signal: this.#signal,
       ...(callsPerMinute === undefined ? {} : { pace: { id: this.#run.runId, callsPerMinute } }),
     };
@@ -178,7 +177,11 @@ class SegmentWork {
     }
   }
 
-  async #tryAgain(place: number, row: StoredRow, result: { kind: "unknown" | "failed-try"; reason: string }): Promise<void> {
+  async #tryAgain(
+    place: number,
+    row: StoredRow,
+    result: { kind: "unknown" | "failed-try"; reason: string },
+  ): Promise<void> {
     const before = this.#tries.get(place);
     const attempts = (before?.attempts ?? 0) + 1;
     const unknownSinceMs =

@@ -5,6 +5,23 @@
 import type { RunState } from "#fleet/run.ts";
 import type { Ledger, SettleReply, Settlement } from "#store/ledger.ts";
 
+/**
+ * How many rows each run still has without an outcome, as the ledger last told any segment of this process. It only
+ * falls, so that replies that overtake each other do no harm.
+ */
+export class Backlog {
+  readonly #pending = new Map<string, number>();
+
+  told(runId: string, pending: number): void {
+    this.#pending.set(runId, Math.min(pending, this.#pending.get(runId) ?? Number.POSITIVE_INFINITY));
+    if (pending <= 0) this.#pending.delete(runId);
+  }
+
+  of(runId: string): number {
+    return this.#pending.get(runId) ?? 0;
+  }
+}
+
 export class Settler {
   readonly #ledger: Ledger;
   readonly #runId: string;
@@ -14,19 +31,14 @@ export class Settler {
   #throttled = 0;
   #writing: Promise<void> | undefined;
   #state: RunState | "gone" = "running";
-  #pending: number;
+  readonly #backlog: Backlog;
   #canaryHeld = false;
 
-  constructor(options: { ledger: Ledger; runId: string; segment: number; pending: number }) {
+  constructor(options: { ledger: Ledger; runId: string; segment: number; backlog: Backlog }) {
     this.#ledger = options.ledger;
     this.#runId = options.runId;
     this.#segment = options.segment;
-    this.#pending = options.pending;
-  }
-
-  /** Rows of the whole run without an outcome, as the ledger last said. */
-  get pending(): number {
-    return this.#pending;
+    this.#backlog = options.backlog;
   }
 
   /** The run's state, as the ledger last said. */
@@ -74,7 +86,7 @@ export class Settler {
     this.#throttled = 0;
     const reply: SettleReply = await this.#ledger.settle(this.#runId, this.#segment, settlements, counts);
     this.#state = reply.state;
-    this.#pending = reply.pending;
+    this.#backlog.told(this.#runId, reply.pending);
     this.#canaryHeld ||= reply.canaryHeld;
   }
 }

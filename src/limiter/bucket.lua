@@ -21,11 +21,12 @@ local urgent, backlog = ARGV[8] == 'priority', tonumber(ARGV[9])
 local LONE_CALL_MS = 500   -- how long one call that asks alone keeps the others waiting
 local PROBE_MS = 250       -- how long an asked question may go unanswered before the next one
 local SURE_MS = 30         -- doubt about the refresh that is not worth a question
+local BACKLOG_MS = 2500    -- how long one process's word on the demand counts for the others
 local POLL_MS = 15         -- when to look again for what another process may have heard
 
 local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
   'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
-  'throttled', 'alone_until', 'misses' }
+  'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at' }
 local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
 local b = { ways = stored[1] or 'und' }
 for i, name in ipairs(NUMBERS) do b[name] = tonumber(stored[i + 1] or '') end
@@ -251,7 +252,19 @@ local function grants()
   return 1, 0
 end
 
+-- Demand only falls while nothing new is submitted, and each process knows of it with another delay: the least that any
+-- of them said of late is the nearest to the truth.
+local function believe_backlog()
+  if backlog < 0 then return end
+  if not b.backlog or backlog <= b.backlog or now - b.backlog_at > BACKLOG_MS then
+    b.backlog, b.backlog_at = backlog, now
+  else
+    backlog = b.backlog
+  end
+end
+
 pass_refresh()
+believe_backlog()
 for at = 10, #ARGV, 11 do take_in(at) end
 pass_refresh()
 local granted, wait = grants()

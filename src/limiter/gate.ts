@@ -54,21 +54,14 @@ export class Gate {
   readonly #bucket: string;
   readonly #exchange: (request: ExchangeRequest) => Promise<Exchange>;
   readonly #clock: Clock;
-  readonly #leaseMs: number;
   #waiters: Waiter[] = [];
   #observations: Observation[] = [];
   #nextPermitNumber = 1;
   #isPumping = false;
   #wake = new AbortController();
 
-  constructor(options: {
-    bucket: string;
-    leaseMs: number;
-    clock: Clock;
-    exchange: (request: ExchangeRequest) => Promise<Exchange>;
-  }) {
+  constructor(options: { bucket: string; clock: Clock; exchange: (request: ExchangeRequest) => Promise<Exchange> }) {
     this.#bucket = options.bucket;
-    this.#leaseMs = options.leaseMs;
     this.#clock = options.clock;
     this.#exchange = options.exchange;
   }
@@ -196,10 +189,6 @@ export class Gate {
     return {
       sending: () => {
         sentAfterMs = this.#clock.monotonicMs() - receivedAtMs;
-        // A process that was suspended holds a permit of a window that is long over.
-        if (sentAfterMs <= this.#leaseMs / 4) return;
-        end("back");
-        throw spent(this.#bucket, 1);
       },
       answered: ({ reading, throttled, retryAfterMs }) =>
         end(throttled ? "throttled" : "answered", reading, retryAfterMs ?? 0),

@@ -136,7 +136,6 @@ export class Limiter {
     if (gate === undefined) {
       gate = new Gate({
         bucket,
-        leaseMs: this.#leaseMs,
         clock: this.#clock,
         exchange: (request) => this.#exchange(bucket, request),
       });

@@ -99,9 +99,7 @@ export class RunDesk {
 
   async list(ask: { limit: number; cursor?: string }): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
     const { runs, nextCursor } = await this.#ledger.list(ask);
-    const reports = runs.map(async (run) =>
-      reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs)),
-    );
+    const reports = runs.map(async (run) => reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs)));
     return { runs: await Promise.all(reports), nextCursor };
   }
 

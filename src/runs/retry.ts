@@ -24,7 +24,10 @@ export async function retrySubmission(
     if (isCallable(row)) counts.calls += 1;
   }
   if (counts.calls === 0) {
-    throw new SimfleetError("RUN_STATE", `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to redo`);
+    throw new SimfleetError(
+      "RUN_STATE",
+      `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to redo`,
+    );
   }
   return {
     ...counts,
@@ -40,11 +43,7 @@ export async function retrySubmission(
   };
 }
 
-async function* unsuccessful(
-  run: RunRecord,
-  ledger: Ledger,
-  outcomes: readonly Outcome[],
-): AsyncGenerator<StoredRow> {
+async function* unsuccessful(run: RunRecord, ledger: Ledger, outcomes: readonly Outcome[]): AsyncGenerator<StoredRow> {
   const newIndexes = new Map<number, number>();
   let index = 0;
   for await (const { row, outcome } of rowResults(run, ledger)) {

@@ -202,16 +202,15 @@ export class Ledger {
     );
     if (before === "gone") await this.run(runId);
     if (!from.includes(before as RunState)) {
-      throw new SimfleetError("RUN_STATE", `Run ${runId} is ${String(before)}; it has to be ${from.join(" or ")} for this`);
+      throw new SimfleetError(
+        "RUN_STATE",
+        `Run ${runId} is ${String(before)}; it has to be ${from.join(" or ")} for this`,
+      );
     }
   }
 
   #segmentKeys(runId: string, segment: number): string[] {
-    return [
-      this.#keys.run(runId),
-      this.#keys.segmentOutcomes(runId, segment),
-      this.#keys.segmentTries(runId, segment),
-    ];
+    return [this.#keys.run(runId), this.#keys.segmentOutcomes(runId, segment), this.#keys.segmentTries(runId, segment)];
   }
 }
 

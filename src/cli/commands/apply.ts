@@ -22,7 +22,11 @@ export function applyCommand(context: Context): Command {
     .option("--yes", "start without asking; needed where no terminal asks")
     .option("--partial", "do the valid rows of a file that has invalid ones")
     .option("--skip-unchanged", "spend no call on a SIM that is known to have the class already")
-    .option("--max-failures <n>", "abort when more rows than this fail: a number, or a share such as 5%", asFailureLimit)
+    .option(
+      "--max-failures <n>",
+      "abort when more rows than this fail: a number, or a share such as 5%",
+      asFailureLimit,
+    )
     .option("--canary <n>", "do the first n rows, and the rest only if all of them hold", asCount)
     .option("--rate <n>", "calls per minute at most", asCount)
     .option("--detach", "submit the run, print its id and return");

@@ -111,4 +111,3 @@ async function keepUp(
   });
   await consumer.stop();
 }
-

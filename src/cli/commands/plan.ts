@@ -14,18 +14,20 @@ export function planCommand(context: Context): Command {
     .argument("<file>", "CSV file with the columns simId (or imsi) and speedClass")
     .option("--speed-class <class>", "one class for all rows, for a file of ids only")
     .option("--out <file>", "write one verdict per row to this CSV file");
-  return withCommon(command, "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv")
-    .action(async (file, options) => {
-      const output = context.output(options);
-      const config = context.config(options);
-      const exitCode = await context.withApp(config, async (app) => {
-        const plan = await planFile(app, config, { file, speedClass: options.speedClass });
-        if (options.out !== undefined) await writeResults(options.out, verdictLines(plan.survey));
-        output.answer(planDocument(plan), () => planText(plan));
-        return plan.survey.counts.valid === 0 ? 2 : 0;
-      });
-      context.surroundings.setExitCode(exitCode);
-    }) as unknown as Command;
+  return withCommon(
+    command,
+    "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv",
+  ).action(async (file, options) => {
+    const output = context.output(options);
+    const config = context.config(options);
+    const exitCode = await context.withApp(config, async (app) => {
+      const plan = await planFile(app, config, { file, speedClass: options.speedClass });
+      if (options.out !== undefined) await writeResults(options.out, verdictLines(plan.survey));
+      output.answer(planDocument(plan), () => planText(plan));
+      return plan.survey.counts.valid === 0 ? 2 : 0;
+    });
+    context.surroundings.setExitCode(exitCode);
+  }) as unknown as Command;
 }
 
 /** Plans a file for the selected profile. */

@@ -54,7 +54,7 @@ describe("defaults and precedence", () => {
       },
       tokenTtlMs: undefined,
       tokenKey: undefined,
-      limits: { periodMs: 60_000, reserve: 0, connections: 32 },
+      limits: { periodMs: 60_000, reserve: 0, connections: 64 },
       http: { host: "127.0.0.1", port: 8080, adminToken: undefined },
       logLevel: "info",
       warnings: [],

@@ -1,0 +1,53 @@
+/** Real simfleet processes, from dist/, started and stopped by their pid. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+
+export interface SimfleetProcess {
+  readonly child: ChildProcess;
+  stop(): Promise<void>;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+function start(args: readonly string[], env: Environment): ChildProcess {
+  const inherited = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" };
+  return spawn(process.execPath, [cli, ...args], { env: { ...inherited, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** Resolves when the worker says that it is ready. */
+export async function startWorker(env: Environment): Promise<SimfleetProcess> {
+  const child = start(["worker"], env);
+  let log = "";
+  await new Promise<void>((resolve, reject) => {
+    child.stderr?.on("data", (data: Buffer) => {
+      log += data.toString();
+      if (log.includes("the worker is ready")) resolve();
+    });
+    child.once("exit", (code) => reject(new Error(`the worker ended with ${code}: ${log}`)));
+  });
+  child.stderr?.resume();
+  return {
+    child,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, "exit");
+      child.kill("SIGTERM");
+      await gone;
+    },
+  };
+}
+
+/** Runs a command to its end and returns what it printed on stdout. */
+export async function runSimfleet(args: readonly string[], env: Environment): Promise<string> {
+  const child = start(args, env);
+  let out = "";
+  let err = "";
+  child.stdout?.on("data", (data: Buffer) => (out += data.toString()));
+  child.stderr?.on("data", (data: Buffer) => (err += data.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  if (code !== 0) throw new Error(`simfleet ${args.join(" ")} ended with ${code}:\n${err}${out}`);
+  return out;
+}

@@ -1,0 +1,141 @@
+/**
+ * Use of the quota: how long a run takes against the least time that its windows allow, and how many answers are 429.
+ * The platform is the sandbox in this process; the work is done by real simfleet processes from dist/.
+ *
+ *   npm run bench                      one process, then four
+ *   npm run bench -- --rounding down   another way of rounding seconds-before-refresh
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { systemClock } from "#core/time.ts";
+import { startSandbox } from "#sandbox/server.ts";
+import { sampleRows } from "./sample-rows.ts";
+import { type SimfleetProcess, runSimfleet, startWorker } from "./simfleet-process.ts";
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: "string", default: "1000" },
+    limit: { type: "string", default: "200" },
+    period: { type: "string", default: "10" },
+    offset: { type: "string", default: "5" },
+    rounding: { type: "string", default: "up" },
+    processes: { type: "string", default: "1,4" },
+    competitor: { type: "string", default: "0" },
+    connections: { type: "string", default: "32" },
+  },
+});
+const rows = Number(values.rows);
+const limit = Number(values.limit);
+const periodMs = Number(values.period) * 1_000;
+const latencyMs = [20, 60] as const;
+const meanLatencyMs = (latencyMs[0] + latencyMs[1]) / 2;
+
+interface Result {
+  readonly processes: number;
+  readonly seconds: number;
+  readonly leastSeconds: number;
+  readonly ratio: number;
+  readonly throttled: number;
+  readonly windows: string;
+}
+
+async function measure(processes: number): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
+  const { csv, simIds } = sampleRows(rows);
+  const file = join(folder, "fleet.csv");
+  await writeFile(file, csv);
+  // Workers are up before the sandbox starts, so that the run begins where in the window it was meant to.
+  const sandbox = await startSandbox({
+    port: 0,
+    simIds,
+    limits: { Sim: limit, Credential: 60, Auth: 1_000 },
+    periodSeconds: periodMs / 1_000,
+    rounding: values.rounding as "up" | "down" | "nearest",
+    latencyMs: [...latencyMs],
+    competitor: Number(values.competitor) > 0 ? { Sim: Number(values.competitor) } : {},
+  });
+  const startedMs = systemClock.monotonicMs();
+  const env = {
+    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+    SIMFLEET_AUTH_KEY: sandbox.options.authKey,
+    SIMFLEET_RATE_PERIOD_SECONDS: String(periodMs / 1_000),
+    SIMFLEET_CONNECTIONS: String(values.connections),
+    SIMFLEET_DATA_DIR: join(folder, "data"),
+    SIMFLEET_HTTP_PORT: "0",
+  };
+  const workers: SimfleetProcess[] = [];
+  let lastCalls = 0;
+  let idleSince = 0;
+  const tick = setInterval(() => {
+    const c = sandbox.state.totals.calls;
+    const now = systemClock.monotonicMs() - startedMs;
+    if (c !== lastCalls) {
+      if (now - idleSince > 300) console.log("calls resume at", (now / 1000).toFixed(3), c - lastCalls, "total", c);
+      lastCalls = c;
+      idleSince = now;
+    }
+  }, 5);
+  try {
+    for (let i = 0; i < processes; i += 1) workers.push(await startWorker(env));
+    const intoWindowMs = (systemClock.monotonicMs() - startedMs) % periodMs;
+    const waitMs = (Number(values.offset) * 1_000 - 700 - intoWindowMs + 2 * periodMs) % periodMs;
+    await systemClock.sleep(waitMs);
+    const report = JSON.parse(await runSimfleet(["apply", file, "--yes", "--json"], env)) as {
+      startedAt: string;
+      finishedAt: string;
+      throttled: number;
+      counts: { done: number };
+    };
+    if (report.counts.done !== rows) throw new Error(`only ${report.counts.done} of ${rows} rows are done`);
+    const offsetMs = systemClock.wallMs() - systemClock.monotonicMs();
+    const beginMs = Date.parse(report.startedAt) - offsetMs;
+    const endMs = Date.parse(report.finishedAt) - offsetMs;
+    const windows = sandbox.throttle.windows("Sim");
+    const others = windows.reduce((sum, window) => sum + window.competitor, 0) / Math.max(1, windows.length);
+    const leastMs = leastTimeMs(beginMs - startedMs, Math.max(1, limit - Math.round(others)));
+    const seconds = (endMs - beginMs) / 1_000;
+    return {
+      processes,
+      seconds,
+      leastSeconds: leastMs / 1_000,
+      ratio: leastMs / (endMs - beginMs),
+      throttled: sandbox.state.totals.throttled,
+      windows: windows
+        .filter(({ accepted }) => accepted > 0)
+        .map(({ accepted }) => accepted)
+        .join(" "),
+    };
+  } finally {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await sandbox.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** From the start of the run to the opening of the last window it needs, and that window's calls at full speed. */
+function leastTimeMs(beginAfterStartMs: number, perWindow: number): number {
+  const untilRefreshMs = periodMs - (beginAfterStartMs % periodMs);
+  const windows = Math.ceil(rows / perWindow);
+  const inLast = rows - (windows - 1) * perWindow;
+  const tailMs = (inLast / Number(values.connections)) * meanLatencyMs;
+  return windows === 1 ? tailMs : untilRefreshMs + (windows - 2) * periodMs + tailMs;
+}
+
+const results: Result[] = [];
+for (const processes of String(values.processes).split(",").map(Number)) results.push(await measure(processes));
+console.log(
+  `${rows} rows, ${limit} calls per ${periodMs / 1_000} s, rounding ${values.rounding}, latency ${latencyMs.join(" to ")} ms`,
+);
+console.table(
+  results.map(({ processes, seconds, leastSeconds, ratio, throttled, windows }) => ({
+    processes,
+    "run s": seconds.toFixed(2),
+    "least s": leastSeconds.toFixed(2),
+    "least / run": ratio.toFixed(3),
+    "answers of 429": throttled,
+    "calls per window": windows,
+  })),
+);

@@ -1,0 +1,36 @@
+/** The suite's Redis as a test sees it: a key prefix of its own, and nothing left open or lying about afterwards. */
+import { randomBytes } from "node:crypto";
+import type { Redis } from "ioredis";
+import { afterAll, inject } from "vitest";
+import { RedisConnections } from "#redis/connection.ts";
+import { Keys } from "#redis/keys.ts";
+
+export interface TestRedis {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  /** One more connection, closed with the others. */
+  connect(): Redis;
+}
+
+/** To be called at the top of a file or a `describe`: all is closed after its last test. */
+export function openTestRedis(): TestRedis {
+  const place = inject("redis");
+  if ("failure" in place) throw new Error(`There is no Redis to test with: ${place.failure}`);
+  const connections = new RedisConnections({ url: place.url });
+  const keys = new Keys(`t-${randomBytes(6).toString("hex")}`);
+  const redis = connections.connect("test");
+  afterAll(async () => {
+    await removeKeys(redis, keys.prefix);
+    await connections.close();
+  });
+  return { redis, keys, connect: () => connections.connect("test") };
+}
+
+async function removeKeys(redis: Redis, prefix: string): Promise<void> {
+  let cursor = "0";
+  do {
+    const [next, found] = await redis.scan(cursor, "MATCH", `${prefix}:*`, "COUNT", 1_000);
+    if (found.length > 0) await redis.unlink(...found);
+    cursor = next;
+  } while (cursor !== "0");
+}

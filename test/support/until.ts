@@ -1,0 +1,11 @@
+/** Waits for a fact instead of for a time. */
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Looks every few milliseconds until `holds` is true. @throws Error naming `what` after `deadlineMs` */
+export async function until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = 10_000): Promise<void> {
+  const endMs = performance.now() + deadlineMs;
+  while (!(await holds())) {
+    if (performance.now() > endMs) throw new Error(`Waited ${deadlineMs} ms in vain until ${what}`);
+    await sleep(5);
+  }
+}
