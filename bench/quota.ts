@@ -62,7 +62,7 @@ async function measure(processes: number): Promise<Result> {
     SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
     SIMFLEET_AUTH_KEY: sandbox.options.authKey,
     SIMFLEET_RATE_PERIOD_SECONDS: String(periodMs / 1_000),
-    SIMFLEET_CONNECTIONS: String(values.connections),
+    SIMFLEET_CONNECTIONS: values.connections,
     SIMFLEET_DATA_DIR: join(folder, "data"),
     SIMFLEET_HTTP_PORT: "0",
   };
@@ -114,7 +114,7 @@ function leastTimeMs(beginAfterStartMs: number, perWindow: number): number {
 }
 
 const results: Result[] = [];
-for (const processes of String(values.processes).split(",").map(Number)) results.push(await measure(processes));
+for (const processes of values.processes.split(",").map(Number)) results.push(await measure(processes));
 console.log(
   `${rows} rows, ${limit} calls per ${periodMs / 1_000} s, rounding ${values.rounding}, latency ${latencyMs.join(" to ")} ms`,
 );

@@ -29,15 +29,32 @@ export async function startWorker(env: Environment): Promise<SimfleetProcess> {
     child.once("exit", (code) => reject(new Error(`the worker ended with ${code}: ${log}`)));
   });
   child.stderr?.resume();
-  return {
-    child,
-    stop: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const gone = once(child, "exit");
-      child.kill("SIGTERM");
-      await gone;
-    },
-  };
+  return { child, stop: () => stop(child) };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill("SIGTERM");
+  await gone;
+}
+
+/** A sandbox in a process of its own, and the settings that reach it. */
+export async function startSandboxProcess(
+  args: readonly string[],
+): Promise<SimfleetProcess & { readonly environment: Record<string, string> }> {
+  const child = start(["sandbox", "--port", "0", "--json", ...args], {});
+  child.stderr?.resume();
+  let out = "";
+  const environment = await new Promise<Record<string, string>>((resolve, reject) => {
+    child.stdout?.on("data", (data: Buffer) => {
+      out += data.toString();
+      if (out.trimEnd().endsWith("}"))
+        resolve((JSON.parse(out) as { environment: Record<string, string> }).environment);
+    });
+    child.once("exit", (code) => reject(new Error(`the sandbox ended with ${code}`)));
+  });
+  return { child, environment, stop: () => stop(child) };
 }
 
 /** Runs a command to its end and returns what it printed on stdout. */

@@ -41,7 +41,8 @@ function cellsOf(setting: Setting): string[] {
   const paths = places.map((place) => `\`${place.path}\``).join(", ");
   const variables = places.map((place) => `\`${place.variable}\``).join(", ");
   const expected = `${setting.kind.expects}${setting.secret ? " (secret)" : ""}`;
-  const fallback = setting.default === undefined ? (setting.defaultAbout ?? "none") : `\`${String(setting.default)}\``;
+  const fallback =
+    setting.default === undefined ? (setting.defaultAbout ?? "none") : `\`${setting.default as string | number}\``;
   return [paths, variables, expected, fallback, setting.about];
 }
 

@@ -34,6 +34,9 @@ export const version = (
   JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }
 ).version;
 
+/** Work on a queue that can be watched and stopped. */
+export type Working = Pick<Consumer, "stop" | "isMoving">;
+
 export class App {
   readonly config: Config;
   readonly ledger: Ledger;
@@ -166,7 +169,7 @@ export class App {
   }
 
   /** Works on a bucket's queue until it is stopped. */
-  async consume(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Consumer> {
+  async consume(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Working> {
     const consumer = await Consumer.start({
       bucket: this.bucketOf(profile),
       connect: (name) => this.#connections.connect(name),

@@ -10,9 +10,9 @@ async function main(): Promise<void> {
     );
     process.exit(2);
   }
-  const [{ runProgram }, { runWorker }, { version }] = await Promise.all([
+  const [{ runProgram }, { serve }, { version }] = await Promise.all([
     import("#cli/program.ts"),
-    import("./worker.ts"),
+    import("./serve.ts"),
     import("./app.ts"),
   ]);
   const interrupt = new AbortController();
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
         process.exitCode = code;
       },
     },
-    runWorker,
+    serve,
     version,
   });
   await Promise.all([drained(process.stdout), drained(process.stderr)]);

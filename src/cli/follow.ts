@@ -3,11 +3,10 @@
  * `runs retry` and `runs watch` all end here. A Ctrl-C stops the showing, and the work where it was done here: the run
  * is then paused, and what was said tells how to go on.
  */
-import type { App } from "#app.ts";
+import type { App, Working } from "#app.ts";
 import type { PlatformError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
-import type { Consumer } from "#queue/consumer.ts";
 import { type RunReport, exitCodeOf } from "#runs/report.ts";
 import type { Output } from "./output.ts";
 import { Progress } from "./progress.ts";
@@ -46,7 +45,7 @@ class Follower {
   readonly #request: FollowRequest;
   readonly #clock: Clock;
   readonly #progress: Progress;
-  #consumer: Consumer | undefined;
+  #consumer: Working | undefined;
   #refusal: PlatformError | undefined;
   #lastTrouble = "";
   #nextLookForWorkersMs = 0;

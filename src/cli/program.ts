@@ -8,7 +8,7 @@ import { planCommand } from "./commands/plan.ts";
 import { quotaCommand } from "./commands/quota.ts";
 import { runsCommand } from "./commands/runs.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
-import { type RunWorker, workerCommand } from "./commands/worker.ts";
+import { type Serve, workerCommand } from "./commands/worker.ts";
 import { Context, type Surroundings } from "./context.ts";
 import { Output } from "./output.ts";
 
@@ -18,7 +18,7 @@ import { Output } from "./output.ts";
  */
 export async function runProgram(
   argv: readonly string[],
-  house: { surroundings: Surroundings; runWorker: RunWorker; version: string },
+  house: { surroundings: Surroundings; serve: Serve; version: string },
 ): Promise<void> {
   const { surroundings } = house;
   const program = buildProgram(house);
@@ -29,7 +29,7 @@ export async function runProgram(
   }
 }
 
-function buildProgram(house: { surroundings: Surroundings; runWorker: RunWorker; version: string }): Command {
+function buildProgram(house: { surroundings: Surroundings; serve: Serve; version: string }): Command {
   const context = new Context(house.surroundings);
   const { stdout, stderr } = house.surroundings;
   const program = new Command("simfleet")
@@ -41,7 +41,7 @@ function buildProgram(house: { surroundings: Surroundings; runWorker: RunWorker;
     .addCommand(runsCommand(context))
     .addCommand(quotaCommand(context))
     .addCommand(checkCommand(context))
-    .addCommand(workerCommand(context, house.runWorker))
+    .addCommand(workerCommand(context, house.serve))
     .addCommand(sandboxCommand())
     .addCommand(demoCommand(context));
   forEachCommand(program, (command) => {

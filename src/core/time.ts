@@ -29,15 +29,16 @@ export const systemClock: Clock = {
   },
 };
 
+/** Resolves once what is ready in this turn of the event loop has been handled: for gathering what comes together. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 /** Calls `tick` every `periodMs` until the returned function is called; never keeps the process alive. */
 export function every(periodMs: number, tick: () => void): () => void {
   const timer = setInterval(tick, periodMs);
   timer.unref();
   return () => clearInterval(timer);
-}
-
-/** Calls `then` once after `delayMs` unless the returned function is called first. */
-export function after(delayMs: number, then: () => void): () => void {
-  const timer = setTimeout(then, delayMs);
-  return () => clearTimeout(timer);
 }

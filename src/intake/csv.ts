@@ -19,7 +19,7 @@ export interface CsvCaps {
   readonly recordBytes: number;
 }
 
-export const defaultCaps: CsvCaps = {
+const defaultCaps: CsvCaps = {
   bytes: 2 ** 30,
   rows: 2_000_000,
   columns: 200,

@@ -13,7 +13,6 @@ export interface CallTerms {
   readonly pace?: { readonly id: string; readonly callsPerMinute: number };
   /** Calls that the run still wants in all. */
   readonly backlog: () => number;
-  readonly signal: AbortSignal;
 }
 
 /** After the platform could not be reached at all: how long a worker looks elsewhere before it tries again. */
@@ -30,7 +29,6 @@ export function speedClassBucket(profile: string, wording: Wording): string {
 
 export async function changeSpeedClass(client: PlatformClient, row: StoredRow, terms: CallTerms): Promise<TryResult> {
   const options = {
-    signal: terms.signal,
     backlog: terms.backlog,
     ...(terms.pace === undefined ? {} : { pace: terms.pace }),
   };
@@ -44,7 +42,7 @@ export async function changeSpeedClass(client: PlatformClient, row: StoredRow, t
 }
 
 /** What an error of the platform means for a row. */
-export function resultOf(error: PlatformError): TryResult {
+function resultOf(error: PlatformError): TryResult {
   switch (error.code) {
     case "PLATFORM_THROTTLED":
       return {

@@ -8,7 +8,7 @@ import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { Wording } from "#fleet/sim.ts";
-import type { Ledger } from "#store/ledger.ts";
+import type { Ledger, SegmentState } from "#store/ledger.ts";
 import { type StoredRow, type Tries, isCallable } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import { type CallTerms, changeSpeedClass } from "./change-speed-class.ts";
@@ -27,7 +27,7 @@ export interface JobContext {
 }
 
 /** A row is given up after so many calls without a usable answer. */
-export const mostAttempts = 10;
+const mostAttempts = 10;
 const retryBackoff = { baseMs: 400, capMs: 60_000 };
 /** So many calls in a row without a usable answer end the pass: the platform, not the row, has a problem. */
 const troubleCount = 20;
@@ -65,13 +65,14 @@ class SegmentWork {
   #trouble = 0;
   #stop: Verdict | undefined;
 
-  private constructor(
-    run: RunRecord,
-    segment: number,
-    state: Awaited<ReturnType<Ledger["segment"]>>,
-    context: JobContext,
-    signal: AbortSignal,
-  ) {
+  private constructor(parts: {
+    run: RunRecord;
+    segment: number;
+    state: SegmentState;
+    context: JobContext;
+    signal: AbortSignal;
+  }) {
+    const { run, segment, state, context, signal } = parts;
     this.#run = run;
     this.#segment = segment;
     this.#context = context;
@@ -86,7 +87,7 @@ class SegmentWork {
   }
 
   static async load(run: RunRecord, segment: number, context: JobContext, signal: AbortSignal): Promise<SegmentWork> {
-    return new SegmentWork(run, segment, await context.ledger.segment(run, segment), context, signal);
+    return new SegmentWork({ run, segment, state: await context.ledger.segment(run, segment), context, signal });
   }
 
   /** Delay before the next pass, by the most tried of the rows that are left. */
@@ -128,22 +129,16 @@ class SegmentWork {
     }
   }
 
-  async #try(row: StoredRow): Promise<TryResult> {
+  #try(row: StoredRow): Promise<TryResult> {
     const { client, wording } = this.#context.clientFor(this.#run.profile);
     const { callsPerMinute } = this.#run.options;
     const terms: CallTerms = {
       wording,
       backlog: () => this.#context.backlog.of(this.#run.runId),
-      signal: this.#signal,
       ...(callsPerMinute === undefined ? {} : { pace: { id: this.#run.runId, callsPerMinute } }),
     };
-    try {
-      return await changeSpeedClass(client, row, terms);
-    } catch (thrown) {
-      // Stopped while it waited for its turn: nothing was sent.
-      if (!this.#signal.aborted) throw thrown;
-      return { kind: "postponed", delayMs: 1, scope: "job", wasThrottled: false, reason: "this process is stopping" };
-    }
+    // Not told of a stop: no call waits for more than about two seconds, and one that is out has to end.
+    return changeSpeedClass(client, row, terms);
   }
 
   async #take(place: number, row: StoredRow, result: TryResult): Promise<void> {

@@ -2,6 +2,7 @@
  * Writes outcomes to the ledger in the order of their coming: what gathers while one write is under way goes along with
  * the next. A caller waits until its outcome is written, so that a crash repeats no more than the calls in flight.
  */
+import { turn } from "#core/time.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { Ledger, SettleReply, Settlement } from "#store/ledger.ts";
 
@@ -26,7 +27,7 @@ export class Settler {
   readonly #ledger: Ledger;
   readonly #runId: string;
   readonly #segment: number;
-  #open: Settlement[] = [];
+  readonly #open: Settlement[] = [];
   #calls = 0;
   #throttled = 0;
   #writing: Promise<void> | undefined;
@@ -79,7 +80,7 @@ export class Settler {
   }
 
   async #writeNow(): Promise<void> {
-    await Promise.resolve(); // lets outcomes of the same tick join
+    await turn(); // lets outcomes of the same turn join
     const settlements = this.#open.splice(0);
     const counts = { calls: this.#calls, throttled: this.#throttled };
     this.#calls = 0;

@@ -20,13 +20,17 @@ local urgent, backlog = ARGV[8] == 'priority', tonumber(ARGV[9])
 
 local LONE_CALL_MS = 500   -- how long one call that asks alone keeps the others waiting
 local PROBE_MS = 250       -- how long an asked question may go unanswered before the next one
-local SURE_MS = 30         -- doubt about the refresh that is not worth a question
+local SURE_MS = 30         -- doubt about the refresh that is not worth a question; nor is one call's round trip
 local BACKLOG_MS = 2500    -- how long one process's word on the demand counts for the others
+local LOOK_MS = 50         -- when to look again whether a call must be kept back at all
 local POLL_MS = 15         -- when to look again for what another process may have heard
+local STALE_MS = 1000      -- after this long without an answer, one call asks before others follow
+local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must notice
 
 local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
   'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
-  'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at' }
+  'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'round_trip',
+  'limit_at', 'run_at' }
 local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
 local b = { ways = stored[1] or 'und' }
 for i, name in ipairs(NUMBERS) do b[name] = tonumber(stored[i + 1] or '') end
@@ -35,10 +39,20 @@ b.calls, b.throttled, b.others = b.calls or 0, b.throttled or 0, b.others or 0
 b.alone_until, b.misses = b.alone_until or 0, b.misses or 0
 local in_flight = redis.call('HLEN', KEYS[2])
 
+-- Asked again after a broken connection: what this same question was granted is granted anew, not on top.
+local function take_back_own()
+  local own = {}
+  for i = 0, want - 1 do own[#own + 1] = process .. ':' .. string.format('%d', first_id + i) end
+  if #own == 0 then return end
+  local again = redis.call('HDEL', KEYS[2], unpack(own))
+  in_flight, b.granted = in_flight - again, b.granted - again
+end
+
 local function forget_ended_leases()
   local all = redis.call('HGETALL', KEYS[2])
   for i = 1, #all, 2 do
-    if tonumber(all[i + 1]) <= now then
+    local ends = tonumber(all[i + 1])
+    if ends <= now or ends > now + lease + SET_BACK_MS then
       in_flight = in_flight - redis.call('HDEL', KEYS[2], all[i])
     end
   end
@@ -58,6 +72,16 @@ local function is_periodic()
   return b.window >= b.alone_until
 end
 
+-- Redis's clock was set back, or another machine took over with its own: no instant that was noted means anything now.
+local function forget_future()
+  if b.run_at and now < b.run_at - SET_BACK_MS then
+    b.floor, b.ceiling, b.after, b.before, b.frozen = nil, nil, nil, nil, nil
+    b.asked_at, b.limit_at, b.backlog_at = nil, nil, nil
+    open_window()
+  end
+  b.run_at = now
+end
+
 -- The refresh has surely come: past the latest instant that it can be.
 local function pass_refresh()
   if b.frozen and now >= b.frozen then b.frozen = nil end
@@ -71,9 +95,16 @@ local function pass_refresh()
   open_window()
 end
 
-local function believe_limit(limit)
-  if b.limit and b.left and limit ~= b.limit then b.left = math.max(0, b.left + limit - b.limit) end
-  b.limit = limit
+-- Another limit is believed at once, but only from a call that went out after the present one was told: an answer that
+-- was overtaken tells of the past, and would open a bucket that the lower limit has shut. `left` may fall below 0.
+local function believe_limit(answer)
+  if answer.limit == b.limit then return end
+  if b.limit and answer.sent <= (b.limit_at or 0) then
+    answer.remaining = answer.remaining + b.limit - answer.limit
+    return
+  end
+  if b.limit and b.left then b.left = b.left + answer.limit - b.limit end
+  b.limit, b.limit_at = answer.limit, answer.received
 end
 
 -- Calls of others in this window, at least: what is spent and was not granted here.
@@ -105,10 +136,10 @@ local function hear(answer)
   if which == 'former' or which == 'unclear' then
     -- Tells of a window that is over; where that is not sure, it may have been counted in this one.
     if which == 'unclear' then b.lost = b.lost + 1 end
-    believe_limit(answer.limit)
+    believe_limit(answer)
     return
   end
-  believe_limit(answer.limit)
+  believe_limit(answer)
   if which == 'next' then
     -- The platform refreshed earlier than we could be sure of: that brackets the instant and tells the rounding.
     b.before = math.min(b.before or math.huge, answer.received + SLACK)
@@ -137,6 +168,8 @@ local function hear(answer)
     b.left, b.left_at = answer.remaining, answer.received
   end
   if answer.serial > (b.lost_serial or 0) then b.lost = 0 end
+  local took = answer.received - answer.sent
+  b.round_trip = b.round_trip and math.min(took, b.round_trip * 1.01) or took
   count_others()
 end
 
@@ -148,7 +181,7 @@ local function freeze(answer)
   if was_former then return end
   if answer.retry > 0 and (not latest or now + answer.retry > latest + 1500) then b.frozen = now + answer.retry end
   if b.limit and latest and answer.seconds then
-    b.left, b.left_at = 0, answer.received
+    b.left, b.left_at = math.min(b.left or 0, 0), answer.received
   elseif not b.frozen then
     b.frozen = latest or (now + period)
   end
@@ -156,7 +189,8 @@ end
 
 local function take_in(at)
   local id, kind = process .. ':' .. ARGV[at], ARGV[at + 1]
-  in_flight = in_flight - redis.call('HDEL', KEYS[2], id)
+  local held = redis.call('HDEL', KEYS[2], id)
+  in_flight = in_flight - held
   local granted_at = tonumber(ARGV[at + 4])
   local answer = {
     window = tonumber(ARGV[at + 2]), serial = tonumber(ARGV[at + 3]),
@@ -165,7 +199,7 @@ local function take_in(at)
     retry = tonumber(ARGV[at + 10]),
   }
   if kind == 'back' then
-    if answer.window == b.window then b.granted = b.granted - 1 end
+    if answer.window == b.window then b.granted = b.granted - held end
     return
   end
   b.calls = b.calls + 1
@@ -193,9 +227,10 @@ local function held_back(free, reserved)
   local earliest, latest = refresh_bounds(b)
   if latest - earliest <= SURE_MS then return 0, 0 end
   local doubt = b.ceiling - b.floor + 1000
+  local sure = math.max(SURE_MS, 1.3 * (b.round_trip or 0))
   local ticks = 0
-  if doubt > SURE_MS and now < earliest - 1200 then
-    ticks = math.min(math.ceil(math.log(doubt / (SURE_MS * 0.7)) / math.log(2)), math.max(1, math.floor(b.limit / 10)))
+  if doubt > sure and now < earliest - 1200 then
+    ticks = math.min(math.ceil(math.log(doubt / (sure * 0.7)) / math.log(2)), math.max(1, math.floor(b.limit / 10)))
   end
   -- A question past the refresh leaves its call of the old window unused: free only where no window is needed for it.
   local per_window = math.max(1, b.limit - reserved)
@@ -244,10 +279,19 @@ local function grants()
   end
   local ticks, crossing = held_back(free, reserved)
   local open = free - ticks - crossing
+  if open > 0 and now - b.left_at > STALE_MS then
+    -- Others may have spent what was left when it was last heard: one call goes out alone to ask.
+    if in_flight == 0 then
+      b.lone_at = now
+      return 1, 0
+    end
+    if in_flight == 1 and b.lone_at and now - b.lone_at < LONE_CALL_MS then return 0, POLL_MS end
+  end
   if open > 0 then return math.min(want, open), 0 end
   local question = next_question(ticks, crossing)
   if b.asked_at and now - b.asked_at < PROBE_MS and in_flight > 0 then return 0, POLL_MS end
-  if question > 0 then return 0, math.min(question, until_refresh) end
+  -- Demand may turn out to be met by what is left: then nothing is kept back for questions, so look again soon.
+  if question > 0 then return 0, math.min(question, until_refresh, question < 1000 and LOOK_MS or question) end
   b.asked_at = now
   return 1, 0
 end
@@ -263,6 +307,8 @@ local function believe_backlog()
   end
 end
 
+take_back_own()
+forget_future()
 pass_refresh()
 believe_backlog()
 for at = 10, #ARGV, 11 do take_in(at) end
@@ -294,5 +340,6 @@ redis.call('SADD', KEYS[3], ARGV[1])
 
 local earliest, latest = refresh_bounds(b)
 local function shown(number) return number and string.format('%.3f', number) or '' end
-return { shown(now), b.window, first_serial, granted, shown(math.max(0, wait)), shown(b.limit), shown(b.left), in_flight,
+return { shown(now), b.window, first_serial, granted, shown(math.max(0, wait)), shown(b.limit),
+  shown(b.left and math.max(0, b.left)), in_flight,
   shown(b.limit and math.ceil(b.limit * share)), shown(earliest), shown(latest), shown(b.frozen) }

@@ -5,13 +5,15 @@
  * that a crash could lose.
  */
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, turn } from "#core/time.ts";
 import type { Permit, QuotaReading, Urgency } from "./permit.ts";
 
 /** Longest wait for a permit that is slept in place; a longer one is given back to the caller. */
 export const patienceMs = 2_000;
 const mostPerExchange = 128;
 const idleLookMs = 10;
+/** Why a sleep ended early; made once, since an error is costly to make for every answer. */
+const awake = new Error("something came in");
 
 /** One report to bucket.lua, in the order of its arguments. */
 export interface Observation {
@@ -55,10 +57,10 @@ export class Gate {
   readonly #exchange: (request: ExchangeRequest) => Promise<Exchange>;
   readonly #clock: Clock;
   #waiters: Waiter[] = [];
-  #observations: Observation[] = [];
+  readonly #observations: Observation[] = [];
   #nextPermitNumber = 1;
   #isPumping = false;
-  #wake = new AbortController();
+  #sleeping: AbortController | undefined;
 
   constructor(options: { bucket: string; clock: Clock; exchange: (request: ExchangeRequest) => Promise<Exchange> }) {
     this.#bucket = options.bucket;
@@ -88,14 +90,14 @@ export class Gate {
       };
       signal?.addEventListener("abort", leave, { once: true });
       this.#waiters.push(waiter);
-      if (request.urgency === "priority") this.#wake.abort();
+      if (request.urgency === "priority") this.#sleeping?.abort(awake);
       this.#pump();
     });
   }
 
   #report(observation: Observation): void {
     this.#observations.push(observation);
-    this.#wake.abort();
+    this.#sleeping?.abort(awake);
     this.#pump();
   }
 
@@ -109,14 +111,13 @@ export class Gate {
   }
 
   async #run(): Promise<void> {
-    await Promise.resolve(); // lets callers of the same tick join the first exchange
+    await turn(); // lets callers and answers of the same turn join the first exchange
     while (this.#waiters.length > 0 || this.#observations.length > 0) {
       const urgency: Urgency = this.#waiters.some((w) => w.urgency === "priority") ? "priority" : "normal";
       const line = this.#waiters.filter((w) => w.urgency === urgency).slice(0, mostPerExchange);
       const observations = this.#observations.splice(0, mostPerExchange);
       const firstPermitNumber = this.#nextPermitNumber;
       this.#nextPermitNumber += line.length;
-      this.#wake = new AbortController();
       let reply: Exchange;
       try {
         reply = await this.#exchange({
@@ -136,6 +137,7 @@ export class Gate {
       }
       this.#handOut(reply, firstPermitNumber, line);
       if (reply.granted < line.length) await this.#waitFor(reply.waitMs, urgency);
+      await turn();
     }
   }
 
@@ -167,7 +169,9 @@ export class Gate {
       return;
     }
     if (this.#observations.length > 0) return;
-    await this.#clock.sleep(waitMs > 0 ? waitMs : idleLookMs, this.#wake.signal).catch(() => undefined);
+    this.#sleeping = new AbortController();
+    await this.#clock.sleep(waitMs > 0 ? waitMs : idleLookMs, this.#sleeping.signal).catch(() => undefined);
+    this.#sleeping = undefined;
   }
 
   #refuseAll(reason: SimfleetError): void {

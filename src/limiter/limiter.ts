@@ -159,8 +159,15 @@ export class Limiter {
     const keys = this.#keys;
     const nowMs = this.#clock.monotonicMs();
     const args: (string | number)[] = [
-      ...[bucket, this.#periodMs, this.#reserve, this.#leaseMs, this.#processId],
-      ...[request.want, request.firstPermitNumber, request.urgency, request.backlog],
+      bucket,
+      this.#periodMs,
+      this.#reserve,
+      this.#leaseMs,
+      this.#processId,
+      request.want,
+      request.firstPermitNumber,
+      request.urgency,
+      request.backlog,
     ];
     for (const seen of request.observations) {
       const { limit = "", remaining = "", secondsBeforeRefresh = "" } = seen.reading ?? {};

@@ -11,7 +11,7 @@ import type { Keys } from "#redis/keys.ts";
 import type { Ledger } from "#store/ledger.ts";
 import type { RunRecord } from "#store/run-record.ts";
 
-export const segmentJobName = "change-speed-class";
+const segmentJobName = "change-speed-class";
 /** Faults of the machinery itself (Redis full, a bug) are tried so often; then the job stays for people to see. */
 const jobAttempts = 25;
 const faultBackoff = { baseMs: 500, capMs: 30_000 };

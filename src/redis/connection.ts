@@ -19,7 +19,7 @@ export type RedisTarget =
 export class RedisConnections {
   readonly #target: RedisTarget;
   readonly #open = new Set<Redis>();
-  #onError: (error: Error) => void = () => undefined;
+  readonly #onError: (error: Error) => void = () => undefined;
 
   constructor(target: RedisTarget, onError?: (error: Error) => void) {
     this.#target = target;
@@ -34,7 +34,8 @@ export class RedisConnections {
       maxRetriesPerRequest: null,
       enableReadyCheck: true,
       retryStrategy: (attempt: number) => {
-        if ("embedded" in target) target.embedded.ensureRunning().catch((error: Error) => this.#onError(error));
+        if ("embedded" in target)
+          target.embedded.ensureRunning().catch((error: unknown) => this.#onError(error as Error));
         return Math.min(50 * attempt, 1_000);
       },
       ...overrides,

@@ -23,7 +23,7 @@ export class Script {
       return await redis.evalsha(this.#digest, keys.length, ...keys, ...args);
     } catch (thrown) {
       if (!(thrown instanceof Error) || !thrown.message.startsWith("NOSCRIPT")) throw thrown;
-      return await redis.eval(this.#source, keys.length, ...keys, ...args);
+      return redis.eval(this.#source, keys.length, ...keys, ...args);
     }
   }
 }

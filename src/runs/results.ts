@@ -13,7 +13,7 @@ import type { Ledger } from "#store/ledger.ts";
 import type { Settled, StoredRow } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
 
-export const resultColumns = ["outcome", "reason", "previousSpeedClass", "attempts", "finishedAt"] as const;
+const resultColumns = ["outcome", "reason", "previousSpeedClass", "attempts", "finishedAt"] as const;
 export type ResultsFormat = "csv" | "ndjson";
 
 /** A row and what became of it. */

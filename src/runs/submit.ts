@@ -68,7 +68,14 @@ export async function submitRun(
   const { name, profile, bucket, options, header, source, sha256, retryOf } = submission;
   const maxFailures = failureLimit(options, submission.calls);
   const head: RunHead = {
-    ...{ runId, name, profile, bucket, options, header, source, sha256 },
+    runId,
+    name,
+    profile,
+    bucket,
+    options,
+    header,
+    source,
+    sha256,
     total: writer.rows,
     rejectedAtIntake: writer.rejected,
     skippedAtIntake: 0,

@@ -22,7 +22,7 @@ export interface CredentialSet {
   readonly updatedAtMs: number | undefined;
 }
 
-export function isCredentialsId(text: string): boolean {
+function isCredentialsId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text);
 }
 

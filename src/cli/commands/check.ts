@@ -27,9 +27,9 @@ export function checkCommand(context: Context): Command {
     output.answer({ ok: findings.every(({ status }) => status !== "wrong"), findings }, () =>
       findings.map(({ what, status, detail }) => `${status.padEnd(7)}  ${what.padEnd(13)}  ${detail}`).join("\n"),
     );
-    const wrong = findings.find(({ status }) => status === "wrong");
-    context.surroundings.setExitCode(wrong?.exitCode ?? 0);
-  }) as unknown as Command;
+    const firstWrong = findings.find(({ status }) => status === "wrong");
+    context.surroundings.setExitCode(firstWrong?.exitCode ?? 0);
+  });
 }
 
 async function checkAll(context: Context, options: CommonOptions): Promise<Finding[]> {

@@ -44,7 +44,7 @@ export function demoCommand(context: Context): Command {
     } finally {
       await sandbox.close();
     }
-  }) as unknown as Command;
+  });
 }
 
 async function runDemo(

@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
-import { type Plan } from "#runs/plan.ts";
+import type { Plan } from "#runs/plan.ts";
 import { writeResults } from "#runs/results.ts";
 import { verdictLines } from "#runs/verdicts.ts";
 import { type Context, withCommon } from "../context.ts";

@@ -12,7 +12,7 @@ export function quotaCommand(context: Context): Command {
       const buckets = await app.desk.buckets();
       output.answer({ buckets: buckets.map(bucketDocument), nextCursor: null }, () => bucketTable(buckets));
     });
-  }) as unknown as Command;
+  });
 }
 
 function bucketDocument(bucket: BucketState): Record<string, unknown> {

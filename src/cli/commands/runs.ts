@@ -32,7 +32,7 @@ function listCommand(context: Context): Command {
       const page = await app.desk.list({ limit, ...(cursor === undefined ? {} : { cursor }) });
       output.answer(page, () => runTable(page.runs));
     });
-  }) as unknown as Command;
+  });
 }
 
 function showCommand(context: Context): Command {

@@ -86,7 +86,7 @@ export function sandboxCommand(): Command {
       await interruption();
       await sandbox.close();
     });
-  return command as unknown as Command;
+  return command;
 }
 
 function announce(sandbox: Sandbox, { isJson }: { isJson: boolean }): void {

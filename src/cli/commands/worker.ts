@@ -4,21 +4,21 @@ import type { Config } from "#config/config.ts";
 import { type Logger, createLogger } from "#telemetry/logger.ts";
 import { type Context, withCommon } from "../context.ts";
 
-export type RunWorker = (house: {
+export type Serve = (house: {
   config: Config;
   env: NodeJS.ProcessEnv;
   logger: Logger;
   stop: AbortSignal;
 }) => Promise<void>;
 
-export function workerCommand(context: Context, runWorker: RunWorker): Command {
+export function workerCommand(context: Context, serve: Serve): Command {
   const command = new Command("worker").description("work on runs until told to stop; logs JSON lines to stderr");
   return withCommon(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(async (options) => {
     const { env, stderr, interrupt } = context.surroundings;
     const config = context.config(options);
     const format = stderr.isTTY === true ? "lines" : "json";
     const logger = createLogger({ level: config.logLevel, destination: stderr, format });
-    await runWorker({ config, env, logger, stop: interrupt });
+    await serve({ config, env, logger, stop: interrupt });
     context.output(options).answer({ stopped: true }, () => "");
-  }) as unknown as Command;
+  });
 }

@@ -1,0 +1,53 @@
+/** The always-on process: works on the queues of every profile, and answers for its health over HTTP. */
+import type { Config } from "#config/config.ts";
+import { startHttp } from "#http/server.ts";
+import type { Logger } from "#telemetry/logger.ts";
+import { App, version } from "./app.ts";
+
+/** Work that waits and is not taken up for so long is a sick worker. */
+const standstillMs = 60_000;
+const stopMs = 25_000;
+
+/**
+ * Runs until the signal aborts, then stops within 25 s: calls in flight end, the rest goes back to the queue.
+ * @throws ConfigError, SimfleetError STORE_UNAVAILABLE when it cannot start
+ */
+export async function serve(house: {
+  config: Config;
+  env: NodeJS.ProcessEnv;
+  logger: Logger;
+  stop: AbortSignal;
+}): Promise<void> {
+  const { config, logger, stop } = house;
+  for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
+  const app = await App.open(config, house);
+  try {
+    const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials !== undefined);
+    if (profiles.length === 0) app.client(config.profile); // throws with what is missing
+    const consumers = await Promise.all(
+      profiles.map((profile) =>
+        app.consume(profile, (trouble) => logger.error({ profile, runId: trouble.runId }, trouble.message)),
+      ),
+    );
+    const http = await startHttp({
+      ...config.http,
+      version,
+      health: {
+        isMoving: async () => (await Promise.all(consumers.map((c) => c.isMoving(standstillMs)))).every(Boolean),
+        isReady: async () => (await app.ping()) && !stop.aborted,
+      },
+    });
+    logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
+    await aborted(stop);
+    logger.info("the worker is stopping");
+    await http.close();
+  } finally {
+    for (const problem of await app.close(stopMs)) logger.warn(problem);
+  }
+  logger.info("the worker has stopped");
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
