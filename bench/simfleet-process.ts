@@ -57,14 +57,20 @@ export async function startSandboxProcess(
   return { child, environment, stop: () => stop(child) };
 }
 
-/** Runs a command to its end and returns what it printed on stdout. */
-export async function runSimfleet(args: readonly string[], env: Environment): Promise<string> {
+/** Runs a command to its end, looking at its process meanwhile, and returns what it printed on stdout. */
+export async function runSimfleet(
+  args: readonly string[],
+  env: Environment,
+  look?: (pid: number) => Promise<void>,
+): Promise<string> {
   const child = start(args, env);
+  const looking = look && setInterval(() => void look(child.pid ?? 0), 20);
   let out = "";
   let err = "";
   child.stdout?.on("data", (data: Buffer) => (out += data.toString()));
   child.stderr?.on("data", (data: Buffer) => (err += data.toString()));
   const [code] = (await once(child, "close")) as [number | null];
+  clearInterval(looking);
   if (code !== 0) throw new Error(`simfleet ${args.join(" ")} ended with ${code}:\n${err}${out}`);
   return out;
 }

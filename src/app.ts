@@ -14,6 +14,8 @@ import type { Wording } from "#fleet/sim.ts";
 import { speedClassBucket } from "#jobs/change-speed-class.ts";
 import { execute } from "#jobs/execute.ts";
 import type { SegmentReference, Verdict } from "#jobs/job.ts";
+import { syncInventory } from "#jobs/sync-inventory.ts";
+import { RunWatch } from "#jobs/run-watch.ts";
 import { Backlog } from "#jobs/settler.ts";
 import type { Redis } from "ioredis";
 import { Limiter } from "#limiter/limiter.ts";
@@ -24,6 +26,7 @@ import { RedisConnections, type RedisFacts, verifyRedis } from "#redis/connectio
 import { EmbeddedRedis } from "#redis/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { RunDesk } from "#runs/desk.ts";
+import { Inventory, type SyncState } from "#store/inventory.ts";
 import { Ledger } from "#store/ledger.ts";
 import type { Logger } from "#telemetry/logger.ts";
 
@@ -40,6 +43,7 @@ export type Working = Pick<Consumer, "stop" | "isMoving">;
 export class App {
   readonly config: Config;
   readonly ledger: Ledger;
+  readonly inventory: Inventory;
   readonly limiter: Limiter;
   readonly desk: RunDesk;
   readonly presence: Presence;
@@ -56,6 +60,7 @@ export class App {
   readonly #clients = new Map<string, PlatformClient>();
   readonly #consumers = new Set<Consumer>();
   readonly #backlog = new Backlog();
+  readonly #watch: RunWatch;
 
   private constructor(parts: {
     config: Config;
@@ -79,6 +84,8 @@ export class App {
     const { periodMs, reserve } = parts.config.limits;
     this.limiter = new Limiter({ redis, keys: this.#keys, periodMs, reserve, clock: parts.clock });
     this.ledger = new Ledger({ redis, keys: this.#keys, clock: parts.clock });
+    this.#watch = new RunWatch({ ledger: this.ledger });
+    this.inventory = new Inventory({ redis, keys: this.#keys, clock: parts.clock });
     this.presence = new Presence({ redis, keys: this.#keys });
     this.#queues = new Queues({
       connect: (name) => parts.connections.connect(name),
@@ -88,6 +95,7 @@ export class App {
     parts.lifecycle.onStop("queues", () => this.#queues.close());
     this.desk = new RunDesk({
       ledger: this.ledger,
+      inventory: this.inventory,
       queues: this.#queues,
       limiter: this.limiter,
       presence: this.presence,
@@ -194,12 +202,25 @@ export class App {
   #execute(reference: SegmentReference, signal: AbortSignal): Promise<Verdict> {
     const context = {
       ledger: this.ledger,
+      inventory: this.inventory,
       clock: this.#clock,
       lanes: this.config.limits.connections,
       backlog: this.#backlog,
+      watch: this.#watch,
       clientFor: (profile: string) => ({ client: this.client(profile), wording: this.#wording(profile) }),
     };
     return execute(reference, context, signal);
+  }
+
+  /** Reads a profile's fleet into the inventory. */
+  syncInventory(profile: string, how: { signal: AbortSignal; onPage: (state: SyncState) => void }): Promise<SyncState> {
+    const { inventory } = this;
+    const clock = this.#clock;
+    return syncInventory({
+      ...{ profile, inventory, clock, ...how },
+      client: this.client(profile),
+      wording: this.#wording(profile),
+    });
   }
 
   /** Whether Redis answers within a second. */

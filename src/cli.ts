@@ -23,7 +23,8 @@ async function main(): Promise<void> {
       interrupt.abort(new Error(`stopped by ${name}`));
     });
   }
-  // A reader that has gone, such as `head`, is no fault.
+  // A reader that has gone, such as `head`, is no fault; a run goes on without the one of its messages.
+  process.stderr.on("error", () => undefined);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 4));
   await runProgram(process.argv.slice(2), {
     surroundings: {

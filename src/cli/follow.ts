@@ -8,7 +8,7 @@ import type { PlatformError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { type RunReport, exitCodeOf } from "#runs/report.ts";
-import type { Output } from "./output.ts";
+import { type Output, grouped } from "./output.ts";
 import { Progress } from "./progress.ts";
 
 const lookEveryMs = 200;
@@ -125,7 +125,8 @@ class Follower {
     await this.stopWorking();
     const report = await app.desk.show(runId);
     if (!isRunOver(report.state)) {
-      output.say(`Nothing is lost: ${report.counts.pending} rows are still to do.`);
+      const { pending } = report.counts;
+      output.say(`Nothing is lost: ${grouped(pending)} ${pending === 1 ? "row is" : "rows are"} still to do.`);
       output.say(`Go on with: simfleet runs resume ${runId}`);
     }
     return this.#end(report);

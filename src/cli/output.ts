@@ -33,10 +33,11 @@ export class Output {
     return this.#stderr.columns ?? 80;
   }
 
-  /** The command's answer: `document` with `--json`, else the text. */
+  /** The command's answer: `document` with `--json`, else the text; nothing where that is empty. */
   answer(document: unknown, text: () => string): void {
     this.settleLiveLine();
-    this.#stdout.write(this.isJson ? `${scrub(JSON.stringify(document, undefined, 2))}\n` : `${scrub(text())}\n`);
+    const answer = this.isJson ? JSON.stringify(document, undefined, 2) : text();
+    if (answer !== "") this.#stdout.write(`${scrub(answer)}\n`);
   }
 
   /** A stretch of the command's answer that is no JSON document, such as a results file on stdout. */

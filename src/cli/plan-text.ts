@@ -24,6 +24,8 @@ export function planText(plan: Plan): string {
   const lines = [
     `${survey.path}: ${grouped(survey.counts.rows)} rows`,
     `  ${grouped(verdicts.change)} to change`,
+    ...(verdicts.unchanged > 0 ? [`  ${grouped(verdicts.unchanged)} have the class already, by the inventory`] : []),
+    ...(verdicts.unknown > 0 ? [`  ${grouped(verdicts.unknown)} not in the inventory`] : []),
     ...(verdicts.duplicate > 0 ? [`  ${grouped(verdicts.duplicate)} repeat an earlier row and share its call`] : []),
     ...(verdicts.conflict > 0 ? [`  ${grouped(verdicts.conflict)} in conflict: one SIM, two speed classes`] : []),
     ...(verdicts.invalid > 0 ? [`  ${grouped(verdicts.invalid)} invalid`] : []),

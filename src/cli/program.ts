@@ -8,6 +8,7 @@ import { planCommand } from "./commands/plan.ts";
 import { quotaCommand } from "./commands/quota.ts";
 import { runsCommand } from "./commands/runs.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
+import { simsCommand } from "./commands/sims.ts";
 import { type Serve, workerCommand } from "./commands/worker.ts";
 import { Context, type Surroundings } from "./context.ts";
 import { Output } from "./output.ts";
@@ -39,6 +40,7 @@ function buildProgram(house: { surroundings: Surroundings; serve: Serve; version
     .addCommand(planCommand(context))
     .addCommand(applyCommand(context))
     .addCommand(runsCommand(context))
+    .addCommand(simsCommand(context))
     .addCommand(quotaCommand(context))
     .addCommand(checkCommand(context))
     .addCommand(workerCommand(context, house.serve))

@@ -44,7 +44,7 @@ export class Progress {
       `${bar} ${grouped(settledRows(report))}/${grouped(counts.total)}`,
       report.state === "running" ? `${this.#rate()}/s` : report.state,
       windowText(bucket),
-      report.etaSeconds === null ? "" : `ETA ${duration(report.etaSeconds * 1_000)}`,
+      report.etaSeconds ? `ETA ${duration(report.etaSeconds * 1_000)}` : "",
       troubleText(report),
     ];
     return parts.filter((part) => part !== "").join(" · ");
@@ -64,7 +64,7 @@ function plainLine(report: RunReport, bucket: BucketState): string {
   const parts = [
     `${report.runId} ${report.state}: ${grouped(settledRows(report))} of ${grouped(counts.total)} rows (${percent} %)`,
     windowText(bucket),
-    report.etaSeconds === null ? "" : `about ${duration(report.etaSeconds * 1_000)} left`,
+    report.etaSeconds ? `about ${duration(report.etaSeconds * 1_000)} left` : "",
     troubleText(report),
   ];
   return parts.filter((part) => part !== "").join(", ");

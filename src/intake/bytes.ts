@@ -32,6 +32,7 @@ const signatures: readonly { readonly begins: readonly number[]; readonly messag
 
 export class InputBytes {
   readonly #source: Readable;
+  readonly #name: string | undefined;
   readonly #maxBytes: number;
   readonly #hash = createHash("sha256");
   #sha256: string | undefined;
@@ -41,6 +42,7 @@ export class InputBytes {
 
   /** @param source a path, or a stream of bytes */
   constructor(source: string | Readable, maxBytes: number) {
+    this.#name = typeof source === "string" ? source : undefined;
     this.#source = typeof source === "string" ? createReadStream(source, { highWaterMark: pieceBytes }) : source;
     this.#maxBytes = maxBytes;
   }
@@ -94,7 +96,7 @@ export class InputBytes {
         }
       }
     } catch (thrown) {
-      throw thrown instanceof IntakeError ? thrown : unreadable(thrown);
+      throw thrown instanceof IntakeError ? thrown : unreadable(thrown, this.#name);
     }
   }
 
@@ -163,8 +165,8 @@ function lengthOfValidPart(text: Buffer): number {
   return valid;
 }
 
-function unreadable(thrown: unknown): IntakeError {
-  const { code, path } = thrown as NodeJS.ErrnoException;
+function unreadable(thrown: unknown, path: string | undefined): IntakeError {
+  const { code } = thrown as NodeJS.ErrnoException;
   const name = path ?? "the file";
   const reasons: Record<string, string> = {
     ENOENT: `There is no file ${name}.`,

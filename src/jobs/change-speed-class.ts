@@ -13,6 +13,8 @@ export interface CallTerms {
   readonly pace?: { readonly id: string; readonly callsPerMinute: number };
   /** Calls that the run still wants in all. */
   readonly backlog: () => number;
+  /** Ends the waiting for a turn; a call that is out runs to its end. */
+  readonly signal: AbortSignal;
 }
 
 /** After the platform could not be reached at all: how long a worker looks elsewhere before it tries again. */
@@ -30,6 +32,7 @@ export function speedClassBucket(profile: string, wording: Wording): string {
 export async function changeSpeedClass(client: PlatformClient, row: StoredRow, terms: CallTerms): Promise<TryResult> {
   const options = {
     backlog: terms.backlog,
+    signal: terms.signal,
     ...(terms.pace === undefined ? {} : { pace: terms.pace }),
   };
   try {

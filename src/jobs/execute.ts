@@ -8,20 +8,24 @@ import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { Wording } from "#fleet/sim.ts";
+import type { Inventory } from "#store/inventory.ts";
 import type { Ledger, SegmentState } from "#store/ledger.ts";
 import { type StoredRow, type Tries, isCallable } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import { type CallTerms, changeSpeedClass } from "./change-speed-class.ts";
 import type { SegmentReference, TryResult, Verdict } from "./job.ts";
+import type { RunWatch } from "./run-watch.ts";
 import { type Backlog, Settler } from "./settler.ts";
 
 /** What a segment needs from the house. */
 export interface JobContext {
   readonly ledger: Ledger;
+  readonly inventory: Inventory;
   readonly clock: Clock;
   readonly clientFor: (profile: string) => { client: PlatformClient; wording: Wording };
   /** Shared by all segments of this process. */
   readonly backlog: Backlog;
+  readonly watch: RunWatch;
   /** Rows under way at once in one segment. */
   readonly lanes: number;
 }
@@ -41,7 +45,16 @@ const refusalPauseMs = 30_000;
 export async function execute(reference: SegmentReference, context: JobContext, signal: AbortSignal): Promise<Verdict> {
   const run = await context.ledger.run(reference.runId);
   if (run.state !== "running") return { kind: "parked" };
-  const work = await SegmentWork.load(run, reference.segment, context, signal);
+  const { halt, leave } = context.watch.enter(run.runId);
+  try {
+    const isOver = AbortSignal.any([signal, halt]);
+    return await workOff(await SegmentWork.load(run, reference.segment, context, isOver), context.clock, isOver);
+  } finally {
+    leave();
+  }
+}
+
+async function workOff(work: SegmentWork, clock: Clock, signal: AbortSignal): Promise<Verdict> {
   for (;;) {
     const verdict = await work.pass();
     if (verdict !== undefined) return verdict;
@@ -49,7 +62,7 @@ export async function execute(reference: SegmentReference, context: JobContext, 
     if (delayMs > sleepInPlaceMs) {
       return { kind: "postponed", delayMs, scope: "job", reason: "rows without a usable answer are tried again" };
     }
-    await context.clock.sleep(delayMs, signal).catch(() => undefined);
+    await clock.sleep(delayMs, signal).catch(() => undefined);
   }
 }
 
@@ -80,7 +93,12 @@ class SegmentWork {
     this.#tries = new Map(state.tries);
     this.#doneBefore = run.tally.done;
     context.backlog.told(run.runId, run.tally.pending);
-    this.#settler = new Settler({ ...context, runId: run.runId, segment });
+    this.#settler = new Settler({
+      ...context,
+      runId: run.runId,
+      segment,
+      noteChanges: (changes) => context.inventory.note(run.profile, changes, "run"),
+    });
     state.rows.forEach((row, place) => {
       if (isCallable(row) && !state.settled.has(place)) this.#pending.set(place, row);
     });
@@ -113,7 +131,7 @@ class SegmentWork {
   }
 
   async #finish(): Promise<Verdict> {
-    const isFinished = await this.#context.ledger.finishSegment(this.#run.runId, this.#segment);
+    const isFinished = await this.#context.ledger.finishSegment(this.#run, this.#segment);
     if (!isFinished) {
       throw new SimfleetError("INTERNAL", `Segment ${this.#segment} of run ${this.#run.runId} was not settled whole`);
     }
@@ -129,16 +147,22 @@ class SegmentWork {
     }
   }
 
-  #try(row: StoredRow): Promise<TryResult> {
+  async #try(row: StoredRow): Promise<TryResult> {
     const { client, wording } = this.#context.clientFor(this.#run.profile);
     const { callsPerMinute } = this.#run.options;
     const terms: CallTerms = {
       wording,
       backlog: () => this.#context.backlog.of(this.#run.runId),
+      signal: this.#signal,
       ...(callsPerMinute === undefined ? {} : { pace: { id: this.#run.runId, callsPerMinute } }),
     };
-    // Not told of a stop: no call waits for more than about two seconds, and one that is out has to end.
-    return changeSpeedClass(client, row, terms);
+    try {
+      return await changeSpeedClass(client, row, terms);
+    } catch (thrown) {
+      // Stopped while it was in line for its turn: nothing was sent. A call that is out ends with its answer.
+      if (!this.#signal.aborted) throw thrown;
+      return { kind: "postponed", delayMs: 1, scope: "job", wasThrottled: false, reason: "stopped before it was sent" };
+    }
   }
 
   async #take(place: number, row: StoredRow, result: TryResult): Promise<void> {
@@ -211,7 +235,7 @@ class SegmentWork {
     call: "counted" | "to-count" = "to-count",
   ): Promise<void> {
     if (call === "to-count") this.#settler.countCall({ wasThrottled: false });
-    await this.#settler.settle({
+    const settlement = {
       place,
       weight: row.weight,
       settled: {
@@ -221,7 +245,9 @@ class SegmentWork {
         attempts: (this.#tries.get(place)?.attempts ?? 0) + 1,
         finishedAtMs: this.#context.clock.wallMs(),
       },
-    });
+    };
+    const isDone = end.outcome === "done";
+    await this.#settler.settle(settlement, isDone ? { key: row.key, speedClass: row.speedClass } : undefined);
     this.#pending.delete(place);
   }
 

@@ -99,7 +99,7 @@ end
 -- was overtaken tells of the past, and would open a bucket that the lower limit has shut. `left` may fall below 0.
 local function believe_limit(answer)
   if answer.limit == b.limit then return end
-  if b.limit and answer.sent <= (b.limit_at or 0) then
+  if b.limit and answer.sent < (b.limit_at or 0) then
     answer.remaining = answer.remaining + b.limit - answer.limit
     return
   end

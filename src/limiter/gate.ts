@@ -58,6 +58,8 @@ export class Gate {
   readonly #clock: Clock;
   #waiters: Waiter[] = [];
   readonly #observations: Observation[] = [];
+  /** Told to a Redis that refused: told again with the next exchange, or their permits would count to the lease's end. */
+  #untold: readonly Observation[] = [];
   #nextPermitNumber = 1;
   #isPumping = false;
   #sleeping: AbortController | undefined;
@@ -115,7 +117,8 @@ export class Gate {
     while (this.#waiters.length > 0 || this.#observations.length > 0) {
       const urgency: Urgency = this.#waiters.some((w) => w.urgency === "priority") ? "priority" : "normal";
       const line = this.#waiters.filter((w) => w.urgency === urgency).slice(0, mostPerExchange);
-      const observations = this.#observations.splice(0, mostPerExchange);
+      const observations = [...this.#untold, ...this.#observations.splice(0, mostPerExchange)];
+      this.#untold = [];
       const firstPermitNumber = this.#nextPermitNumber;
       this.#nextPermitNumber += line.length;
       let reply: Exchange;
@@ -128,6 +131,7 @@ export class Gate {
           observations,
         });
       } catch (thrown) {
+        this.#untold = observations;
         this.#refuseAll(
           new SimfleetError("STORE_UNAVAILABLE", `The bucket ${this.#bucket} cannot be used: ${messageOf(thrown)}`, {
             cause: thrown,

@@ -64,6 +64,16 @@ export class Keys {
     return `${this.prefix}:run:${runId}:segment:${segment}:tries`;
   }
 
+  /** Hash: SIM to what is known of it. */
+  inventory(profile: string): string {
+    return `${this.prefix}:inventory:${profile}`;
+  }
+
+  /** String: how the last sync of a profile went. */
+  sync(profile: string): string {
+    return `${this.prefix}:inventory:${profile}:sync`;
+  }
+
   /** String that lives a few seconds: a process works on this bucket. */
   liveWorker(bucket: string, workerId: string): string {
     return `${this.prefix}:worker:${bucket}:${workerId}`;

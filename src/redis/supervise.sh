@@ -16,12 +16,18 @@ stopping=
 server=
 trap 'stopping=1; [ -n "$server" ] && kill -TERM "$server" 2>/dev/null' TERM
 
-# Not holding fd 9: this one may outlive a killed supervisor, and stops its server then.
+# Opened for both at first, since opening for reading alone would wait for ever where everybody has left already.
+exec 8<>"$folder/alive" 7<"$folder/alive" 8>&-
+
+# Not holding fd 9: this one may outlive a killed supervisor (whose id a kill may still find, as a zombie), so it stops
+# the server itself as well, while the lock says that there is one.
 (
   exec 9>&-
-  cat "$folder/alive" >/dev/null
-  kill -TERM $$ 2>/dev/null || kill -TERM "$(cat "$folder/redis.pid")" 2>/dev/null
+  cat <&7 >/dev/null
+  kill -TERM $$ 2>/dev/null
+  flock -n "$folder/lock" true || kill -TERM "$(cat "$folder/redis.pid")" 2>/dev/null
 ) &
+exec 7<&-
 
 attempts=0
 while [ -z "$stopping" ] && [ "$attempts" -lt 50 ]; do
@@ -30,6 +36,7 @@ while [ -z "$stopping" ] && [ "$attempts" -lt 50 ]; do
     --appendonly yes --appendfsync everysec --save '' --maxmemory-policy noeviction \
     --pidfile "$folder/redis.pid" --logfile "$folder/redis.log" --daemonize no &
   server=$!
+  [ -z "$stopping" ] || kill -TERM "$server" 2>/dev/null # told between the two lines above
   wait "$server"
   [ -n "$stopping" ] || sleep 0.2
 done

@@ -8,6 +8,7 @@ import type { Wording } from "#fleet/sim.ts";
 import type { BucketState, Limiter } from "#limiter/limiter.ts";
 import type { Presence } from "#queue/presence.ts";
 import type { Queues } from "#queue/queues.ts";
+import type { Inventory } from "#store/inventory.ts";
 import type { Ledger } from "#store/ledger.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import { RunControl } from "./control.ts";
@@ -15,11 +16,13 @@ import { type Plan, makePlan, quotaView } from "./plan.ts";
 import { type RunReport, reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results.ts";
 import { retriedByDefault, retrySubmission } from "./retry.ts";
+import { verdictLines } from "./verdicts.ts";
 import { assertAllValid, storedRows, submitRun } from "./submit.ts";
 
 export class RunDesk {
   readonly control: RunControl;
   readonly #ledger: Ledger;
+  readonly #inventory: Inventory;
   readonly #queues: Queues;
   readonly #limiter: Limiter;
   readonly #presence: Presence;
@@ -28,6 +31,7 @@ export class RunDesk {
 
   constructor(house: {
     ledger: Ledger;
+    inventory: Inventory;
     queues: Queues;
     limiter: Limiter;
     presence: Presence;
@@ -35,6 +39,7 @@ export class RunDesk {
     periodMs: number;
   }) {
     this.#ledger = house.ledger;
+    this.#inventory = house.inventory;
     this.#queues = house.queues;
     this.#limiter = house.limiter;
     this.#presence = house.presence;
@@ -46,13 +51,16 @@ export class RunDesk {
   /** @throws IntakeError for a file that cannot be taken in */
   plan(request: {
     path: string;
+    profile: string;
     wording: Wording;
     bucket: string;
     speedClass?: string | undefined;
     knownSpeedClasses: readonly string[];
+    skipUnchanged?: boolean;
     callsPerMinute?: number | undefined;
   }): Promise<Plan> {
-    return makePlan({ ...request, periodMs: this.#periodMs }, this.#limiter);
+    const fleet = { inventory: this.#inventory, profile: request.profile };
+    return makePlan({ ...request, fleet, periodMs: this.#periodMs }, this.#limiter);
   }
 
   /**
@@ -72,7 +80,7 @@ export class RunDesk {
         sha256: survey.fingerprint.sha256,
         total: survey.counts.rows,
         calls: plan.calls,
-        rows: storedRows(survey),
+        rows: storedRows(survey, { inventory: this.#inventory, profile: order.profile }, order.options),
       },
       { ledger: this.#ledger, queues: this.#queues, clock: this.#clock },
     );
@@ -85,6 +93,11 @@ export class RunDesk {
     const submission = await retrySubmission(run, this.#ledger, outcomes);
     const house = { ledger: this.#ledger, queues: this.#queues, clock: this.#clock };
     return this.show((await submitRun(submission, house)).runId);
+  }
+
+  /** The verdict of every row of a plan, as lines of a CSV file. */
+  verdicts(plan: Plan, profile: string): AsyncGenerator<string> {
+    return verdictLines(plan.survey, { inventory: this.#inventory, profile });
   }
 
   record(runId: string): Promise<RunRecord> {

@@ -4,16 +4,21 @@
  */
 import type { RunOptions } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
-import { type FileSurvey, readRows, surveyFile } from "#intake/read-rows.ts";
+import { type FileSurvey, surveyFile } from "#intake/read-rows.ts";
 import type { Limiter } from "#limiter/limiter.ts";
+import { type KnownFleet, type RowVerdict, judgeRows } from "./judge.ts";
 import { type QuotaView, leastTimeMs } from "./quota-estimate.ts";
 
 export interface PlanRequest {
   readonly path: string;
   readonly wording: Wording;
   readonly bucket: string;
+  /** The SIMs as they were last seen. */
+  readonly fleet: KnownFleet;
   /** One class for all rows of a file of ids only. */
   readonly speedClass?: string | undefined;
+  /** Make no call for a row whose SIM the inventory shows with the wanted class. */
+  readonly skipUnchanged?: boolean;
   /** Speed classes that the deployment knows; others are warned of. Empty: none is known. */
   readonly knownSpeedClasses: readonly string[];
   readonly callsPerMinute?: number | undefined;
@@ -23,15 +28,7 @@ export interface PlanRequest {
 export interface Plan {
   readonly survey: FileSurvey;
   /** Rows by verdict; they add up to the rows of the file. */
-  readonly verdicts: {
-    /** Makes a call. */
-    readonly change: number;
-    /** Shares the call of an earlier row with the same SIM and class. */
-    readonly duplicate: number;
-    /** The same SIM with another class elsewhere in the file. */
-    readonly conflict: number;
-    readonly invalid: number;
-  };
+  readonly verdicts: Readonly<Record<RowVerdict, number>>;
   readonly calls: number;
   /** Least time at the present quota, undefined while that is unknown. */
   readonly estimateMs: number | undefined;
@@ -41,21 +38,39 @@ export interface Plan {
 /** @throws IntakeError for a file that cannot be taken in */
 export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<Plan> {
   const survey = await surveyFile(request.path, { wording: request.wording, speedClass: request.speedClass });
-  const { counts } = survey;
-  const conflict = counts.byProblem.conflict ?? 0;
+  const { verdicts, unlisted } = await judgeAll(survey, request);
+  const warnings = unlistedWarnings(unlisted, request.knownSpeedClasses);
+  if (request.skipUnchanged && (await request.fleet.inventory.size(request.fleet.profile)) === 0) {
+    warnings.push("the inventory is empty, so no row is known to be unchanged: simfleet sims sync reads the fleet");
+  }
+  const calls = verdicts.change + verdicts.unknown + (request.skipUnchanged ? 0 : verdicts.unchanged);
   const quota = await quotaView(limiter, request.bucket, request.periodMs);
-  return {
-    survey,
-    verdicts: {
-      change: counts.calls,
-      duplicate: counts.duplicates,
-      conflict,
-      invalid: counts.invalid - conflict,
-    },
-    calls: counts.calls,
-    estimateMs: leastTimeMs(counts.calls, quota, request.callsPerMinute),
-    warnings: await classWarnings(survey, request),
-  };
+  return { survey, verdicts, calls, estimateMs: leastTimeMs(calls, quota, request.callsPerMinute), warnings };
+}
+
+/** Counts verdicts, and rows by speed classes that the deployment does not list. */
+async function judgeAll(
+  survey: FileSurvey,
+  request: PlanRequest,
+): Promise<{ verdicts: Record<RowVerdict, number>; unlisted: Map<string, number> }> {
+  const verdicts = { change: 0, unchanged: 0, unknown: 0, duplicate: 0, conflict: 0, invalid: 0 };
+  const listed = new Set(request.knownSpeedClasses);
+  const unlisted = new Map<string, number>();
+  for await (const batch of judgeRows(survey, request.fleet)) {
+    for (const { row, verdict } of batch) {
+      verdicts[verdict] += 1;
+      if (listed.size === 0 || row.problem !== undefined || listed.has(row.speedClass)) continue;
+      unlisted.set(row.speedClass, (unlisted.get(row.speedClass) ?? 0) + 1);
+    }
+  }
+  return { verdicts, unlisted };
+}
+
+function unlistedWarnings(unlisted: ReadonlyMap<string, number>, listed: readonly string[]): string[] {
+  return [...unlisted].map(
+    ([speedClass, rows]) =>
+      `${speedClass} (${rows} ${rows === 1 ? "row" : "rows"}) is no speed class that this deployment lists: ${listed.join(", ")}`,
+  );
 }
 
 /** What the limiter knows of a bucket. */
@@ -69,22 +84,6 @@ export async function quotaView(limiter: Limiter, bucket: string, periodMs: numb
     untilRefreshMs: Math.max(0, refreshMs - state.nowMs),
     periodMs,
   };
-}
-
-async function classWarnings(survey: FileSurvey, request: PlanRequest): Promise<string[]> {
-  const known = new Set(request.knownSpeedClasses);
-  if (known.size === 0) return [];
-  const unknown = new Map<string, number>();
-  for await (const batch of readRows(survey)) {
-    for (const { row } of batch) {
-      if (row.problem !== undefined || known.has(row.speedClass)) continue;
-      unknown.set(row.speedClass, (unknown.get(row.speedClass) ?? 0) + 1);
-    }
-  }
-  return [...unknown].map(
-    ([speedClass, rows]) =>
-      `${speedClass} (${rows} ${rows === 1 ? "row" : "rows"}) is no speed class that this deployment lists: ${[...known].join(", ")}`,
-  );
 }
 
 /** Which part of the options a run's failure limit comes to, in rows. */

@@ -3,7 +3,7 @@
  * order, then what became of it. Flat memory: one segment at a time.
  */
 import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { realpath, rename, rm, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { SimfleetError, messageOf } from "#core/errors.ts";
@@ -33,7 +33,8 @@ export async function* rowResults(run: RunRecord, ledger: Ledger): AsyncGenerato
   for (let segment = 0; segment < run.segments.length; segment += 1) {
     const { rows, settled } = await ledger.segment(run, segment);
     for (const [place, row] of rows.entries()) {
-      const own = row.duplicateOf === undefined ? settled.get(place) : await recent.settledOf(row.duplicateOf);
+      const own =
+        row.duplicateOf === undefined || row.isUnchanged ? settled.get(place) : await recent.settledOf(row.duplicateOf);
       yield resultOf(run, row, own);
     }
   }
@@ -43,6 +44,12 @@ function resultOf(run: RunRecord, row: StoredRow, settled: Settled | undefined):
   if (row.problem !== undefined) {
     const finishedAt = new Date(run.createdAtMs).toISOString();
     return { row, outcome: "rejected", reason: row.problem.message, previousSpeedClass: "", attempts: 0, finishedAt };
+  }
+  if (row.isUnchanged) {
+    const finishedAt = new Date(run.createdAtMs).toISOString();
+    const previousSpeedClass = row.speedClassBefore ?? "";
+    const reason = "it has this speed class already, by the inventory";
+    return { row, outcome: "skipped", reason, previousSpeedClass, attempts: 0, finishedAt };
   }
   if (settled !== undefined) {
     const { outcome, reason, previousSpeedClass, attempts, finishedAtMs } = settled;
@@ -89,22 +96,32 @@ function carriedColumns(header: readonly string[]): number {
 }
 
 /**
- * Writes a results file whole or not at all: beside its place first, then by a rename.
+ * Writes a file whole or not at all: beside its place first, then by a rename. What is no plain file, such as a pipe or
+ * /dev/stdout, is written to as it is, since a rename would put a file in its stead.
+ * @param mend what to do when it cannot be written, a sentence without its full stop
  * @throws SimfleetError RESULTS_UNWRITABLE
  */
-export async function writeResults(path: string, lines: AsyncIterable<string>): Promise<void> {
+export async function writeResults(path: string, lines: AsyncIterable<string>, mend: string): Promise<void> {
+  try {
+    const present = await stat(path).catch(() => undefined);
+    if (present === undefined || present.isFile()) await writeWhole(present ? await realpath(path) : path, lines);
+    else await pipeline(Readable.from(lines), createWriteStream(path));
+  } catch (thrown) {
+    if (!isFileTrouble(thrown)) throw thrown;
+    throw new SimfleetError("RESULTS_UNWRITABLE", `${path} could not be written: ${messageOf(thrown)}. ${mend}`, {
+      cause: thrown,
+    });
+  }
+}
+
+async function writeWhole(path: string, lines: AsyncIterable<string>): Promise<void> {
   const partial = `${path}.partial-${process.pid}`;
   try {
     await pipeline(Readable.from(lines), createWriteStream(partial, { flush: true }));
     await rename(partial, path);
   } catch (thrown) {
     await rm(partial, { force: true }).catch(() => undefined);
-    if (!isFileTrouble(thrown)) throw thrown;
-    throw new SimfleetError(
-      "RESULTS_UNWRITABLE",
-      `The results could not be written to ${path}: ${messageOf(thrown)}. No outcome is lost; write them elsewhere with simfleet runs results RUN --out FILE`,
-      { cause: thrown },
-    );
+    throw thrown;
   }
 }
 

@@ -6,11 +6,12 @@ import { randomInt } from "node:crypto";
 import { IntakeError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
-import { type FileSurvey, type ResolvedRow, readRows } from "#intake/read-rows.ts";
+import type { FileSurvey } from "#intake/read-rows.ts";
 import type { Queues } from "#queue/queues.ts";
 import type { Ledger } from "#store/ledger.ts";
 import { type StoredRow, isCallable } from "#store/packing.ts";
 import type { RunHead, SegmentSpan } from "#store/run-record.ts";
+import { type JudgedRow, type KnownFleet, judgeRows } from "./judge.ts";
 import { failureLimit } from "./plan.ts";
 
 /** Rows of a segment: few enough to pass on often, enough that a million rows are two thousand jobs. */
@@ -33,21 +34,36 @@ export interface Submission {
 }
 
 /** The rows of a surveyed file, as the ledger keeps them. */
-export async function* storedRows(survey: FileSurvey): AsyncGenerator<readonly StoredRow[]> {
-  for await (const batch of readRows(survey)) yield batch.map((resolved) => storedRow(survey, resolved));
+export async function* storedRows(
+  survey: FileSurvey,
+  fleet: KnownFleet,
+  options: RunOptions,
+): AsyncGenerator<readonly StoredRow[]> {
+  /** First rows that make no call, and so speak for their duplicates as well. */
+  const unchanged = new Set<number>();
+  for await (const batch of judgeRows(survey, fleet)) {
+    yield batch.map((judged): StoredRow => {
+      const { row, verdict, duplicateOf } = judged;
+      const first = duplicateOf ?? row.index;
+      if (options.skipUnchanged && verdict === "unchanged") unchanged.add(first);
+      const stored = storedRow(survey, judged);
+      return unchanged.has(first) ? { ...stored, isUnchanged: true } : stored;
+    });
+  }
 }
 
-function storedRow(survey: FileSurvey, { row, duplicateOf }: ResolvedRow): StoredRow {
+function storedRow(survey: FileSurvey, { row, duplicateOf, speedClassBefore }: JudgedRow): StoredRow {
   const { index, line, key, speedClass, cells, problem } = row;
   const stored = { index, line, key, speedClass, cells, weight: 1 };
   if (problem !== undefined) return { ...stored, problem: { code: problem.code, message: problem.message } };
-  if (duplicateOf !== undefined) return { ...stored, duplicateOf };
-  return { ...stored, weight: survey.duplicates.linesOf(index, Number.POSITIVE_INFINITY).length };
+  const before = speedClassBefore === undefined ? {} : { speedClassBefore };
+  if (duplicateOf !== undefined) return { ...stored, ...before, duplicateOf };
+  const weight = survey.duplicates.linesOf(index, Number.POSITIVE_INFINITY).length;
+  return { ...stored, ...before, weight };
 }
 
 /**
- * @throws IntakeError with RUN options that the file does not meet (an invalid row without `partial`); what reading the
- *   rows throws, and then nothing is left of the run
+ * @throws what reading the rows throws, such as IntakeError for a file that has changed; nothing is left of the run then
  */
 export async function submitRun(
   submission: Submission,
@@ -78,15 +94,17 @@ export async function submitRun(
     sha256,
     total: writer.rows,
     rejectedAtIntake: writer.rejected,
-    skippedAtIntake: 0,
+    skippedAtIntake: writer.skipped,
     segments: writer.segments,
     canarySegments: writer.canarySegments,
     createdAtMs: clock.wallMs(),
     ...(maxFailures === undefined ? {} : { maxFailures }),
     ...(retryOf === undefined ? {} : { retryOf }),
   };
-  await ledger.commit(head, submission.calls === 0 ? "completed" : "running");
-  if (submission.calls > 0) await queues.enqueue(await ledger.run(runId));
+  // What is known of the fleet may have changed since the plan: what counts is what was written.
+  const hasCalls = writer.segments.some(({ callable }) => callable > 0);
+  await ledger.commit(head, hasCalls ? "running" : "completed");
+  if (hasCalls) await queues.enqueue(await ledger.run(runId));
   return head;
 }
 
@@ -96,6 +114,7 @@ class SegmentWriter {
   canarySegments = 0;
   rows = 0;
   rejected = 0;
+  skipped = 0;
   readonly #ledger: Ledger;
   readonly #runId: string;
   readonly #size: number;
@@ -114,6 +133,7 @@ class SegmentWriter {
     this.#open.push(row);
     this.rows += 1;
     if (row.problem !== undefined) this.rejected += 1;
+    if (row.isUnchanged) this.skipped += 1;
     const closesCanary = this.#canaryLeft > 0 && isCallable(row) && --this.#canaryLeft === 0;
     if (closesCanary || this.#open.length >= this.#size) {
       await this.end();
@@ -138,7 +158,7 @@ export function assertAllValid(survey: FileSurvey, options: RunOptions): void {
   if (invalid > 0 && valid === 0) throw new IntakeError("No row of the file can be sent: nothing was started.");
   if (invalid === 0 || options.partial) return;
   const first = survey.problems[0];
-  const example = first === undefined ? "" : ` (the first: line ${first.line}, ${first.column}: ${first.message})`;
+  const example = first === undefined ? "" : ` (the first: line ${first.line}: ${first.message})`;
   throw new IntakeError(
     `${invalid} of ${survey.counts.rows} rows cannot be sent${example}. Nothing was started. Mend them, or do the valid rows alone with --partial.`,
   );

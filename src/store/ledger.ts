@@ -66,8 +66,17 @@ export class Ledger {
     failOnAny(await this.#redis.multi().hset(key, String(segment), packRows(rows)).expire(key, draftSeconds).exec());
   }
 
-  /** Makes a drafted run real: from here on it is in the list and its rows will be worked on. */
+  /**
+   * Makes a drafted run real: from here on it is in the list and its rows will be worked on.
+   * @throws SimfleetError STORE_UNAVAILABLE when a slice of it expired meanwhile
+   */
   async commit(head: RunHead, state: RunState): Promise<void> {
+    if ((await this.#redis.hlen(this.#keys.runInput(head.runId))) < head.segments.length) {
+      throw new SimfleetError(
+        "STORE_UNAVAILABLE",
+        `Rows of run ${head.runId} expired before it was whole: submit it again`,
+      );
+    }
     failOnAny(
       await this.#redis
         .multi()
@@ -175,7 +184,7 @@ export class Ledger {
   }
 
   /** Packs the outcomes of a segment whose rows are all settled; false when some are not. */
-  async finishSegment(runId: string, segment: number): Promise<boolean> {
+  async finishSegment({ runId, segments }: RunHead, segment: number): Promise<boolean> {
     const records = await this.#redis.hgetall(this.#keys.segmentOutcomes(runId, segment));
     const outcomes = new Map(Object.entries(records).map(([place, record]) => [Number(place), record]));
     const reply = await finishScript.run(
@@ -185,7 +194,7 @@ export class Ledger {
         this.#keys.segmentTries(runId, segment),
         this.#keys.runFinished(runId),
       ],
-      [segment, outcomes.size, packOutcomes(outcomes)],
+      [segment, outcomes.size, packOutcomes(outcomes), segments[segment]?.callable ?? 0],
     );
     return reply === 1;
   }
@@ -210,7 +219,13 @@ export class Ledger {
   }
 
   #segmentKeys(runId: string, segment: number): string[] {
-    return [this.#keys.run(runId), this.#keys.segmentOutcomes(runId, segment), this.#keys.segmentTries(runId, segment)];
+    const keys = this.#keys;
+    return [
+      keys.run(runId),
+      keys.segmentOutcomes(runId, segment),
+      keys.segmentTries(runId, segment),
+      keys.runFinished(runId),
+    ];
   }
 }
 

@@ -10,7 +10,8 @@ if not state then return 'gone' end
 for i = 4, #ARGV do
   if ARGV[i] == state then
     redis.call('HSET', KEYS[1], 'state', ARGV[1])
-    if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'reason', ARGV[3]) end
+    -- What it stood still for is over with the standstill.
+    if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'reason', ARGV[3]) else redis.call('HDEL', KEYS[1], 'reason') end
     if ARGV[1] == 'cancelled' then redis.call('HSET', KEYS[1], 'finishedAtMs', ARGV[2]) end
     break
   end

@@ -18,8 +18,10 @@ export interface StoredRow {
   readonly duplicateOf?: number;
   /** How many rows get this row's outcome, itself included. */
   readonly weight: number;
-  /** Speed class that the inventory showed when the run was planned. */
+  /** Speed class that the inventory showed when the run was submitted. */
   readonly speedClassBefore?: string;
+  /** No call is made for it: the inventory showed that it has the wanted class already. */
+  readonly isUnchanged?: true;
 }
 
 /** Outcome of a row as it was settled, once and for all. */
@@ -51,15 +53,20 @@ type RowTuple = [
   message?: string,
 ];
 
+/** Stands where a problem's code would. */
+const unchangedMark = "=";
+
 /** Whether a row makes a call of its own. */
 export function isCallable(row: StoredRow): boolean {
-  return row.problem === undefined && row.duplicateOf === undefined;
+  return row.problem === undefined && row.duplicateOf === undefined && row.isUnchanged === undefined;
 }
 
 export function packRows(rows: readonly StoredRow[]): Buffer {
   const tuples = rows.map((row): RowTuple => {
     const tuple: RowTuple = [row.line, row.key, row.speedClass, row.cells];
-    if (row.problem !== undefined) {
+    if (row.isUnchanged) {
+      tuple.push(row.weight, row.speedClassBefore ?? "", row.duplicateOf ?? -1, unchangedMark, "");
+    } else if (row.problem !== undefined) {
       tuple.push(row.weight, row.speedClassBefore ?? "", row.duplicateOf ?? -1, row.problem.code, row.problem.message);
     } else if (row.duplicateOf !== undefined) tuple.push(row.weight, row.speedClassBefore ?? "", row.duplicateOf);
     else if (row.speedClassBefore !== undefined) tuple.push(row.weight, row.speedClassBefore);
@@ -80,7 +87,10 @@ export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
     weight: weight ?? 1,
     ...(before ? { speedClassBefore: before } : {}),
     ...(duplicateOf !== undefined && duplicateOf >= 0 ? { duplicateOf } : {}),
-    ...(code === undefined ? {} : { problem: { code: code as RowProblem["code"], message: message ?? "" } }),
+    ...(code === unchangedMark ? { isUnchanged: true as const } : {}),
+    ...(code === undefined || code === unchangedMark
+      ? {}
+      : { problem: { code: code as RowProblem["code"], message: message ?? "" } }),
   }));
 }
 

@@ -1,11 +1,13 @@
 -- Settles rows of one segment: each gets its outcome once, and the run's tally moves with it.
 --
 -- KEYS  1 run head (hash)   2 outcomes of the segment (hash: place -> record)   3 tries of the segment (hash)
+--       4 finished segments of the run (hash)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 answers of 429
 --       5 … four values a row: place, outcome ('done' 'skipped' 'rejected' 'failed'), weight, record
 -- Returns { state, pending rows, 1 when the canary has just held else 0 }
--- Atomic: everything. A row that has its outcome keeps it, so that doing this twice changes nothing. A call count may be
--- told twice after a broken connection; the outcomes never are.
+-- Atomic: everything. A row that has its outcome keeps it, so that doing this twice changes nothing, also when its segment
+-- is packed already: a worker that lost its job may come late. A call count may be told twice after a broken
+-- connection; the outcomes never are.
 -- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a canary row
 -- failed). A run that is over stays over, and still takes the outcomes of calls that were under way.
 
@@ -18,10 +20,11 @@ local count = { done = number(3), skipped = number(4), rejected = number(5), fai
 local failures, canary_left = number(7), number(10)
 local is_canary = tonumber(ARGV[2]) < number(9)
 local canary_failed = false
+local is_packed = redis.call('HEXISTS', KEYS[4], ARGV[2]) == 1
 
 for at = 5, #ARGV, 4 do
   local place, outcome, weight = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
-  if redis.call('HSETNX', KEYS[2], place, ARGV[at + 3]) == 1 then
+  if not is_packed and redis.call('HSETNX', KEYS[2], place, ARGV[at + 3]) == 1 then
     redis.call('HDEL', KEYS[3], place)
     count[outcome] = count[outcome] + weight
     if is_canary then canary_left = canary_left - 1 end
@@ -48,7 +51,8 @@ if state == 'running' or state == 'paused' then
   if is_canary and canary_failed then
     reason = 'a canary row failed'
   elseif most and failures > most then
-    reason = string.format('%d rows failed or were rejected, more than the %d allowed', failures, most)
+    reason = string.format('%d %s rejected, more than the %d allowed', failures,
+      failures == 1 and 'row failed or was' or 'rows failed or were', most)
   end
   if pending <= 0 then
     state = 'completed'

@@ -2,13 +2,14 @@
 import { basename, dirname, extname, join } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
+import { SimfleetError } from "#core/errors.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import type { RunReport } from "#runs/report.ts";
 import { writeResults } from "#runs/results.ts";
 import { assertAllValid } from "#runs/submit.ts";
 import { type Context, asCount, confirm, withCommon } from "../context.ts";
 import { follow } from "../follow.ts";
-import type { Output } from "../output.ts";
+import { type Output, grouped } from "../output.ts";
 import { planText } from "../plan-text.ts";
 import { countsText, runText } from "../run-text.ts";
 import { planFile } from "./plan.ts";
@@ -39,14 +40,15 @@ export function applyCommand(context: Context): Command {
     const { profile } = config;
     const exitCode = await context.withApp(config, async (app) => {
       const callsPerMinute = options.rate;
-      const plan = await planFile(app, config, { file, speedClass: options.speedClass, callsPerMinute });
-      output.say(planText(plan));
       const runOptions = runOptionsOf(options);
+      const { skipUnchanged } = runOptions;
+      const plan = await planFile(app, config, { file, speedClass: options.speedClass, skipUnchanged, callsPerMinute });
+      output.say(planText(plan));
       assertAllValid(plan.survey, runOptions);
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       const client = app.client(profile);
       if (options.detach !== true) await client.whoAmI(context.surroundings.interrupt);
-      if (options.yes !== true && !(await confirm(context.surroundings, `Make ${plan.calls} changes?`))) {
+      if (options.yes !== true && !(await confirm(context.surroundings, changesQuestion(plan.calls)))) {
         output.say("Nothing was started.");
         return 2;
       }
@@ -66,11 +68,17 @@ export function applyCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
+function changesQuestion(calls: number): string {
+  return `Make ${grouped(calls)} ${calls === 1 ? "change" : "changes"}?`;
+}
+
 async function detached(app: App, output: Output, report: RunReport): Promise<number> {
   output.answer(report, () => report.runId);
   const { bucket } = await app.desk.record(report.runId);
   if (!(await app.desk.isServed(bucket))) {
-    output.say("No worker is up: the run begins when one starts (simfleet worker), or with simfleet runs resume.");
+    output.say(
+      `No worker is up: the run begins when one starts (simfleet worker), or with: simfleet runs resume ${report.runId}`,
+    );
   }
   return 0;
 }
@@ -89,16 +97,28 @@ export async function showToEnd(ask: {
   const { app, output, context, runId } = ask;
   const { interrupt } = context.surroundings;
   const { report, exitCode } = await follow({ app, output, runId, interrupt, mode: "work" });
+  const isOver = report.finishedAt !== null;
+  const elsewhere = `simfleet runs results ${runId} --out FILE`;
   let resultsPath: string | undefined;
-  if (ask.resultsBeside !== undefined && report.finishedAt !== null) {
-    resultsPath = resultsPathFor(ask.resultsBeside, runId);
-    await writeResults(resultsPath, app.desk.results(runId, { format: "csv" }));
+  let unwritten: SimfleetError | undefined;
+  if (ask.resultsBeside !== undefined && isOver) {
+    const path = resultsPathFor(ask.resultsBeside, runId);
+    const mend = `No outcome is lost: write them elsewhere with ${elsewhere}`;
+    try {
+      await writeResults(path, app.desk.results(runId, { format: "csv" }), mend);
+      resultsPath = path;
+    } catch (thrown) {
+      // The run is over whatever became of the file: its report comes first.
+      if (!(thrown instanceof SimfleetError) || thrown.code !== "RESULTS_UNWRITABLE") throw thrown;
+      unwritten = thrown;
+    }
   }
   output.answer(resultsPath === undefined ? report : { ...report, results: resultsPath }, () =>
-    report.finishedAt === null ? countsText(report) : runText(report),
+    isOver ? runText(report) : countsText(report),
   );
-  if (resultsPath !== undefined) output.say(`Results: ${resultsPath}`);
-  return exitCode;
+  if (unwritten !== undefined) output.say(`simfleet: ${unwritten.message}`);
+  else if (isOver) output.say(`Results: ${resultsPath ?? elsewhere}`);
+  return unwritten?.exitCode ?? exitCode;
 }
 
 /** `fleet.csv` -> `fleet.r-….results.csv`, beside it. */

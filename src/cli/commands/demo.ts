@@ -9,7 +9,7 @@ import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#runs/results.ts";
 import { type Context, asCount, withCommon } from "../context.ts";
 import { follow } from "../follow.ts";
-import type { Output } from "../output.ts";
+import { type Output, grouped } from "../output.ts";
 import { planText } from "../plan-text.ts";
 import { runText } from "../run-text.ts";
 import { sampleFleet } from "../sample-fleet.ts";
@@ -70,10 +70,12 @@ async function runDemo(
     const runId = await submitSample(app, output, file);
     const { report, exitCode } = await follow({ app, output, runId, interrupt, mode: "work" });
     const results = join(folder, "results.csv");
-    await writeResults(results, app.desk.results(runId, { format: "csv" }));
+    await writeResults(results, app.desk.results(runId, { format: "csv" }), "Make room there");
     const throttled = sandbox.state.totals.throttled;
     output.answer({ ...report, results }, () => runText(report));
-    output.say(`The platform counted ${report.calls} calls and refused ${throttled} of them with 429.`);
+    output.say(
+      `The platform took ${grouped(sandbox.state.totals.byOperation.updateSimSpeedClass ?? 0)} changes and refused ${throttled} with 429.`,
+    );
     output.say(`Results: ${results}`);
     if (demo.keep && !interrupt.aborted) await keepUp(app, output, { environment, interrupt });
     // The three spoiled rows are part of the show: the demo itself went well.

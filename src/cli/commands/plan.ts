@@ -4,7 +4,6 @@ import type { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
 import type { Plan } from "#runs/plan.ts";
 import { writeResults } from "#runs/results.ts";
-import { verdictLines } from "#runs/verdicts.ts";
 import { type Context, withCommon } from "../context.ts";
 import { planDocument, planText } from "../plan-text.ts";
 
@@ -22,7 +21,10 @@ export function planCommand(context: Context): Command {
     const config = context.config(options);
     const exitCode = await context.withApp(config, async (app) => {
       const plan = await planFile(app, config, { file, speedClass: options.speedClass });
-      if (options.out !== undefined) await writeResults(options.out, verdictLines(plan.survey));
+      if (options.out !== undefined) {
+        const mend = "Choose another place with --out";
+        await writeResults(options.out, app.desk.verdicts(plan, config.profile), mend);
+      }
       output.answer(planDocument(plan), () => planText(plan));
       return plan.survey.counts.valid === 0 ? 2 : 0;
     });
@@ -34,7 +36,12 @@ export function planCommand(context: Context): Command {
 export function planFile(
   app: App,
   config: Config,
-  ask: { file: string; speedClass?: string | undefined; callsPerMinute?: number | undefined },
+  ask: {
+    file: string;
+    speedClass?: string | undefined;
+    skipUnchanged?: boolean;
+    callsPerMinute?: number | undefined;
+  },
 ): Promise<Plan> {
   return app.desk.plan({
     path: ask.file,
@@ -42,6 +49,8 @@ export function planFile(
     bucket: app.bucketOf(config.profile),
     speedClass: ask.speedClass,
     knownSpeedClasses: config.deployment.speedClasses,
+    profile: config.profile,
+    skipUnchanged: ask.skipUnchanged === true,
     callsPerMinute: ask.callsPerMinute,
   });
 }

@@ -150,7 +150,7 @@ function resultsCommand(context: Context): Command {
         const format = options.format === "ndjson" ? "ndjson" : "csv";
         const lines = app.desk.results(runId, { format, outcomes: options.outcome });
         if (options.out !== undefined) {
-          await writeResults(options.out, lines);
+          await writeResults(options.out, lines, "No outcome is lost: choose another place with --out");
           output.answer({ ...report, results: options.out }, () => `Results: ${String(options.out)}`);
         } else if (output.isJson) {
           const rows: unknown[] = [];

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
@@ -24,6 +24,8 @@ export async function runScript(script: string, args: readonly string[], cwd = p
   const child = spawn(process.execPath, [join(projectDir, script), ...args], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
+    // As `npm run` has it: some tools find their other halves there.
+    env: { ...process.env, PATH: [join(projectDir, "node_modules", ".bin"), process.env.PATH].join(delimiter) },
   });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));

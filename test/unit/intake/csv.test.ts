@@ -191,7 +191,7 @@ describe("what refuses a file", () => {
 
   it("a file that is not there, and a folder", async () => {
     await expect(openCsv("/no/such.csv")).rejects.toThrow("There is no file /no/such.csv.");
-    await expect(openCsv("/tmp")).rejects.toThrow("The input is a folder, not a file.");
+    await expect(openCsv("/tmp")).rejects.toThrow("/tmp is a folder, not a file.");
   });
 
   it.each(["x", ",", "\u00e9", '"'])("a gigabyte of %j in one line, after a few pieces of it", async (filling) => {

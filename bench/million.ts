@@ -1,0 +1,72 @@
+/**
+ * A million rows: time and peak memory of planning and submitting, bytes of Redis per row; with --run also worked off,
+ * with no quota in the way.
+ *
+ *   npm run bench:million
+ *   npm run bench:million -- --rows 100000 --run
+ */
+import { readFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Redis } from "ioredis";
+import { systemClock } from "#core/time.ts";
+import { RedisConnections } from "#redis/connection.ts";
+import { EmbeddedRedis } from "#redis/embedded.ts";
+import { sampleRows } from "./sample-rows.ts";
+import { type SimfleetProcess, runSimfleet, startSandboxProcess, startWorker } from "./simfleet-process.ts";
+
+const { values } = parseArgs({
+  options: { rows: { type: "string", default: "1000000" }, run: { type: "boolean", default: false } },
+});
+const rows = Number(values.rows);
+const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
+const file = join(folder, "fleet.csv");
+await writeFile(file, sampleRows(rows).csv);
+const sandbox = await startSandboxProcess(["--ids-from", file, "--limit", "Sim=1000000000"]);
+const dataDir = join(folder, "d");
+const env = { ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir, SIMFLEET_HTTP_PORT: "0" };
+
+/** The most memory that a process has had at once. */
+async function peakMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;
+}
+
+async function usedMemory(redis: Redis): Promise<number> {
+  return Number(/used_memory:(\d+)/.exec(await redis.info("memory"))?.[1]);
+}
+
+const report: Record<string, string> = {};
+let worker: SimfleetProcess | undefined;
+const cacheDir = join(homedir(), ".cache", "simfleet");
+const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+const connections = new RedisConnections({ embedded });
+const redis = connections.connect("bench");
+try {
+  worker = values.run ? await startWorker(env) : undefined;
+  const before = await usedMemory(redis);
+  let peak = 0;
+  const startMs = systemClock.monotonicMs();
+  const out = await runSimfleet(["apply", file, "--yes", "--detach", "--json"], env, async (pid) => {
+    peak = Math.max(peak, await peakMegabytes(pid));
+  });
+  report["plan and submit, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
+  report["peak memory of apply, MB"] = peak.toFixed(0);
+  report["Redis bytes per row, submitted"] = (((await usedMemory(redis)) - before) / rows).toFixed(0);
+  if (worker !== undefined) {
+    const { runId } = JSON.parse(out) as { runId: string };
+    await runSimfleet(["runs", "watch", runId], env);
+    report["worked off, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
+    report["peak memory of the worker, MB"] = (await peakMegabytes(worker.child.pid ?? 0)).toFixed(0);
+    report["Redis bytes per row, finished"] = (((await usedMemory(redis)) - before) / rows).toFixed(0);
+  }
+} finally {
+  await worker?.stop();
+  await connections.close();
+  await embedded.close();
+  await sandbox.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+}
+console.log(`${rows} rows`);
+console.table(report);

@@ -1,0 +1,69 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { rowProblemCodes } from "#fleet/run.ts";
+import {
+  type Settled,
+  type StoredRow,
+  decodeSettled,
+  encodeSettled,
+  packOutcomes,
+  packRows,
+  unpackOutcomes,
+  unpackRows,
+} from "#store/packing.ts";
+
+const text = fc.oneof(
+  fc.string({ unit: "grapheme" }),
+  fc.string({ unit: "binary" }),
+  fc.constantFrom("", "東京–①", 'Zürich, "Halle 7"\r\n', "\u0000\ud800", "🛰️"),
+);
+const row = (index: number): fc.Arbitrary<StoredRow> =>
+  fc.record(
+    {
+      index: fc.constant(index),
+      line: fc.nat(),
+      key: text,
+      speedClass: text,
+      cells: fc.array(text, { maxLength: 6 }),
+      weight: fc.integer({ min: 1, max: 1_000 }),
+      problem: fc.record({ code: fc.constantFrom(...rowProblemCodes), message: text }),
+      duplicateOf: fc.nat(),
+      speedClassBefore: text.filter((shown) => shown !== ""),
+    },
+    { requiredKeys: ["index", "line", "key", "speedClass", "cells", "weight"] },
+  );
+const settled: fc.Arbitrary<Settled> = fc.record({
+  outcome: fc.constantFrom("done", "skipped", "rejected", "failed"),
+  reason: text,
+  previousSpeedClass: text,
+  attempts: fc.nat(),
+  finishedAtMs: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+});
+
+describe("rows and outcomes in their packed form", () => {
+  it("rows come back as they went in, numbered from the segment's first", () => {
+    const rows = fc
+      .tuple(fc.nat({ max: 1_000_000 }), fc.nat({ max: 20 }))
+      .chain(([first, count]) =>
+        fc.tuple(fc.constant(first), fc.tuple(...Array.from({ length: count }, (_, i) => row(first + i)))),
+      );
+    fc.assert(
+      fc.property(rows, ([first, stored]) => {
+        expect(unpackRows(packRows(stored), first)).toEqual(stored);
+      }),
+      { seed: 4_711, numRuns: 300 },
+    );
+  });
+
+  it("outcomes come back as they went in, at the places of their rows", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(), settled), { maxLength: 30 }), (entries) => {
+        const outcomes = new Map(entries);
+        const records = new Map([...outcomes].map(([place, outcome]) => [place, encodeSettled(outcome)]));
+        expect(unpackOutcomes(packOutcomes(records))).toEqual(outcomes);
+        for (const outcome of outcomes.values()) expect(decodeSettled(encodeSettled(outcome))).toEqual(outcome);
+      }),
+      { seed: 4_711, numRuns: 300 },
+    );
+  });
+});
