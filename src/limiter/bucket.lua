@@ -262,6 +262,8 @@ local function grants()
     if b.lone_at and now - b.lone_at < LONE_CALL_MS then return 0, POLL_MS end
     if b.limit and in_flight >= b.limit then forget_ended_leases() end
     if b.limit and in_flight >= b.limit then return 0, 100 end
+    -- Answers that keep getting lost must not make the asking overrun the limit.
+    if b.limit and latest and in_flight + b.lost >= b.limit then return 0, until_refresh end
     b.lone_at = now
     return 1, 0
   end

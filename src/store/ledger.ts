@@ -14,6 +14,7 @@ import {
   type StoredRow,
   type Tries,
   decodeSettled,
+  outcomeLetters,
   encodeSettled,
   packOutcomes,
   packRows,
@@ -166,7 +167,7 @@ export class Ledger {
   ): Promise<SettleReply> {
     const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
     for (const { place, weight, settled } of settlements) {
-      args.push(place, settled.outcome, weight, encodeSettled(settled));
+      args.push(`${place} ${outcomeLetters[settled.outcome]} ${weight} ${encodeSettled(settled)}`);
     }
     const [state, pending, held] = (await settleScript.run(this.#redis, this.#segmentKeys(runId, segment), args)) as [
       RunState | "gone",

@@ -94,7 +94,8 @@ export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
   }));
 }
 
-const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f" } as const;
+/** Short for an outcome, in Redis. */
+export const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f" } as const;
 const outcomeOfLetter = { d: "done", s: "skipped", r: "rejected", f: "failed" } as const;
 type SettledTuple = [keyof typeof outcomeOfLetter, string, string, number, number];
 

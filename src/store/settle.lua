@@ -3,13 +3,16 @@
 -- KEYS  1 run head (hash)   2 outcomes of the segment (hash: place -> record)   3 tries of the segment (hash)
 --       4 finished segments of the run (hash)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 answers of 429
---       5 … four values a row: place, outcome ('done' 'skipped' 'rejected' 'failed'), weight, record
+--       5 … one text a row: place, the outcome's letter, weight, record, with a space between (long argument lists cost
+--          the sender dear)
 -- Returns { state, pending rows, 1 when the canary has just held else 0 }
 -- Atomic: everything. A row that has its outcome keeps it, so that doing this twice changes nothing, also when its segment
 -- is packed already: a worker that lost its job may come late. A call count may be told twice after a broken
 -- connection; the outcomes never are.
 -- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a canary row
 -- failed). A run that is over stays over, and still takes the outcomes of calls that were under way.
+
+local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed' }
 
 local head = redis.call('HMGET', KEYS[1], 'state', 'total', 'done', 'skipped', 'rejected', 'failed', 'failures',
   'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs')
@@ -22,10 +25,14 @@ local is_canary = tonumber(ARGV[2]) < number(9)
 local canary_failed = false
 local is_packed = redis.call('HEXISTS', KEYS[4], ARGV[2]) == 1
 
-for at = 5, #ARGV, 4 do
-  local place, outcome, weight = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
-  if not is_packed and redis.call('HSETNX', KEYS[2], place, ARGV[at + 3]) == 1 then
-    redis.call('HDEL', KEYS[3], place)
+local has_tries = redis.call('EXISTS', KEYS[3]) == 1
+
+for at = 5, #ARGV do
+  local place, letter, weight, record = string.match(ARGV[at], '^(%d+) (%a) (%d+) (.*)$')
+  local outcome = OUTCOMES[letter]
+  if not is_packed and redis.call('HSETNX', KEYS[2], place, record) == 1 then
+    if has_tries then redis.call('HDEL', KEYS[3], place) end
+    weight = tonumber(weight)
     count[outcome] = count[outcome] + weight
     if is_canary then canary_left = canary_left - 1 end
     if outcome == 'rejected' or outcome == 'failed' then

@@ -3,12 +3,13 @@
  * its own, or the one at REDIS_TEST_URL, or a container with REDIS_TEST=container (needs Docker). Where none can be had,
  * the tests that ask for it fail with the reason and all others run.
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
-import { messageOf } from "#core/errors.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
 import { until } from "./until.ts";
 
 /** Where tests find Redis, or why they find none. */
@@ -30,27 +31,45 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide("redis", { url: opened.url });
     return opened.close;
   } catch (thrown) {
-    project.provide("redis", { failure: messageOf(thrown) });
-    return async () => undefined;
+    project.provide("redis", { failure: String(thrown) });
+    return () => Promise.resolve();
   }
 }
 
 async function openServer(cacheDir: string): Promise<{ url: string; close: () => Promise<void> }> {
   const { REDIS_TEST_URL: url, REDIS_TEST: kind } = process.env;
-  if (url) return { url, close: async () => undefined };
+  if (url) return { url, close: () => Promise.resolve() };
   if (kind === "container") return openContainer();
+  return openEmbedded(cacheDir);
+}
+
+/** In a process of its own: this one does not resolve `#room/file` to the sources, and would run what was built last. */
+async function openEmbedded(cacheDir: string): Promise<{ url: string; close: () => Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "simfleet-test-"));
-  const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+  const script = fileURLToPath(new URL("./attach.ts", import.meta.url));
+  const holder = spawn(process.execPath, ["--conditions=source", script, dataDir, cacheDir], { stdio: "pipe" });
+  let said = "";
+  let complained = "";
+  holder.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  holder.stderr.on("data", (chunk: Buffer) => (complained += chunk.toString()));
+  await until(
+    "the suite's Redis is up or known not to come",
+    () => said.includes("\n") || holder.exitCode !== null,
+    60_000,
+  );
+  const socketPath = /^attached (.+)$/m.exec(said)?.[1];
+  if (socketPath === undefined) throw new Error(complained);
   return {
-    url: embedded.socketPath,
+    url: socketPath,
     close: async () => {
-      await embedded.close();
-      await until("the suite's Redis is gone", () =>
-        stat(embedded.socketPath).then(
+      holder.stdin.end();
+      if (holder.exitCode === null) await once(holder, "exit");
+      const isGone = () =>
+        stat(socketPath).then(
           () => false,
           () => true,
-        ),
-      );
+        );
+      await until("the suite's Redis is gone", isGone);
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -23,6 +23,8 @@ export interface Window {
   limit: number;
   readonly counted: Record<Who, number>;
   readonly refused: Record<Who, number>;
+  /** Counted calls whose answers got lost on the way. */
+  unheard: number;
 }
 
 export interface Answer {
@@ -88,6 +90,7 @@ export class ModelPlatform {
       limit: this.#limit,
       counted: { normal: 0, priority: 0, other: 0 },
       refused: { normal: 0, priority: 0, other: 0 },
+      unheard: 0,
     };
     this.windows.push(window);
     return window;

@@ -9,7 +9,14 @@ import type { ExchangeRequest } from "#limiter/gate.ts";
 import type { Keys } from "#redis/keys.ts";
 
 const source = ["refresh-instant.lua", "bucket.lua"]
-  .map((file) => readFileSync(new URL(`../../../src/limiter/${file}`, import.meta.url), "utf8"))
+  .map((file) =>
+    readFileSync(
+      file === "bucket.lua" && process.env.BUCKET_LUA
+        ? process.env.BUCKET_LUA
+        : new URL(`../../../src/limiter/${file}`, import.meta.url),
+      "utf8",
+    ),
+  )
   .join("\n");
 const clockCall = "redis.call('TIME')";
 if (source.split(clockCall).length !== 2) throw new Error(`The bucket's script has not exactly one ${clockCall}`);

@@ -75,7 +75,8 @@ export const calm: Scenario = {
   backlog: "endless",
 };
 
-export const leaseMs = 15_000;
+/** Longer than the longest call, as it has to be. */
+export const leaseMs = 8_000;
 
 export interface Seen {
   readonly windows: readonly Window[];
@@ -111,6 +112,8 @@ class Simulation {
   #processes: ModelProcess[] = [];
   #born = 0;
   #freshFromMs: number | undefined;
+  /** Nothing is lost any more after the mass crash, so that the windows can be counted. */
+  lostShare: number;
   readonly windowOf = new WeakMap<QuotaReading, Window>();
   readonly #refusalHeard = new Set<Window>();
   readonly #wrongRefreshes: string[] = [];
@@ -118,6 +121,7 @@ class Simulation {
 
   constructor(redis: Redis, keys: Keys, scenario: Scenario, isTold: boolean) {
     this.scenario = scenario;
+    this.lostShare = scenario.lostShare;
     this.world = new World(scenario.seed, isTold);
     const { periodMs, reserve } = scenario;
     this.bucket = new SimulatedBucket(redis, keys, { periodMs, reserve, leaseMs });
@@ -170,6 +174,7 @@ class Simulation {
     for (const process of this.#processes) process.crash();
     this.#processes = [];
     this.#freshFromMs = this.world.nowMs;
+    this.lostShare = 0;
     this.#startProcess();
   }
 
@@ -200,7 +205,9 @@ class Simulation {
     const { nowMs } = this.world;
     const present = this.platform.windows.at(-1);
     if (reply.granted > 0 && present && nowMs < present.endMs && this.#refusalHeard.has(present)) {
-      this.#grantsAfterRefusal.push(`${reply.granted} permits at ${at(nowMs)}, after a 429 of that window was heard`);
+      this.#grantsAfterRefusal.push(
+        `${reply.granted} permits at ${clockTime(nowMs)}, after a 429 of that window was heard`,
+      );
     }
     if (reply.refresh) this.#checkRefresh(nowMs, reply.refresh);
   }
@@ -211,7 +218,9 @@ class Simulation {
     const [low, high] = [refresh.earliestMs - 0.01, refresh.latestMs + 0.01];
     const holds = [endMs - this.platform.periodMs, endMs].some((instant) => instant >= low && instant <= high);
     if (!holds)
-      this.#wrongRefreshes.push(`at ${at(nowMs)}: the refresh at ${at(endMs)} is not in ${at(low)}…${at(high)}`);
+      this.#wrongRefreshes.push(
+        `at ${clockTime(nowMs)}: the refresh at ${clockTime(endMs)} is not in ${clockTime(low)}…${clockTime(high)}`,
+      );
   }
 }
 
@@ -229,7 +238,6 @@ class ModelProcess {
     this.#clock = simulation.world.clock(simulation.world.between(0, 1_000_000));
     this.#gate = new Gate({
       bucket: "b",
-      leaseMs,
       clock: this.#clock,
       exchange: (request) => this.#exchange(request),
     });
@@ -253,7 +261,7 @@ class ModelProcess {
         const reply = await bucket.run(world.nowMs, args).catch(reject);
         if (!reply) return;
         this.#simulation.heard(this, request, reply);
-        world.after(world.between(0.02, scenario.redisMs), () => this.#isAlive && resolve(reply));
+        world.after(world.between(0.02, scenario.redisMs), () => void (this.#isAlive && resolve(reply)));
       });
     });
   }
@@ -287,12 +295,12 @@ class ModelProcess {
     const { world, scenario } = simulation;
     this.#count(1);
     permit.sending();
-    const fate = world.random() < scenario.lostShare ? (world.random() < 0.5 ? "request" : "answer") : "none";
+    const fate = world.random() < simulation.lostShare ? (world.random() < 0.5 ? "request" : "answer") : "none";
     const slowMs = world.random() < scenario.slowShare ? world.between(0, scenario.slowMs) : 0;
     const requestMs = world.between(...scenario.requestMs) + slowMs * world.random();
     const answerMs = world.between(...scenario.answerMs) + slowMs * world.random();
     const answer = await new Promise<{ isThrottled: boolean; reading: QuotaReading } | undefined>((resolve) => {
-      const inMyLife = (then: () => void) => () => this.#isAlive && then();
+      const inMyLife = (then: () => void) => () => void (this.#isAlive && then());
       if (fate === "request")
         return void world.after(
           world.random() < 0.5 ? scenario.timeoutMs : requestMs,
@@ -307,6 +315,7 @@ class ModelProcess {
             `the platform ${said.isThrottled ? "REFUSES" : "counts"} a call of ${this.id}: ${JSON.stringify(said.reading)}`,
         );
         const isLost = fate === "answer";
+        if (isLost) window.unheard += 1;
         world.after(
           isLost && world.random() < 0.5 ? scenario.timeoutMs : answerMs,
           inMyLife(() => resolve(isLost ? undefined : said)),
@@ -326,7 +335,7 @@ class ModelProcess {
   }
 }
 
-function at(ms: number): string {
+function clockTime(ms: number): string {
   return `${((ms - beginMs) / 1_000).toFixed(4)} s`;
 }
 
@@ -335,7 +344,9 @@ function storyOf(id: string, request: ExchangeRequest, reply: BucketReply): stri
     (o) =>
       `${o.kind}#${o.permitNumber}(w${o.window}${o.reading ? ` ${o.reading.remaining}/${o.reading.limit} ${o.reading.secondsBeforeRefresh}s` : ""})`,
   );
-  const refresh = reply.refresh ? `${at(reply.refresh.earliestMs)}…${at(reply.refresh.latestMs)}` : "unknown";
+  const refresh = reply.refresh
+    ? `${clockTime(reply.refresh.earliestMs)}…${clockTime(reply.refresh.latestMs)}`
+    : "unknown";
   const outcome = `granted ${reply.granted}/${request.want}, wait ${reply.waitMs.toFixed(0)}, left ${reply.left ?? "?"}`;
   return `${id} [${told.join(" ")}] -> w${reply.window} ${outcome}, in flight ${reply.inFlight}, refresh ${refresh}`;
 }

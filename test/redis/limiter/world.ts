@@ -66,7 +66,7 @@ export class World {
   }
 
   async runUntil(endMs: number): Promise<void> {
-    await new Promise(setImmediate); // what was begun before, up to its first event
+    await settled(); // what was begun before, up to its first event
     for (;;) {
       const next = this.#queue[0];
       if (next === undefined || next.atMs > endMs) break;
@@ -74,7 +74,7 @@ export class World {
       if (next.isOff) continue;
       this.nowMs = Math.max(this.nowMs, next.atMs);
       await next.run();
-      await new Promise(setImmediate); // all that follows from it at this very instant
+      await settled();
     }
     this.nowMs = endMs;
   }
@@ -106,6 +106,11 @@ export class World {
     }
     queue[at] = last;
   }
+}
+
+/** Lets all that follows from an event at the same instant happen: the gate puts off its exchange by a turn or two. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
 }
 
 function isBefore(a: Event, b: Event): boolean {

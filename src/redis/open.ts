@@ -1,0 +1,26 @@
+/** Opens the way to Redis: the one that is configured, or simfleet's own where none is. */
+import type { Lifecycle } from "#core/lifecycle.ts";
+import type { Clock } from "#core/time.ts";
+import { RedisConnections } from "./connection.ts";
+import { EmbeddedRedis } from "./embedded.ts";
+
+/**
+ * @param place where Redis is, or where the embedded one keeps its data
+ * @throws SimfleetError STORE_UNAVAILABLE when the embedded server cannot be started
+ */
+export async function openRedis(
+  place: { readonly url: string; readonly password?: string | undefined } | { readonly dataDir: string },
+  house: { cacheDir: string; path: string; clock: Clock; lifecycle: Lifecycle; onError: (error: Error) => void },
+): Promise<RedisConnections> {
+  const { lifecycle, onError } = house;
+  if ("url" in place) {
+    const connections = new RedisConnections(place, onError);
+    lifecycle.onStop("Redis connections", () => connections.close());
+    return connections;
+  }
+  const embedded = await EmbeddedRedis.attach({ dataDir: place.dataDir, ...house });
+  lifecycle.onStop("embedded Redis", () => embedded.close());
+  const connections = new RedisConnections({ embedded }, onError);
+  lifecycle.onStop("Redis connections", () => connections.close());
+  return connections;
+}

@@ -1,0 +1,26 @@
+/**
+ * A Redis that answers but will not do what it is asked (full, read-only, a user without the permission) in words for
+ * an operator. Refusals that are our own fault (a wrong command, a wrong type) are not among them.
+ */
+import { SimfleetError } from "#core/errors.ts";
+
+/** What a refusal begins with, and the mend. */
+const mends: Readonly<Record<string, string>> = {
+  OOM: "it is full: raise its maxmemory, or make room",
+  MISCONF: "it cannot write its file: look at its log and its disk",
+  READONLY: "it is a replica: SIMFLEET_REDIS_URL has to name the primary",
+  NOPERM: "its user may not do this: allow all commands on the keys simfleet:*",
+  NOAUTH: "it asks for a password: set SIMFLEET_REDIS_PASSWORD_FILE",
+  WRONGPASS: "it does not take the password: check SIMFLEET_REDIS_PASSWORD_FILE",
+  LOADING: "it is still reading its file: try again when it is done",
+  MASTERDOWN: "its primary is away",
+  NOREPLICAS: "too few of its replicas are there",
+};
+
+/** @returns a SimfleetError STORE_UNAVAILABLE for a refusal of Redis, anything else as it came */
+export function inWordsOfRedis(thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || thrown.name !== "ReplyError") return thrown;
+  const mend = mends[thrown.message.split(" ", 1)[0] ?? ""];
+  if (mend === undefined) return thrown;
+  return new SimfleetError("STORE_UNAVAILABLE", `Redis refuses: ${mend} (${thrown.message})`, { cause: thrown });
+}

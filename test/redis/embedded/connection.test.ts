@@ -1,0 +1,122 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { type Server, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { RedisConnections, type RedisTarget, verifyRedis } from "#redis/connection.ts";
+import { EmbeddedRedis } from "#redis/embedded.ts";
+import { until } from "../../support/until.ts";
+
+let folder: string;
+let embedded: EmbeddedRedis;
+let server: Redis;
+const opened: RedisConnections[] = [];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "simfleet-verify-"));
+  embedded = await EmbeddedRedis.attach({
+    dataDir: folder,
+    cacheDir: inject("cacheDir"),
+    path: process.env.PATH ?? "",
+  });
+  server = open({ embedded });
+});
+afterEach(async () => {
+  await server.config("SET", "maxmemory-policy", "noeviction", "requirepass", "");
+});
+afterAll(async () => {
+  await Promise.all(opened.map((connections) => connections.close()));
+  await embedded.close();
+  await until("the server stopped", async () => {
+    const other = new RedisConnections({ url: embedded.socketPath });
+    const isUp = await verifyRedis(other.connect("test")).then(
+      () => true,
+      () => false,
+    );
+    await other.close();
+    return !isUp;
+  });
+  await rm(folder, { recursive: true });
+});
+
+function open(target: RedisTarget): Redis {
+  const connections = new RedisConnections(target);
+  opened.push(connections);
+  return connections.connect("test");
+}
+
+describe("the check before the first use", () => {
+  it("passes a Redis that is fit, with a password or without", async () => {
+    expect(await verifyRedis(open({ embedded }))).toEqual({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      maxmemoryPolicy: "noeviction",
+    });
+    await server.config("SET", "requirepass", "right");
+    expect(await verifyRedis(open({ url: embedded.socketPath, password: "right" }))).toMatchObject({
+      maxmemoryPolicy: "noeviction",
+    });
+  });
+
+  it("says how to set a Redis that would throw rows away", async () => {
+    await server.config("SET", "maxmemory-policy", "allkeys-lru");
+    await expect(verifyRedis(open({ url: embedded.socketPath }))).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: `Redis at ${embedded.socketPath} has maxmemory-policy allkeys-lru and would throw rows away when it is full: set it with CONFIG SET maxmemory-policy noeviction, and in redis.conf`,
+    });
+  });
+
+  it("names the version that is too old", async () => {
+    const socket = join(folder, "old.sock");
+    const old = await serveInfo(
+      socket,
+      "# Server\r\nredis_version:6.0.16\r\nloading:0\r\nmaxmemory_policy:noeviction\r\n",
+    );
+    await expect(verifyRedis(open({ url: socket }))).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: `Redis at ${socket} is version 6.0.16; simfleet needs 6.2 or newer: upgrade it`,
+    });
+    old.close();
+  });
+
+  it("says that nobody listens, and which setting says where", async () => {
+    await expect(verifyRedis(open({ url: "redis://:hidden-word@127.0.0.1:1" }))).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message:
+        "Redis at 127.0.0.1:1 cannot be used: connect ECONNREFUSED 127.0.0.1:1. Is it up, and is SIMFLEET_REDIS_URL right?",
+    });
+  });
+
+  it("says that the password is wrong or missing, without printing it", async () => {
+    await server.config("SET", "requirepass", "right");
+    for (const password of ["wrong-word", undefined]) {
+      const refusal: unknown = await verifyRedis(open({ url: embedded.socketPath, password })).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(refusal).toMatchObject({ code: "STORE_UNAVAILABLE" });
+      const { message } = refusal as Error;
+      expect(message).toMatch(password === undefined ? /NOAUTH/ : /WRONGPASS/);
+      expect(message).not.toContain("wrong-word");
+    }
+  });
+});
+
+/** A server that knows one command. */
+function serveInfo(socketPath: string, info: string): Promise<Server> {
+  const fake = createServer((socket) => {
+    socket.on("data", (data) => {
+      for (const command of data
+        .toString("latin1")
+        .split(/^\*\d+\r\n/m)
+        .slice(1)) {
+        const name = command.split("\r\n")[1]?.toUpperCase();
+        socket.write(
+          name === "INFO" ? `$${info.length}\r\n${info}\r\n` : name === "HELLO" ? "-NOPROTO no\r\n" : "+OK\r\n",
+        );
+      }
+    });
+    socket.on("error", () => undefined);
+  });
+  return new Promise((resolve) => {
+    fake.listen(socketPath, () => resolve(fake));
+  });
+}

@@ -1,0 +1,229 @@
+import { randomInt } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { Keys } from "#redis/keys.ts";
+import { Ledger } from "#store/ledger.ts";
+import type { StoredRow } from "#store/packing.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { begunAtMs, runOf, settledAs, submit } from "./run-of.ts";
+
+const { redis, keys } = openTestRedis();
+const ledger = new Ledger({ redis, keys, clock: systemClock });
+const noCounts = { calls: 0, throttled: 0 };
+const doneAt = (place: number, weight = 1) => ({ place, weight, settled: settledAs("done") });
+
+describe("a run that is being submitted", () => {
+  it("expires until it is committed, and is not in the list before", async () => {
+    const { head, segments } = runOf([[1, 1]]);
+    await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
+    const seconds = await redis.ttl(keys.runInput(head.runId));
+    expect(seconds).toBeGreaterThan(3_000);
+    expect(seconds).toBeLessThanOrEqual(3_600);
+    await expect(ledger.run(head.runId)).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    await ledger.commit(head, "running");
+    expect(await redis.ttl(keys.runInput(head.runId))).toBe(-1);
+    expect(await ledger.run(head.runId)).toMatchObject({ ...head, state: "running", startedAtMs: begunAtMs });
+    expect((await ledger.segment(head, 0)).rows).toEqual(segments[0]);
+  });
+
+  it("leaves nothing when it is thrown away", async () => {
+    const { head, segments } = runOf([[1]]);
+    await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
+    await ledger.discard(head.runId);
+    expect(await redis.keys(`*${head.runId}*`)).toEqual([]);
+  });
+
+  it("is refused when a slice of it expired meanwhile", async () => {
+    const { head, segments } = runOf([[1], [1]]);
+    await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
+    await ledger.discard(head.runId); // as the hour does
+    await ledger.draftSegment(head.runId, 1, segments[1] ?? []);
+    await expect(ledger.commit(head, "running")).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringContaining("submit it again"),
+    });
+  });
+
+  it("is over at once when none of its rows makes a call", async () => {
+    const { head } = runOf([], { total: 2, rejectedAtIntake: 2 });
+    await ledger.commit(head, "completed");
+    expect(await ledger.run(head.runId)).toMatchObject({
+      state: "completed",
+      finishedAtMs: begunAtMs,
+      tally: { total: 2, rejected: 2, pending: 0 },
+    });
+  });
+});
+
+describe("a run under way", () => {
+  it("does not pack a segment with a row that has no outcome", async () => {
+    const head = await submit(ledger, [[1, 1], [1]]);
+    expect(await ledger.finishSegment(head, 0)).toBe(false);
+    await ledger.settle(head.runId, 0, [doneAt(0)], noCounts);
+    expect(await ledger.finishSegment(head, 0)).toBe(false);
+    await ledger.settle(head.runId, 0, [doneAt(1)], noCounts);
+    expect(await ledger.finishSegment(head, 0)).toBe(true);
+    expect(await ledger.finishSegment(head, 0)).toBe(true);
+    expect(await ledger.finishedSegments(head.runId)).toEqual(new Set([0]));
+    expect(await ledger.segment(head, 0)).toMatchObject({
+      isFinished: true,
+      settled: new Map([
+        [0, settledAs("done")],
+        [1, settledAs("done")],
+      ]),
+    });
+  });
+
+  it("counts no row twice when a worker that lost its job settles a packed segment again", async () => {
+    const head = await submit(ledger, [[1, 1], [1]]);
+    await ledger.settle(head.runId, 0, [doneAt(0), doneAt(1)], noCounts);
+    await ledger.finishSegment(head, 0);
+    const late = { place: 0, weight: 1, settled: settledAs("failed") };
+    const reply = await ledger.settle(head.runId, 0, [late], { calls: 1, throttled: 0 });
+    expect(reply).toEqual({ state: "running", pending: 1, canaryHeld: false });
+    expect(await ledger.run(head.runId)).toMatchObject({ calls: 1, tally: { done: 2, failed: 0, pending: 1 } });
+  });
+
+  it("stays cancelled, and still takes the outcomes of calls that were under way", async () => {
+    const head = await submit(ledger, [[1, 1, 1]]);
+    await ledger.move(head.runId, "cancelled", ["running"]);
+    expect(await ledger.run(head.runId)).toMatchObject({ tally: { cancelled: 3, pending: 0 } });
+    const reply = await ledger.settle(head.runId, 0, [doneAt(0), doneAt(1), doneAt(2)], { calls: 3, throttled: 1 });
+    expect(reply).toEqual({ state: "cancelled", pending: 0, canaryHeld: false });
+    expect(await ledger.run(head.runId)).toMatchObject({
+      ...{ state: "cancelled", calls: 3, throttled: 1 },
+      tally: { total: 3, done: 3, cancelled: 0, pending: 0 },
+    });
+  });
+
+  it("goes on after a canary that held, and says so again to one who asks again", async () => {
+    const head = await submit(ledger, [[1], [1], [1]], { canarySegments: 2 });
+    expect((await ledger.settle(head.runId, 0, [doneAt(0)], noCounts)).canaryHeld).toBe(false);
+    expect((await ledger.settle(head.runId, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
+    expect((await ledger.settle(head.runId, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
+    expect((await ledger.settle(head.runId, 2, [], noCounts)).canaryHeld).toBe(false);
+  });
+
+  it("is aborted by a canary row that failed, and by one failure too many, with the reason", async () => {
+    const canary = await submit(ledger, [[1, 1], [1]], { canarySegments: 1 });
+    const failed = { place: 0, weight: 1, settled: settledAs("rejected") };
+    expect((await ledger.settle(canary.runId, 0, [failed], noCounts)).state).toBe("aborted");
+    expect(await ledger.run(canary.runId)).toMatchObject({ reason: "a canary row failed", tally: { cancelled: 2 } });
+    const limited = await submit(ledger, [[2, 1, 1]], { maxFailures: 1 });
+    expect((await ledger.settle(limited.runId, 0, [{ ...failed, weight: 2 }], noCounts)).state).toBe("aborted");
+    expect((await ledger.run(limited.runId)).reason).toBe("2 rows failed or were rejected, more than the 1 allowed");
+  });
+
+  it("forgets a row's tries with its outcome", async () => {
+    const head = await submit(ledger, [[1, 1]]);
+    const tries = { attempts: 2, reason: "no answer", unknownSinceMs: begunAtMs };
+    await ledger.recordTries(
+      head.runId,
+      0,
+      new Map([
+        [0, tries],
+        [1, tries],
+      ]),
+    );
+    await ledger.settle(head.runId, 0, [doneAt(0)], noCounts);
+    expect((await ledger.segment(head, 0)).tries).toEqual(new Map([[1, tries]]));
+  });
+
+  it("is moved only from the states that allow it", async () => {
+    const head = await submit(ledger, [[1]]);
+    await ledger.move(head.runId, "paused", ["running"]);
+    await expect(ledger.move(head.runId, "paused", ["running"])).rejects.toMatchObject({
+      code: "RUN_STATE",
+      message: `Run ${head.runId} is paused; it has to be running for this`,
+    });
+    await expect(ledger.move("r-none", "paused", ["running"])).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    expect(await ledger.state("r-none")).toBe("gone");
+    expect(await ledger.settle("r-none", 0, [doneAt(0)], noCounts)).toMatchObject({ state: "gone" });
+  });
+});
+
+describe("the list of runs", () => {
+  it("shows the newest first, page by page, each once", async () => {
+    const own = new Ledger({ redis, keys: new Keys(`${keys.prefix}:list`), clock: systemClock });
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i += 1) {
+      const { runId } = await submit(own, [[1]], { createdAtMs: begunAtMs + Math.floor(i / 2) });
+      ids.push(runId);
+    }
+    const seen: string[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const page = await own.list({ limit: 3, ...(cursor ? { cursor } : {}) });
+      seen.push(...page.runs.map(({ runId }) => runId));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(seen.toSorted()).toEqual(ids.toSorted());
+    expect(seen[0]).toBe(ids[6]);
+    expect(seen.at(-1)).toSatisfy((last: string) => ids.slice(0, 2).includes(last));
+    await expect(own.list({ limit: 3, cursor: "r-none" })).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    await own.move(ids[6] ?? "", "paused", ["running"]);
+    expect((await own.running()).map(({ runId }) => runId).toSorted()).toEqual(ids.slice(0, 6).toSorted());
+  });
+});
+
+describe("the memory of a run", () => {
+  it("is 150 bytes of Redis a row at most when it is finished", async () => {
+    const rows = 100_000;
+    const size = 500;
+    const own = new Keys(`${keys.prefix}:memory`);
+    const book = new Ledger({ redis, keys: own, clock: systemClock });
+    const before = await usedBytes();
+    const { head } = runOf(Array.from({ length: rows / size }, () => Array.from({ length: size }, () => 1)));
+    for (let segment = 0; segment < rows / size; segment += 1) {
+      await book.draftSegment(
+        head.runId,
+        segment,
+        Array.from({ length: size }, (_, i) => realRow(segment * size + i)),
+      );
+    }
+    await book.commit(head, "running");
+    const submitted = ((await usedBytes()) - before) / rows;
+    for (let segment = 0; segment < rows / size; segment += 1) {
+      const settlements = Array.from({ length: size }, (_, place) => {
+        const finishedAtMs = begunAtMs + randomInt(3_600_000);
+        const settled = {
+          outcome: "done",
+          reason: "",
+          previousSpeedClass: "s1.slow",
+          attempts: 1,
+          finishedAtMs,
+        } as const;
+        return { place, weight: 1, settled };
+      });
+      await book.settle(head.runId, segment, settlements, { calls: size, throttled: 0 });
+      expect(await book.finishSegment(head, segment)).toBe(true);
+    }
+    const finished = ((await usedBytes()) - before) / rows;
+    let byKey = 0;
+    for (const key of await redis.keys(`${own.prefix}:*`))
+      byKey += Number(await redis.memory("USAGE", key, "SAMPLES", 0));
+    console.log(
+      `Redis bytes a row: ${submitted.toFixed(1)} submitted, ${finished.toFixed(1)} finished, ${(byKey / rows).toFixed(1)} by MEMORY USAGE`,
+    );
+    expect((await book.run(head.runId)).state).toBe("completed");
+    expect(byKey / rows).toBeLessThanOrEqual(150);
+  }, 60_000);
+
+  /** Also what other tests do to the same Redis meanwhile; to be read, not to be asserted. */
+  async function usedBytes(): Promise<number> {
+    return Number(/^used_memory:(\d+)/m.exec(await redis.info("memory"))?.[1]);
+  }
+});
+
+/** A row with a SIM's 19 digits that follow no other, and three columns of the kind that people have. */
+function realRow(index: number): StoredRow {
+  const simId = `8942310${String(randomInt(1e12)).padStart(12, "0")}`;
+  const cells = [
+    simId,
+    "s1.fast",
+    `site-${randomInt(400)}`,
+    `asset ${randomInt(1e6)}`,
+    `2026-${1 + randomInt(12)}-${1 + randomInt(28)}`,
+  ];
+  return { index, line: index + 2, key: simId, speedClass: "s1.fast", cells, weight: 1, speedClassBefore: "s1.slow" };
+}

@@ -1,0 +1,52 @@
+/** Runs to try the ledger with: heads with sensible values everywhere, and the rows that belong to them. */
+import { randomBytes } from "node:crypto";
+import type { Ledger } from "#store/ledger.ts";
+import type { Settled, StoredRow } from "#store/packing.ts";
+import type { RunHead } from "#store/run-record.ts";
+
+export const begunAtMs = 1_790_000_000_000;
+
+/** A run whose segments have rows of the given weights; rows of the first `canarySegments` are the canary. */
+export function runOf(
+  weights: readonly (readonly number[])[],
+  more: Partial<RunHead> = {},
+): { head: RunHead; segments: StoredRow[][] } {
+  let index = 0;
+  const segments = weights.map((inSegment) =>
+    inSegment.map((weight): StoredRow => {
+      index += 1;
+      return {
+        ...{ index: index - 1, line: index + 1, key: `89423${String(index).padStart(14, "0")}`, speedClass: "s1.fast" },
+        ...{ cells: ["a", "ü"], weight },
+      };
+    }),
+  );
+  let firstRow = 0;
+  const spans = segments.map((rows) => {
+    firstRow += rows.length;
+    return { firstRow: firstRow - rows.length, callable: rows.length };
+  });
+  const head: RunHead = {
+    ...{ runId: `r-${randomBytes(6).toString("hex")}`, name: "Tōkyō", profile: "default", bucket: "default.Sim" },
+    ...{ options: { partial: false, skipUnchanged: false }, header: ["simId", "speedClass"], source: "sims.csv" },
+    ...{ sha256: "0".repeat(64), total: weights.flat().reduce((sum, weight) => sum + weight, 0) },
+    ...{ rejectedAtIntake: 0, skippedAtIntake: 0, segments: spans, canarySegments: 0, createdAtMs: begunAtMs },
+    ...more,
+  };
+  return { head, segments };
+}
+
+export async function submit(
+  ledger: Ledger,
+  weights: readonly (readonly number[])[],
+  more: Partial<RunHead> = {},
+): Promise<RunHead> {
+  const { head, segments } = runOf(weights, more);
+  for (const [segment, rows] of segments.entries()) await ledger.draftSegment(head.runId, segment, rows);
+  await ledger.commit(head, "running");
+  return head;
+}
+
+export function settledAs(outcome: Settled["outcome"], attempts = 1): Settled {
+  return { outcome, reason: "because", previousSpeedClass: "s1.slow", attempts, finishedAtMs: begunAtMs + attempts };
+}

@@ -1,0 +1,233 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { Ledger } from "#store/ledger.ts";
+import type { Settled } from "#store/packing.ts";
+import type { RunHead } from "#store/run-record.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { settledAs, submit } from "./run-of.ts";
+
+const { redis, keys, connect } = openTestRedis();
+const newLedger = (connection = redis): Ledger => new Ledger({ redis: connection, keys, clock: systemClock });
+const ledger = newLedger();
+const workers = [ledger, newLedger(connect()), newLedger(connect())];
+const numRuns = 100 * Number(process.env.PROPERTY_RUNS_TIMES ?? 1);
+const seed = Number(process.env.PROPERTY_SEED ?? 4_711);
+const noCounts = { calls: 0, throttled: 0 };
+
+type Outcome = Settled["outcome"];
+type Step =
+  | {
+      readonly do: "settle";
+      readonly by: number;
+      readonly segment: number;
+      readonly rows: readonly [number, Outcome][];
+    }
+  | { readonly do: "finish"; readonly by: number; readonly segment: number }
+  | { readonly do: "move"; readonly to: "paused" | "running" | "cancelled" };
+
+const shape = fc.record({
+  weights: fc.array(fc.array(fc.constantFrom(1, 1, 1, 3), { minLength: 1, maxLength: 6 }), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  canarySegments: fc.constantFrom(0, 0, 1, 2),
+  maxFailures: fc.option(fc.nat({ max: 6 }), { nil: undefined }),
+});
+const outcome: fc.Arbitrary<Outcome> = fc.constantFrom("done", "done", "done", "skipped", "rejected", "failed");
+const settle: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("settle" as const),
+  by: fc.nat({ max: 2 }),
+  segment: fc.nat({ max: 3 }),
+  rows: fc.array(fc.tuple(fc.nat({ max: 5 }), outcome), { maxLength: 8 }),
+});
+const finish: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("finish" as const),
+  by: fc.nat({ max: 2 }),
+  segment: fc.nat({ max: 3 }),
+});
+const move: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("move" as const),
+  to: fc.constantFrom("paused", "running", "cancelled"),
+});
+/** All rows of a segment and its packing, so that late settlements meet packed segments as well as open ones. */
+const workOff = fc.tuple(fc.nat({ max: 2 }), fc.nat({ max: 3 }), outcome).map(([by, segment, what]): Step[] => [
+  { do: "settle", by, segment, rows: [0, 1, 2, 3, 4, 5].map((place) => [place, place === 0 ? what : "done"]) },
+  { do: "finish", by, segment },
+]);
+const step = fc.oneof(
+  { weight: 6, arbitrary: settle },
+  { weight: 2, arbitrary: finish },
+  { weight: 1, arbitrary: move },
+);
+
+/** What is true of a run, by the rules alone: the first outcome of a row counts, and nothing after the end of the run. */
+class Model {
+  readonly outcomes = new Map<string, Outcome>();
+  readonly packed = new Set<number>();
+  state = "running";
+  readonly #head: RunHead;
+  readonly #weights: readonly (readonly number[])[];
+
+  constructor(head: RunHead, weights: readonly (readonly number[])[]) {
+    this.#head = head;
+    this.#weights = weights;
+  }
+
+  /** Rows of a step that there are in this run. */
+  rowsOf(taken: Extract<Step, { do: "settle" }>): [number, Outcome, number][] {
+    const weights = this.#weights[taken.segment] ?? [];
+    return taken.rows.flatMap(([place, what]) => (weights[place] === undefined ? [] : [[place, what, weights[place]]]));
+  }
+
+  count(of: readonly Outcome[]): number {
+    let sum = 0;
+    for (const [key, what] of this.outcomes) {
+      const [segment = 0, place = 0] = key.split(":").map(Number);
+      if (of.includes(what)) sum += this.#weights[segment]?.[place] ?? 0;
+    }
+    return sum;
+  }
+
+  isWhole(segment: number): boolean {
+    return (this.#weights[segment] ?? []).every((_, place) => this.outcomes.has(`${segment}:${place}`));
+  }
+
+  take(taken: Step): void {
+    if (taken.do === "settle") this.#settle(taken);
+    if (taken.do === "finish" && this.isWhole(taken.segment)) this.packed.add(taken.segment);
+    if (taken.do === "move" && this.#allows(taken.to)) this.state = taken.to;
+  }
+
+  #allows(to: string): boolean {
+    return to === "running" ? this.state === "paused" : to === "paused" ? this.state === "running" : isOpen(this.state);
+  }
+
+  #settle(taken: Extract<Step, { do: "settle" }>): void {
+    const isCanary = taken.segment < this.#head.canarySegments;
+    let canaryFailed = false;
+    for (const [place, what] of this.rowsOf(taken)) {
+      const key = `${taken.segment}:${place}`;
+      if (this.outcomes.has(key)) continue;
+      this.outcomes.set(key, what);
+      canaryFailed ||= isCanary && (what === "rejected" || what === "failed");
+    }
+    if (!isOpen(this.state)) return;
+    const { total, maxFailures = Infinity } = this.#head;
+    if (this.outcomes.size === this.#weights.flat().length && total > 0) this.state = "completed";
+    else if (canaryFailed || this.count(["rejected", "failed"]) > maxFailures) this.state = "aborted";
+  }
+}
+
+const isOpen = (state: string): boolean => state === "running" || state === "paused";
+
+async function perform(head: RunHead, model: Model, taken: Step): Promise<void> {
+  if (taken.do === "settle") {
+    if (head.segments[taken.segment] === undefined) return;
+    const settlements = model
+      .rowsOf(taken)
+      .map(([place, what, weight], i) => ({ place, weight, settled: settledAs(what, i + 1) }));
+    await workers[taken.by]?.settle(head.runId, taken.segment, settlements, noCounts);
+  } else if (taken.do === "finish") {
+    if (head.segments[taken.segment] === undefined) return;
+    await workers[taken.by]?.finishSegment(head, taken.segment);
+  } else {
+    const from = { running: ["paused"], paused: ["running"], cancelled: ["running", "paused"] } as const;
+    await ledger.move(head.runId, taken.to, from[taken.to]).catch(() => undefined);
+  }
+}
+
+async function outcomesIn(head: RunHead): Promise<Map<string, Settled>> {
+  const all = new Map<string, Settled>();
+  for (const segment of head.segments.keys()) {
+    const { settled } = await ledger.segment(head, segment);
+    for (const [place, what] of settled) all.set(`${segment}:${place}`, what);
+  }
+  return all;
+}
+
+const stepsOfAll = fc
+  .array(fc.oneof({ weight: 4, arbitrary: step.map((taken) => [taken]) }, { weight: 1, arbitrary: workOff }), {
+    maxLength: 25,
+  })
+  .map((taken) => taken.flat());
+
+describe("settling rows", () => {
+  it("gives each row its first outcome for good and moves the run by the rules, step by step", async () => {
+    await fc.assert(
+      fc.asyncProperty(shape, stepsOfAll, async ({ weights, canarySegments, maxFailures }, steps) => {
+        const more = { canarySegments, ...(maxFailures === undefined ? {} : { maxFailures }) };
+        const head = await submit(ledger, weights, more);
+        const model = new Model(head, weights);
+        for (const taken of steps) {
+          if (taken.do !== "move" && head.segments[taken.segment] === undefined) continue;
+          await perform(head, model, taken);
+          model.take(taken);
+          const { tally, state } = await ledger.run(head.runId);
+          const { total, pending, cancelled, ...settled } = tally;
+          expect(settled).toEqual({
+            done: model.count(["done"]),
+            skipped: model.count(["skipped"]),
+            rejected: model.count(["rejected"]),
+            failed: model.count(["failed"]),
+          });
+          expect(Object.values(settled).reduce((sum, count) => sum + count, pending + cancelled)).toBe(total);
+          expect(state).toBe(model.state);
+        }
+        const seen = [...(await outcomesIn(head))].map(([key, what]) => [key, what.outcome] as const);
+        expect(new Map(seen)).toEqual(model.outcomes);
+        expect(await ledger.finishedSegments(head.runId)).toEqual(model.packed);
+      }),
+      { seed, numRuns },
+    );
+  }, 60_000);
+
+  it("loses, doubles and changes no outcome when workers settle, finish and read at once", async () => {
+    await fc.assert(
+      fc.asyncProperty(shape, fc.array(settle, { minLength: 8, maxLength: 40 }), async ({ weights }, steps) => {
+        const head = await submit(ledger, weights);
+        const model = new Model(head, weights);
+        const everSeen = new Map<string, Settled>();
+        const over = new AbortController();
+        const reading = (async () => {
+          while (!over.signal.aborted) {
+            const seen = await outcomesIn(head);
+            for (const [key, what] of everSeen) expect(seen.get(key), `outcome of row ${key}`).toEqual(what);
+            for (const [key, what] of seen) everSeen.set(key, what);
+            const { tally } = await ledger.run(head.runId);
+            expect(tally.done + tally.skipped + tally.rejected + tally.failed + tally.pending).toBe(tally.total);
+          }
+        })();
+        const rest: Step[] = weights.map((inSegment, segment) => ({
+          ...{ do: "settle", by: segment % 3, segment },
+          rows: inSegment.map((_, place) => [place, "done"]),
+        }));
+        try {
+          await Promise.all(
+            [...steps, ...rest].map(async (taken) => {
+              await perform(head, model, taken);
+              if (taken.do === "settle") await perform(head, model, { ...taken, do: "finish" });
+            }),
+          );
+          await Promise.all(steps.map((late) => perform(head, model, late)));
+        } finally {
+          over.abort();
+        }
+        await reading;
+        const { tally, state } = await ledger.run(head.runId);
+        const outcomes = await outcomesIn(head);
+        expect(state).toBe("completed");
+        expect(tally.pending).toBe(0);
+        expect(outcomes.size).toBe(weights.flat().length);
+        const weightOf = (key: string): number => weights[Number(key.split(":")[0])]?.[Number(key.split(":")[1])] ?? 0;
+        for (const what of ["done", "skipped", "rejected", "failed"] as const) {
+          const counted = [...outcomes].filter(([, settled]) => settled.outcome === what);
+          expect(counted.reduce((sum, [key]) => sum + weightOf(key), 0)).toBe(tally[what]);
+        }
+        expect((await ledger.finishedSegments(head.runId)).size).toBe(weights.length);
+        expect(await redis.keys(`${keys.prefix}:run:${head.runId}:segment:*`)).toEqual([]);
+      }),
+      { seed, numRuns },
+    );
+  }, 60_000);
+});

@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { beforeAll, describe, it } from "vitest";
+import { openTestRedis } from "../../support/redis.ts";
+import { allOf, nameOf, noRefusal, ours, rightRefreshes } from "./judges.ts";
+import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, trouble } from "./scenarios.ts";
+import { SimulatedBucket } from "./simulated-bucket.ts";
+import { leaseMs } from "./simulation.ts";
+
+const { redis } = openTestRedis();
+beforeAll(() => SimulatedBucket.load(redis));
+
+describe("the bucket with the quota to itself", () => {
+  it(
+    "meets no 429 and always knows the refresh, whatever crashes, is lost or comes late",
+    async () => {
+      const scenarios = scenariosOf({ ...quiet, ...trouble });
+      await expectOfAll(redis, "alone", { scenarios, judge: allOf(noRefusal, rightRefreshes), runs: 60 });
+    },
+    propertyTimeoutMs,
+  );
+
+  it(
+    "uses each window to its last call but one at least",
+    async () => {
+      const scenarios = scenariosOf({
+        ...quiet,
+        limit: fc.integer({ min: 5, max: 80 }),
+        callersEach: fc.integer({ min: 6, max: 12 }),
+        requestMs: fc.constant([1, 25] as const),
+        answerMs: fc.constant([1, 25] as const),
+        redisMs: fc.constantFrom(0.2, 1, 5),
+      });
+      const judge: Judge = ({ windows }) =>
+        windows
+          .slice(1, -1)
+          .filter((w) => ours(w.counted) < w.limit - 1)
+          .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
+      await expectOfAll(redis, "use", { scenarios, judge: allOf(noRefusal, rightRefreshes, judge), runs: 60 });
+    },
+    propertyTimeoutMs,
+  );
+});
+
+describe("the bucket after a break", () => {
+  it(
+    "serves a fresh process a full window within two periods and a lease after all others crashed",
+    async () => {
+      const scenarios = scenariosOf({
+        ...quiet,
+        ...trouble,
+        crashes: fc.constant([]),
+        lostShare: fc.constantFrom(0, 0.05, 1),
+        slowMs: fc.constant(0),
+        requestMs: fc.constant([2, 25] as const),
+        answerMs: fc.constant([2, 25] as const),
+        redisMs: fc.constantFrom(0.2, 1, 5),
+        giveBackShare: fc.constant(0),
+        callersEach: fc.integer({ min: 6, max: 12 }),
+        massCrashAt: fc.integer({ min: 1, max: 1_200 }).map((n) => n / 1_000),
+        lengthInWindows: fc.constant(6.2),
+        periodMs: fc.constant(10_000),
+      });
+      const judge: Judge = ({ windows, freshProcessFromMs = 0 }, scenario) => {
+        const from = freshProcessFromMs + 2 * scenario.periodMs + leaseMs;
+        const whole = windows.filter((w) => w.beginMs >= from).slice(0, -1);
+        if (whole.length === 0) return ["no whole window was seen after the crash"];
+        return whole
+          .filter((w) => ours(w.counted) < w.limit - 1)
+          .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
+      };
+      await expectOfAll(redis, "after a crash", { scenarios, judge, runs: 60 });
+    },
+    propertyTimeoutMs,
+  );
+});

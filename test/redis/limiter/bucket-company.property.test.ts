@@ -1,0 +1,130 @@
+import fc from "fast-check";
+import { beforeAll, describe, it } from "vitest";
+import { openTestRedis } from "../../support/redis.ts";
+import { allOf, nameOf, onePerWindow, ours, rightRefreshes, staysShut } from "./judges.ts";
+import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, trouble } from "./scenarios.ts";
+import { SimulatedBucket } from "./simulated-bucket.ts";
+
+const { redis } = openTestRedis();
+beforeAll(() => SimulatedBucket.load(redis));
+
+/** Windows that are short, so that many are seen in little time. */
+const short = { ...quiet, periodMs: fc.constant(10_000) };
+
+describe("the bucket in company", () => {
+  const company = {
+    ...short,
+    others: fc.record({
+      how: fc.constant("steady" as const),
+      perSecond: fc.integer({ min: 1, max: 20 }).map((n) => n / 4),
+    }),
+    requestMs: fc.constant([2, 40] as const),
+    answerMs: fc.constant([2, 40] as const),
+    redisMs: fc.constantFrom(0.2, 1, 5),
+    limit: fc.integer({ min: 40, max: 120 }),
+  };
+
+  it(
+    "meets one 429 a window at most while another caller spends steadily, and stays shut after it",
+    async () => {
+      const judge = allOf(onePerWindow, staysShut, rightRefreshes);
+      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), judge, runs: 60 });
+    },
+    propertyTimeoutMs,
+  );
+
+  it(
+    "stays shut after a 429, whatever the others do",
+    async () => {
+      const others = fc.record({
+        how: fc.constant("random" as const),
+        perSecond: fc.integer({ min: 1, max: 40 }).map((n) => n / 4),
+      });
+      const scenarios = scenariosOf({
+        ...company,
+        ...trouble,
+        requestMs: quiet.requestMs,
+        answerMs: quiet.answerMs,
+        others,
+      });
+      await expectOfAll(redis, "random company", { scenarios, judge: allOf(staysShut, rightRefreshes), runs: 60 });
+    },
+    propertyTimeoutMs,
+  );
+
+  it(
+    "leaves the reserve to others",
+    async () => {
+      const scenarios = scenariosOf({
+        ...short,
+        ...trouble,
+        reserve: fc.integer({ min: 1, max: 5 }).map((n) => n / 10),
+        priorityShare: fc.constantFrom(0, 0, 0.1),
+        others: fc.record({ how: fc.constantFrom("none", "steady", "random"), perSecond: fc.constantFrom(0.5, 1, 2) }),
+      });
+      const judge: Judge = ({ windows }, { reserve }) =>
+        windows
+          // A call that was lost while the refresh was in doubt may be taken for another caller's.
+          .filter((w) => w.counted.normal - w.unheard > Math.max(1, w.limit - Math.ceil(w.limit * reserve)))
+          .map(
+            (w) => `${nameOf(w)} counted ${w.counted.normal} normal calls of ${w.limit} with a reserve of ${reserve}`,
+          );
+      await expectOfAll(redis, "reserve", { scenarios, judge, runs: 60 });
+    },
+    propertyTimeoutMs,
+  );
+});
+
+describe("the bucket on platforms of other kinds", () => {
+  it(
+    "meets one 429 a window at most where a window begins with its first call, and uses the windows",
+    async () => {
+      const scenarios = scenariosOf({
+        ...short,
+        windows: fc.constant("anchored"),
+        callersEach: fc.integer({ min: 4, max: 8 }),
+        lengthInWindows: fc.constant(3.5),
+      });
+      const isUsed: Judge = ({ windows }) =>
+        windows
+          .slice(1, -1)
+          .filter((w) => ours(w.counted) < w.limit * 0.8)
+          .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
+      await expectOfAll(redis, "anchored", { scenarios, judge: allOf(onePerWindow, isUsed), runs: 60 });
+    },
+    propertyTimeoutMs,
+  );
+
+  it(
+    "meets one 429 a window at most when the platform starts anew with windows of another phase",
+    async () => {
+      const scenarios = scenariosOf({
+        ...short,
+        platformRestartAt: fc.integer({ min: 1, max: 2_000 }).map((n) => n / 1_000),
+        lengthInWindows: fc.constant(3.5),
+      });
+      await expectOfAll(redis, "restart", { scenarios, judge: onePerWindow, runs: 60 });
+    },
+    propertyTimeoutMs,
+  );
+
+  it(
+    "meets one 429 for each call in flight at most when the limit is changed",
+    async () => {
+      const limitChanges = fc.array(
+        fc.record({
+          at: fc.integer({ min: 1, max: 4_000 }).map((n) => n / 1_000),
+          limit: fc.integer({ min: 5, max: 120 }),
+        }),
+        { minLength: 1, maxLength: 3 },
+      );
+      const judge: Judge = (seen, scenario) =>
+        seen.windows
+          .filter(({ refused }) => ours(refused) > scenario.processes * scenario.callersEach)
+          .map((w) => `${nameOf(w)} met ${ours(w.refused)} answers of 429`);
+      const scenarios = scenariosOf({ ...short, limitChanges });
+      await expectOfAll(redis, "limit", { scenarios, judge: allOf(judge, rightRefreshes, staysShut), runs: 60 });
+    },
+    propertyTimeoutMs,
+  );
+});

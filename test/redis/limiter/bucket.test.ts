@@ -1,0 +1,150 @@
+import { randomBytes } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { ExchangeRequest, Observation } from "#limiter/gate.ts";
+import { Keys } from "#redis/keys.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { type BucketReply, SimulatedBucket } from "./simulated-bucket.ts";
+import { beginMs } from "./world.ts";
+
+const { redis, keys } = openTestRedis();
+beforeAll(() => SimulatedBucket.load(redis));
+
+/** One process that talks to a bucket at instants of the test's choice, seconds after the begin. */
+class Talk {
+  readonly #bucket: SimulatedBucket;
+  readonly #id: string;
+  #next = 1;
+
+  constructor(bucket: SimulatedBucket, id: string) {
+    this.#bucket = bucket;
+    this.#id = id;
+  }
+
+  static open(): { one: Talk; other: Talk } {
+    const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
+    const bucket = new SimulatedBucket(redis, own, { periodMs: 60_000, reserve: 0, leaseMs: 45_000 });
+    return { one: new Talk(bucket, "one"), other: new Talk(bucket, "other") };
+  }
+
+  async ask(atS: number, want: number, told: readonly Observation[] = []): Promise<BucketReply & { ids: number[] }> {
+    const first = this.#next;
+    this.#next += want;
+    return this.repeat(atS, want, first, told);
+  }
+
+  async repeat(
+    atS: number,
+    want: number,
+    first: number,
+    told: readonly Observation[] = [],
+  ): Promise<BucketReply & { ids: number[] }> {
+    const request: ExchangeRequest = {
+      want,
+      firstPermitNumber: first,
+      urgency: "normal",
+      backlog: 1_000,
+      observations: told,
+    };
+    const reply = await this.#bucket.run(beginMs + atS * 1_000, this.#bucket.arguments(this.#id, request, atS * 1_000));
+    return { ...reply, ids: Array.from({ length: reply.granted }, (_, i) => first + i) };
+  }
+}
+
+/** What came of a granted call; it was sent at the grant and answered at `atS`. */
+function heard(
+  grant: BucketReply & { ids: number[] },
+  atS: number,
+  said: { limit: number; remaining: number; seconds: number; kind?: "answered" | "throttled" },
+  nth = 0,
+): Observation {
+  return {
+    ...{ permitNumber: grant.ids[nth] ?? -1, kind: said.kind ?? "answered", window: grant.window },
+    ...{
+      serial: grant.firstSerial + nth,
+      grantedAtMs: grant.nowMs,
+      sentAfterMs: 0,
+      receivedAtMonotonicMs: atS * 1_000,
+    },
+    reading: { limit: said.limit, remaining: said.remaining, secondsBeforeRefresh: said.seconds },
+    retryAfterMs: 0,
+  };
+}
+
+describe("the bucket's script", () => {
+  it("grants the same permits, not more, when a question comes twice after a broken connection", async () => {
+    const { one, other } = Talk.open();
+    const lone = await one.ask(0, 1);
+    const grant = await one.ask(0.1, 4, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
+    const again = await one.repeat(0.11, 4, 2, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
+    expect([grant.granted, again.granted, again.inFlight]).toEqual([4, 4, 4]);
+    expect((await other.ask(0.12, 8)).inFlight).toBeLessThanOrEqual(9);
+  });
+
+  it("is not opened again by an answer under the former limit that was overtaken", async () => {
+    const { one } = Talk.open();
+    const lone = await one.ask(0, 1);
+    const grant = await one.ask(0.1, 3, [heard(lone, 0.1, { limit: 100, remaining: 60, seconds: 50 })]);
+    const shut = await one.ask(0.2, 5, [
+      heard(grant, 0.2, { limit: 20, remaining: 0, seconds: 50, kind: "throttled" }, 2),
+    ]);
+    expect([shut.granted, shut.left]).toEqual([0, 0]);
+    const late = await one.ask(0.3, 5, [heard(grant, 0.3, { limit: 100, remaining: 59, seconds: 50 }, 0)]);
+    expect([late.granted, late.limit, late.left]).toEqual([0, 20, 0]);
+  });
+
+  it("believes a raised limit from a call that went out after the lowered one was told", async () => {
+    const { one } = Talk.open();
+    const lone = await one.ask(0, 1);
+    const grant = await one.ask(0.1, 2, [heard(lone, 0.1, { limit: 200, remaining: 100, seconds: 50 })]);
+    const lowered = await one.ask(0.2, 1, [heard(grant, 0.2, { limit: 150, remaining: 49, seconds: 50 })]);
+    expect(lowered).toMatchObject({ limit: 150, left: 49, granted: 1 });
+    const raised = await one.ask(0.3, 1, [heard(lowered, 0.3, { limit: 300, remaining: 197, seconds: 50 })]);
+    expect(raised).toMatchObject({ limit: 300, left: 197, granted: 1 });
+  });
+
+  it("lets one call ask alone when what is left was heard long ago", async () => {
+    const { one, other } = Talk.open();
+    const lone = await one.ask(0, 1);
+    await one.ask(0.1, 0, [heard(lone, 0.1, { limit: 100, remaining: 60, seconds: 50 })]);
+    const asking = await one.ask(20, 10);
+    expect(asking.granted).toBe(1);
+    expect((await other.ask(20.01, 10)).granted).toBe(0);
+    const shown = await other.ask(20.1, 10, [heard(asking, 20.1, { limit: 100, remaining: 5, seconds: 30 })]);
+    expect(shown.granted).toBeLessThanOrEqual(5);
+    expect((await Talk.open().one.ask(0, 3)).granted).toBe(1);
+  });
+
+  it("does not overrun the limit by asking when no answer comes", async () => {
+    const { one } = Talk.open();
+    const lone = await one.ask(0, 1);
+    await one.ask(0.1, 0, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
+    let granted = 0;
+    for (let atS = 52; atS < 108; atS += 1) {
+      const asking = await one.ask(atS, 1);
+      granted += asking.granted;
+      if (asking.granted > 0) {
+        const lost = {
+          ...heard(asking, atS + 0.5, { limit: 0, remaining: 0, seconds: 0 }),
+          kind: "lost",
+          reading: undefined,
+        } as const;
+        await one.ask(atS + 0.5, 0, [lost]);
+      }
+    }
+    expect(granted).toBe(10);
+    expect((await one.ask(113, 1)).granted).toBe(1);
+  });
+
+  it("goes on within a second when Redis's clock is set back by an hour", async () => {
+    const { one, other } = Talk.open();
+    const lone = await one.ask(7_200, 1);
+    const spent = heard(lone, 7_200.1, { limit: 10, remaining: 0, seconds: 50, kind: "throttled" });
+    expect((await one.ask(7_200.1, 1, [spent])).granted).toBe(0);
+    expect((await one.ask(7_260, 1)).granted).toBe(1); // and its answer never comes
+    const asking = await other.ask(3_600, 3);
+    expect(asking.granted).toBe(1);
+    const after = await other.ask(3_600.1, 3, [heard(asking, 3_600.1, { limit: 10, remaining: 9, seconds: 50 })]);
+    expect(after.granted).toBe(3);
+    expect(after.inFlight).toBe(3);
+  });
+});

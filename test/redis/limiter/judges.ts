@@ -1,0 +1,23 @@
+/** What must be true of a bucket, as judges of what was seen in a scenario. */
+import type { Judge } from "./scenarios.ts";
+import type { Window } from "./model-platform.ts";
+import { beginMs } from "./world.ts";
+
+export const ours = (counts: Window["counted"]): number => counts.normal + counts.priority;
+export const nameOf = (window: Window): string => `the window of ${((window.beginMs - beginMs) / 1_000).toFixed(3)} s`;
+
+const fewRefusals =
+  (most: number): Judge =>
+  ({ windows }) =>
+    windows
+      .filter(({ refused }) => ours(refused) > most)
+      .map((w) => `${nameOf(w)} met ${ours(w.refused)} answers of 429`);
+export const noRefusal = fewRefusals(0);
+export const onePerWindow = fewRefusals(1);
+export const rightRefreshes: Judge = ({ wrongRefreshes }) => wrongRefreshes;
+export const staysShut: Judge = ({ grantsAfterRefusal }) => grantsAfterRefusal;
+
+export const allOf =
+  (...judges: Judge[]): Judge =>
+  (seen, scenario) =>
+    judges.flatMap((judge) => judge(seen, scenario));

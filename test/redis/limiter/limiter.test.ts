@@ -1,0 +1,190 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { Limiter, type LimiterOptions, type PermitRequest } from "#limiter/limiter.ts";
+import { Keys } from "#redis/keys.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
+import { ModelPlatform } from "./model-platform.ts";
+
+const { redis, keys, connect } = openTestRedis();
+const request: PermitRequest = { bucket: "b", urgency: "normal" };
+const reading = (remaining: number, limit = 10, secondsBeforeRefresh = 30) => ({
+  limit,
+  remaining,
+  secondsBeforeRefresh,
+});
+const answered = (remaining: number, limit = 10) => ({ reading: reading(remaining, limit), throttled: false });
+
+/** Two limiters, as of two processes, on buckets that no other test has. */
+function openPair(options: Partial<LimiterOptions> = {}): { one: Limiter; other: Limiter; keys: Keys } {
+  const own = new Keys(`${keys.prefix}:${randomUUID()}`);
+  const make = (): Limiter => new Limiter({ redis: connect(), keys: own, ...options });
+  return { one: make(), other: make(), keys: own };
+}
+
+describe("two processes on one bucket", () => {
+  it("share one budget, to its last call and without a 429", async () => {
+    const periodMs = 2_000;
+    const { one, other } = openPair({ periodMs });
+    const platform = new ModelPlatform({
+      ...{ periodMs, windowBeginsMs: performance.now() - 700, limit: 15 },
+      ...{ rounding: "up", windows: "periodic", driftPpm: 0 },
+    });
+    let left = 40;
+    let inFlight = 0;
+    const made = new Map([
+      [one, 0],
+      [other, 0],
+    ]);
+    const work = async (limiter: Limiter): Promise<void> => {
+      while (left > 0) {
+        const permit = await limiter.acquire({ ...request, backlog: () => left + inFlight });
+        if (left <= 0) return permit.giveBack();
+        left -= 1;
+        inFlight += 1;
+        permit.sending();
+        await systemClock.sleep(5);
+        const { isThrottled, reading: said } = platform.receive(performance.now(), "normal");
+        await systemClock.sleep(5);
+        inFlight -= 1;
+        made.set(limiter, (made.get(limiter) ?? 0) + 1);
+        permit.answered({ reading: said, throttled: isThrottled });
+      }
+    };
+    await Promise.all([one, other].flatMap((limiter) => Array.from({ length: 4 }, () => work(limiter))));
+    expect(platform.windows.map(({ refused }) => refused.normal).every((refused) => refused === 0)).toBe(true);
+    expect(platform.windows.map(({ counted }) => counted.normal).reduce((a, b) => a + b)).toBe(40);
+    expect(Math.min(...made.values())).toBeGreaterThan(0);
+    await until("all permits are told of", async () => (await one.state("b")).inFlight === 0);
+    expect(await one.buckets()).toMatchObject([{ bucket: "b", limit: 15, calls: 40, throttled: 0 }]);
+  });
+
+  it("are both shut by a 429 that one of them met, and say for how long", async () => {
+    const { one, other } = openPair();
+    const permit = await one.acquire(request);
+    permit.sending();
+    permit.answered({ reading: reading(0), throttled: true });
+    await until("the 429 is known", async () => (await other.state("b")).throttled === 1);
+    for (const limiter of [one, other]) {
+      const refusal: unknown = await limiter.acquire(request).catch((thrown: unknown) => thrown);
+      expect(refusal).toMatchObject({ code: "PLATFORM_THROTTLED", bucket: "b", disposition: "later" });
+      const { retryAfterMs } = refusal as { retryAfterMs: number };
+      expect(retryAfterMs).toBeGreaterThan(25_000);
+      expect(retryAfterMs).toBeLessThan(32_000);
+    }
+  });
+
+  it("are both shut for as long as a Retry-After asks, where that is longer", async () => {
+    const { one, other } = openPair();
+    (await one.acquire(request)).answered({ reading: undefined, throttled: true, retryAfterMs: 300_000 });
+    await until("the 429 is known", async () => (await other.state("b")).throttled === 1);
+    await expect(other.acquire(request)).rejects.toSatisfy(
+      ({ retryAfterMs }: { retryAfterMs: number }) => retryAfterMs > 290_000 && retryAfterMs <= 300_000,
+    );
+  });
+
+  it("show their callers in line", async () => {
+    const { one, other } = openPair();
+    const permit = await one.acquire(request);
+    const waiting = [one.acquire(request), one.acquire(request), other.acquire(request)];
+    await until("all three are in line", async () => {
+      const { waiters } = await other.state("b");
+      return waiters.length === 2 && waiters.reduce((sum, { waiting: count }) => sum + count, 0) === 3;
+    });
+    permit.answered(answered(9));
+    for (const next of await Promise.all(waiting)) next.giveBack();
+  });
+});
+
+describe("a caller of the limiter", () => {
+  it("leaves the line when its signal aborts, and the others go on", async () => {
+    const { one } = openPair();
+    const first = await one.acquire(request);
+    const leaving = new AbortController();
+    const gone = one.acquire({ ...request, signal: leaving.signal });
+    const staying = one.acquire(request);
+    leaving.abort(new Error("stopped"));
+    await expect(gone).rejects.toThrow("stopped");
+    await expect(one.acquire({ ...request, signal: leaving.signal })).rejects.toThrow("stopped");
+    first.answered(answered(9));
+    (await staying).giveBack();
+    await until("nothing is in flight", async () => (await one.state("b")).inFlight === 0);
+  });
+
+  it("gives a call back that it did not make, for another to make it", async () => {
+    const { one, other } = openPair();
+    (await one.acquire(request)).answered(answered(1, 2));
+    const held = await one.acquire(request);
+    const waiting = other.acquire(request);
+    held.giveBack();
+    held.giveBack(); // a second end of a permit is none
+    (await waiting).answered(answered(0, 2));
+    await expect(one.acquire(request)).rejects.toMatchObject({ code: "PLATFORM_THROTTLED" });
+  });
+
+  it("gets a call of the reserve only when it is urgent", async () => {
+    const { one, other } = openPair({ reserve: 0.5 });
+    (await one.acquire(request)).answered(answered(3, 4));
+    (await one.acquire(request)).answered(answered(2, 4));
+    await until("the answer is known", async () => (await one.state("b")).left === 2);
+    await expect(other.acquire(request)).rejects.toMatchObject({ code: "PLATFORM_THROTTLED" });
+    (await other.acquire({ ...request, urgency: "priority" })).answered(answered(1, 4));
+    expect(await one.state("b")).toMatchObject({ limit: 4, reserved: 2 });
+  });
+
+  it("is told to wait for the rest of its own pace, which is no matter of the quota", async () => {
+    const { one, other } = openPair();
+    const pace = { id: "r-1", callsPerMinute: 6 };
+    (await one.acquire({ ...request, pace })).answered(answered(9));
+    const refusal: unknown = await other.acquire({ ...request, pace }).catch((thrown: unknown) => thrown);
+    expect(refusal).toMatchObject({ code: "PLATFORM_THROTTLED", bucket: undefined });
+    expect((refusal as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(8_000);
+    (await other.acquire(request)).giveBack();
+  });
+
+  it("keeps its pace together with callers in other processes", async () => {
+    const { one, other } = openPair();
+    const pace = { id: "r-2", callsPerMinute: 600 };
+    (await one.acquire(request)).answered(answered(990, 1_000));
+    const times = await Promise.all(
+      [one, other, one, other, one].map(async (limiter) => {
+        const permit = await limiter.acquire({ ...request, pace });
+        const atMs = performance.now();
+        permit.answered(answered(990, 1_000));
+        return atMs;
+      }),
+    );
+    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(4 * 100 - 60);
+  });
+});
+
+describe("a Redis that refuses", () => {
+  it("is an error for all in line, and the bucket works on once it is mended", async () => {
+    const { one, keys: own } = openPair();
+    await redis.set(own.bucket("b"), "not a hash");
+    const asked = await Promise.allSettled([one.acquire(request), one.acquire(request), one.acquire(request)]);
+    for (const refused of asked) {
+      expect(refused).toMatchObject({
+        status: "rejected",
+        reason: { code: "STORE_UNAVAILABLE", message: expect.stringContaining("bucket b") },
+      });
+    }
+    await redis.del(own.bucket("b"));
+    (await one.acquire(request)).answered(answered(9));
+    (await one.acquire(request)).giveBack();
+  });
+
+  it("is told later what it did not hear", async () => {
+    const { one, keys: own } = openPair();
+    const permit = await one.acquire(request);
+    await redis.rename(own.bucket("b"), `${own.prefix}:aside`);
+    await redis.set(own.bucket("b"), "not a hash");
+    permit.answered(answered(7));
+    await expect(one.acquire(request)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await redis.rename(`${own.prefix}:aside`, own.bucket("b"));
+    (await one.acquire(request)).giveBack();
+    await until("nothing is in flight", async () => (await one.state("b")).inFlight === 0);
+    expect(await one.state("b")).toMatchObject({ limit: 10, left: 7 });
+  });
+});
