@@ -22,9 +22,10 @@ import { Limiter } from "#limiter/limiter.ts";
 import { Consumer, type Trouble } from "#queue/consumer.ts";
 import { Presence } from "#queue/presence.ts";
 import { Queues } from "#queue/queues.ts";
-import { RedisConnections, type RedisFacts, verifyRedis } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
+import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
+import { inWordsOfRedis } from "#redis/refusal.ts";
+import { openRedis } from "#redis/open.ts";
 import { RunDesk } from "#runs/desk.ts";
 import { Inventory, type SyncState } from "#store/inventory.ts";
 import { Ledger } from "#store/ledger.ts";
@@ -112,7 +113,14 @@ export class App {
     const clock = house.clock ?? systemClock;
     const lifecycle = new Lifecycle(clock);
     try {
-      const connections = await openRedis(config, { ...house, clock, lifecycle });
+      const { redis } = config;
+      const place = redis === undefined ? config : { url: redis.url, password: redis.password?.reveal() };
+      const connections = await openRedis(place, {
+        ...{ clock, lifecycle },
+        cacheDir: join(house.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet"),
+        path: house.env.PATH ?? "/usr/bin:/bin",
+        onError: (error) => house.logger.debug({ error }, "Redis"),
+      });
       const probe = connections.connect("probe");
       const redisFacts = await verifyRedis(probe, clock);
       probe.disconnect();
@@ -238,6 +246,11 @@ export class App {
     }
   }
 
+  /** What was thrown while the house was open, with a refusal of Redis in words for an operator. */
+  static explained(thrown: unknown): unknown {
+    return inWordsOfRedis(thrown);
+  }
+
   /**
    * Closes everything in the reverse order of its opening.
    * @returns what did not close well, one line each
@@ -245,24 +258,4 @@ export class App {
   close(deadlineMs?: number): Promise<string[]> {
     return this.#lifecycle.stop(deadlineMs);
   }
-}
-
-async function openRedis(
-  config: Config,
-  house: { logger: Logger; env: NodeJS.ProcessEnv; clock: Clock; lifecycle: Lifecycle },
-): Promise<RedisConnections> {
-  const onError = (error: Error): void => house.logger.debug({ error }, "Redis");
-  if (config.redis !== undefined) {
-    const { url, password } = config.redis;
-    const connections = new RedisConnections({ url, password: password?.reveal() }, onError);
-    house.lifecycle.onStop("Redis connections", () => connections.close());
-    return connections;
-  }
-  const cacheDir = join(house.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
-  const path = house.env.PATH ?? "/usr/bin:/bin";
-  const embedded = await EmbeddedRedis.attach({ dataDir: config.dataDir, cacheDir, path, clock: house.clock });
-  house.lifecycle.onStop("embedded Redis", () => embedded.close());
-  const connections = new RedisConnections({ embedded }, onError);
-  house.lifecycle.onStop("Redis connections", () => connections.close());
-  return connections;
 }

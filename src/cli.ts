@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 /** The entry of the command line: looks at Node's version, wires signals, and hands everything else on. */
+import { startSmall } from "#core/start-small.ts";
+
 const oldestNode = 24;
 
 async function main(): Promise<void> {
@@ -10,11 +12,9 @@ async function main(): Promise<void> {
     );
     process.exit(2);
   }
-  const [{ runProgram }, { serve }, { version }] = await Promise.all([
-    import("#cli/program.ts"),
-    import("./serve.ts"),
-    import("./app.ts"),
-  ]);
+  const [{ runProgram }, { serve }, { version }] = await startSmall(() =>
+    Promise.all([import("#cli/program.ts"), import("./serve.ts"), import("./app.ts")]),
+  );
   const interrupt = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
@@ -25,7 +25,11 @@ async function main(): Promise<void> {
   }
   // A reader that has gone, such as `head`, is no fault; a run goes on without the one of its messages.
   process.stderr.on("error", () => undefined);
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 4));
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    console.error(`simfleet: the answer could not be written: ${error.message}`);
+    process.exit(4);
+  });
   await runProgram(process.argv.slice(2), {
     surroundings: {
       env: process.env,

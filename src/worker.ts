@@ -1,12 +1,17 @@
 #!/usr/bin/env node
 /** The worker as a program of its own: its configuration comes from the environment, or from the usual file. */
-import { loadConfig } from "#config/load.ts";
-import { SimfleetError, messageOf } from "#core/errors.ts";
-import { createLogger } from "#telemetry/logger.ts";
-import { serve } from "./serve.ts";
+import { startSmall } from "#core/start-small.ts";
 
 const stop = new AbortController();
 for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
+const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { serve }] = await startSmall(() =>
+  Promise.all([
+    import("#config/load.ts"),
+    import("#core/errors.ts"),
+    import("#telemetry/logger.ts"),
+    import("./serve.ts"),
+  ]),
+);
 try {
   const config = loadConfig({ env: process.env });
   const logger = createLogger({ level: config.logLevel });

@@ -63,10 +63,16 @@ export class Context {
     const level = env.SIMFLEET_LOG_LEVEL === undefined ? "silent" : config.logLevel;
     const logger = createLogger({ level, destination: stderr });
     const app = await App.open(config, { logger, env });
+    let deadlineMs = 20_000;
     try {
       return await use(app);
+    } catch (thrown) {
+      const explained = App.explained(thrown);
+      // Without Redis there is nothing to wait for.
+      if (explained instanceof SimfleetError && explained.code === "STORE_UNAVAILABLE") deadlineMs = 1_000;
+      throw explained;
     } finally {
-      await app.close(20_000);
+      await app.close(deadlineMs);
     }
   }
 }

@@ -4,15 +4,19 @@
  * is then paused, and what was said tells how to go on.
  */
 import type { App, Working } from "#app.ts";
-import type { PlatformError } from "#core/errors.ts";
+import { type PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
+import type { BucketState } from "#limiter/limiter.ts";
 import { type RunReport, exitCodeOf } from "#runs/report.ts";
 import { type Output, grouped } from "./output.ts";
 import { Progress } from "./progress.ts";
 
 const lookEveryMs = 200;
 const lookForWorkersMs = 2_000;
+/** Redis that is silent for so long has something; a command that is to stop waits for it no longer. */
+const silenceMs = 3_000;
+const silenceAtStopMs = 500;
 
 export interface FollowRequest {
   readonly app: App;
@@ -41,6 +45,11 @@ export async function follow(request: FollowRequest): Promise<Followed> {
   }
 }
 
+interface Look {
+  readonly report: RunReport;
+  readonly bucket: BucketState;
+}
+
 class Follower {
   readonly #request: FollowRequest;
   readonly #clock: Clock;
@@ -48,6 +57,8 @@ class Follower {
   #consumer: Working | undefined;
   #refusal: PlatformError | undefined;
   #lastTrouble = "";
+  #looking: Promise<Look> | undefined;
+  #isSilent = false;
   #nextLookForWorkersMs = 0;
 
   constructor(request: FollowRequest) {
@@ -60,8 +71,15 @@ class Follower {
     const { app, runId, interrupt } = this.#request;
     const { bucket, profile } = await app.desk.record(runId);
     for (;;) {
-      const report = await app.desk.show(runId);
-      this.#progress.show(report, await app.desk.bucket(bucket), this.#clock.monotonicMs());
+      const look = await this.#look(bucket);
+      if (look === undefined) {
+        if (interrupt.aborted) throw this.#leftInSilence();
+        this.#tellOfSilence();
+        continue;
+      }
+      const { report } = look;
+      this.#isSilent = false;
+      this.#progress.show(report, look.bucket, this.#clock.monotonicMs());
       if (isRunOver(report.state)) return this.#end(report);
       if (this.#refusal !== undefined) return this.#leaveRefused(this.#refusal);
       if (interrupt.aborted) return this.#leave();
@@ -69,6 +87,40 @@ class Follower {
       await this.#seeToWorkers(bucket, profile);
       await this.#clock.sleep(lookEveryMs, interrupt).catch(() => undefined);
     }
+  }
+
+  /** How things stand; undefined when Redis leaves the question open. The question stays asked. */
+  async #look(bucket: string): Promise<Look | undefined> {
+    const { app, runId, interrupt } = this.#request;
+    this.#looking ??= Promise.all([app.desk.show(runId), app.desk.bucket(bucket)])
+      .then(([report, state]) => ({ report, bucket: state }))
+      .finally(() => (this.#looking = undefined));
+    const answered = new AbortController();
+    const hurry = AbortSignal.any([interrupt, answered.signal]);
+    const silence = async (): Promise<undefined> => {
+      await this.#clock.sleep(silenceMs, hurry).catch(() => undefined);
+      await this.#clock.sleep(silenceAtStopMs, answered.signal).catch(() => undefined);
+    };
+    try {
+      return await Promise.race([this.#looking, silence()]);
+    } finally {
+      answered.abort();
+    }
+  }
+
+  #tellOfSilence(): void {
+    if (!this.#isSilent) this.#request.output.say("Redis does not answer. Nothing is lost: the run waits for it.");
+    this.#isSilent = true;
+  }
+
+  /** The work cannot be stopped in good order without Redis; the locks of what was under way end by themselves. */
+  #leftInSilence(): SimfleetError {
+    this.#consumer = undefined;
+    const { runId } = this.#request;
+    return new SimfleetError(
+      "STORE_UNAVAILABLE",
+      `Redis does not answer, so the run was left as it stands. Nothing that it has recorded is lost; once Redis is back, go on with: simfleet runs resume ${runId}`,
+    );
   }
 
   /** Takes the work up here when nobody else does, also when the one who did has gone. */

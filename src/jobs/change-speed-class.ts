@@ -59,10 +59,10 @@ function resultOf(error: PlatformError): TryResult {
     case "PLATFORM_FORBIDDEN":
       return { kind: "refused", error };
     case "PLATFORM_REJECTED":
-      return { kind: "rejected", reason: reasonOf(error) };
+      return { kind: "rejected", reason: error.message };
     default:
-      if (error.mayHaveApplied) return { kind: "unknown", reason: reasonOf(error) };
-      if (error.status !== undefined) return { kind: "failed-try", reason: reasonOf(error) };
+      if (error.mayHaveApplied) return { kind: "unknown", reason: error.message };
+      if (error.status !== undefined) return { kind: "failed-try", reason: error.message };
       return {
         kind: "postponed",
         delayMs: unreachablePauseMs,
@@ -71,8 +71,4 @@ function resultOf(error: PlatformError): TryResult {
         reason: error.message,
       };
   }
-}
-
-function reasonOf(error: PlatformError): string {
-  return error.platformCode === undefined ? error.message : `${error.platformCode}: ${error.message}`;
 }

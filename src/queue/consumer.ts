@@ -87,7 +87,9 @@ export class Consumer {
         settings: { backoffStrategy: (attempts) => faultBackoffMs(attempts) },
       },
     );
-    worker.on("error", (error) => this.#options.onTrouble({ message: messageOf(error) }));
+    worker.on("error", (error) => {
+      this.#options.onTrouble({ message: `the queue is tried again after an error: ${messageOf(error)}` });
+    });
     worker.on("failed", (job, error) => {
       this.#options.onTrouble({ ...(job ? { runId: job.data.runId } : {}), message: messageOf(error) });
     });

@@ -18,6 +18,7 @@ const faultBackoff = { baseMs: 500, capMs: 30_000 };
 /** BullMQ holds a queue's rate limit only where one is set; this one never comes to bear by itself. */
 const boundlessRate = { max: 1e12, durationMs: 60_000 };
 const addAtOnce = 500;
+const mostLookedAt = 9_999;
 
 export function faultBackoffMs(attempt: number): number {
   return backoffMs(faultBackoff, attempt);
@@ -66,14 +67,18 @@ export class Queues {
 
   /**
    * Puts in the jobs of all segments that may be worked on and are not finished. Doing it again changes nothing.
-   * @param quarantined `retry` takes up segments again whose machinery failed too often; `leave` does not
+   * @param others `now` takes up at once what waits for a later try, and segments again whose machinery failed too
+   *   often: a person has asked for it
    */
-  async enqueue(run: RunRecord, quarantined: "leave" | "retry" = "leave"): Promise<void> {
+  async enqueue(run: RunRecord, others: "leave" | "now" = "leave"): Promise<void> {
     const queue = await this.queue(run.bucket);
     const segments = await this.#openSegments(run);
-    if (quarantined === "retry") {
+    if (others === "now") {
       const failed = await this.quarantined(run);
       await Promise.all(failed.map((segment) => queue.remove(jobId(run.runId, segment))));
+      const delayed = (await queue.getDelayed(0, mostLookedAt)).filter((job) => job?.data.runId === run.runId);
+      // One that has just come due is on its way by itself.
+      await Promise.all(delayed.map((job) => job.promote().catch(() => undefined)));
     }
     for (let at = 0; at < segments.length; at += addAtOnce) {
       const jobs = segments.slice(at, at + addAtOnce).map((segment) => ({
@@ -100,7 +105,7 @@ export class Queues {
   /** Segments whose job failed for good: two crashes of a worker on it and more, or a fault that stays. */
   async quarantined(run: RunRecord): Promise<number[]> {
     const queue = await this.queue(run.bucket);
-    const failed = await queue.getFailed(0, 9_999);
+    const failed = await queue.getFailed(0, mostLookedAt);
     return failed.filter((job) => job?.data.runId === run.runId).map((job) => job.data.segment);
   }
 

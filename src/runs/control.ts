@@ -23,7 +23,7 @@ export class RunControl {
     await this.#ledger.move(runId, "paused", ["running", "paused"], reason);
   }
 
-  /** Goes on where the run stood; also takes up segments again whose machinery had failed. */
+  /** Goes on where the run stood; also takes up segments again whose machinery had failed, and waits no longer. */
   async resume(runId: string): Promise<void> {
     const run = await this.#ledger.run(runId);
     if (isRunOver(run.state)) {
@@ -33,7 +33,7 @@ export class RunControl {
       );
     }
     await this.#ledger.move(runId, "running", ["paused", "running"]);
-    await this.#queues.enqueue(await this.#ledger.run(runId), "retry");
+    await this.#queues.enqueue(await this.#ledger.run(runId), "now");
   }
 
   /** Ends the run: rows without a call stay as they are. */

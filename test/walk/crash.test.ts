@@ -1,0 +1,121 @@
+/**
+ * What is left when a process dies without a word: every row still ends with exactly one outcome, the platform holds
+ * what the file says, and no call is repeated that was not in flight.
+ */
+import { readFile } from "node:fs/promises";
+import { expect, test, vi } from "vitest";
+import { seededShare } from "#sandbox/seeded.ts";
+import { until } from "../support/until.ts";
+import { counted, resultRows, runIdIn } from "./support/results.ts";
+import { Walk } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 150_000 });
+
+const rows = 120;
+const lanes = 8;
+const surroundings = { sims: rows, latencyMs: [10, 40], env: { SIMFLEET_CONNECTIONS: String(lanes) } } as const;
+
+/** After how many changes the blow falls; the seed says so. */
+function blow(round: number): number {
+  return 1 + Math.floor(seededShare(2_026, round) * (rows - 20));
+}
+
+/** Changes that the platform has made and that no outcome tells of: calls that were in flight when the blow fell. */
+async function unsettled(walk: Walk, runId: string): Promise<number> {
+  const { document } = await walk.json(["runs", "show", runId]);
+  return walk.changes - document.counts.done;
+}
+
+async function expectWhole(walk: Walk, runId: string, most: { repeated: number }): Promise<void> {
+  const results = resultRows((await walk.run(["runs", "results", runId])).stdout);
+  expect(counted(results.map(({ outcome = "" }) => outcome))).toEqual({ done: rows });
+  for (const { simId = "", speedClass } of results) {
+    expect(walk.sandbox.state.speedClassOf(simId)).toBe(speedClass);
+    expect(walk.sandbox.state.acceptedChanges(simId)).toBeGreaterThan(0);
+  }
+  expect(walk.changes - rows).toBeLessThanOrEqual(most.repeated);
+  expect(walk.sandbox.state.totals.throttled).toBe(0);
+  const { counts } = (await walk.json(["runs", "show", runId])).document;
+  expect(counts).toEqual({ total: rows, done: rows, skipped: 0, rejected: 0, failed: 0, cancelled: 0, pending: 0 });
+}
+
+async function killAndResume(round: number): Promise<void> {
+  await using walk = await Walk.open(surroundings);
+  await walk.redis();
+  await walk.fleet("fleet.csv", rows);
+  const apply = walk.start(["apply", "fleet.csv", "--yes"]);
+  await walk.untilChanges(blow(round));
+  apply.kill("SIGKILL");
+  const { code, stderr } = await apply.ended;
+  expect(code).toBe(137);
+  const runId = runIdIn(stderr);
+  const repeated = await unsettled(walk, runId);
+  // Each of the four segments under way may have had its lanes full.
+  expect(repeated).toBeLessThanOrEqual(4 * lanes);
+  const resumed = await walk.json(["runs", "resume", runId]);
+  expect(resumed).toMatchObject({ code: 0, document: { state: "completed" } });
+  await expectWhole(walk, runId, { repeated });
+}
+
+test.concurrent("a run whose process is killed at any instant is ended by resume, ten times out of ten", async () => {
+  const rounds = await Promise.allSettled(Array.from({ length: 10 }, (_, round) => killAndResume(round)));
+  const failed = rounds.flatMap((ended, round) =>
+    ended.status === "rejected" ? [`round ${round}, after ${blow(round)} changes: ${String(ended.reason)}`] : [],
+  );
+  expect(failed).toEqual([]);
+});
+
+test.concurrent("a worker that is killed among several leaves its rows to the others", async () => {
+  await using walk = await Walk.open(surroundings);
+  await walk.redis();
+  await walk.fleet("fleet.csv", rows);
+  const workers = await Promise.all([walk.worker(), walk.worker(), walk.worker()]);
+  const { document } = await walk.json(["apply", "fleet.csv", "--yes", "--detach"]);
+  await walk.untilChanges(blow(20));
+  workers[1]?.kill("SIGKILL");
+  await walk.untilState(document.runId, "completed");
+  await expectWhole(walk, document.runId, { repeated: 4 * lanes });
+});
+
+test.concurrent("an embedded Redis that is killed comes back, and the run goes on by itself", async () => {
+  await using walk = await Walk.open(surroundings);
+  await walk.fleet("fleet.csv", rows);
+  const apply = walk.start(["apply", "fleet.csv", "--yes", "--json"]);
+  await walk.untilChanges(blow(21));
+  const before = await walk.redisPid();
+  process.kill(before, "SIGKILL");
+  const ended = await apply.ended;
+  expect(ended).toMatchObject({ code: 0 });
+  const { runId, counts } = JSON.parse(ended.stdout) as { runId: string; counts: object };
+  expect(counts).toMatchObject({ done: rows });
+  await expectWhole(walk, runId, { repeated: 4 * lanes });
+});
+
+test.concurrent("a run is ended after everything was killed at once: apply, worker, Redis and what watches over it", async () => {
+  await using walk = await Walk.open(surroundings);
+  await walk.fleet("fleet.csv", rows);
+  const worker = await walk.worker();
+  const apply = walk.start(["apply", "fleet.csv", "--yes"]);
+  await walk.untilChanges(blow(22));
+  const redis = await walk.redisPid();
+  for (const pid of [await parentOf(redis), redis, worker.pid, apply.pid]) process.kill(pid, "SIGKILL");
+  const { stderr } = await apply.ended;
+  await until("redis-server is gone", () => !isAlive(redis));
+  const runId = runIdIn(stderr);
+  const resumed = await walk.json(["runs", "resume", runId]);
+  expect(resumed).toMatchObject({ code: 0, document: { state: "completed" } });
+  await expectWhole(walk, runId, { repeated: 8 * lanes });
+});
+
+async function parentOf(pid: number): Promise<number> {
+  return Number(/^PPid:\s+(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1]);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

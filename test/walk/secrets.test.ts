@@ -1,0 +1,146 @@
+/** Canary secrets go the whole walk at the most talkative log level, and are then searched for wherever text is left. */
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Redis } from "ioredis";
+import { describe, expect, test, vi } from "vitest";
+import { until } from "../support/until.ts";
+import type { Ended, RunningProcess } from "./support/process.ts";
+import { echoServer } from "./support/stand-in.ts";
+import { Walk, type WalkOptions } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+// With characters that URLs, JSON and HTML write in another way.
+const password = `canary pass/word+"q"&<ö>-${"x".repeat(8)}`;
+const authKey = `canary-key/+="\\-${"y".repeat(20)}`;
+const mfaSecret = "KRSXG5CTMVRXEZLUKN2HE2LOM4";
+const noAuthKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
+
+/** The forms in which a secret could stand in a text. */
+function formsOf(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const url = encodeURIComponent(secret);
+  const base64 = [0, 1, 2].map((offset) => {
+    const coded = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]).toString("base64");
+    return coded.slice(4, -4);
+  });
+  const form = new URLSearchParams([["", secret]]).toString().slice(1);
+  const forms = [secret, json, JSON.stringify(json).slice(1, -1), url, url.toLowerCase(), form, ...base64];
+  return [...new Set([...forms, Buffer.from(secret).toString("hex")])];
+}
+
+function found(text: string, secrets: readonly string[]): string[] {
+  return secrets.flatMap((secret) => formsOf(secret).filter((form) => text.includes(form)));
+}
+
+/** Every pair that the sandbox gave out, as it went over the wire. */
+function watchPairs(walk: Walk): string[] {
+  const pairs: string[] = [];
+  const { accounts } = walk.sandbox;
+  const authenticate = accounts.authenticate.bind(accounts);
+  accounts.authenticate = async (body) => {
+    const pair = await authenticate(body);
+    pairs.push(pair.apiKey, pair.token);
+    return pair;
+  };
+  return pairs;
+}
+
+/** What other users of the machine see of a process. */
+async function titleOf(running: RunningProcess): Promise<string> {
+  const read = (name: string): Promise<string> => readFile(`/proc/${running.pid}/${name}`, "utf8").catch(() => "");
+  return `${await read("cmdline")}\n${await read("comm")}`;
+}
+
+/** All keys and values, packed ones unpacked by nobody: what lies in Redis as it lies there. */
+async function dumpOf(redis: Redis): Promise<string> {
+  const parts: string[] = [];
+  for await (const keys of redis.scanStream({ count: 500 })) {
+    for (const key of keys as string[]) parts.push(key, await valueOf(redis, key));
+  }
+  return parts.join("\n");
+}
+
+async function valueOf(redis: Redis, key: string): Promise<string> {
+  switch (await redis.type(key)) {
+    case "hash":
+      return JSON.stringify(await redis.hgetall(key));
+    case "set":
+      return JSON.stringify(await redis.smembers(key));
+    case "zset":
+      return JSON.stringify(await redis.zrange(key, "0", "-1"));
+    case "list":
+      return JSON.stringify(await redis.lrange(key, 0, -1));
+    case "stream":
+      return JSON.stringify(await redis.xrange(key, "-", "+"));
+    default:
+      return (await redis.get(key)) ?? "";
+  }
+}
+
+async function textsIn(folder: string): Promise<string> {
+  const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const texts = names.map((entry) => readFile(join(entry.parentPath, entry.name), "latin1"));
+  return (await Promise.all(texts)).join("\n");
+}
+
+describe.concurrent("no secret is left anywhere", () => {
+  test.each<[string, WalkOptions, readonly string[]]>([
+    ["of an AuthKey", { authKey, env: { SIMFLEET_AUTH_KEY: authKey } }, [authKey]],
+    [
+      "of a user with a password and one-time codes",
+      {
+        rootPassword: password,
+        rootMfaSecret: mfaSecret,
+        env: {
+          ...noAuthKey,
+          SIMFLEET_EMAIL: "root@example.com",
+          SIMFLEET_PASSWORD: password,
+          SIMFLEET_MFA_SECRET: mfaSecret,
+        },
+      },
+      [password, mfaSecret],
+    ],
+  ])("%s", async (_, options, secrets) => {
+    const faults = { "expire-pairs": 0.05, "lost-answer": 0.05, "html-502": 0.05 };
+    await using walk = await Walk.open({ ...options, faults, env: { ...options.env, SIMFLEET_LOG_LEVEL: "trace" } });
+    const pairs = watchPairs(walk);
+    const redis = await walk.redis();
+    await walk.fleet("fleet.csv", 90);
+    const said: Ended[] = [];
+    const apply = walk.start(["apply", "fleet.csv", "--yes", "--json"]);
+    await until("apply has a process", async () => (await titleOf(apply)).includes("apply"));
+    const titles = [await titleOf(apply)];
+    said.push(await apply.ended);
+    expect(said[0]?.code).toBe(0);
+    for (const args of [["check"], ["quota"], ["runs", "list"], ["plan", "fleet.csv", "--out", "verdicts.csv"]]) {
+      said.push(await walk.run(args));
+    }
+    const worker = await walk.worker();
+    titles.push(await titleOf(worker));
+    worker.kill("SIGTERM");
+    said.push(await worker.ended);
+    const wrong = { SIMFLEET_AUTH_KEY: options.env?.SIMFLEET_AUTH_KEY ?? "", SIMFLEET_COVERAGE: "no" };
+    said.push(await walk.run(["check"], { ...options.env, ...wrong }));
+    expect(pairs.length).toBeGreaterThanOrEqual(4);
+    const everything = [...secrets, ...pairs];
+    for (const { stdout, stderr } of said) expect(found(stdout + stderr, everything)).toEqual([]);
+    expect(found(titles.join("\n"), everything)).toEqual([]);
+    expect(found(await dumpOf(redis), everything)).toEqual([]);
+    // Results, verdicts, Redis's append-only file and its log.
+    expect(found(await textsIn(walk.folder), everything)).toEqual([]);
+  });
+
+  test("when the platform throws one back in its error", async () => {
+    await using echo = await echoServer();
+    const address = `http://127.0.0.1:${echo.port}`;
+    await using walk = await Walk.open({
+      env: { SIMFLEET_ENDPOINT_GLOBAL: address, SIMFLEET_AUTH_KEY: authKey, SIMFLEET_LOG_LEVEL: "trace" },
+    });
+    await walk.fleet("fleet.csv", 1);
+    const refused = await walk.run(["apply", "fleet.csv", "--yes"]);
+    expect(refused.code).toBe(3);
+    expect(refused.stderr).toMatch(/simfleet: auth: not authorized \(401 ECHO: .*\[secret\]/);
+    expect(found(refused.stdout + refused.stderr, [authKey])).toEqual([]);
+  });
+});

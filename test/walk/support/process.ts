@@ -1,0 +1,59 @@
+/** One process of the command line, as a shell would start it: what it says, how it ends, and waiting for either. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+export interface Ended {
+  /** 128 and more for a signal, as a shell would say. */
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+const signals: Partial<Record<NodeJS.Signals, number>> = { SIGINT: 130, SIGKILL: 137, SIGTERM: 143 };
+
+export class RunningProcess {
+  readonly child: ChildProcess;
+  /** Resolves when the process has ended and all that it said has arrived. */
+  readonly ended: Promise<Ended>;
+  stdout = "";
+  stderr = "";
+
+  constructor({ program, args, env, cwd }: Command) {
+    this.child = spawn(program, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
+    this.child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
+    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.ended = once(this.child, "close").then(([code, signal]: (number | NodeJS.Signals | null)[]) => ({
+      code: typeof code === "number" ? code : (signals[signal as NodeJS.Signals] ?? 128),
+      stdout: this.stdout,
+      stderr: this.stderr,
+    }));
+  }
+
+  get pid(): number {
+    if (this.child.pid === undefined) throw new Error("the process did not start");
+    return this.child.pid;
+  }
+
+  /** Resolves with what matched once the process has said it; rejects when it ends without. */
+  async said(pattern: RegExp, where: "stdout" | "stderr" = "stderr"): Promise<RegExpExecArray> {
+    let hasEnded = false;
+    void this.ended.then(() => (hasEnded = true));
+    for (;;) {
+      const found = pattern.exec(this[where]);
+      if (found !== null) return found;
+      if (hasEnded) throw new Error(`The process ended without saying ${pattern}:\n${this.stderr}${this.stdout}`);
+      await Promise.race([once(this.child[where] ?? this.child, "data"), this.ended]);
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+}

@@ -1,0 +1,48 @@
+/** A redis-server on a port of its own, for the tests that take it away from a run. */
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { findRedisServer } from "#redis/find-server.ts";
+import type { RunningProcess } from "./process.ts";
+import type { Walk } from "./walk.ts";
+
+export interface RedisOnPort extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly process: RunningProcess;
+}
+
+/** Starts one whose data lie in the walk's folder, so that a second one finds what the first had. */
+export async function redisOnPort(walk: Walk, port?: number): Promise<RedisOnPort> {
+  const at = port ?? (await freePort());
+  const server = await findRedisServer({ path: process.env.PATH ?? "", cacheDir: inject("cacheDir") });
+  const running = walk.startProgram(
+    server.binary,
+    [
+      ...["--port", String(at), "--bind", "127.0.0.1", "--dir", join(walk.folder)],
+      ...["--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"],
+    ],
+    server.libraries === undefined ? {} : { LD_LIBRARY_PATH: server.libraries },
+  );
+  await running.said(/Ready to accept connections/, "stdout");
+  return {
+    url: `redis://127.0.0.1:${at}`,
+    port: at,
+    process: running,
+    [Symbol.asyncDispose]: async () => {
+      running.kill("SIGKILL");
+      await running.ended;
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,60 @@
+/** Stand-ins for what a wrong address leads to: a web server that is no platform, a Redis of another age. */
+import { createServer as createHttp } from "node:http";
+import { type AddressInfo, type Server, createServer as createTcp } from "node:net";
+
+export interface StandIn extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** A web server that has the same page for every request. */
+export function webServer(): Promise<StandIn> {
+  const server = createHttp((_, response) => {
+    response.setHeader("content-type", "text/html").end("<!doctype html><title>Welcome</title><p>It works!");
+  });
+  return listening(server);
+}
+
+/** A platform that refuses every call and tells in its error what it was sent. */
+export function echoServer(): Promise<StandIn> {
+  const server = createHttp((request, response) => {
+    let body = "";
+    request.on("data", (data: Buffer) => (body += data.toString()));
+    request.on("end", () => {
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end(JSON.stringify({ code: "ECHO", message: `no such account: ${body}` }));
+    });
+  });
+  return listening(server);
+}
+
+/** Answers INFO as a server of this version would, and OK to all else. */
+export function oldRedis(version: string): Promise<StandIn> {
+  const info = `# Server\r\nredis_version:${version}\r\nmaxmemory_policy:noeviction\r\nloading:0\r\n`;
+  const server = createTcp((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("data", (data) => {
+      const commands = data.toString("latin1").match(/\*\d+\r\n\$\d+\r\n(\w+)/g) ?? [];
+      for (const command of commands) {
+        socket.write(/info$/i.test(command) ? `$${info.length}\r\n${info}\r\n` : "+OK\r\n");
+      }
+    });
+  });
+  return listening(server);
+}
+
+function listening(server: Server): Promise<StandIn> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      resolve({ port, [Symbol.asyncDispose]: () => closed(server) });
+    });
+  });
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    if ("closeAllConnections" in server) (server.closeAllConnections as () => void)();
+  });
+}

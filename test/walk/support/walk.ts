@@ -1,0 +1,224 @@
+/**
+ * A user's place to walk about in: a folder of their own, the sandbox as the platform, an embedded Redis in a data
+ * directory, and real processes of the built command line. `await using` puts all of it away again, whatever happened.
+ */
+import { copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Redis } from "ioredis";
+import { RedisConnections } from "#redis/connection.ts";
+import { EmbeddedRedis } from "#redis/embedded.ts";
+import type { SandboxOptions } from "#sandbox/options.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { until } from "../../support/until.ts";
+import { builtCli, root } from "./built-cli.ts";
+import { type Ended, RunningProcess } from "./process.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+export interface WalkOptions extends Partial<SandboxOptions> {
+  /** Over the settings that reach the sandbox; an empty text takes one away. */
+  readonly env?: Environment;
+}
+
+/** A run as `--json` shows it. */
+export interface RunDocument {
+  readonly runId: string;
+  readonly name: string;
+  readonly state: string;
+  readonly profile: string;
+  readonly counts: Readonly<
+    Record<"total" | "done" | "skipped" | "rejected" | "failed" | "cancelled" | "pending", number>
+  >;
+  readonly calls: number;
+  readonly throttled: number;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly etaSeconds: number | null;
+  readonly reason?: string;
+  readonly retryOf?: string;
+  readonly results?: string;
+}
+
+const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+
+export class Walk implements AsyncDisposable {
+  readonly folder: string;
+  readonly sandbox: Sandbox;
+  readonly env: Environment;
+  readonly #cli: string;
+  readonly #processes: RunningProcess[] = [];
+  #connection: Redis | undefined;
+  #redis: { embedded: EmbeddedRedis; connections: RedisConnections } | undefined;
+
+  private constructor(parts: { cli: string; folder: string; sandbox: Sandbox; env: Environment }) {
+    this.#cli = parts.cli;
+    this.folder = parts.folder;
+    this.sandbox = parts.sandbox;
+    this.env = parts.env;
+  }
+
+  /** Windows are 2 s long and wide, so that tests are quick; every option can be given. */
+  static async open({ env, ...sandboxOptions }: WalkOptions = {}): Promise<Walk> {
+    const cli = await builtCli();
+    const folder = await mkdtemp(join(tmpdir(), "walk-"));
+    const sandbox = await startSandbox({
+      periodSeconds: 2,
+      ...sandboxOptions,
+      limits: { Sim: 2_000, Credential: 60, Auth: 1_000, ...sandboxOptions.limits },
+    });
+    const settings = {
+      PATH: process.env.PATH ?? "",
+      HOME: folder,
+      XDG_CACHE_HOME: cacheHome,
+      SIMFLEET_DATA_DIR: join(folder, "data"),
+      SIMFLEET_HTTP_PORT: "0",
+      SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+      SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+      SIMFLEET_AUTH_KEY: sandbox.options.authKey,
+      SIMFLEET_RATE_PERIOD_SECONDS: String(sandbox.options.periodSeconds),
+    };
+    return new Walk({ cli, folder, sandbox, env: { ...settings, ...env } });
+  }
+
+  /** Starts a command; `env` goes over the walk's own. */
+  start(args: readonly string[], env: Environment = {}): RunningProcess {
+    return this.startProgram(process.execPath, [this.#cli, ...args], env);
+  }
+
+  /** Starts any program, with the same surroundings. */
+  startProgram(program: string, args: readonly string[], env: Environment = {}): RunningProcess {
+    const started = new RunningProcess({ program, args, env: { ...this.env, ...env }, cwd: this.folder });
+    this.#processes.push(started);
+    return started;
+  }
+
+  /** Runs a command to its end. */
+  run(args: readonly string[], env: Environment = {}): Promise<Ended> {
+    return this.start(args, env).ended;
+  }
+
+  /** Runs a command with `--json` and reads what it printed, which has to be one document and nothing else. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a document is what its reader says it is
+  async json<T = RunDocument>(args: readonly string[], env: Environment = {}): Promise<Ended & { document: T }> {
+    const ended = await this.run([...args, "--json"], env);
+    try {
+      return { ...ended, document: JSON.parse(ended.stdout) as T };
+    } catch {
+      throw new Error(`simfleet ${args.join(" ")} ended with ${ended.code}:\n${ended.stdout}${ended.stderr}`);
+    }
+  }
+
+  /** A command as it can be typed into a shell. */
+  commandLine(args: readonly string[]): string {
+    return [process.execPath, this.#cli, ...args].map((word) => `'${word}'`).join(" ");
+  }
+
+  /** A shell line in which `simfleet` is the command. */
+  shell(line: string, env: Environment = {}): RunningProcess {
+    const simfleet = `simfleet() { ${this.commandLine([])} "$@"; }`;
+    return this.startProgram("/bin/bash", ["-c", `${simfleet}; ${line}`], env);
+  }
+
+  /** A worker that is ready. */
+  async worker(env: Environment = {}): Promise<RunningProcess> {
+    const worker = this.start(["worker"], env);
+    await worker.said(/the worker is ready/);
+    return worker;
+  }
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  async write(name: string, content: string | Buffer): Promise<string> {
+    await writeFile(this.path(name), content);
+    return name;
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(this.path(name), "utf8");
+  }
+
+  /** Brings a file of examples/ here. */
+  async example(name: string): Promise<string> {
+    await copyFile(join(root, "examples", name), this.path(name));
+    return name;
+  }
+
+  /** Names of the files here that end so. */
+  async files(ending: string): Promise<string[]> {
+    return (await readdir(this.folder)).filter((name) => name.endsWith(ending)).toSorted();
+  }
+
+  /** A file for the first `rows` SIMs of the sandbox, whose classes take turns. */
+  async fleet(name: string, rows: number, classes: readonly string[] = ["s1.slow", "s1.fast"]): Promise<string> {
+    const lines = Array.from(
+      { length: rows },
+      (_, n) => `${this.simId(n)},${classes[n % classes.length]},asset-${n}\n`,
+    );
+    return this.write(name, `simId,speedClass,asset\n${lines.join("")}`);
+  }
+
+  simId(index: number): string {
+    return this.sandbox.state.sims.simIdAt(index);
+  }
+
+  /** How many changes the platform has carried out so far. */
+  get changes(): number {
+    const { sims } = this.sandbox.state;
+    let sum = 0;
+    for (let n = 0; n < sims.count; n += 1) sum += sims.acceptedAt(n);
+    return sum;
+  }
+
+  /** Resolves when the platform has carried out so many changes. */
+  async untilChanges(count: number): Promise<void> {
+    await until(`${count} changes were made`, () => this.changes >= count, 60_000);
+  }
+
+  /** Resolves when a run is in this state. */
+  async untilState(runId: string, state: string): Promise<void> {
+    const redis = await this.redis();
+    await until(
+      `${runId} is ${state}`,
+      async () => (await redis.hget(`simfleet:run:${runId}`, "state")) === state,
+      60_000,
+    );
+  }
+
+  /** A connection to the walk's own Redis, which stays up from here to the end of the test. */
+  async redis(): Promise<Redis> {
+    if (this.#redis === undefined) {
+      const dataDir = this.env.SIMFLEET_DATA_DIR ?? "";
+      const cacheDir = join(cacheHome, "simfleet");
+      const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+      this.#redis = { embedded, connections: new RedisConnections({ embedded }) };
+    }
+    this.#connection ??= this.#redis.connections.connect("walk");
+    return this.#connection;
+  }
+
+  /** Process id of the embedded redis-server. */
+  async redisPid(): Promise<number> {
+    return Number((await this.read("data/redis/redis.pid")).trim());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const alive = this.#processes.filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    for (const { child } of alive) child.kill("SIGKILL");
+    await Promise.all(this.#processes.map(({ ended }) => ended));
+    await this.#redis?.connections.close();
+    await this.#redis?.embedded.close();
+    await this.sandbox.close();
+    await until("the embedded Redis is gone", () => isGone(join(this.folder, "data", "redis", "redis.sock")), 20_000);
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+}
+
+function isGone(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => false,
+    () => true,
+  );
+}

@@ -1,0 +1,180 @@
+/** What is around a run and can fail it: addresses, names, Redis, disks, readers of its output. */
+import { describe, expect, test, vi } from "vitest";
+import { redisOnPort } from "./support/redis-server.ts";
+import { oldRedis, webServer } from "./support/stand-in.ts";
+import { column, counted, runIdIn } from "./support/results.ts";
+import { Walk } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 90_000 });
+
+function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1) ?? "";
+}
+
+describe.concurrent("an address that leads nowhere ends apply with 4 and one sentence:", () => {
+  test.each([
+    [
+      "a port where nothing listens",
+      "http://127.0.0.1:9",
+      "auth: 127.0.0.1:9 refuses connections. Is it up, and is the port in SIMFLEET_ENDPOINT_GLOBAL right?",
+    ],
+    [
+      "a name that does not exist",
+      "https://platform.invalid",
+      /^simfleet: auth: the host platform\.invalid is not known \((ENOTFOUND|EAI_AGAIN)\)\. Check SIMFLEET_ENDPOINT_GLOBAL, or the name service\.$/,
+    ],
+  ])("%s", async (_, address, message) => {
+    await using walk = await Walk.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: address } });
+    await walk.fleet("fleet.csv", 3);
+    const failed = await walk.run(["apply", "fleet.csv", "--yes"]);
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    if (typeof message === "string") expect(lastLine(failed.stderr)).toBe(`simfleet: ${message}`);
+    else expect(lastLine(failed.stderr)).toMatch(message);
+    expect((await walk.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toEqual([]);
+  });
+
+  test("a web server that is not the platform", async () => {
+    await using server = await webServer();
+    const host = `127.0.0.1:${server.port}`;
+    await using walk = await Walk.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: `http://${host}` } });
+    await walk.fleet("fleet.csv", 3);
+    const failed = await walk.run(["apply", "fleet.csv", "--yes"]);
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    expect(lastLine(failed.stderr)).toBe(
+      `simfleet: auth: ${host} answered 200 with a web page that is not JSON. Is it the right address?`,
+    );
+    expect((await walk.run(["check"])).stdout).toMatch(/\nwrong +address +auth: /);
+  });
+});
+
+describe.concurrent("a Redis that will not do ends every command with 4 and says why:", () => {
+  test("none at the address, within six seconds", async () => {
+    await using walk = await Walk.open({ env: { SIMFLEET_REDIS_URL: "redis://127.0.0.1:9" } });
+    const before = performance.now();
+    const failed = await walk.json<{ error: object }>(["runs", "list"]);
+    expect(performance.now() - before).toBeLessThan(6_000);
+    const message =
+      "Redis at 127.0.0.1:9 cannot be used: connect ECONNREFUSED 127.0.0.1:9. Is it up, and is SIMFLEET_REDIS_URL right?";
+    expect(failed).toMatchObject({ code: 4, stderr: `simfleet: ${message}\n` });
+    expect(failed.document).toEqual({ error: { code: "STORE_UNAVAILABLE", message } });
+  });
+
+  test("an old version", async () => {
+    await using redis = await oldRedis("6.0.16");
+    await using walk = await Walk.open({ env: { SIMFLEET_REDIS_URL: `redis://127.0.0.1:${redis.port}` } });
+    expect(await walk.run(["quota"])).toEqual({
+      code: 4,
+      stdout: "",
+      stderr: `simfleet: Redis at 127.0.0.1:${redis.port} is version 6.0.16; simfleet needs 6.2 or newer: upgrade it\n`,
+    });
+  });
+
+  test("one that throws rows away when it is full", async () => {
+    await using walk = await Walk.open();
+    await (await walk.redis()).config("SET", "maxmemory-policy", "allkeys-lru");
+    const failed = await walk.run(["runs", "list"]);
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    expect(failed.stderr).toMatch(
+      /^simfleet: Redis at \S+redis\.sock has maxmemory-policy allkeys-lru and would throw rows away when it is full: set it with CONFIG SET maxmemory-policy noeviction, and in redis\.conf\n$/,
+    );
+  });
+
+  test("one that is full: nothing is started", async () => {
+    await using walk = await Walk.open();
+    await walk.fleet("fleet.csv", 100);
+    await (await walk.redis()).config("SET", "maxmemory", "1");
+    const failed = await walk.run(["apply", "fleet.csv", "--yes"]);
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    expect(failed.stderr).toMatch(
+      /simfleet: Redis refuses: it is full: raise its maxmemory, or make room \(OOM .*\)\n$/,
+    );
+    expect(failed.stderr).not.toContain("    at ");
+    expect(walk.changes).toBe(0);
+  });
+});
+
+describe.concurrent("a Redis that goes away in the middle", () => {
+  test("is told of, and a Ctrl-C leaves the run to be resumed", async () => {
+    await using walk = await Walk.open({ sims: 100, limits: { Sim: 10 } });
+    await using server = await redisOnPort(walk);
+    const env = { SIMFLEET_REDIS_URL: server.url };
+    await walk.fleet("fleet.csv", 100);
+    const apply = walk.start(["apply", "fleet.csv", "--yes"], env);
+    await walk.untilChanges(10);
+    server.process.kill("SIGKILL");
+    await apply.said(/Redis does not answer\. Nothing is lost: the run waits for it\.\n/);
+    const before = performance.now();
+    apply.kill("SIGINT");
+    const left = await apply.ended;
+    expect(performance.now() - before).toBeLessThan(8_000);
+    expect(left.code).toBe(4);
+    const runId = runIdIn(left.stderr);
+    expect(lastLine(left.stderr)).toBe(
+      "simfleet: Redis does not answer, so the run was left as it stands. Nothing that it has recorded is lost; " +
+        `once Redis is back, go on with: simfleet runs resume ${runId}`,
+    );
+    await using again = await redisOnPort(walk, server.port);
+    walk.sandbox.throttle.changeLimit({ group: "Sim", limit: 1_000, afterMs: 0 });
+    expect(again.url).toBe(server.url);
+    const resumed = await walk.json(["runs", "resume", runId], env);
+    expect(resumed).toMatchObject({ code: 0, document: { counts: { done: 100 } } });
+  });
+});
+
+describe.concurrent("results", () => {
+  test("that cannot be written leave the run whole, and the message says how to get them", async () => {
+    await using walk = await Walk.open();
+    await walk.redis(); // not started below, under the limit on the size of files
+    await walk.fleet("fleet.csv", 90);
+    const limited = walk.shell("trap '' XFSZ; ulimit -f 1; simfleet apply fleet.csv --yes --json");
+    const applied = await limited.ended;
+    expect(applied.code).toBe(4);
+    const { runId, state, counts } = JSON.parse(applied.stdout) as { runId: string; state: string; counts: object };
+    expect({ state, counts }).toMatchObject({ state: "completed", counts: { done: 90 } });
+    expect(lastLine(applied.stderr)).toBe(
+      `simfleet: fleet.${runId}.results.csv could not be written: EFBIG: file too large, write. ` +
+        `No outcome is lost: write them elsewhere with simfleet runs results ${runId} --out FILE`,
+    );
+    expect(await walk.files(".csv")).toEqual(["fleet.csv"]);
+    const nowhere = await walk.run(["runs", "results", runId, "--out", "no/such/folder.csv"]);
+    expect(nowhere.code).toBe(4);
+    expect(nowhere.stderr).toMatch(/No outcome is lost: choose another place with --out\n$/);
+    expect((await walk.run(["runs", "results", runId, "--out", "results.csv"])).code).toBe(0);
+    expect(counted(column(await walk.read("results.csv"), "outcome"))).toEqual({ done: 90 });
+  });
+
+  test("are written into a pipe or a device as they are, and never put in its place", async () => {
+    await using walk = await Walk.open();
+    await walk.fleet("fleet.csv", 3);
+    const { document } = await walk.json(["apply", "fleet.csv", "--yes"]);
+    const line = `mkfifo pipe; cat pipe & simfleet runs results ${document.runId} --out pipe >&2; wait; test -p pipe`;
+    const piped = await walk.shell(line).ended;
+    expect(piped.code).toBe(0);
+    expect(counted(column(piped.stdout, "outcome"))).toEqual({ done: 3 });
+    await walk.shell("echo old > real.csv; ln -s real.csv link.csv").ended;
+    expect((await walk.run(["runs", "results", document.runId, "--out", "link.csv"])).code).toBe(0);
+    expect((await walk.shell("test -L link.csv").ended).code).toBe(0);
+    expect(counted(column(await walk.read("real.csv"), "outcome"))).toEqual({ done: 3 });
+  });
+});
+
+describe.concurrent("a reader that goes away", () => {
+  test("of the messages does not keep a run from its end", async () => {
+    await using walk = await Walk.open();
+    await walk.fleet("fleet.csv", 60);
+    const piped = await walk.shell("simfleet apply fleet.csv --yes 2>&1 | head -1").ended;
+    expect(piped.stdout).toBe("fleet.csv: 60 rows\n");
+    const { runs } = (await walk.json<{ runs: { state: string; counts: object }[] }>(["runs", "list"])).document;
+    expect(runs).toMatchObject([{ state: "completed", counts: { done: 60 } }]);
+  });
+
+  test("or a full disk behind stdout is told of on stderr", async () => {
+    await using walk = await Walk.open();
+    await walk.fleet("fleet.csv", 3);
+    expect(await walk.shell("simfleet plan fleet.csv > /dev/full").ended).toEqual({
+      code: 4,
+      stdout: "",
+      stderr: "simfleet: the answer could not be written: ENOSPC: no space left on device, write\n",
+    });
+  });
+});

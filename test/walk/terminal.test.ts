@@ -1,0 +1,88 @@
+/** What a person at a terminal sees, and what a pipe gets instead. */
+import { spawnSync } from "node:child_process";
+import { describe, expect, test, vi } from "vitest";
+import { until } from "../support/until.ts";
+import type { RunningProcess } from "./support/process.ts";
+import { Walk } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const escape = "\u001B";
+const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
+
+/** A command on a terminal of its own, typed into by `answers`; all that the terminal shows comes out of stdout. */
+function onTerminal(walk: Walk, line: string, answers = ""): RunningProcess {
+  const script = `script -qec ${quoted(`stty cols 100 -echo; ${line}`)} /dev/null`;
+  return walk.shell(`export -f simfleet; printf ${quoted(answers)} | SHELL=/bin/bash ${script}`);
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+describe.concurrent("on a terminal", () => {
+  test("apply asks, and then keeps one line up to date", async () => {
+    await using walk = await Walk.open({ limits: { Sim: 30 } });
+    await walk.fleet("fleet.csv", 90);
+    const { code, stdout } = await onTerminal(walk, "simfleet apply fleet.csv", "y\n").ended;
+    expect(code).toBe(0);
+    expect(stdout).toContain("Make 90 changes? [y/N] ");
+    const frames = stdout.split(`\r${escape}[2K`).slice(1);
+    expect(frames.length).toBeGreaterThan(5);
+    expect(frames.some((frame) => /^[█░]{24} \d+\/90 · .*quota \d+\/30/.test(frame))).toBe(true);
+    for (const frame of frames) expect((frame.split("\r\n")[0] ?? "").length).toBeLessThan(100);
+    expect(stdout).toMatch(/r-\S+ {2}fleet\.csv\r\n {2}completed\r\n {2}90 rows: 90 done\r\n/);
+    expect(walk.changes).toBe(90);
+  });
+
+  test("apply starts nothing without a yes", async () => {
+    await using walk = await Walk.open();
+    await walk.fleet("fleet.csv", 1);
+    const { code, stdout } = await onTerminal(walk, "simfleet apply fleet.csv", "\n").ended;
+    expect(stdout).toContain("Make 1 change? [y/N] ");
+    expect(stdout).toMatch(/Nothing was started\.\r\n$/);
+    expect(code).toBe(2);
+    expect(walk.changes).toBe(0);
+  });
+
+  test.skipIf(!hasTmux)("a Ctrl-C pauses the run, and neither the line nor Redis is left in a mess", async () => {
+    await using walk = await Walk.open({ limits: { Sim: 20 } });
+    await walk.fleet("fleet.csv", 90);
+    const session = `w${walk.sandbox.port}`;
+    const tmux = (command: string): RunningProcess => walk.shell(`tmux -L ${session} ${command}`);
+    try {
+      await tmux("new-session -d -x 100 -y 40 /bin/bash --norc").ended;
+      const command = walk.commandLine(["apply", "fleet.csv", "--yes"]);
+      await walk.write("go.sh", `${command}; echo "ended with $?"\n`);
+      await tmux("send-keys 'PS1=; . ./go.sh' Enter").ended;
+      await walk.untilChanges(20);
+      await tmux("send-keys C-c").ended;
+      let screen = "";
+      await until(
+        "apply has ended",
+        async () => {
+          screen = (await tmux("capture-pane -p -J").ended).stdout;
+          return /ended with \d/.test(screen);
+        },
+        30_000,
+      );
+      expect(screen).toMatch(/\nNothing is lost: \d+ rows are still to do\.\nGo on with: simfleet runs resume r-/);
+      expect(screen).toContain("\nended with 1\n");
+      expect(screen).not.toContain("^[");
+    } finally {
+      await tmux("kill-server").ended;
+    }
+  });
+});
+
+test.concurrent("in a pipe there is no escape character, and a line now and then", async () => {
+  await using walk = await Walk.open({ limits: { Sim: 30 } });
+  await walk.fleet("fleet.csv", 90);
+  const { code, stdout, stderr } = await walk.run(["apply", "fleet.csv", "--yes"], { TERM: "xterm-256color" });
+  expect(code).toBe(0);
+  expect(Array.from(stdout + stderr).filter((character) => character < " " && character !== "\n")).toEqual([]);
+  const lines = stderr.split("\n").filter((line) => /^r-\S+ (running|completed): /.test(line));
+  expect(lines.length).toBeGreaterThanOrEqual(2);
+  expect(lines.length).toBeLessThan(8);
+  expect(lines.at(-1)).toMatch(/^r-\S+ completed: 90 of 90 rows \(100 %\), quota \d+\/30, refresh in \d s$/);
+});
