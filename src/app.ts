@@ -3,7 +3,7 @@
  * nothing; commands and the worker open it, use the rooms and close it.
  */
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { PlatformClient } from "#api/client.ts";
 import type { Config } from "#config/config.ts";
@@ -172,6 +172,8 @@ export class App {
       clock: this.#clock,
       permits: this.limiter,
       userAgent: `simfleet/${version}`,
+      // Hosts may share an address, and then each learns of the others from the answers.
+      egress: hostname().replace(/[^A-Za-z0-9_-]/g, "-"),
       onEvent: (event) => {
         if (event.type === "throttled") log.warn(event, "the platform answered 429");
         else if (event.type === "renewal-failed") log.warn(event, "authentication failed");

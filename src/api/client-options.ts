@@ -51,6 +51,8 @@ export interface PlatformClientOptions {
   readonly permits: Permits;
   /** `simfleet/0.1.0`. */
   readonly userAgent: string;
+  /** Name of the address that this process's calls come from: letters, digits, `_` and `-`; `here` by default. */
+  readonly egress?: string | undefined;
   /** Told of answers, throttles and renewals; what it throws is ignored. */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Timeouts and size of answers. */

@@ -76,6 +76,7 @@ export class PlatformClient {
       permits,
       transport: this.#transport,
       profileName: profile.name,
+      egress: options.egress,
       around,
     });
     const tokens = this.#tokenReader(options);

@@ -30,14 +30,22 @@ export class Sender {
   readonly #permits: Permits;
   readonly #transport: Transport;
   readonly #profileName: string;
+  readonly #egress: string | undefined;
   readonly #around: AttemptSurroundings;
   /** By operation, since a name is looked up with every call. */
   readonly #buckets = new Map<string, string>();
 
-  constructor(parts: { permits: Permits; transport: Transport; profileName: string; around: AttemptSurroundings }) {
+  constructor(parts: {
+    permits: Permits;
+    transport: Transport;
+    profileName: string;
+    egress: string | undefined;
+    around: AttemptSurroundings;
+  }) {
     this.#permits = parts.permits;
     this.#transport = parts.transport;
     this.#profileName = parts.profileName;
+    this.#egress = parts.egress;
     this.#around = parts.around;
   }
 
@@ -67,7 +75,7 @@ export class Sender {
   #bucketOf(operation: Operation<never, unknown>): string {
     let bucket = this.#buckets.get(operation.id);
     if (bucket === undefined) {
-      bucket = bucketOf(operation, this.#profileName);
+      bucket = bucketOf(operation, this.#profileName, this.#egress);
       this.#buckets.set(operation.id, bucket);
     }
     return bucket;

@@ -6,6 +6,7 @@
  */
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, turn } from "#core/time.ts";
+import type { Exchange, ExchangeRequest, Observation } from "./exchange.ts";
 import type { Permit, QuotaReading, Urgency } from "./permit.ts";
 
 /** Longest wait for a permit that is slept in place; a longer one is given back to the caller. */
@@ -14,36 +15,6 @@ const mostPerExchange = 128;
 const idleLookMs = 10;
 /** Why a sleep ended early; made once, since an error is costly to make for every answer. */
 const awake = new Error("something came in");
-
-/** One report to bucket.lua, in the order of its arguments. */
-export interface Observation {
-  readonly permitNumber: number;
-  readonly kind: "answered" | "throttled" | "lost" | "back";
-  readonly window: number;
-  readonly serial: number;
-  readonly grantedAtMs: number;
-  readonly sentAfterMs: number;
-  readonly receivedAtMonotonicMs: number;
-  readonly reading: QuotaReading | undefined;
-  readonly retryAfterMs: number;
-}
-
-/** What one exchange brought back. */
-export interface Exchange {
-  readonly nowMs: number;
-  readonly window: number;
-  readonly firstSerial: number;
-  readonly granted: number;
-  readonly waitMs: number;
-}
-
-export interface ExchangeRequest {
-  readonly want: number;
-  readonly firstPermitNumber: number;
-  readonly urgency: Urgency;
-  readonly backlog: number;
-  readonly observations: readonly Observation[];
-}
 
 interface Waiter {
   readonly urgency: Urgency;

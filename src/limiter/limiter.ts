@@ -9,7 +9,8 @@ import { PlatformError } from "#core/errors.ts";
 import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
-import { type Exchange, type ExchangeRequest, Gate, patienceMs } from "./gate.ts";
+import { type Exchange, type ExchangeRequest, exchangeArguments } from "./exchange.ts";
+import { Gate, patienceMs } from "./gate.ts";
 import type { Permit, Urgency } from "./permit.ts";
 
 export interface LimiterOptions {
@@ -55,10 +56,15 @@ export interface BucketState {
   readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
 }
 
-const bucketScript = Script.load(
-  new URL("./refresh-instant.lua", import.meta.url),
-  new URL("./bucket.lua", import.meta.url),
-);
+/** The parts of the bucket's script, in the order in which they use each other. */
+export const bucketScriptParts: readonly URL[] = [
+  "refresh-instant",
+  "bucket-state",
+  "bucket-answers",
+  "bucket-permits",
+  "bucket",
+].map((part) => new URL(`./${part}.lua`, import.meta.url));
+const bucketScript = Script.load(...bucketScriptParts);
 const paceScript = Script.load(new URL("./pace.lua", import.meta.url));
 
 export class Limiter {
@@ -95,10 +101,11 @@ export class Limiter {
     });
   }
 
-  /** Every bucket that was ever used, by name. */
+  /** Every bucket that was used in the last month, by name. */
   async buckets(): Promise<BucketState[]> {
-    const names = await this.#redis.smembers(this.#keys.buckets());
-    return Promise.all(names.toSorted().map((name) => this.state(name)));
+    const names = (await this.#redis.smembers(this.#keys.buckets())).toSorted();
+    const lives = await Promise.all(names.map((name) => this.#redis.exists(this.#keys.bucket(name))));
+    return Promise.all(names.filter((_, i) => lives[i] === 1).map((name) => this.state(name)));
   }
 
   async state(bucket: string): Promise<BucketState> {
@@ -157,28 +164,14 @@ export class Limiter {
 
   async #run(bucket: string, request: ExchangeRequest): Promise<(string | number)[]> {
     const keys = this.#keys;
-    const nowMs = this.#clock.monotonicMs();
-    const args: (string | number)[] = [
-      bucket,
-      this.#periodMs,
-      this.#reserve,
-      this.#leaseMs,
-      this.#processId,
-      request.want,
-      request.firstPermitNumber,
-      request.urgency,
-      request.backlog,
-    ];
-    for (const seen of request.observations) {
-      const { limit = "", remaining = "", secondsBeforeRefresh = "" } = seen.reading ?? {};
-      args.push(seen.permitNumber, seen.kind, seen.window, seen.serial, seen.grantedAtMs.toFixed(3));
-      args.push(seen.sentAfterMs.toFixed(3), (nowMs - seen.receivedAtMonotonicMs).toFixed(3));
-      args.push(limit, remaining, secondsBeforeRefresh, seen.retryAfterMs);
-    }
+    const terms = {
+      ...{ bucket, processId: this.#processId },
+      ...{ periodMs: this.#periodMs, reserve: this.#reserve, leaseMs: this.#leaseMs },
+    };
     const reply = await bucketScript.run(
       this.#redis,
       [keys.bucket(bucket), keys.permits(bucket), keys.buckets(), keys.waiters(bucket)],
-      args,
+      exchangeArguments(terms, request, this.#clock.monotonicMs()),
     );
     return reply as (string | number)[];
   }

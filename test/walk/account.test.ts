@@ -87,7 +87,7 @@ test.concurrent("the platform's Japanese reasons stand in the results file", asy
   expect(applied).toMatchObject({ code: 1, document: { counts: { rejected: 2 } } });
   expect(column(await walk.read(applied.document.results ?? ""), "reason")).toEqual([
     "SIM0003: updateSimSpeedClass: refused (400 SIM0003: この SIM では使用できない速度クラスです。).",
-    "SIM0001: updateSimSpeedClass: refused (404 SIM0001: 指定された SIM は存在しません。).",
+    "updateSimSpeedClass: refused (404 SIM0001: 指定された SIM は存在しません。).",
   ]);
 });
 

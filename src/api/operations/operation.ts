@@ -56,9 +56,18 @@ export function targetOf<I, O>(operation: Operation<I, O>, input: I): Target {
   return { path: query === "" ? bare : `${bare}?${query}`, body };
 }
 
-/** The bucket that a call spends from: `<profile>.<group>`, or `ip.<mark>` for operations limited per address. */
-export function bucketOf(operation: Pick<Operation<never, unknown>, "quota">, profileName: string): string {
-  return "group" in operation.quota ? `${profileName}.${operation.quota.group}` : `ip.${operation.quota.perIp}`;
+/**
+ * The bucket that a call spends from: `<profile>.<group>`, or `ip.<egress>.<mark>` for operations that the platform
+ * limits per caller address (interface, section 8, rule 3).
+ * @param egress name of the address that this process's calls come from
+ */
+export function bucketOf(
+  operation: Pick<Operation<never, unknown>, "quota">,
+  profileName: string,
+  egress = "here",
+): string {
+  const { quota } = operation;
+  return "group" in quota ? `${profileName}.${quota.group}` : `ip.${egress}.${quota.perIp}`;
 }
 
 function pathOf<I, O>(operation: Operation<I, O>, input: I): string {

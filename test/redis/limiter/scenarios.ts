@@ -73,9 +73,9 @@ export async function expectOfAll(
       sums.refused += seen.windows.reduce((sum, { refused }) => sum + refused.normal + refused.priority, 0);
       return options.judge(seen, scenario).length === 0;
     }),
-    { numRuns: options.runs * times, seed, interruptAfterTimeLimit: propertyTimeoutMs - 12_000 },
+    { numRuns: options.runs * times, seed, plugins: [fc.interruptAfterTimeLimit(propertyTimeoutMs - 12_000)] },
   );
-  const [smallest] = found.counterexample ?? [];
+  const [smallest] = (found.counterexample as [Scenario] | null) ?? [];
   if (smallest !== undefined) {
     const error = new Error(await tell(redis, smallest, options.judge), { cause: found.errorInstance });
     delete error.stack; // the story says where; a trace only repeats it

@@ -5,19 +5,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
-import type { ExchangeRequest } from "#limiter/gate.ts";
+import { type ExchangeRequest, exchangeArguments } from "#limiter/exchange.ts";
+import { bucketScriptParts } from "#limiter/limiter.ts";
 import type { Keys } from "#redis/keys.ts";
 
-const source = ["refresh-instant.lua", "bucket.lua"]
-  .map((file) =>
-    readFileSync(
-      file === "bucket.lua" && process.env.BUCKET_LUA
-        ? process.env.BUCKET_LUA
-        : new URL(`../../../src/limiter/${file}`, import.meta.url),
-      "utf8",
-    ),
-  )
-  .join("\n");
+const source = bucketScriptParts.map((part) => readFileSync(part, "utf8")).join("\n");
 const clockCall = "redis.call('TIME')";
 if (source.split(clockCall).length !== 2) throw new Error(`The bucket's script has not exactly one ${clockCall}`);
 const steered = source.replace(clockCall, "redis.call('HMGET', KEYS[5], 'seconds', 'microseconds')");
@@ -59,18 +51,7 @@ export class SimulatedBucket {
 
   /** The script's arguments, as limiter.ts makes them in the process. */
   arguments(processId: string, request: ExchangeRequest, processNowMs: number): (string | number)[] {
-    const { periodMs, reserve, leaseMs } = this.#settings;
-    const args: (string | number)[] = [
-      ...["b", periodMs, reserve, leaseMs, processId],
-      ...[request.want, request.firstPermitNumber, request.urgency, request.backlog],
-    ];
-    for (const seen of request.observations) {
-      const { limit = "", remaining = "", secondsBeforeRefresh = "" } = seen.reading ?? {};
-      args.push(seen.permitNumber, seen.kind, seen.window, seen.serial, seen.grantedAtMs.toFixed(3));
-      args.push(seen.sentAfterMs.toFixed(3), (processNowMs - seen.receivedAtMonotonicMs).toFixed(3));
-      args.push(limit, remaining, secondsBeforeRefresh, seen.retryAfterMs);
-    }
-    return args;
+    return exchangeArguments({ bucket: "b", processId, ...this.#settings }, request, processNowMs);
   }
 
   async run(nowMs: number, args: readonly (string | number)[]): Promise<BucketReply> {

@@ -89,7 +89,7 @@ describe("authentication", () => {
       expect(error.message).toMatch(/パスワードが違います.*SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY/);
     }
     expect(platform.seen.length).toBe(1);
-    expect(permits.requests).toMatchObject([{ bucket: "ip.Auth-auth", urgency: "priority" }]);
+    expect(permits.requests).toMatchObject([{ bucket: "ip.here.Auth-auth", urgency: "priority" }]);
   });
 
   it("that is throttled says in which bucket and for how long", async () => {
@@ -97,7 +97,7 @@ describe("authentication", () => {
     await using client = clientFor(platform.url);
     expect(await refusalOf(client.call(listSims, {}))).toMatchObject({
       code: "PLATFORM_THROTTLED",
-      bucket: "ip.Auth-auth",
+      bucket: "ip.here.Auth-auth",
       retryAfterMs: 60_000,
       mayHaveApplied: false,
     });

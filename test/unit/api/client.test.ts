@@ -50,8 +50,8 @@ describe("a call", () => {
     const pace = { id: "run-1", callsPerMinute: 30 };
     await client.call(updateSimSpeedClass, change, { urgency: "priority", pace });
     expect(permits.diary).toEqual([
-      "ip.Auth-auth sending",
-      "ip.Auth-auth answered",
+      "ip.here.Auth-auth sending",
+      "ip.here.Auth-auth answered",
       "default.Sim sending",
       "default.Sim answered",
     ]);
@@ -101,7 +101,7 @@ describe("a call", () => {
     await using unreachable = clientFor("http://127.0.0.1:1", { permits });
     const unsent = await refusalOf(unreachable.call(updateSimSpeedClass, change));
     expect(unsent).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: false });
-    expect(permits.diary.at(-1)).toBe("ip.Auth-auth giveBack");
+    expect(permits.diary.at(-1)).toBe("ip.here.Auth-auth giveBack");
   });
 
   it("counts as answered when the head of the answer came, though its body was lost", async () => {

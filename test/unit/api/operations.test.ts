@@ -26,7 +26,8 @@ describe("the catalogue", () => {
       .filter((o) => o.id.includes("Sim") || o.id.includes("Subscriber"))
       .map((o) => bucketOf(o, "a"));
     expect(buckets).toEqual(["a.Sim", "a.Sim", "a.Sim", "a.Sim"]);
-    expect(bucketOf(authOperation, "a")).toBe("ip.Auth-auth");
+    expect(bucketOf(authOperation, "a")).toBe("ip.here.Auth-auth");
+    expect(bucketOf(authOperation, "a", "host-1")).toBe("ip.host-1.Auth-auth");
     expect(bucketOf(createCredential, "a")).toBe("a.Credential");
   });
 

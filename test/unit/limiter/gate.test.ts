@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { type Exchange, type ExchangeRequest, Gate } from "#limiter/gate.ts";
+import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
+import { Gate } from "#limiter/gate.ts";
 import type { Permit } from "#limiter/permit.ts";
 
 const unknown = (): number => -1;

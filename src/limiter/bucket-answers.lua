@@ -1,0 +1,119 @@
+-- Part of bucket.lua: what the answers to calls say about the window, the limit, and other callers.
+
+-- Another limit is believed at once, but only from a call that went out after the present one was told: an answer that
+-- was overtaken tells of the past, and would open a bucket that the lower limit has shut. `left` may fall below 0.
+local function believe_limit(answer)
+  if answer.limit == b.limit then return end
+  if b.limit and answer.sent < (b.limit_at or 0) then
+    answer.remaining = answer.remaining + b.limit - answer.limit
+    return
+  end
+  if b.limit and b.left then b.left = b.left + answer.limit - b.limit end
+  b.limit, b.limit_at = answer.limit, answer.received
+end
+
+-- Calls of others in this window, at least: what is spent and was not granted here.
+local function count_others()
+  b.others = math.max(b.others, b.limit - b.left - b.granted)
+  if not b.others_first then b.others_first, b.others_from = b.others, now end
+end
+
+-- Which window an answer tells of: 'this', 'former', 'unclear' (one of these two), 'next', or 'early' (we passed a
+-- refresh that had not come).
+local function window_of(answer)
+  local earliest, latest = refresh_bounds(b)
+  if not earliest then return 'this' end
+  local jumped = b.left and answer.limit == b.limit and answer.remaining > b.left and b.left_at
+    and answer.sent > b.left_at and answer.window == b.window
+  local from = answer.sent + (answer.seconds - 1) * 1000 - SLACK
+  local to = answer.received + (answer.seconds + 1) * 1000 + SLACK
+  if jumped then return 'next' end
+  if to >= earliest and from <= latest then
+    local may_be_former = answer.window < b.window and to - period >= earliest - 2 * period and from <= latest - period
+    return may_be_former and 'unclear' or 'this'
+  end
+  if from > latest then return 'next' end
+  return answer.window < b.window and 'former' or 'early'
+end
+
+local function hear(answer)
+  local which = window_of(answer)
+  if which == 'former' or which == 'unclear' then
+    -- Tells of a window that is over; where that is not sure, it may have been counted in this one.
+    if which == 'unclear' then b.lost = b.lost + 1 end
+    believe_limit(answer)
+    return
+  end
+  believe_limit(answer)
+  if which == 'next' then
+    -- The platform refreshed earlier than we could be sure of: that brackets the instant and tells the rounding.
+    b.before = math.min(b.before or math.huge, answer.received + SLACK)
+    local holds = rule_out(b)
+    if holds and is_periodic() then
+      shift(b, period)
+      open_window()
+      if not b.floor then adopt(b, answer, period) else tighten(b, answer, period) end
+    else
+      open_window()
+      adopt(b, answer, period)
+    end
+    b.granted = b.granted + 1
+  elseif which == 'early' then
+    -- Windows that do not follow each other at once, or a platform that started anew: each window speaks for itself
+    -- for a while, the longer the more often this happens.
+    b.misses = math.min(b.misses + 1, 10)
+    b.alone_until, b.ways, b.left = b.window + 5 * 2 ^ b.misses, 'und', nil
+    adopt(b, answer, period)
+  elseif b.floor then
+    tighten(b, answer, period)
+  else
+    adopt(b, answer, period)
+  end
+  if not b.left or answer.remaining < b.left then
+    b.left, b.left_at = answer.remaining, answer.received
+  end
+  if answer.serial > (b.lost_serial or 0) then b.lost = 0 end
+  local took = answer.received - answer.sent
+  b.round_trip = b.round_trip and math.min(took, b.round_trip * 1.01) or took
+  count_others()
+end
+
+local function freeze(answer)
+  b.throttled = b.throttled + 1
+  local _, latest = refresh_bounds(b)
+  local was_former = latest and answer.window < b.window and answer.seconds and
+    answer.received + (answer.seconds + 1) * 1000 < latest - period / 2
+  if was_former then return end
+  if answer.retry > 0 and (not latest or now + answer.retry > latest + 1500) then b.frozen = now + answer.retry end
+  if b.limit and latest and answer.seconds then
+    b.left, b.left_at = math.min(b.left or 0, 0), answer.received
+  elseif not b.frozen then
+    b.frozen = latest or (now + period)
+  end
+end
+
+local ELEVEN_VALUES = '^' .. string.rep('([^,]*),', 10) .. '([^,]*)$'
+
+local function take_in(observation)
+  local permit, kind, window, serial, granted_at, sent_after, received_ago, limit, remaining, seconds, retry =
+    string.match(observation, ELEVEN_VALUES)
+  local held = redis.call('HDEL', KEYS[2], process .. ':' .. permit)
+  in_flight = in_flight - held
+  local answer = {
+    window = tonumber(window), serial = tonumber(serial), retry = tonumber(retry),
+    sent = tonumber(granted_at) + tonumber(sent_after), received = now - tonumber(received_ago),
+    limit = tonumber(limit), remaining = tonumber(remaining), seconds = tonumber(seconds),
+  }
+  if kind == 'back' then
+    if answer.window == b.window then b.granted = b.granted - held end
+    return
+  end
+  b.calls = b.calls + 1
+  if answer.limit then hear(answer) end
+  if kind == 'throttled' then
+    freeze(answer)
+  elseif not answer.limit and answer.window == b.window then
+    -- Perhaps counted, perhaps not: spent until an answer to a later call says how many are left.
+    b.lost, b.lost_serial = b.lost + 1, b.serial
+  end
+end

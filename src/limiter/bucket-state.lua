@@ -1,0 +1,90 @@
+-- Part of bucket.lua: what is stored of a bucket, and what time alone does to it. The table `b` is the bucket while the
+-- script runs; bucket.lua writes it back.
+
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
+local period, share, lease = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local process, want, first_id = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local urgent, backlog = ARGV[8] == 'priority', tonumber(ARGV[9])
+
+local BACKLOG_MS = 2500    -- how long one process's word on the demand counts for the others
+local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must notice
+
+local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
+  'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
+  'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'round_trip',
+  'limit_at', 'run_at' }
+local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
+local b = { ways = stored[1] or 'und' }
+for i, name in ipairs(NUMBERS) do b[name] = tonumber(stored[i + 1] or '') end
+b.window, b.serial, b.granted, b.lost = b.window or 0, b.serial or 0, b.granted or 0, b.lost or 0
+b.calls, b.throttled, b.others = b.calls or 0, b.throttled or 0, b.others or 0
+b.alone_until, b.misses = b.alone_until or 0, b.misses or 0
+local in_flight = redis.call('HLEN', KEYS[2])
+
+-- Asked again after a broken connection: what this same question was granted is granted anew, not on top.
+local function take_back_own()
+  local own = {}
+  for i = 0, want - 1 do own[#own + 1] = process .. ':' .. string.format('%d', first_id + i) end
+  if #own == 0 then return end
+  local again = redis.call('HDEL', KEYS[2], unpack(own))
+  in_flight, b.granted = in_flight - again, b.granted - again
+end
+
+local function forget_ended_leases()
+  local all = redis.call('HGETALL', KEYS[2])
+  for i = 1, #all, 2 do
+    local ends = tonumber(all[i + 1])
+    if ends <= now or ends > now + lease + SET_BACK_MS then
+      in_flight = in_flight - redis.call('HDEL', KEYS[2], all[i])
+    end
+  end
+end
+
+-- A new window: what is still in flight may be counted in it, what was lost before it is not.
+local function open_window()
+  b.window = b.window + 1
+  b.left, b.left_at, b.lone_at, b.lost = nil, nil, nil, 0
+  forget_ended_leases()
+  b.granted = in_flight
+  b.others, b.others_first, b.others_from = 0, nil, nil
+end
+
+-- Whether windows are taken to follow each other at once, so that one refresh tells the next.
+local function is_periodic()
+  return b.window >= b.alone_until
+end
+
+-- Redis's clock was set back, or another machine took over with its own: no instant that was noted means anything now.
+local function forget_future()
+  if b.run_at and now < b.run_at - SET_BACK_MS then
+    b.floor, b.ceiling, b.after, b.before, b.frozen = nil, nil, nil, nil, nil
+    b.asked_at, b.limit_at, b.backlog_at = nil, nil, nil
+    open_window()
+  end
+  b.run_at = now
+end
+
+-- The refresh has surely come: past the latest instant that it can be.
+local function pass_refresh()
+  if b.frozen and now >= b.frozen then b.frozen = nil end
+  local _, latest = refresh_bounds(b)
+  if not latest or now < latest then return end
+  if not is_periodic() then
+    b.floor, b.ceiling, b.after, b.before = nil, nil, nil, nil
+  else
+    shift(b, period * (1 + math.floor((now - latest) / period)))
+  end
+  open_window()
+end
+
+-- Demand only falls while nothing new is submitted, and each process knows of it with another delay: the least that any
+-- of them said of late is the nearest to the truth.
+local function believe_backlog()
+  if backlog < 0 then return end
+  if not b.backlog or backlog <= b.backlog or now - b.backlog_at > BACKLOG_MS then
+    b.backlog, b.backlog_at = backlog, now
+  else
+    backlog = b.backlog
+  end
+end

@@ -1,0 +1,62 @@
+/**
+ * One exchange with a bucket as bucket.lua speaks it: what a process reports and asks for, and how that is written. An
+ * observation is one text, since long argument lists cost the sender dear.
+ */
+import type { QuotaReading, Urgency } from "./permit.ts";
+
+/** One report to the bucket, in the order in which bucket.lua reads it. */
+export interface Observation {
+  readonly permitNumber: number;
+  readonly kind: "answered" | "throttled" | "lost" | "back";
+  readonly window: number;
+  readonly serial: number;
+  readonly grantedAtMs: number;
+  readonly sentAfterMs: number;
+  readonly receivedAtMonotonicMs: number;
+  readonly reading: QuotaReading | undefined;
+  readonly retryAfterMs: number;
+}
+
+/** What one exchange brought back. */
+export interface Exchange {
+  readonly nowMs: number;
+  readonly window: number;
+  readonly firstSerial: number;
+  readonly granted: number;
+  readonly waitMs: number;
+}
+
+export interface ExchangeRequest {
+  readonly want: number;
+  readonly firstPermitNumber: number;
+  readonly urgency: Urgency;
+  readonly backlog: number;
+  readonly observations: readonly Observation[];
+}
+
+/** Whose exchange it is, and the terms of the bucket. */
+export interface ExchangeTerms {
+  readonly bucket: string;
+  readonly processId: string;
+  readonly periodMs: number;
+  readonly reserve: number;
+  readonly leaseMs: number;
+}
+
+/** @param nowMs the process's own clock, to which the observations' instants belong */
+export function exchangeArguments(terms: ExchangeTerms, request: ExchangeRequest, nowMs: number): (string | number)[] {
+  const { bucket, periodMs, reserve, leaseMs, processId } = terms;
+  const { want, firstPermitNumber, urgency, backlog, observations } = request;
+  return [
+    ...[bucket, periodMs, reserve, leaseMs, processId, want, firstPermitNumber, urgency, backlog],
+    ...observations.map((seen) => written(seen, nowMs)),
+  ];
+}
+
+function written(seen: Observation, nowMs: number): string {
+  const { limit = "", remaining = "", secondsBeforeRefresh = "" } = seen.reading ?? {};
+  const receivedAgoMs = (nowMs - seen.receivedAtMonotonicMs).toFixed(3);
+  const when = `${seen.grantedAtMs.toFixed(3)},${seen.sentAfterMs.toFixed(3)},${receivedAgoMs}`;
+  const quota = `${limit},${remaining},${secondsBeforeRefresh},${seen.retryAfterMs}`;
+  return `${seen.permitNumber},${seen.kind},${seen.window},${seen.serial},${when},${quota}`;
+}
