@@ -212,7 +212,6 @@ export class App {
   #execute(reference: SegmentReference, signal: AbortSignal): Promise<Verdict> {
     const context = {
       ledger: this.ledger,
-      inventory: this.inventory,
       clock: this.#clock,
       lanes: this.config.limits.connections,
       backlog: this.#backlog,

@@ -61,7 +61,8 @@ export class Sender {
     const { id, method } = operation;
     let answer;
     try {
-      answer = await this.#transport.exchange({ operation: id, address, method, path, headers, body, signal, watcher });
+      // Not told of the signal: with a slot there is a connection, so the request goes out at once.
+      answer = await this.#transport.exchange({ operation: id, address, method, path, headers, body, watcher });
     } catch (thrown) {
       watcher.failed();
       throw thrown;

@@ -8,7 +8,6 @@ import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { Wording } from "#fleet/sim.ts";
-import type { Inventory } from "#store/inventory.ts";
 import type { Ledger, SegmentState } from "#store/ledger.ts";
 import { type StoredRow, type Tries, isCallable } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
@@ -20,7 +19,6 @@ import { type Backlog, Settler } from "./settler.ts";
 /** What a segment needs from the house. */
 export interface JobContext {
   readonly ledger: Ledger;
-  readonly inventory: Inventory;
   readonly clock: Clock;
   readonly clientFor: (profile: string) => { client: PlatformClient; wording: Wording };
   /** Shared by all segments of this process. */
@@ -93,12 +91,7 @@ class SegmentWork {
     this.#tries = new Map(state.tries);
     this.#doneBefore = run.tally.done;
     context.backlog.told(run.runId, run.tally.pending);
-    this.#settler = new Settler({
-      ...context,
-      runId: run.runId,
-      segment,
-      noteChanges: (changes) => context.inventory.note(run.profile, changes, "run"),
-    });
+    this.#settler = new Settler({ ...context, runId: run.runId, segment });
     state.rows.forEach((row, place) => {
       if (isCallable(row) && !state.settled.has(place)) this.#pending.set(place, row);
     });
@@ -235,7 +228,10 @@ class SegmentWork {
     call: "counted" | "to-count" = "to-count",
   ): Promise<void> {
     if (call === "to-count") this.#settler.countCall({ wasThrottled: false });
-    const settlement = {
+    const { key, speedClass } = row;
+    const change = end.outcome === "done" ? { profile: this.#run.profile, key, speedClass } : undefined;
+    await this.#settler.settle({
+      change,
       place,
       weight: row.weight,
       settled: {
@@ -245,9 +241,7 @@ class SegmentWork {
         attempts: (this.#tries.get(place)?.attempts ?? 0) + 1,
         finishedAtMs: this.#context.clock.wallMs(),
       },
-    };
-    const isDone = end.outcome === "done";
-    await this.#settler.settle(settlement, isDone ? { key: row.key, speedClass: row.speedClass } : undefined);
+    });
     this.#pending.delete(place);
   }
 

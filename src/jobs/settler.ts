@@ -4,14 +4,8 @@
  */
 import { turn } from "#core/time.ts";
 import type { RunState } from "#fleet/run.ts";
-import type { Ledger, SettleReply, Settlement } from "#store/ledger.ts";
+import type { Ledger, Settlement } from "#store/ledger.ts";
 import type { RunWatch } from "./run-watch.ts";
-
-/** A SIM and the speed class that the platform gave it. */
-export interface Change {
-  readonly key: string;
-  readonly speedClass: string;
-}
 
 /**
  * How many rows each run still has without an outcome, as the ledger last told any segment of this process. It only
@@ -41,25 +35,14 @@ export class Settler {
   #state: RunState | "gone" = "running";
   readonly #backlog: Backlog;
   readonly #watch: RunWatch;
-  readonly #noteChanges: (changes: readonly Change[]) => Promise<void>;
-  readonly #changes: Change[] = [];
   #canaryHeld = false;
 
-  constructor(options: {
-    ledger: Ledger;
-    runId: string;
-    segment: number;
-    backlog: Backlog;
-    watch: RunWatch;
-    /** Takes changes that the platform has made to the inventory. */
-    noteChanges: (changes: readonly Change[]) => Promise<void>;
-  }) {
+  constructor(options: { ledger: Ledger; runId: string; segment: number; backlog: Backlog; watch: RunWatch }) {
     this.#ledger = options.ledger;
     this.#runId = options.runId;
     this.#segment = options.segment;
     this.#backlog = options.backlog;
     this.#watch = options.watch;
-    this.#noteChanges = options.noteChanges;
   }
 
   /** The run's state, as the ledger last said. */
@@ -78,9 +61,8 @@ export class Settler {
   }
 
   /** Resolves when the outcome is written. */
-  async settle(settlement: Settlement, change?: Change): Promise<void> {
+  async settle(settlement: Settlement): Promise<void> {
     this.#open.push(settlement);
-    if (change !== undefined) this.#changes.push(change);
     // A write that is under way left without this one: wait for it, then for the next.
     await this.#writing;
     if (this.#open.length > 0) await this.#write();
@@ -106,10 +88,7 @@ export class Settler {
     const counts = { calls: this.#calls, throttled: this.#throttled };
     this.#calls = 0;
     this.#throttled = 0;
-    const [reply]: [SettleReply, void] = await Promise.all([
-      this.#ledger.settle(this.#runId, this.#segment, settlements, counts),
-      this.#noteChanges(this.#changes.splice(0)),
-    ]);
+    const reply = await this.#ledger.settle(this.#runId, this.#segment, settlements, counts);
     this.#state = reply.state;
     this.#watch.told(this.#runId, reply.state);
     this.#backlog.told(this.#runId, reply.pending);

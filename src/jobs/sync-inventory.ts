@@ -53,7 +53,7 @@ async function readPages(request: SyncRequest, start: SyncState): Promise<SyncSt
       const id = record[key];
       return typeof id === "string" ? [{ key: id, speedClass: record.speedClass ?? undefined }] : [];
     });
-    await inventory.note(profile, seen, "sync");
+    await inventory.note(profile, seen);
     const { startedAtMs, pages, sims } = state;
     const counted = { startedAtMs, pages: pages + 1, sims: sims + seen.length };
     state =

@@ -4,6 +4,7 @@ local LONE_CALL_MS = 500   -- how long one call that asks alone keeps the others
 local PROBE_MS = 250       -- how long an asked question may go unanswered before the next one
 local SURE_MS = 30         -- doubt about the refresh that is not worth a question; nor is one call's round trip
 local LOOK_MS = 50         -- when to look again whether a call must be kept back at all
+local QUIET_MS = 120       -- when what is known of the demand has caught up with the answers
 local POLL_MS = 15         -- when to look again for what another process may have heard
 local STALE_MS = 1000      -- after this long without an answer, one call asks before others follow
 
@@ -13,6 +14,11 @@ local function company_margin()
   if growth <= 0 then return 0 end
   local rate = growth / math.max(500, now - b.others_from)
   return math.min(1 + math.ceil(rate * 250), math.max(1, math.ceil(b.limit * 0.03)))
+end
+
+-- Whether the demand that was told is the demand there is.
+local function is_quiet()
+  return backlog < 0 or (in_flight == 0 and now - (b.backlog_since or 0) > QUIET_MS)
 end
 
 -- Calls kept back from an almost spent window so that they can ask about the refresh later, without risking a 429:
@@ -28,8 +34,9 @@ local function held_back(free, reserved)
     ticks = math.min(math.ceil(math.log(doubt / (sure * 0.7)) / math.log(2)), math.max(1, math.floor(b.limit / 10)))
   end
   -- A question past the refresh leaves its call of the old window unused: free only where no window is needed for it.
+  -- What is known of the demand lags behind while calls are under way; the last call is not spent on such a number.
   local per_window = math.max(1, b.limit - reserved)
-  local is_free = backlog < 0 or (backlog - in_flight - free) % per_window ~= 0
+  local is_free = not is_quiet() or backlog < 0 or (backlog - in_flight - free) % per_window ~= 0
   return ticks, (is_free and #b.ways > 1) and 1 or 0
 end
 
@@ -88,7 +95,8 @@ local function grants()
   local question = next_question(ticks, crossing)
   if b.asked_at and now - b.asked_at < PROBE_MS and in_flight > 0 then return 0, POLL_MS end
   -- Demand may turn out to be met by what is left: then nothing is kept back for questions, so look again soon.
-  if question > 0 then return 0, math.min(question, until_refresh, question < 1000 and LOOK_MS or question) end
+  local is_certain = question >= 1000 and is_quiet()
+  if question > 0 then return 0, math.min(question, until_refresh, is_certain and question or LOOK_MS) end
   b.asked_at = now
   return 1, 0
 end

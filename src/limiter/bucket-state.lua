@@ -12,7 +12,7 @@ local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must
 
 local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
   'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
-  'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'round_trip',
+  'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'backlog_since', 'round_trip',
   'limit_at', 'run_at' }
 local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
 local b = { ways = stored[1] or 'und' }
@@ -83,6 +83,7 @@ end
 local function believe_backlog()
   if backlog < 0 then return end
   if not b.backlog or backlog <= b.backlog or now - b.backlog_at > BACKLOG_MS then
+    if backlog ~= b.backlog then b.backlog_since = now end
     b.backlog, b.backlog_at = backlog, now
   else
     backlog = b.backlog

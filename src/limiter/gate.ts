@@ -19,6 +19,7 @@ const awake = new Error("something came in");
 interface Waiter {
   readonly urgency: Urgency;
   readonly backlog: () => number;
+  readonly signal?: AbortSignal | undefined;
   readonly resolve: (permit: Permit) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -48,24 +49,19 @@ export class Gate {
 
   acquire(request: { urgency: Urgency; backlog: () => number; signal?: AbortSignal | undefined }): Promise<Permit> {
     return new Promise((resolve, reject) => {
-      const { signal } = request;
-      if (signal?.aborted) return reject(signal.reason);
-      const leave = (): void => {
-        this.#waiters = this.#waiters.filter((other) => other !== waiter);
-        reject(signal?.reason);
-      };
-      const settled = (): void => signal?.removeEventListener("abort", leave);
-      const waiter: Waiter = {
-        urgency: request.urgency,
-        backlog: request.backlog,
-        resolve: (permit) => (settled(), resolve(permit)),
-        reject: (reason) => (settled(), reject(reason)),
-      };
-      signal?.addEventListener("abort", leave, { once: true });
-      this.#waiters.push(waiter);
+      if (request.signal?.aborted) return reject(request.signal.reason);
+      this.#waiters.push({ ...request, resolve, reject });
       if (request.urgency === "priority") this.#sleeping?.abort(awake);
       this.#pump();
     });
+  }
+
+  /** Lets those go who do not want to wait any more. There is no listener per caller: that would cost every call. */
+  #dropAborted(): void {
+    if (!this.#waiters.some(({ signal }) => signal?.aborted)) return;
+    const gone = this.#waiters.filter(({ signal }) => signal?.aborted);
+    this.#waiters = this.#waiters.filter(({ signal }) => !signal?.aborted);
+    for (const { reject, signal } of gone) reject(signal?.reason);
   }
 
   #report(observation: Observation): void {
@@ -86,6 +82,7 @@ export class Gate {
   async #run(): Promise<void> {
     await turn(); // lets callers and answers of the same turn join the first exchange
     while (this.#waiters.length > 0 || this.#observations.length > 0) {
+      this.#dropAborted();
       const urgency: Urgency = this.#waiters.some((w) => w.urgency === "priority") ? "priority" : "normal";
       const line = this.#waiters.filter((w) => w.urgency === urgency).slice(0, mostPerExchange);
       const observations = [...this.#untold, ...this.#observations.splice(0, mostPerExchange)];
@@ -118,20 +115,25 @@ export class Gate {
 
   #handOut(reply: Exchange, firstPermitNumber: number, line: readonly Waiter[]): void {
     const receivedAtMs = this.#clock.monotonicMs();
+    const served = new Set(line.slice(0, reply.granted));
+    this.#waiters = this.#waiters.filter((waiter) => !served.has(waiter));
     for (let i = 0; i < reply.granted; i += 1) {
-      const facts = {
-        permitNumber: firstPermitNumber + i,
-        window: reply.window,
-        serial: reply.firstSerial + i,
-        grantedAtMs: reply.nowMs,
-      };
+      const permit = this.#permit(
+        {
+          permitNumber: firstPermitNumber + i,
+          window: reply.window,
+          serial: reply.firstSerial + i,
+          grantedAtMs: reply.nowMs,
+        },
+        receivedAtMs,
+      );
       const waiter = line[i];
-      if (waiter !== undefined && this.#waiters.includes(waiter)) {
-        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        waiter.resolve(this.#permit(facts, receivedAtMs));
+      if (waiter !== undefined && !waiter.signal?.aborted) {
+        waiter.resolve(permit);
       } else {
         // Its caller went away while Redis was asked.
-        this.#permit(facts, receivedAtMs).giveBack();
+        permit.giveBack();
+        waiter?.reject(waiter.signal?.reason);
       }
     }
   }
@@ -145,7 +147,9 @@ export class Gate {
     }
     if (this.#observations.length > 0) return;
     this.#sleeping = new AbortController();
-    await this.#clock.sleep(waitMs > 0 ? waitMs : idleLookMs, this.#sleeping.signal).catch(() => undefined);
+    const wakers = new Set([this.#sleeping.signal, ...this.#waiters.flatMap(({ signal }) => signal ?? [])]);
+    const untilMs = waitMs > 0 ? waitMs : idleLookMs;
+    await this.#clock.sleep(untilMs, AbortSignal.any([...wakers])).catch(() => undefined);
     this.#sleeping = undefined;
   }
 

@@ -59,17 +59,20 @@ export class Inventory {
     return known;
   }
 
-  /** Takes in what the platform has just said of some SIMs. */
+  /** Takes in what a sync has just read; what a run changes comes with its outcome (settle.lua). */
   async note(
     profile: string,
     seen: readonly { readonly key: string; readonly speedClass?: string | undefined }[],
-    seenBy: KnownSim["seenBy"],
   ): Promise<void> {
     if (seen.length === 0) return;
     const seenAtMs = this.#clock.wallMs();
     const fields = seen.map(({ key, speedClass }): [string, string] => [
       key,
-      JSON.stringify({ ...(speedClass === undefined ? {} : { speedClass }), seenAtMs, seenBy } satisfies KnownSim),
+      JSON.stringify({
+        ...(speedClass === undefined ? {} : { speedClass }),
+        seenAtMs,
+        seenBy: "sync",
+      } satisfies KnownSim),
     ]);
     await this.#redis.hset(this.#keys.inventory(profile), new Map(fields));
   }

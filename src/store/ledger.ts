@@ -37,7 +37,15 @@ export interface SegmentState {
   readonly isFinished: boolean;
 }
 
+/** A SIM that the platform has given another speed class: the inventory learns of it together with the outcome. */
+export interface Change {
+  readonly profile: string;
+  readonly key: string;
+  readonly speedClass: string;
+}
+
 export interface Settlement {
+  readonly change?: Change | undefined;
   readonly place: number;
   readonly weight: number;
   readonly settled: Settled;
@@ -166,10 +174,13 @@ export class Ledger {
     counts: { calls: number; throttled: number },
   ): Promise<SettleReply> {
     const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
-    for (const { place, weight, settled } of settlements) {
-      args.push(`${place} ${outcomeLetters[settled.outcome]} ${weight} ${encodeSettled(settled)}`);
+    for (const { place, weight, settled, change } of settlements) {
+      const changed = change === undefined ? "- -" : `${change.key} ${change.speedClass}`;
+      args.push(`${place} ${outcomeLetters[settled.outcome]} ${weight} ${changed} ${encodeSettled(settled)}`);
     }
-    const [state, pending, held] = (await settleScript.run(this.#redis, this.#segmentKeys(runId, segment), args)) as [
+    const { profile = "none" } = settlements.find(({ change }) => change !== undefined)?.change ?? {};
+    const keys = [...this.#segmentKeys(runId, segment), this.#keys.inventory(profile)];
+    const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",
       number,
       number,

@@ -1,10 +1,10 @@
 -- Settles rows of one segment: each gets its outcome once, and the run's tally moves with it.
 --
 -- KEYS  1 run head (hash)   2 outcomes of the segment (hash: place -> record)   3 tries of the segment (hash)
---       4 finished segments of the run (hash)
+--       4 finished segments of the run (hash)   5 inventory of the run's profile (hash: SIM -> what is known)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 answers of 429
---       5 … one text a row: place, the outcome's letter, weight, record, with a space between (long argument lists cost
---          the sender dear)
+--       5 … one text a row: place, the outcome's letter, weight, SIM and its new class (each '-' when the platform has
+--          not changed it), record, with a space between (long argument lists cost the sender dear)
 -- Returns { state, pending rows, 1 when the canary has just held else 0 }
 -- Atomic: everything. A row that has its outcome keeps it, so that doing this twice changes nothing, also when its segment
 -- is packed already: a worker that lost its job may come late. A call count may be told twice after a broken
@@ -28,11 +28,14 @@ local is_packed = redis.call('HEXISTS', KEYS[4], ARGV[2]) == 1
 local has_tries = redis.call('EXISTS', KEYS[3]) == 1
 
 for at = 5, #ARGV do
-  local place, letter, weight, record = string.match(ARGV[at], '^(%d+) (%a) (%d+) (.*)$')
+  local place, letter, weight, sim, class, record = string.match(ARGV[at], '^(%d+) (%a) (%d+) (%S+) (%S+) (.*)$')
   local outcome = OUTCOMES[letter]
   if not is_packed and redis.call('HSETNX', KEYS[2], place, record) == 1 then
     if has_tries then redis.call('HDEL', KEYS[3], place) end
     weight = tonumber(weight)
+    if sim ~= '-' then
+      redis.call('HSET', KEYS[5], sim, '{"speedClass":"' .. class .. '","seenAtMs":' .. ARGV[1] .. ',"seenBy":"run"}')
+    end
     count[outcome] = count[outcome] + weight
     if is_canary then canary_left = canary_left - 1 end
     if outcome == 'rejected' or outcome == 'failed' then
