@@ -8,7 +8,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const session = `record-${process.pid}`;
-const size = { columns: 104, rows: 25 };
+const size = { columns: 124, rows: 22 };
 const cell = { width: 8.4, height: 18 };
 const margin = 16;
 const frameEveryMs = 1_000;

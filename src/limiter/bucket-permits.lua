@@ -37,7 +37,9 @@ local function held_back(free, reserved)
   -- What is known of the demand lags behind while calls are under way; the last call is not spent on such a number.
   local per_window = math.max(1, b.limit - reserved)
   local is_free = not is_quiet() or backlog < 0 or (backlog - in_flight - free) % per_window ~= 0
-  return ticks, (is_free and #b.ways > 1) and 1 or 0
+  local crossing = (is_free and #b.ways > 1) and 1 or 0
+  -- A crossing ends a second of doubt, a tick some milliseconds: the last call is not spent on a tick.
+  return math.min(ticks, math.max(0, free - crossing)), crossing
 end
 
 -- Milliseconds until the next question is due: 0 when it is now; nil when there is none to ask.

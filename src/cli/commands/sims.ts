@@ -27,7 +27,8 @@ function syncCommand(context: Context): Command {
       const tookMs = (state.finishedAtMs ?? state.startedAtMs) - state.startedAtMs;
       output.answer(
         { profile: config.profile, sims: state.sims, pages: state.pages, seconds: tookMs / 1_000 },
-        () => `${grouped(state.sims)} SIMs on ${grouped(state.pages)} pages in ${duration(tookMs)}`,
+        () =>
+          `${grouped(state.sims)} SIMs on ${grouped(state.pages)} ${state.pages === 1 ? "page" : "pages"} in ${duration(tookMs)}`,
       );
     });
   });
