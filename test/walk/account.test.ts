@@ -86,7 +86,7 @@ test.concurrent("the platform's Japanese reasons stand in the results file", asy
   const applied = await walk.json(["apply", "fleet.csv", "--yes"]);
   expect(applied).toMatchObject({ code: 1, document: { counts: { rejected: 2 } } });
   expect(column(await walk.read(applied.document.results ?? ""), "reason")).toEqual([
-    "SIM0003: updateSimSpeedClass: refused (400 SIM0003: この SIM では使用できない速度クラスです。).",
+    "updateSimSpeedClass: refused (400 SIM0003: この SIM では使用できない速度クラスです。).",
     "updateSimSpeedClass: refused (404 SIM0001: 指定された SIM は存在しません。).",
   ]);
 });
