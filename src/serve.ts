@@ -37,6 +37,9 @@ export async function serve(house: {
         isReady: async () => (await app.ping()) && !stop.aborted,
       },
     });
+    if (config.http.port !== 0 && http.port !== config.http.port) {
+      logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is answered on another`);
+    }
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
     await aborted(stop);
     logger.info("the worker is stopping");

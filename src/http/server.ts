@@ -16,31 +16,46 @@ export interface Health {
 export interface HttpServer {
   /** `http://127.0.0.1:8080` */
   readonly url: string;
+  readonly port: number;
   close(): Promise<void>;
 }
 
-/** @throws SimfleetError USAGE when the address cannot be listened on */
-export async function startHttp(options: {
-  host: string;
-  port: number;
-  version: string;
-  health: Health;
-}): Promise<HttpServer> {
-  const server = fastify({ logger: false, forceCloseConnections: true });
-  addHealth(server, options.health, options.version);
+/** The port where none was chosen: a second worker on the machine then takes another. */
+const usualPort = 8080;
+
+interface HttpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly version: string;
+  readonly health: Health;
+}
+
+/**
+ * Listens on the address; where the usual port is taken, on a free one.
+ * @throws SimfleetError USAGE when the address cannot be listened on
+ */
+export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   try {
-    await server.listen({ host: options.host, port: options.port });
+    return await listen(options);
   } catch (thrown) {
+    const isTaken = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
+    if (isTaken && options.port === usualPort) return listen({ ...options, port: 0 });
     throw new SimfleetError(
       "USAGE",
       `Nothing can listen on ${options.host}:${options.port}: ${messageOf(thrown)}. Choose another with SIMFLEET_HTTP_HOST and SIMFLEET_HTTP_PORT`,
       { cause: thrown },
     );
   }
+}
+
+async function listen(options: HttpOptions): Promise<HttpServer> {
+  const server = fastify({ logger: false, forceCloseConnections: true });
+  addHealth(server, options.health, options.version);
+  await server.listen({ host: options.host, port: options.port });
   const address = server.server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
-  return { url: `http://${host}:${port}`, close: () => server.close() };
+  return { url: `http://${host}:${port}`, port, close: () => server.close() };
 }
 
 function addHealth(server: FastifyInstance, health: Health, version: string): void {

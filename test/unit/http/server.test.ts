@@ -1,0 +1,43 @@
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { startHttp } from "#http/server.ts";
+
+const well = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
+const options = { host: "127.0.0.1", version: "1.2.3", health: well };
+
+test("health is 200 while work moves and 503 when it does not, or when nobody can tell", async () => {
+  const health = { isMoving: () => Promise.resolve(false), isReady: () => Promise.reject(new Error("no Redis")) };
+  await using good = await opened({ ...options, port: 0 });
+  await using bad = await opened({ ...options, port: 0, health });
+  const answer = await fetch(`${good.url}/healthz`);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toEqual({ status: "ok", version: "1.2.3" });
+  expect((await fetch(`${good.url}/readyz`)).status).toBe(200);
+  expect((await fetch(`${bad.url}/healthz`)).status).toBe(503);
+  expect((await fetch(`${bad.url}/readyz`)).status).toBe(503);
+});
+
+test("a port that was chosen and is taken is refused, with the settings to change", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const address = other.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  await expect(startHttp({ ...options, port })).rejects.toMatchObject({
+    code: "USAGE",
+    message: expect.stringContaining("SIMFLEET_HTTP_PORT"),
+  });
+  other.close();
+});
+
+test("the usual port that is taken, by another worker, makes way for a free one", async () => {
+  await using first = await opened({ ...options, port: 8080 });
+  await using second = await opened({ ...options, port: 8080 });
+  expect(second.port).not.toBe(first.port);
+  expect((await fetch(`${second.url}/healthz`)).status).toBe(200);
+});
+
+async function opened(given: Parameters<typeof startHttp>[0]) {
+  const server = await startHttp(given);
+  return { ...server, [Symbol.asyncDispose]: () => server.close() };
+}
