@@ -36,7 +36,8 @@ local function held_back(free, reserved)
   -- A question past the refresh leaves its call of the old window unused: free only where no window is needed for it.
   -- What is known of the demand lags behind while calls are under way; the last call is not spent on such a number.
   local per_window = math.max(1, b.limit - reserved)
-  local is_free = not is_quiet() or backlog < 0 or (backlog - in_flight - free) % per_window ~= 0
+  -- Where no demand was told, nobody may be there to ask with it, and a caller would be kept waiting for nothing.
+  local is_free = backlog >= 0 and (not is_quiet() or (backlog - in_flight - free) % per_window ~= 0)
   local crossing = (is_free and #b.ways > 1) and 1 or 0
   -- A crossing ends a second of doubt, a tick some milliseconds: the last call is not spent on a tick.
   return math.min(ticks, math.max(0, free - crossing)), crossing
