@@ -1,10 +1,11 @@
 /**
  * A deployment describes one installation of the platform. Two come with simfleet (`svc`, `soracom`); a file of one's
- * own can extend either and say only what differs.
+ * own extends either (`svc` where it names none) and says only what differs. docs/deployments.md has every key.
  */
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
+import { parseRecordPath, type RecordPaths } from "#fleet/record-path.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
 import { settings } from "./schema.ts";
 import { suggestion } from "./suggest.ts";
@@ -21,9 +22,24 @@ export interface Deployment {
   readonly ttlField: string | undefined;
   /** Speed classes that are known to exist; empty where none are listed, and never complete. */
   readonly speedClasses: readonly string[];
+  /** Where a SIM's IMSI and subscription lie in its record. */
+  readonly recordPaths: RecordPaths;
 }
 
 const builtIn = ["svc", "soracom"] as const;
+
+const recordPath = z
+  .string()
+  .transform((text, context) => {
+    const path = parseRecordPath(text);
+    if (path !== undefined) return path;
+    context.addIssue(
+      "must be names of letters, digits, - and _ joined by dots, with * for any name, such as profiles.*.primaryImsi",
+    );
+    return z.NEVER;
+  })
+  .nullable()
+  .optional();
 
 const address = settings.endpointGlobal.kind;
 const schema = z.strictObject({
@@ -44,6 +60,7 @@ const schema = z.strictObject({
     })
     .optional(),
   speedClasses: z.array(z.string().refine(isSpeedClass, "cannot be a speed class")).optional(),
+  records: z.strictObject({ imsi: recordPath, subscription: recordPath }).optional(),
 });
 
 /**
@@ -73,18 +90,25 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]): Deploym
     }
     return emptyDeployment(nameOrPath);
   }
-  const base = read.data.extends ? loadDeployment(read.data.extends, problems) : emptyDeployment(nameOrPath);
+  const base =
+    nameOrPath === "svc" ? emptyDeployment(nameOrPath) : loadDeployment(read.data.extends ?? "svc", problems);
   return {
     name: nameOrPath,
     brand: read.data.brand ?? base.brand,
     endpoints: { ...base.endpoints, ...read.data.endpoints },
     ttlField: read.data.auth?.ttlField ?? base.ttlField,
     speedClasses: read.data.speedClasses ?? base.speedClasses,
+    recordPaths: { ...base.recordPaths, ...takenAway(read.data.records) },
   };
 }
 
 function emptyDeployment(name: string): Deployment {
-  return { name, brand: "Svc", endpoints: {}, ttlField: undefined, speedClasses: [] };
+  return { name, brand: "Svc", endpoints: {}, ttlField: undefined, speedClasses: [], recordPaths: {} };
+}
+
+/** A file takes away what it sets to null. */
+function takenAway(records: z.infer<typeof schema>["records"] = {}): RecordPaths {
+  return Object.fromEntries(Object.entries(records).map(([field, path]) => [field, path ?? undefined]));
 }
 
 function isAddress(text: string): boolean {

@@ -37,13 +37,12 @@ describe("defaults and precedence", () => {
       file: undefined,
       redis: undefined,
       dataDir: "/home/op/.local/share/simfleet",
-      deployment: {
+      deployment: expect.objectContaining({
         name: "svc",
         brand: "Svc",
         endpoints: { global: undefined, japan: undefined },
         ttlField: undefined,
-        speedClasses: [],
-      },
+      }),
       profile: "default",
       profiles: {
         default: {

@@ -1,0 +1,50 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseRecordPath, textAt } from "#fleet/record-path.ts";
+
+function at(record: unknown, path: string): string | undefined {
+  const steps = parseRecordPath(path);
+  if (steps === undefined) throw new Error(`${path} is no path`);
+  return textAt(record, steps);
+}
+
+describe("a path in a record", () => {
+  const record = {
+    imsi: "001",
+    count: 7,
+    profiles: { a: { subscribers: {} }, b: { primaryImsi: "" }, c: { primaryImsi: "002" }, d: { primaryImsi: "003" } },
+    list: [{ name: 1 }, { name: "second" }],
+  };
+
+  it("leads to the text under its names", () => {
+    expect(at(record, "imsi")).toBe("001");
+    expect(at(record, "profiles.d.primaryImsi")).toBe("003");
+  });
+
+  it("takes the first of any members that has a text there", () => {
+    expect(at(record, "profiles.*.primaryImsi")).toBe("002");
+    expect(at(record, "list.*.name")).toBe("second");
+    expect(at(record, "*.*.primaryImsi")).toBe("002");
+  });
+
+  it("finds nothing where there is none, or none that is text", () => {
+    for (const path of ["count", "profiles", "profiles.*.imsi", "imsi.length", "imsi.*", "none.at.all"]) {
+      expect(at(record, path), path).toBeUndefined();
+    }
+  });
+
+  it("never reaches what a record only inherits", () => {
+    for (const path of ["constructor.name", "__proto__.constructor.name", "toString.name"]) {
+      expect(at({}, path), path).toBeUndefined();
+    }
+  });
+
+  it("reads any record at all without harm", () => {
+    fc.assert(
+      fc.property(fc.object({ maxDepth: 4 }), (anything) => {
+        const found = at(anything, "*.*.*");
+        expect(found === undefined || found.length > 0).toBe(true);
+      }),
+    );
+  });
+});
