@@ -12,7 +12,10 @@ export const rooms = {
   config: { opens: ["fleet", "core"], reason: "Rooms get values from app.ts; the loader knows none of them." },
   intake: { opens: ["fleet", "core"], reason: "Reading a file must not need a Redis or a platform." },
   limiter: { opens: ["redis", "core"], reason: "Buckets know of calls, not of what is called." },
-  store: { opens: ["redis", "fleet", "core"], reason: "The ledger is written to; it starts nothing." },
+  store: {
+    opens: ["events", "redis", "fleet", "core"],
+    reason: "The ledger is written to and tells of its changes in the same step; it starts nothing.",
+  },
   events: { opens: ["redis", "fleet", "core"], reason: "Events are told to it; it fetches nothing." },
   api: { opens: ["limiter", "telemetry", "fleet", "core"], reason: "The client knows the platform, not runs or rows." },
   jobs: {
@@ -24,7 +27,7 @@ export const rooms = {
     reason: "The queue carries jobs and reads their verdict; it calls nobody above.",
   },
   runs: {
-    opens: ["queue", "jobs", "store", "intake", "limiter", "fleet", "core"],
+    opens: ["queue", "jobs", "store", "intake", "events", "limiter", "fleet", "core"],
     reason: "The front desk of command line and HTTP: both get the same answers from here.",
   },
   sandbox: {

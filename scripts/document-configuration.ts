@@ -41,9 +41,13 @@ function cellsOf(setting: Setting): string[] {
   const paths = places.map((place) => `\`${place.path}\``).join(", ");
   const variables = places.map((place) => `\`${place.variable}\``).join(", ");
   const expected = `${setting.kind.expects}${setting.secret ? " (secret)" : ""}`;
-  const fallback =
-    setting.default === undefined ? (setting.defaultAbout ?? "none") : `\`${setting.default as string | number}\``;
+  const fallback = setting.default === undefined ? (setting.defaultAbout ?? "none") : defaultText(setting.default);
   return [paths, variables, expected, fallback, setting.about];
+}
+
+function defaultText(value: unknown): string {
+  if (!Array.isArray(value)) return `\`${value as string | number}\``;
+  return value.length === 0 ? "none" : `\`${value.join(",")}\``;
 }
 
 if (import.meta.main) writeFileSync(new URL("../docs/configuration.md", import.meta.url), renderConfiguration());

@@ -10,25 +10,32 @@ import type { Config } from "#config/config.ts";
 import { requirePlatform } from "#config/config.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import type { Wording } from "#fleet/sim.ts";
+import { Feed } from "#events/feed.ts";
+import { keptFields, secretFields } from "#fleet/sim-fields.ts";
+import { type Wording, keyColumnOf } from "#fleet/sim.ts";
 import { speedClassBucket } from "#jobs/change-speed-class.ts";
 import { execute } from "#jobs/execute.ts";
-import type { SegmentReference, Verdict } from "#jobs/job.ts";
+import type { SegmentReference, SyncVerdict, Verdict } from "#jobs/job.ts";
+import type { Account } from "#jobs/account.ts";
 import { syncInventory } from "#jobs/sync-inventory.ts";
 import { RunWatch } from "#jobs/run-watch.ts";
 import { Backlog } from "#jobs/settler.ts";
 import type { Redis } from "ioredis";
 import { Limiter } from "#limiter/limiter.ts";
-import { Consumer, type Trouble } from "#queue/consumer.ts";
+import { Consumer, type Trouble, type Working } from "#queue/consumer.ts";
 import { Presence } from "#queue/presence.ts";
 import { Queues } from "#queue/queues.ts";
+import { SyncQueues } from "#queue/syncs.ts";
 import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { openRedis } from "#redis/open.ts";
 import { RunDesk } from "#runs/desk.ts";
-import { Inventory, type SyncState } from "#store/inventory.ts";
+import { SimDesk } from "#runs/sim-desk.ts";
+import { newSyncId } from "#runs/sync-report.ts";
+import { Inventory } from "#store/inventory.ts";
 import { Ledger } from "#store/ledger.ts";
+import { SyncLog, isSyncOver } from "#store/sync-log.ts";
 import type { Logger } from "#telemetry/logger.ts";
 
 /** Segments that one process has under way at once; each has several calls in flight. */
@@ -38,8 +45,7 @@ export const version = (
   JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }
 ).version;
 
-/** Work on a queue that can be watched and stopped. */
-export type Working = Pick<Consumer, "stop" | "isMoving">;
+export type { Working } from "#queue/consumer.ts";
 
 export class App {
   readonly config: Config;
@@ -47,6 +53,8 @@ export class App {
   readonly inventory: Inventory;
   readonly limiter: Limiter;
   readonly desk: RunDesk;
+  readonly sims: SimDesk;
+  readonly feed: Feed;
   readonly presence: Presence;
   readonly redisFacts: RedisFacts;
   /** Where the data lies, for people. */
@@ -58,8 +66,10 @@ export class App {
   readonly #queues: Queues;
   readonly #lifecycle: Lifecycle;
   readonly #logger: Logger;
-  readonly #clients = new Map<string, PlatformClient>();
-  readonly #consumers = new Set<Consumer>();
+  readonly #syncs: SyncLog;
+  readonly #syncQueues: SyncQueues;
+  readonly #accounts = new Map<string, Account>();
+  readonly #working = new Set<Working>();
   readonly #backlog = new Backlog();
   readonly #watch: RunWatch;
 
@@ -84,9 +94,12 @@ export class App {
     this.#redis = redis;
     const { periodMs, reserve } = parts.config.limits;
     this.limiter = new Limiter({ redis, keys: this.#keys, periodMs, reserve, clock: parts.clock });
-    this.ledger = new Ledger({ redis, keys: this.#keys, clock: parts.clock });
+    const terms = { redis, keys: this.#keys, bounds: parts.config.events };
+    this.feed = new Feed({ ...terms, clock: parts.clock });
+    this.ledger = new Ledger({ ...terms, clock: parts.clock });
     this.#watch = new RunWatch({ ledger: this.ledger });
-    this.inventory = new Inventory({ redis, keys: this.#keys, clock: parts.clock });
+    this.inventory = new Inventory(terms);
+    this.#syncs = new SyncLog(terms);
     this.presence = new Presence({ redis, keys: this.#keys });
     this.#queues = new Queues({
       connect: (name) => parts.connections.connect(name),
@@ -102,6 +115,20 @@ export class App {
       presence: this.presence,
       clock: parts.clock,
       periodMs,
+    });
+    this.#syncQueues = new SyncQueues({
+      connect: (name) => parts.connections.connect(name),
+      keys: this.#keys,
+      presence: this.presence,
+      clock: parts.clock,
+    });
+    parts.lifecycle.onStop("sync queues", () => this.#syncQueues.close());
+    this.sims = new SimDesk({
+      inventory: this.inventory,
+      syncs: this.#syncs,
+      syncQueues: this.#syncQueues,
+      feed: this.feed,
+      wordingOf: (profile) => this.wordingOf(profile),
     });
   }
 
@@ -134,7 +161,7 @@ export class App {
 
   /** The bucket, and with it the queue, that a profile's speed-class changes go through. */
   bucketOf(profile: string): string {
-    return speedClassBucket(profile, this.#wording(profile));
+    return speedClassBucket(profile, this.wordingOf(profile));
   }
 
   /**
@@ -142,14 +169,29 @@ export class App {
    * @throws ConfigError when the profile lacks credentials or an address
    */
   client(profile: string): PlatformClient {
-    let client = this.#clients.get(profile);
-    if (client === undefined) {
-      client = this.#makeClient(profile);
-      this.#clients.set(profile, client);
-      const made = client;
-      this.#lifecycle.onStop(`client of ${profile}`, () => made.close());
+    return this.#account(profile).client;
+  }
+
+  #account(profile: string): Account {
+    let account = this.#accounts.get(profile);
+    if (account === undefined) {
+      const { inventory, deployment } = this.config;
+      const wording = this.wordingOf(profile);
+      const client = this.#makeClient(profile);
+      account = {
+        client,
+        wording,
+        choice: {
+          fields: keptFields(inventory.fields, keyColumnOf(wording)),
+          secrets: new Set([...secretFields, ...inventory.secrets]),
+          places: { ...deployment.recordPaths },
+        },
+        pageLimit: inventory.limit,
+      };
+      this.#accounts.set(profile, account);
+      this.#lifecycle.onStop(`client of ${profile}`, () => client.close());
     }
-    return client;
+    return account;
   }
 
   #makeClient(profile: string): PlatformClient {
@@ -182,7 +224,7 @@ export class App {
     });
   }
 
-  #wording(profile: string): Wording {
+  wordingOf(profile: string): Wording {
     return this.config.profiles[profile]?.profile.wording ?? "sims";
   }
 
@@ -200,36 +242,56 @@ export class App {
       onTrouble,
       execute: (reference, signal) => this.#execute(reference, signal),
     });
-    this.#consumers.add(consumer);
-    this.#lifecycle.onStop(`consumer of ${profile}`, () => this.#stopConsumer(consumer));
-    return consumer;
+    return this.#watchOver(`consumer of ${profile}`, consumer);
   }
 
-  async #stopConsumer(consumer: Consumer): Promise<void> {
-    if (this.#consumers.delete(consumer)) await consumer.stop();
+  /** Works on a profile's syncs until it is stopped. */
+  async consumeSyncs(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Working> {
+    const working = await this.#syncQueues.consume(profile, {
+      onTrouble,
+      sync: (name, signal) => this.#sync(name, signal),
+      isUnderWay: async (name) => {
+        const state = await this.#syncs.state(name);
+        return state !== undefined && !isSyncOver(state);
+      },
+    });
+    return this.#watchOver(`syncs of ${profile}`, working);
+  }
+
+  /** Whoever started it may stop it; at the end of the house it stops in any case. */
+  #watchOver(name: string, working: Working): Working {
+    const stop = async (): Promise<void> => {
+      if (this.#working.delete(working)) await working.stop();
+    };
+    this.#working.add(working);
+    this.#lifecycle.onStop(name, stop);
+    return { isMoving: (withinMs) => working.isMoving(withinMs), stop };
   }
 
   #execute(reference: SegmentReference, signal: AbortSignal): Promise<Verdict> {
     const context = {
       ledger: this.ledger,
+      inventory: this.inventory,
       clock: this.#clock,
       lanes: this.config.limits.connections,
       backlog: this.#backlog,
       watch: this.#watch,
-      clientFor: (profile: string) => ({ client: this.client(profile), wording: this.#wording(profile) }),
+      accountFor: (profile: string) => this.#account(profile),
     };
     return execute(reference, context, signal);
   }
 
-  /** Reads a profile's fleet into the inventory. */
-  syncInventory(profile: string, how: { signal: AbortSignal; onPage: (state: SyncState) => void }): Promise<SyncState> {
-    const { inventory } = this;
-    const clock = this.#clock;
-    return syncInventory({
-      ...{ profile, inventory, clock, ...how },
-      client: this.client(profile),
-      wording: this.#wording(profile),
-    });
+  async #sync(profile: string, signal: AbortSignal): Promise<SyncVerdict> {
+    const context = {
+      syncs: this.#syncs,
+      inventory: this.inventory,
+      clock: this.#clock,
+      accountFor: (name: string) => this.#account(name),
+      newSyncId: () => newSyncId(this.#clock.wallMs()),
+    };
+    const verdict = await syncInventory(profile, context, signal);
+    if (verdict.kind === "ended") await this.feed.trim();
+    return verdict;
   }
 
   /** Whether Redis answers within a second. */

@@ -25,9 +25,10 @@ export async function serve(house: {
     const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials !== undefined);
     if (profiles.length === 0) app.client(config.profile); // throws with what is missing
     const consumers = await Promise.all(
-      profiles.map((profile) =>
+      profiles.flatMap((profile) => [
         app.consume(profile, (trouble) => logger.error({ profile, runId: trouble.runId }, trouble.message)),
-      ),
+        app.consumeSyncs(profile, (trouble) => logger.error({ profile, job: "sync" }, trouble.message)),
+      ]),
     );
     const http = await startHttp({
       ...config.http,

@@ -7,6 +7,8 @@ import { scrub } from "#telemetry/scrub.ts";
 /** Where text goes: `process.stdout` and `process.stderr`, or stand-ins of a test. */
 export interface TextSink {
   write(text: string): unknown;
+  /** As of a stream: `drain` comes when it takes more, after `write` has returned false. */
+  once?(event: "drain", listener: () => void): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
 }
@@ -43,6 +45,12 @@ export class Output {
   /** A stretch of the command's answer that is no JSON document, such as a results file on stdout. */
   raw(text: string): unknown {
     return this.#stdout.write(scrub(text));
+  }
+
+  /** As `raw`, at the speed of the reader: a long answer is not gathered in memory. */
+  async stream(text: string): Promise<void> {
+    if (this.#stdout.write(scrub(text)) !== false) return;
+    await new Promise<void>((resolve) => this.#stdout.once?.("drain", resolve) ?? resolve());
   }
 
   /** A message for people, on stderr. */

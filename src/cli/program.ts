@@ -8,7 +8,7 @@ import { planCommand } from "./commands/plan.ts";
 import { quotaCommand } from "./commands/quota.ts";
 import { runsCommand } from "./commands/runs.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
-import { simsCommand } from "./commands/sims.ts";
+import { simsCommand } from "./commands/sims/sims.ts";
 import { type Serve, workerCommand } from "./commands/worker.ts";
 import { Context, type Surroundings } from "./context.ts";
 import { Output } from "./output.ts";

@@ -15,6 +15,12 @@ export interface ProfileConfig {
   readonly credentials: Credentials | undefined;
 }
 
+/** How much of the past the event feed keeps. */
+export interface FeedBounds {
+  readonly keepMs: number;
+  readonly most: number;
+}
+
 export interface Config {
   /** The YAML file that was read. */
   readonly file: string | undefined;
@@ -31,6 +37,14 @@ export interface Config {
   /** Absent: a token's claims are not used. */
   readonly tokenKey: { readonly jwksUrl: string } | { readonly publicKeyPem: string } | undefined;
   readonly limits: { readonly periodMs: number; readonly reserve: number; readonly connections: number };
+  readonly inventory: {
+    readonly fields: readonly string[];
+    /** Names that are never kept, besides those that are built in. */
+    readonly secrets: readonly string[];
+    /** Absent: the platform's own page size. */
+    readonly limit: number | undefined;
+  };
+  readonly events: FeedBounds;
   readonly http: { readonly host: string; readonly port: number; readonly adminToken: Secret | undefined };
   readonly logLevel: ValueOf<"logLevel">;
   /** What works but not as it may have been meant. */

@@ -31,6 +31,13 @@ export function integer(least: number, most: number): Kind<number> {
   };
 }
 
+/** A list of names; in an environment variable with commas between them. */
+export const names: Kind<readonly string[]> = {
+  schema: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/)).max(100),
+  expects: "a list of names of fields, such as `[speedClass, status, tags]`",
+  fromText: (written) => written.split(",").map((name) => name.trim()),
+};
+
 export function choice<const T extends readonly [string, ...string[]]>(words: T): Kind<T[number]> {
   return { schema: z.enum(words), expects: words.map((word) => `\`${word}\``).join(", ") };
 }

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { secretFields } from "#fleet/sim-fields.ts";
 import { ConfigError, messageOf, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
@@ -15,6 +16,7 @@ import { suggestion } from "./suggest.ts";
 import { type Environment, Values } from "./values.ts";
 import { checkKeys, isTree, readYaml, type Tree, valueAt } from "./yaml-file.ts";
 
+const dayMs = 86_400_000;
 const usualFile = "config/simfleet.yaml";
 
 /**
@@ -67,6 +69,8 @@ function assemble(source: Source): Config {
       reserve: values.getOrDefault("reserve"),
       connections: values.getOrDefault("connections"),
     },
+    inventory: readInventory(values, problems),
+    events: { keepMs: values.getOrDefault("eventsKeepDays") * dayMs, most: values.getOrDefault("eventsMost") },
     http: {
       host: values.getOrDefault("httpHost"),
       port: values.getOrDefault("httpPort"),
@@ -75,6 +79,17 @@ function assemble(source: Source): Config {
     logLevel: values.getOrDefault("logLevel"),
     warnings,
   };
+}
+
+function readInventory(values: Values, problems: Problem[]): Config["inventory"] {
+  const fields = values.getOrDefault("inventoryFields");
+  const secrets = values.getOrDefault("inventorySecrets");
+  const kept = fields.find((field) => [...secretFields, ...secrets].includes(field.slice(field.lastIndexOf(".") + 1)));
+  if (kept !== undefined) {
+    const where = values.whereOf("inventoryFields") ?? "inventory.fields";
+    problems.push({ where, message: `${kept} is a secret and is never kept. Take it out.` });
+  }
+  return { fields, secrets, limit: values.get("inventoryLimit") };
 }
 
 function readDeployment(values: Values, problems: Problem[]): Deployment {

@@ -3,7 +3,8 @@
  * The loader, the unknown-key check and the documentation are all derived from it. A secret can also come from a file:
  * its path and its variable then end in `File` and `_FILE`.
  */
-import { choice, integer, type Kind, number, path, redisAddress, text, webAddress } from "./kind.ts";
+import { usualFields } from "#fleet/sim-fields.ts";
+import { choice, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";
 
 export interface Setting<T = unknown> {
   /** `<name>` stands for the name of a profile. */
@@ -186,6 +187,43 @@ export const settings = {
     kind: integer(1, 1024),
     default: 64,
     about: "Connections to the platform at the same time, per process.",
+  },
+  inventoryFields: {
+    path: "inventory.fields",
+    variable: "SIMFLEET_INVENTORY_FIELDS",
+    kind: names,
+    default: usualFields,
+    about:
+      "Fields of a SIM's record that are kept, `sessionStatus.online` for a member; the key and `speedClass` always are.",
+  },
+  inventorySecrets: {
+    path: "inventory.secrets",
+    variable: "SIMFLEET_INVENTORY_SECRETS",
+    kind: names,
+    default: [],
+    about:
+      "More names whose values are never kept, wherever in a record they are; those of known secrets are built in.",
+  },
+  inventoryLimit: {
+    path: "inventory.limit",
+    variable: "SIMFLEET_INVENTORY_LIMIT",
+    kind: integer(1, 100_000),
+    defaultAbout: "the platform's own page size",
+    about: "Most SIMs that one page of a sync asks for; longer pages spend fewer calls.",
+  },
+  eventsKeepDays: {
+    path: "events.keepDays",
+    variable: "SIMFLEET_EVENTS_KEEP_DAYS",
+    kind: number(0.01, 3_650),
+    default: 30,
+    about: "How many days events, and with them the changes of the inventory, are kept.",
+  },
+  eventsMost: {
+    path: "events.most",
+    variable: "SIMFLEET_EVENTS_MOST",
+    kind: integer(1_000, 100_000_000),
+    default: 1_000_000,
+    about: "How many events are kept at most, about; the oldest go first. One takes some 100 bytes of Redis.",
   },
   httpHost: {
     path: "http.host",

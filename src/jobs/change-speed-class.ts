@@ -3,6 +3,7 @@ import type { PlatformClient } from "#api/client.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { updateSimSpeedClass, updateSubscriberSpeedClass } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
+import { type FieldChoice, pickFields } from "#fleet/sim-fields.ts";
 import type { Wording } from "#fleet/sim.ts";
 import type { StoredRow } from "#store/packing.ts";
 import type { TryResult } from "./job.ts";
@@ -10,6 +11,8 @@ import type { TryResult } from "./job.ts";
 /** How the calls of one run are made. */
 export interface CallTerms {
   readonly wording: Wording;
+  /** What is kept of the record in the answer. */
+  readonly choice: FieldChoice;
   readonly pace?: { readonly id: string; readonly callsPerMinute: number };
   /** Calls that the run still wants in all. */
   readonly backlog: () => number;
@@ -36,8 +39,9 @@ export async function changeSpeedClass(client: PlatformClient, row: StoredRow, t
     ...(terms.pace === undefined ? {} : { pace: terms.pace }),
   };
   try {
-    await client.call(operationOf(terms.wording), { key: row.key, speedClass: row.speedClass }, options);
-    return { kind: "done", previousSpeedClass: row.speedClassBefore ?? "" };
+    const { key, speedClass } = row;
+    const record = await client.call(operationOf(terms.wording), { key, speedClass }, options);
+    return { kind: "done", shown: pickFields(record, terms.choice) };
   } catch (thrown) {
     if (thrown instanceof PlatformError) return resultOf(thrown);
     throw thrown;

@@ -3,15 +3,15 @@
  * soon as its answer is known. Says at the end how it went, as a value. Retries of single rows live here and in the
  * ledger's tries; waits of more than about two seconds go back to the queue, so that no worker slot is held.
  */
-import type { PlatformClient } from "#api/client.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { Wording } from "#fleet/sim.ts";
-import type { Ledger, SegmentState } from "#store/ledger.ts";
-import { type StoredRow, type Tries, isCallable } from "#store/packing.ts";
+import { type Inventory, speedClassOf } from "#store/inventory.ts";
+import type { Ledger, SegmentState, ShownSim } from "#store/ledger.ts";
+import { type Settled, type StoredRow, type Tries, isCallable } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import { type CallTerms, changeSpeedClass } from "./change-speed-class.ts";
+import type { Account } from "./account.ts";
 import type { SegmentReference, TryResult, Verdict } from "./job.ts";
 import type { RunWatch } from "./run-watch.ts";
 import { type Backlog, Settler } from "./settler.ts";
@@ -20,7 +20,8 @@ import { type Backlog, Settler } from "./settler.ts";
 export interface JobContext {
   readonly ledger: Ledger;
   readonly clock: Clock;
-  readonly clientFor: (profile: string) => { client: PlatformClient; wording: Wording };
+  readonly inventory: Inventory;
+  readonly accountFor: (profile: string) => Account;
   /** Shared by all segments of this process. */
   readonly backlog: Backlog;
   readonly watch: RunWatch;
@@ -71,6 +72,8 @@ class SegmentWork {
   readonly #signal: AbortSignal;
   readonly #settler: Settler;
   readonly #tries: Map<number, Tries>;
+  /** Speed classes by key, as the inventory had them when the work on the segment began. */
+  readonly #classes: ReadonlyMap<string, string>;
   readonly #pending = new Map<number, StoredRow>();
   #doneBefore: number;
   #trouble = 0;
@@ -80,10 +83,12 @@ class SegmentWork {
     run: RunRecord;
     segment: number;
     state: SegmentState;
+    classes: ReadonlyMap<string, string>;
     context: JobContext;
     signal: AbortSignal;
   }) {
     const { run, segment, state, context, signal } = parts;
+    this.#classes = parts.classes;
     this.#run = run;
     this.#segment = segment;
     this.#context = context;
@@ -91,14 +96,25 @@ class SegmentWork {
     this.#tries = new Map(state.tries);
     this.#doneBefore = run.tally.done;
     context.backlog.told(run.runId, run.tally.pending);
-    this.#settler = new Settler({ ...context, runId: run.runId, segment });
-    state.rows.forEach((row, place) => {
-      if (isCallable(row) && !state.settled.has(place)) this.#pending.set(place, row);
-    });
+    this.#settler = new Settler({ ...context, run, segment });
+    for (const [place, row] of openRows(state)) this.#pending.set(place, row);
   }
 
   static async load(run: RunRecord, segment: number, context: JobContext, signal: AbortSignal): Promise<SegmentWork> {
-    return new SegmentWork({ run, segment, state: await context.ledger.segment(run, segment), context, signal });
+    const state = await context.ledger.segment(run, segment);
+    const rows = openRows(state).map(([, row]) => row);
+    const [known] = await Promise.all([
+      context.inventory.lookUp(
+        run.profile,
+        rows.map(({ key }) => key),
+      ),
+      context.ledger.claim(run, rows),
+    ]);
+    const classes = rows.flatMap(({ key }, i): [string, string][] => {
+      const speedClass = speedClassOf(known[i]);
+      return speedClass === undefined ? [] : [[key, speedClass]];
+    });
+    return new SegmentWork({ run, segment, state, classes: new Map(classes), context, signal });
   }
 
   /** Delay before the next pass, by the most tried of the rows that are left. */
@@ -141,10 +157,15 @@ class SegmentWork {
   }
 
   async #try(row: StoredRow): Promise<TryResult> {
-    const { client, wording } = this.#context.clientFor(this.#run.profile);
+    if (row.onlyFrom !== undefined) {
+      const present = speedClassOf(await this.#context.inventory.sim(this.#run.profile, row.key));
+      if (present !== row.onlyFrom) return { kind: "skipped", reason: noLonger(row.onlyFrom, present) };
+    }
+    const { client, wording, choice } = this.#context.accountFor(this.#run.profile);
     const { callsPerMinute } = this.#run.options;
     const terms: CallTerms = {
       wording,
+      choice,
       backlog: () => this.#context.backlog.of(this.#run.runId),
       signal: this.#signal,
       ...(callsPerMinute === undefined ? {} : { pace: { id: this.#run.runId, callsPerMinute } }),
@@ -164,6 +185,8 @@ class SegmentWork {
         this.#doneBefore += 1;
         this.#trouble = 0;
         return this.#settle(place, row, { outcome: "done", reason: this.#noteOfDone(place), ...result });
+      case "skipped":
+        return this.#settle(place, row, { outcome: "skipped", ...result }, "no-call");
       case "rejected":
         this.#trouble = 0;
         return this.#settle(place, row, { outcome: "rejected", ...result });
@@ -224,25 +247,34 @@ class SegmentWork {
   async #settle(
     place: number,
     row: StoredRow,
-    end: { outcome: "done" | "rejected" | "failed"; reason: string; previousSpeedClass?: string },
-    call: "counted" | "to-count" = "to-count",
+    end: { outcome: Settled["outcome"]; reason: string; shown?: ShownSim },
+    call: "counted" | "to-count" | "no-call" = "to-count",
   ): Promise<void> {
     if (call === "to-count") this.#settler.countCall({ wasThrottled: false });
-    const { key, speedClass } = row;
-    const change = end.outcome === "done" ? { profile: this.#run.profile, key, speedClass } : undefined;
+    const attempts = this.#tries.get(place)?.attempts ?? 0;
     await this.#settler.settle({
-      change,
+      shown: end.shown,
       place,
+      key: row.key,
       weight: row.weight,
       settled: {
         outcome: end.outcome,
         reason: end.reason,
-        previousSpeedClass: end.previousSpeedClass ?? row.speedClassBefore ?? "",
-        attempts: (this.#tries.get(place)?.attempts ?? 0) + 1,
+        previousSpeedClass: this.#classBefore(row),
+        attempts: call === "no-call" ? attempts : attempts + 1,
         finishedAtMs: this.#context.clock.wallMs(),
       },
     });
     this.#pending.delete(place);
+  }
+
+  /**
+   * What the inventory shows now is fresher than what it showed at submission, unless it is the wanted class: then a
+   * sync may have seen this very change after a crash, before the run could settle it.
+   */
+  #classBefore(row: StoredRow): string {
+    const present = this.#classes.get(row.key);
+    return (present === row.speedClass ? row.speedClassBefore : present) ?? row.speedClassBefore ?? present ?? "";
   }
 
   /** The longest of several delays counts. */
@@ -251,4 +283,14 @@ class SegmentWork {
     const isLonger = this.#stop?.kind !== "postponed" || this.#stop.delayMs < delayMs;
     if (isLonger) this.#stop = { kind, delayMs, scope, reason, ...(refusal === undefined ? {} : { refusal }) };
   }
+}
+
+/** Rows that make a call and have no outcome yet, by their place. */
+function openRows({ rows, settled }: SegmentState): [number, StoredRow][] {
+  return [...rows.entries()].filter(([place, row]) => isCallable(row) && !settled.has(place));
+}
+
+function noLonger(expected: string, present: string | undefined): string {
+  const now = present === undefined ? "no speed class" : present;
+  return `left as it is: it has ${now} now, no longer ${expected}, which the run gave it`;
 }

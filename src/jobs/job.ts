@@ -3,6 +3,7 @@
  * never talks to the queue; it says how its work ended, and the queue's room turns that into machinery.
  */
 import type { PlatformError } from "#core/errors.ts";
+import type { ShownSim } from "#store/ledger.ts";
 
 /** A slice of a run, as a queue carries it: never the rows themselves. */
 export interface SegmentReference {
@@ -12,7 +13,9 @@ export interface SegmentReference {
 
 /** How one try of one row ended. */
 export type TryResult =
-  | { readonly kind: "done"; readonly previousSpeedClass: string }
+  | { readonly kind: "done"; readonly shown: ShownSim }
+  /** No call was made, since the SIM is no longer as the row takes it to be. */
+  | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "rejected"; readonly reason: string }
   /** No attempt is spent: the quota, the run's own rate, or a platform that cannot be reached at all. */
   | {
@@ -35,6 +38,13 @@ export type Verdict =
   | { readonly kind: "finished"; readonly canaryHeld: boolean }
   /** The run is paused or over. */
   | { readonly kind: "parked" }
+  | Interruption;
+
+/** How the work on a sync ended: it is over, well or not, or goes on another time. */
+export type SyncVerdict = { readonly kind: "ended" } | Interruption;
+
+/** Work that is not over. */
+export type Interruption =
   /** Go on later; with scope `bucket` the whole queue waits. */
   | {
       readonly kind: "postponed";

@@ -5,6 +5,7 @@
 import { turn } from "#core/time.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { Ledger, Settlement } from "#store/ledger.ts";
+import type { RunHead } from "#store/run-record.ts";
 import type { RunWatch } from "./run-watch.ts";
 
 /**
@@ -26,7 +27,7 @@ export class Backlog {
 
 export class Settler {
   readonly #ledger: Ledger;
-  readonly #runId: string;
+  readonly #run: Pick<RunHead, "runId" | "profile">;
   readonly #segment: number;
   readonly #open: Settlement[] = [];
   #calls = 0;
@@ -37,9 +38,15 @@ export class Settler {
   readonly #watch: RunWatch;
   #canaryHeld = false;
 
-  constructor(options: { ledger: Ledger; runId: string; segment: number; backlog: Backlog; watch: RunWatch }) {
+  constructor(options: {
+    ledger: Ledger;
+    run: Pick<RunHead, "runId" | "profile">;
+    segment: number;
+    backlog: Backlog;
+    watch: RunWatch;
+  }) {
     this.#ledger = options.ledger;
-    this.#runId = options.runId;
+    this.#run = options.run;
     this.#segment = options.segment;
     this.#backlog = options.backlog;
     this.#watch = options.watch;
@@ -88,10 +95,10 @@ export class Settler {
     const counts = { calls: this.#calls, throttled: this.#throttled };
     this.#calls = 0;
     this.#throttled = 0;
-    const reply = await this.#ledger.settle(this.#runId, this.#segment, settlements, counts);
+    const reply = await this.#ledger.settle(this.#run, this.#segment, settlements, counts);
     this.#state = reply.state;
-    this.#watch.told(this.#runId, reply.state);
-    this.#backlog.told(this.#runId, reply.pending);
+    this.#watch.told(this.#run.runId, reply.state);
+    this.#backlog.told(this.#run.runId, reply.pending);
     this.#canaryHeld ||= reply.canaryHeld;
   }
 }

@@ -1,65 +1,175 @@
 /**
- * Reads the whole fleet through the paginated list and keeps it in the inventory. The cursor is saved after every page,
- * so that a sync that is cut short, by a crash or a spent quota, goes on at that page.
+ * Reads the whole fleet through the paginated list and keeps it in the inventory; what the list no longer shows is marked
+ * as gone. The place is saved with every page, so that a sync that is cut short, by a crash or a spent quota, goes on at
+ * that page, and nothing is marked before the last one. The next page is asked for while one is being taken in.
  */
-import type { PlatformClient } from "#api/client.ts";
-import { simOperations } from "#api/operations/sims.ts";
+import type { Page } from "#api/pages.ts";
+import { type SimRecord, simOperations } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import { type Wording, keyColumnOf } from "#fleet/sim.ts";
-import type { Inventory, SyncState } from "#store/inventory.ts";
+import { jsonWithoutSecrets, pickFields } from "#fleet/sim-fields.ts";
+import { isImsi, isSimId, keyColumnOf } from "#fleet/sim.ts";
+import type { Inventory } from "#store/inventory.ts";
+import { digestOf } from "#store/sim-record.ts";
+import { type ListedSim, type SyncLog, type SyncState, isSyncOver } from "#store/sync-log.ts";
+import type { Account } from "./account.ts";
+import type { SyncVerdict } from "./job.ts";
 
-export interface SyncRequest {
-  readonly profile: string;
-  readonly wording: Wording;
-  readonly client: PlatformClient;
+export interface SyncContext {
+  readonly syncs: SyncLog;
   readonly inventory: Inventory;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Told after every page. */
-  readonly onPage: (state: SyncState) => void;
+  readonly accountFor: (profile: string) => Account;
+  readonly newSyncId: () => string;
 }
+
+const sleepInPlaceMs = 2_000;
+const refusalPauseMs = 30_000;
+const unreachablePauseMs = 5_000;
 
 /**
- * @returns the state of the finished sync
- * @throws PlatformError; the signal's reason. The cursor is saved: a later sync goes on from it
+ * Goes on with the sync of a profile that is under way.
+ * @param signal aborts when this process stops or has lost the job
+ * @throws what the store throws; the queue tries again then
  */
-export async function syncInventory(request: SyncRequest): Promise<SyncState> {
-  const { profile, inventory, clock, signal } = request;
-  const before = await inventory.syncState(profile);
-  let state: SyncState =
-    before !== undefined && before.finishedAtMs === undefined
-      ? before
-      : { startedAtMs: clock.wallMs(), pages: 0, sims: 0 };
+export async function syncInventory(profile: string, context: SyncContext, signal: AbortSignal): Promise<SyncVerdict> {
   for (;;) {
-    try {
-      state = await readPages(request, state);
-      return state;
-    } catch (thrown) {
-      const cutShort = await inventory.syncState(profile);
-      state = cutShort ?? state;
-      if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_THROTTLED") throw thrown;
-      await clock.sleep(thrown.retryAfterMs ?? 1_000, signal);
+    const state = await context.syncs.state(profile);
+    if (state === undefined || isSyncOver(state)) return { kind: "ended" };
+    if (signal.aborted) return { kind: "handed-back" };
+    if (state.phase === "sweeping") {
+      await context.syncs.sweep(profile, state, context.accountFor(profile).choice.fields);
+      continue;
     }
+    const interruption = await new Listing(profile, state, context, signal).read();
+    if (interruption !== undefined) return interruption;
   }
 }
 
-async function readPages(request: SyncRequest, start: SyncState): Promise<SyncState> {
-  const { profile, wording, client, inventory, clock, signal, onPage } = request;
-  const key = keyColumnOf(wording);
-  let state = start;
-  for await (const page of client.pages(simOperations(wording).list, { lastEvaluatedKey: start.cursor }, { signal })) {
-    const seen = page.items.flatMap((record) => {
-      const id = record[key];
-      return typeof id === "string" ? [{ key: id, speedClass: record.speedClass ?? undefined }] : [];
-    });
-    await inventory.note(profile, seen);
-    const { startedAtMs, pages, sims } = state;
-    const counted = { startedAtMs, pages: pages + 1, sims: sims + seen.length };
-    state =
-      page.nextKey === undefined ? { ...counted, finishedAtMs: clock.wallMs() } : { ...counted, cursor: page.nextKey };
-    await inventory.saveSyncState(profile, state);
-    onPage(state);
+/** The reading of the list from where it stood. */
+class Listing {
+  readonly #profile: string;
+  readonly #state: SyncState;
+  readonly #context: SyncContext;
+  readonly #account: Account;
+  readonly #signal: AbortSignal;
+  #pages: number;
+
+  constructor(profile: string, state: SyncState, context: SyncContext, signal: AbortSignal) {
+    this.#profile = profile;
+    this.#state = state;
+    this.#context = context;
+    this.#account = context.accountFor(profile);
+    this.#signal = signal;
+    this.#pages = state.pages;
   }
-  return state;
+
+  /** @returns undefined when the sync is to be looked at anew: its listing is complete, it ended, or it is elsewhere */
+  async read(): Promise<SyncVerdict | undefined> {
+    try {
+      await this.#readPages();
+      return undefined;
+    } catch (thrown) {
+      if (this.#signal.aborted) return { kind: "handed-back" };
+      if (thrown instanceof PlatformError) return this.#afterFault(thrown);
+      throw thrown;
+    }
+  }
+
+  async #readPages(): Promise<void> {
+    const { client, wording, pageLimit } = this.#account;
+    const { syncs, inventory } = this.#context;
+    const quiet = this.#newFields(await inventory.facts(this.#profile));
+    const input = { lastEvaluatedKey: this.#state.cursor, limit: pageLimit };
+    const pages = client.pages(simOperations(wording).list, input, { signal: this.#signal });
+    let knownMs = await syncs.nowMs();
+    let asked = askFor(pages, knownMs);
+    for (;;) {
+      const { done, value: page } = await asked.page;
+      if (done) return;
+      const { asOfMs } = asked;
+      asked = askFor(pages, knownMs);
+      const taken = await syncs.takePage(this.#profile, {
+        syncId: this.#state.syncId,
+        pagesBefore: this.#pages,
+        sims: this.#listed(page.items),
+        nextKey: page.nextKey,
+        asOfMs,
+        quiet,
+      });
+      if (taken === undefined) return; // another process has the sync
+      this.#pages += 1;
+      knownMs = taken;
+      this.#signal.throwIfAborted();
+    }
+  }
+
+  /** Fields that earlier syncs did not keep: seeing them for the first time is no change. */
+  #newFields(facts: { readonly isComplete: boolean; readonly fields: readonly string[] }): string[] {
+    return facts.isComplete ? this.#account.choice.fields.filter((name) => !facts.fields.includes(name)) : [];
+  }
+
+  #listed(records: readonly SimRecord[]): ListedSim[] {
+    const { wording, choice } = this.#account;
+    const keyColumn = keyColumnOf(wording);
+    const isKey = wording === "sims" ? isSimId : isImsi;
+    // Another choice of fields makes every record worth another look.
+    const salt = choice.fields.join(",");
+    return records.flatMap((record): ListedSim[] => {
+      const key = record[keyColumn];
+      if (typeof key !== "string" || !isKey(key)) return [];
+      const digest = digestOf(salt + jsonWithoutSecrets(record, choice.secrets));
+      return [{ key, digest, fields: pickFields(record, choice).fields }];
+    });
+  }
+
+  async #afterFault(fault: PlatformError): Promise<SyncVerdict | undefined> {
+    const { clock, syncs } = this.#context;
+    const later = (delayMs: number): SyncVerdict => ({
+      kind: "postponed",
+      delayMs,
+      scope: "job",
+      reason: fault.message,
+      ...(fault.exitCode === 3 ? { refusal: fault } : {}),
+    });
+    switch (fault.code) {
+      case "PLATFORM_THROTTLED": {
+        const delayMs = fault.retryAfterMs ?? 1_000;
+        if (delayMs > sleepInPlaceMs) return later(delayMs);
+        await clock.sleep(delayMs, this.#signal).catch(() => undefined);
+        return undefined;
+      }
+      case "PLATFORM_UNAUTHORIZED":
+      case "PLATFORM_FORBIDDEN":
+        return later(refusalPauseMs);
+      case "PLATFORM_REJECTED":
+        // A place that was saved long ago may be unknown by now; one that was just given is not.
+        if (this.#pages > 0 && this.#pages === this.#state.pages) {
+          await syncs.begin(this.#profile, this.#context.newSyncId(), "anew");
+          return undefined;
+        }
+        return this.#fail(fault);
+      case "PLATFORM_CONTRACT":
+        return this.#fail(fault);
+      default:
+        return later(unreachablePauseMs);
+    }
+  }
+
+  async #fail(error: PlatformError): Promise<SyncVerdict> {
+    await this.#context.syncs.fail(this.#profile, this.#state.syncId, error.message);
+    return { kind: "ended" };
+  }
+}
+
+interface Asked {
+  readonly page: Promise<IteratorResult<Page<SimRecord[]>, void>>;
+  /** An instant of Redis's clock before the page was asked for. */
+  readonly asOfMs: number;
+}
+
+function askFor(pages: AsyncGenerator<Page<SimRecord[]>, void>, asOfMs: number): Asked {
+  const page = pages.next();
+  page.catch(() => undefined); // it is awaited later, or not at all when taking the page before fails
+  return { page, asOfMs };
 }

@@ -1,10 +1,7 @@
 /**
- * Takes segments of one bucket from its queue, several at a time, and hands them to the jobs. It keeps BullMQ's sharp
- * edges away from the rest: a lost lock stops the work on that segment, a stop has a deadline, and what the queue lost
- * is put in again from the ledger.
+ * Works on one bucket: takes segments of its runs from the queue and hands them to the jobs. What the queue lost is put
+ * in again from the ledger.
  */
-import { randomBytes } from "node:crypto";
-import { type Job, type Queue, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import type { PlatformError } from "#core/errors.ts";
 import { messageOf } from "#core/errors.ts";
@@ -13,16 +10,10 @@ import type { SegmentReference, Verdict } from "#jobs/job.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { Ledger } from "#store/ledger.ts";
 import type { Presence } from "./presence.ts";
-import { type Queues, faultBackoffMs, queueName } from "./queues.ts";
-import { tellQueue } from "./verdict.ts";
+import { QueueWorker } from "./queue-worker.ts";
+import type { Queues } from "./queues.ts";
 
-/** A killed worker's segments are taken up by others after 5 to 15 s. */
-const lockMs = 10_000;
-const stalledCheckMs = 5_000;
-/** A segment that was on so many workers when they died stays in quarantine. */
-const mostStalls = 5;
 const restoreEveryMs = 5_000;
-const stopMs = 15_000;
 
 /** Something that an operator should hear of. */
 export interface Trouble {
@@ -30,6 +21,12 @@ export interface Trouble {
   readonly runId?: string;
   /** The platform refuses our credentials or permissions. */
   readonly refusal?: PlatformError;
+}
+
+/** Work on a queue that can be watched and stopped. */
+export interface Working {
+  isMoving(withinMs: number): Promise<boolean>;
+  stop(): Promise<void>;
 }
 
 export interface ConsumerOptions {
@@ -46,19 +43,13 @@ export interface ConsumerOptions {
   readonly onTrouble: (trouble: Trouble) => void;
 }
 
-export class Consumer {
+export class Consumer implements Working {
   readonly #options: ConsumerOptions;
-  readonly #workerId = `${process.pid}-${randomBytes(3).toString("hex")}`;
-  readonly #stopping = new AbortController();
-  #worker: Worker<SegmentReference, Verdict["kind"]> | undefined;
-  #queue: Queue<SegmentReference> | undefined;
-  #leave: (() => Promise<void>) | undefined;
+  #worker: QueueWorker<SegmentReference, Verdict> | undefined;
   #stopRestoring: (() => void) | undefined;
-  #lastStartMs: number;
 
   private constructor(options: ConsumerOptions) {
     this.#options = options;
-    this.#lastStartMs = options.clock.monotonicMs();
   }
 
   /** Starts to work on the bucket. */
@@ -69,78 +60,40 @@ export class Consumer {
   }
 
   async #start(): Promise<void> {
-    const { bucket, connect, keys, queues, presence } = this.#options;
-    this.#queue = await queues.queue(bucket);
-    this.#leave = await presence.announce(bucket, this.#workerId);
-    const worker = new Worker<SegmentReference, Verdict["kind"]>(
-      queueName(bucket),
-      (job, token, signal) => this.#work(job, token, signal),
-      {
-        connection: connect(`worker-${bucket}`),
-        prefix: keys.queues(),
-        concurrency: this.#options.segmentsAtOnce,
-        lockDuration: lockMs,
-        stalledInterval: stalledCheckMs,
-        maxStalledCount: mostStalls,
-        maximumRateLimitDelay: 1_000,
-        drainDelay: 2,
-        settings: { backoffStrategy: (attempts) => faultBackoffMs(attempts) },
+    const { bucket, queues, segmentsAtOnce, onTrouble } = this.#options;
+    this.#worker = await QueueWorker.start<SegmentReference, Verdict>({
+      ...this.#options,
+      queue: await queues.queue(bucket),
+      atOnce: segmentsAtOnce,
+      work: (reference, signal) => this.#work(reference, signal),
+      beforeTelling: async ({ runId }, verdict) => {
+        if (verdict.kind === "finished" && verdict.canaryHeld) await this.#enqueue(runId);
       },
-    );
-    worker.on("error", (error) => {
-      this.#options.onTrouble({ message: `the queue is tried again after an error: ${messageOf(error)}` });
+      afterTelling: ({ runId }, kind) => {
+        if (kind === "parked") void this.#afterParking(runId);
+      },
+      onTrouble: ({ message, data }) => onTrouble({ message, ...(data ? { runId: data.runId } : {}) }),
     });
-    worker.on("failed", (job, error) => {
-      this.#options.onTrouble({ ...(job ? { runId: job.data.runId } : {}), message: messageOf(error) });
-    });
-    worker.on("lockRenewalFailed", (jobIds) => {
-      for (const jobId of jobIds) worker.cancelJob(jobId, "its lock was lost");
-    });
-    worker.on("completed", (job, verdict) => {
-      if (verdict === "parked") void this.#afterParking(job.data.runId);
-    });
-    this.#worker = worker;
-    await worker.waitUntilReady();
     await this.#restore();
     this.#stopRestoring = every(restoreEveryMs, () => void this.#restore());
   }
 
-  /**
-   * Whether work moves: false when work waits, nothing holds it back, and none was taken up for `withinMs`. A worker
-   * can be connected and yet stand still after an outage of Redis; a health check asks this.
-   */
   async isMoving(withinMs: number): Promise<boolean> {
-    const queue = this.#queue;
-    if (queue === undefined) return false;
-    const [counts, heldMs] = await Promise.all([queue.getJobCounts("wait", "active"), queue.getRateLimitTtl()]);
-    const isIdle = (counts.wait ?? 0) === 0 || (counts.active ?? 0) > 0 || heldMs > 0;
-    return isIdle || this.#options.clock.monotonicMs() - this.#lastStartMs < withinMs;
+    return (await this.#worker?.isMoving(withinMs)) ?? false;
   }
 
-  async #work(
-    job: Job<SegmentReference>,
-    token: string | undefined,
-    lost: AbortSignal | undefined,
-  ): Promise<Verdict["kind"]> {
-    const { clock, execute, onTrouble } = this.#options;
-    this.#lastStartMs = clock.monotonicMs();
-    const signal = lost === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, lost]);
-    const verdict = await execute(job.data, signal);
+  async #work(reference: SegmentReference, signal: AbortSignal): Promise<Verdict> {
+    const verdict = await this.#options.execute(reference, signal);
     if (verdict.kind === "postponed" && verdict.refusal !== undefined) {
-      onTrouble({ runId: job.data.runId, message: verdict.reason, refusal: verdict.refusal });
+      this.#options.onTrouble({ runId: reference.runId, message: verdict.reason, refusal: verdict.refusal });
     }
-    // Without the lock the job is another worker's by now: leave it alone.
-    if (lost?.aborted) return verdict.kind;
-    if (verdict.kind === "finished" && verdict.canaryHeld) await this.#enqueue(job.data.runId);
-    const queue = this.#queue as Queue<SegmentReference>;
-    await tellQueue(verdict, { queue, job, token, clock });
-    return verdict.kind;
+    return verdict;
   }
 
   /** A run that was resumed while its last jobs were just being parked has none in the queue: give it some. */
   async #afterParking(runId: string): Promise<void> {
     const state = await this.#options.ledger.state(runId).catch(() => "gone");
-    if (state === "running" && !this.#stopping.signal.aborted) await this.#restore();
+    if (state === "running" && this.#worker?.isStopping === false) await this.#restore();
   }
 
   async #enqueue(runId: string): Promise<void> {
@@ -155,22 +108,9 @@ export class Consumer {
     }
   }
 
-  /** Starts no call any more, lets those in flight end, gives the rest back; after 15 s it leaves what hangs. */
+  /** Starts no call any more, lets those in flight end, gives the rest back. */
   async stop(): Promise<void> {
     this.#stopRestoring?.();
-    this.#stopping.abort(new Error("this process is stopping"));
-    await this.#leave?.();
-    const worker = this.#worker;
-    if (worker === undefined) return;
-    const late = new AbortController();
-    const isClosed = await Promise.race([
-      worker.close().then(() => true),
-      this.#options.clock.sleep(stopMs, late.signal).then(
-        () => false,
-        () => true,
-      ),
-    ]).catch(() => false);
-    late.abort();
-    if (!isClosed) await worker.close(true).catch(() => undefined);
+    await this.#worker?.stop();
   }
 }

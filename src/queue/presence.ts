@@ -1,5 +1,5 @@
 /**
- * Says that a process works on a bucket, by a key that lives a few seconds and is renewed: so that a command can tell
+ * Says that a process works on a queue, by a key that lives a few seconds and is renewed: so that a command can tell
  * whether somebody will do its work. A process that was killed is believed alive until its key ends.
  */
 import type { Redis } from "ioredis";
@@ -18,9 +18,9 @@ export class Presence {
     this.#keys = options.keys;
   }
 
-  /** Shows this process as a worker of the bucket until the returned function is called. */
-  async announce(bucket: string, workerId: string): Promise<() => Promise<void>> {
-    const key = this.#keys.liveWorker(bucket, workerId);
+  /** Shows this process as a worker of the queue until the returned function is called. */
+  async announce(queue: string, workerId: string): Promise<() => Promise<void>> {
+    const key = this.#keys.liveWorker(queue, workerId);
     const renew = async (): Promise<unknown> => this.#redis.set(key, "1", "PX", livesMs).catch(() => undefined);
     await renew();
     const stop = every(renewMs, () => void renew());
@@ -30,9 +30,9 @@ export class Presence {
     };
   }
 
-  /** Ids of the processes that work on the bucket. */
-  async workers(bucket: string): Promise<string[]> {
-    const prefix = this.#keys.liveWorker(bucket, "");
+  /** Ids of the processes that work on the queue. */
+  async workers(queue: string): Promise<string[]> {
+    const prefix = this.#keys.liveWorker(queue, "");
     const found: string[] = [];
     const pattern = `${prefix.replace(/[*?[\]\\]/g, "\\$&")}*`;
     for await (const keys of this.#redis.scanStream({ match: pattern, count: 1_000 })) {

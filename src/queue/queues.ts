@@ -13,7 +13,12 @@ import type { RunRecord } from "#store/run-record.ts";
 
 const segmentJobName = "change-speed-class";
 /** Faults of the machinery itself (Redis full, a bug) are tried so often; then the job stays for people to see. */
-const jobAttempts = 25;
+export const jobTerms = {
+  removeOnComplete: true,
+  removeOnFail: false,
+  attempts: 25,
+  backoff: { type: "custom" },
+};
 const faultBackoff = { baseMs: 500, capMs: 30_000 };
 /** BullMQ holds a queue's rate limit only where one is set; this one never comes to bear by itself. */
 const boundlessRate = { max: 1e12, durationMs: 60_000 };
@@ -53,12 +58,7 @@ export class Queues {
     const queue = new Queue<SegmentReference>(queueName(bucket), {
       connection: this.#redis,
       prefix: this.#keys.queues(),
-      defaultJobOptions: {
-        removeOnComplete: true,
-        removeOnFail: false,
-        attempts: jobAttempts,
-        backoff: { type: "custom" },
-      },
+      defaultJobOptions: jobTerms,
     });
     queue.on("error", () => undefined); // told of by the connection itself
     await queue.setGlobalRateLimit(boundlessRate.max, boundlessRate.durationMs);

@@ -1,22 +1,28 @@
 /**
- * Tells BullMQ how the work on a segment ended. None of these ways spends one of the job's attempts: a spent quota holds
+ * Tells BullMQ how the work on a job ended. None of these ways spends one of the job's attempts: a spent quota holds
  * the whole queue until shortly before the refresh, other waits delay this job alone.
  */
 import { DelayedError, type Job, type Queue, RateLimitError, WaitingError } from "bullmq";
 import type { Clock } from "#core/time.ts";
-import type { SegmentReference, Verdict } from "#jobs/job.ts";
+import type { SyncVerdict, Verdict } from "#jobs/job.ts";
+
+/** What the queue is told about a job. */
+interface JobContext<Data> {
+  readonly queue: Queue<Data>;
+  readonly job: Job<Data>;
+  readonly token: string | undefined;
+  readonly clock: Clock;
+}
 
 /** How long before the refresh work comes back from the queue: the last part is waited for in place, to the millisecond. */
 const leadMs = 1_000;
 
-export async function tellQueue(
-  verdict: Verdict,
-  context: { queue: Queue<SegmentReference>; job: Job<SegmentReference>; token: string | undefined; clock: Clock },
-): Promise<void> {
+export async function tellQueue<Data>(verdict: Verdict | SyncVerdict, context: JobContext<Data>): Promise<void> {
   const { queue, job, token, clock } = context;
   switch (verdict.kind) {
     case "finished":
     case "parked":
+    case "ended":
       return;
     case "handed-back":
       await job.moveToWait(token);
@@ -33,7 +39,7 @@ export async function tellQueue(
 }
 
 /** The last writer wins in BullMQ, so a hold is only ever extended. */
-async function holdQueue(queue: Queue<SegmentReference>, holdMs: number): Promise<void> {
+async function holdQueue<Data>(queue: Queue<Data>, holdMs: number): Promise<void> {
   const wholeMs = Math.max(1, Math.floor(holdMs));
   const presentMs = await queue.getRateLimitTtl();
   if (wholeMs > presentMs) await queue.rateLimit(wholeMs);

@@ -65,18 +65,48 @@ export class Keys {
   }
 
   /** Hash: SIM to what is known of it. */
-  inventory(profile: string): string {
-    return `${this.prefix}:inventory:${profile}`;
+  sims(profile: string): string {
+    return `${this.prefix}:sims:${profile}`;
   }
 
-  /** String: how the last sync of a profile went. */
+  /** Hash: how many SIMs are known and gone, the next ordinal, and what the last whole sync kept. */
+  simsHead(profile: string): string {
+    return `${this.prefix}:sims:${profile}:head`;
+  }
+
+  /** String: the keys of the SIMs of one chunk, in the order of their ordinals. Without a chunk, the prefix of all. */
+  simsRoll(profile: string, chunk?: number): string {
+    return `${this.prefix}:sims:${profile}:roll:${chunk ?? ""}`;
+  }
+
+  /** String: the signatures of one chunk. Without a chunk, the prefix of all. */
+  simsSigns(profile: string, chunk?: number): string {
+    return `${this.prefix}:sims:${profile}:signs:${chunk ?? ""}`;
+  }
+
+  /** Bitmap: ordinals of the SIMs that the sync under way has seen. */
+  simsSeen(profile: string): string {
+    return `${this.prefix}:sims:${profile}:seen`;
+  }
+
+  /** Hash: SIM to the run that is just giving it a class, and the class. */
+  simsClaims(profile: string): string {
+    return `${this.prefix}:sims:${profile}:claims`;
+  }
+
+  /** Hash: the sync under way, or how the last one went. */
   sync(profile: string): string {
-    return `${this.prefix}:inventory:${profile}:sync`;
+    return `${this.prefix}:sims:${profile}:sync`;
   }
 
-  /** String that lives a few seconds: a process works on this bucket. */
-  liveWorker(bucket: string, workerId: string): string {
-    return `${this.prefix}:worker:${bucket}:${workerId}`;
+  /** Stream: the event feed of all profiles. */
+  events(): string {
+    return `${this.prefix}:events`;
+  }
+
+  /** String that lives a few seconds: a process works on this queue. */
+  liveWorker(queue: string, workerId: string): string {
+    return `${this.prefix}:worker:${queue}:${workerId}`;
   }
 
   /** Prefix of all of BullMQ's own keys. */

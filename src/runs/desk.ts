@@ -7,15 +7,16 @@ import type { Outcome, RunOptions } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
 import type { BucketState, Limiter } from "#limiter/limiter.ts";
 import type { Presence } from "#queue/presence.ts";
-import type { Queues } from "#queue/queues.ts";
+import { type Queues, queueName } from "#queue/queues.ts";
 import type { Inventory } from "#store/inventory.ts";
 import type { Ledger } from "#store/ledger.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import { RunControl } from "./control.ts";
-import { type Plan, makePlan, quotaView } from "./plan.ts";
+import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan.ts";
 import { type RunReport, reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results.ts";
 import { retriedByDefault, retrySubmission } from "./retry.ts";
+import { undoSubmission } from "./undo.ts";
 import { verdictLines } from "./verdicts.ts";
 import { assertAllValid, storedRows, submitRun } from "./submit.ts";
 
@@ -50,7 +51,7 @@ export class RunDesk {
 
   /** @throws IntakeError for a file that cannot be taken in */
   plan(request: {
-    path: string;
+    from: PlanRequest["from"];
     profile: string;
     wording: Wording;
     bucket: string;
@@ -71,16 +72,16 @@ export class RunDesk {
     plan: Plan,
     order: { name: string; profile: string; bucket: string; source: string; options: RunOptions },
   ): Promise<RunReport> {
-    const { survey } = plan;
-    assertAllValid(survey, order.options);
+    const { source } = plan;
+    assertAllValid(source, order.options);
     const head = await submitRun(
       {
         ...order,
-        header: survey.header,
-        sha256: survey.fingerprint.sha256,
-        total: survey.counts.rows,
+        header: source.header,
+        sha256: source.sha256,
+        total: source.counts.rows,
         calls: plan.calls,
-        rows: storedRows(survey, { inventory: this.#inventory, profile: order.profile }, order.options),
+        rows: storedRows(source, { inventory: this.#inventory, profile: order.profile }, order.options),
       },
       { ledger: this.#ledger, queues: this.#queues, clock: this.#clock },
     );
@@ -95,9 +96,28 @@ export class RunDesk {
     return this.show((await submitRun(submission, house)).runId);
   }
 
+  /**
+   * How many rows an undo of the run has.
+   * @throws SimfleetError RUN_STATE when the run is not over, or has changed nothing
+   */
+  async planUndo(runId: string, wording: Wording): Promise<{ total: number; calls: number }> {
+    const house = { ledger: this.#ledger, inventory: this.#inventory };
+    return undoSubmission(await this.#ledger.run(runId), house, wording);
+  }
+
+  /**
+   * Puts back what a run that is over changed, as a new run that names it; what was changed since is left. It goes by
+   * the inventory, which a sync should have read anew just before.
+   */
+  async undo(runId: string, wording: Wording): Promise<RunReport> {
+    const house = { ledger: this.#ledger, inventory: this.#inventory, queues: this.#queues, clock: this.#clock };
+    const submission = await undoSubmission(await this.#ledger.run(runId), house, wording);
+    return this.show((await submitRun(submission, house)).runId);
+  }
+
   /** The verdict of every row of a plan, as lines of a CSV file. */
   verdicts(plan: Plan, profile: string): AsyncGenerator<string> {
-    return verdictLines(plan.survey, { inventory: this.#inventory, profile });
+    return verdictLines(plan.source, { inventory: this.#inventory, profile });
   }
 
   record(runId: string): Promise<RunRecord> {
@@ -131,7 +151,7 @@ export class RunDesk {
 
   /** Whether a live process works on the bucket. */
   async isServed(bucket: string): Promise<boolean> {
-    return (await this.#presence.workers(bucket)).length > 0;
+    return (await this.#presence.workers(queueName(bucket))).length > 0;
   }
 
   bucket(bucket: string): Promise<BucketState> {

@@ -1,6 +1,7 @@
 /** Holds the rows of a surveyed file against the inventory: what each would do, and what its SIM has now. */
-import { type FileSurvey, type ResolvedRow, readRows } from "#intake/read-rows.ts";
-import type { Inventory } from "#store/inventory.ts";
+import type { ResolvedRow } from "#intake/read-rows.ts";
+import { type Inventory, speedClassOf } from "#store/inventory.ts";
+import type { RowSource } from "./row-source.ts";
 
 /** What a run would do with a row. */
 export type RowVerdict =
@@ -8,7 +9,7 @@ export type RowVerdict =
   | "change"
   /** The inventory shows the wanted class already. */
   | "unchanged"
-  /** The inventory was synced and does not have the SIM. */
+  /** The inventory was synced, and does not have the SIM or has it as gone. */
   | "unknown"
   /** Shares the call of an earlier row with the same SIM and class. */
   | "duplicate"
@@ -29,15 +30,16 @@ export interface KnownFleet {
 }
 
 /** @throws IntakeError when the file is no longer the one that was surveyed */
-export async function* judgeRows(survey: FileSurvey, fleet: KnownFleet): AsyncGenerator<readonly JudgedRow[]> {
-  const isSynced = (await fleet.inventory.syncState(fleet.profile))?.finishedAtMs !== undefined;
-  const isEmpty = (await fleet.inventory.size(fleet.profile)) === 0;
-  for await (const batch of readRows(survey)) {
-    const keys = isEmpty ? [] : batch.map(({ row }) => row.key);
-    const known = await fleet.inventory.lookUp(fleet.profile, keys);
+export async function* judgeRows(source: RowSource, fleet: KnownFleet): AsyncGenerator<readonly JudgedRow[]> {
+  const { known: count, gone, isComplete } = await fleet.inventory.facts(fleet.profile);
+  for await (const batch of source.read()) {
+    const keys = count + gone === 0 ? [] : batch.map(({ row }) => row.key);
+    const sims = await fleet.inventory.lookUp(fleet.profile, keys);
     yield batch.map((resolved, i): JudgedRow => {
-      const speedClassBefore = known[i]?.speedClass;
-      const verdict = verdictOf(resolved, { isKnown: known[i] !== undefined, isSynced, speedClassBefore });
+      const sim = sims[i];
+      const speedClassBefore = speedClassOf(sim);
+      const isListed = sim !== undefined && sim.goneAtMs === undefined;
+      const verdict = verdictOf(resolved, { isListed, isComplete, speedClassBefore });
       return { ...resolved, verdict, ...(speedClassBefore === undefined ? {} : { speedClassBefore }) };
     });
   }
@@ -45,10 +47,10 @@ export async function* judgeRows(survey: FileSurvey, fleet: KnownFleet): AsyncGe
 
 function verdictOf(
   { row, duplicateOf }: ResolvedRow,
-  known: { isKnown: boolean; isSynced: boolean; speedClassBefore: string | undefined },
+  known: { isListed: boolean; isComplete: boolean; speedClassBefore: string | undefined },
 ): RowVerdict {
   if (row.problem !== undefined) return row.problem.code === "conflict" ? "conflict" : "invalid";
   if (duplicateOf !== undefined) return "duplicate";
-  if (known.speedClassBefore === row.speedClass) return "unchanged";
-  return known.isSynced && !known.isKnown ? "unknown" : "change";
+  if (known.isComplete && !known.isListed) return "unknown";
+  return known.speedClassBefore === row.speedClass ? "unchanged" : "change";
 }

@@ -4,18 +4,22 @@
  */
 import type { RunOptions } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
-import { type FileSurvey, surveyFile } from "#intake/read-rows.ts";
+import type { Filter } from "#fleet/filter.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { surveyFile } from "#intake/read-rows.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import { type KnownFleet, type RowVerdict, judgeRows } from "./judge.ts";
+import { type RowSource, fileSource, filterSource } from "./row-source.ts";
 import { type QuotaView, leastTimeMs } from "./quota-estimate.ts";
 
 export interface PlanRequest {
-  readonly path: string;
+  /** A file, or the SIMs that a filter means. */
+  readonly from: { readonly path: string } | { readonly filter: Filter };
   readonly wording: Wording;
   readonly bucket: string;
   /** The SIMs as they were last seen. */
   readonly fleet: KnownFleet;
-  /** One class for all rows of a file of ids only. */
+  /** One class for all rows of a file of ids only; a filter needs it. */
   readonly speedClass?: string | undefined;
   /** Make no call for a row whose SIM the inventory shows with the wanted class. */
   readonly skipUnchanged?: boolean;
@@ -26,8 +30,8 @@ export interface PlanRequest {
 }
 
 export interface Plan {
-  readonly survey: FileSurvey;
-  /** Rows by verdict; they add up to the rows of the file. */
+  readonly source: RowSource;
+  /** Rows by verdict; they add up to all rows. */
   readonly verdicts: Readonly<Record<RowVerdict, number>>;
   readonly calls: number;
   /** Least time at the present quota, undefined while that is unknown. */
@@ -35,28 +39,41 @@ export interface Plan {
   readonly warnings: readonly string[];
 }
 
-/** @throws IntakeError for a file that cannot be taken in */
+/**
+ * @throws IntakeError for a file that cannot be taken in
+ * @throws SimfleetError USAGE for a filter without a class or that no SIM matches
+ */
 export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<Plan> {
-  const survey = await surveyFile(request.path, { wording: request.wording, speedClass: request.speedClass });
-  const { verdicts, unlisted } = await judgeAll(survey, request);
+  const source = await openSource(request);
+  const { verdicts, unlisted } = await judgeAll(source, request);
   const warnings = unlistedWarnings(unlisted, request.knownSpeedClasses);
-  if (request.skipUnchanged && (await request.fleet.inventory.size(request.fleet.profile)) === 0) {
+  const { known, gone } = await request.fleet.inventory.facts(request.fleet.profile);
+  if (request.skipUnchanged && known + gone === 0) {
     warnings.push("the inventory is empty, so no row is known to be unchanged: simfleet sims sync reads the fleet");
   }
   const calls = verdicts.change + verdicts.unknown + (request.skipUnchanged ? 0 : verdicts.unchanged);
   const quota = await quotaView(limiter, request.bucket, request.periodMs);
-  return { survey, verdicts, calls, estimateMs: leastTimeMs(calls, quota, request.callsPerMinute), warnings };
+  return { source, verdicts, calls, estimateMs: leastTimeMs(calls, quota, request.callsPerMinute), warnings };
+}
+
+async function openSource({ from, fleet, speedClass, wording }: PlanRequest): Promise<RowSource> {
+  if ("path" in from) return fileSource(await surveyFile(from.path, { wording, speedClass }));
+  if (speedClass === undefined) {
+    throw new SimfleetError("USAGE", "SIMs that are chosen by a filter need a class to be given: add --speed-class");
+  }
+  const { inventory, profile } = fleet;
+  return filterSource(inventory, { profile, filter: from.filter, speedClass, wording });
 }
 
 /** Counts verdicts, and rows by speed classes that the deployment does not list. */
 async function judgeAll(
-  survey: FileSurvey,
+  source: RowSource,
   request: PlanRequest,
 ): Promise<{ verdicts: Record<RowVerdict, number>; unlisted: Map<string, number> }> {
   const verdicts = { change: 0, unchanged: 0, unknown: 0, duplicate: 0, conflict: 0, invalid: 0 };
   const listed = new Set(request.knownSpeedClasses);
   const unlisted = new Map<string, number>();
-  for await (const batch of judgeRows(survey, request.fleet)) {
+  for await (const batch of judgeRows(source, request.fleet)) {
     for (const { row, verdict } of batch) {
       verdicts[verdict] += 1;
       if (listed.size === 0 || row.problem !== undefined || listed.has(row.speedClass)) continue;

@@ -23,10 +23,12 @@ export interface RunReport {
   readonly reason?: string;
   /** The run whose unsuccessful rows this one redoes. */
   readonly retryOf?: string;
+  /** The run whose changes this one puts back. */
+  readonly undoOf?: string;
 }
 
 export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
-  const { runId, name, state, profile, tally, calls, throttled, reason, retryOf } = run;
+  const { runId, name, state, profile, tally, calls, throttled, reason, retryOf, undoOf } = run;
   const leftMs = leastTimeMs(tally.pending, quota, run.options.callsPerMinute);
   const hasEta = !isRunOver(state) && state === "running" && leftMs !== undefined;
   return {
@@ -42,6 +44,7 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     etaSeconds: hasEta ? Math.ceil(leftMs / 1_000) : null,
     ...(reason === undefined ? {} : { reason }),
     ...(retryOf === undefined ? {} : { retryOf }),
+    ...(undoOf === undefined ? {} : { undoOf }),
   };
 }
 

@@ -34,7 +34,9 @@ export async function* rowResults(run: RunRecord, ledger: Ledger): AsyncGenerato
     const { rows, settled } = await ledger.segment(run, segment);
     for (const [place, row] of rows.entries()) {
       const own =
-        row.duplicateOf === undefined || row.isUnchanged ? settled.get(place) : await recent.settledOf(row.duplicateOf);
+        row.duplicateOf === undefined || row.skipped !== undefined
+          ? settled.get(place)
+          : await recent.settledOf(row.duplicateOf);
       yield resultOf(run, row, own);
     }
   }
@@ -45,10 +47,10 @@ function resultOf(run: RunRecord, row: StoredRow, settled: Settled | undefined):
     const finishedAt = new Date(run.createdAtMs).toISOString();
     return { row, outcome: "rejected", reason: row.problem.message, previousSpeedClass: "", attempts: 0, finishedAt };
   }
-  if (row.isUnchanged) {
+  if (row.skipped !== undefined) {
     const finishedAt = new Date(run.createdAtMs).toISOString();
     const previousSpeedClass = row.speedClassBefore ?? "";
-    const reason = "it has this speed class already, by the inventory";
+    const reason = row.skipped;
     return { row, outcome: "skipped", reason, previousSpeedClass, attempts: 0, finishedAt };
   }
   if (settled !== undefined) {

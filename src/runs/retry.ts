@@ -5,6 +5,7 @@ import type { Ledger } from "#store/ledger.ts";
 import { type StoredRow, isCallable } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import { rowResults } from "./results.ts";
+import { inBatches } from "./row-source.ts";
 import type { Submission } from "./submit.ts";
 
 /** What a retry takes up unless told otherwise: a rejected row would be rejected again. */
@@ -45,7 +46,7 @@ export async function retrySubmission(
     source: run.source,
     sha256: run.sha256,
     retryOf: run.runId,
-    rows: batches(unsuccessful(run, ledger, outcomes)),
+    rows: inBatches(unsuccessful(run, ledger, outcomes)),
   };
 }
 
@@ -60,15 +61,4 @@ async function* unsuccessful(run: RunRecord, ledger: Ledger, outcomes: readonly 
     yield { ...own, index, ...(first === undefined ? {} : { duplicateOf: first }) };
     index += 1;
   }
-}
-
-async function* batches(rows: AsyncIterable<StoredRow>): AsyncGenerator<readonly StoredRow[]> {
-  let batch: StoredRow[] = [];
-  for await (const row of rows) {
-    batch.push(row);
-    if (batch.length < 500) continue;
-    yield batch;
-    batch = [];
-  }
-  yield batch;
 }

@@ -6,13 +6,13 @@ import { randomInt } from "node:crypto";
 import { IntakeError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
-import type { FileSurvey } from "#intake/read-rows.ts";
 import type { Queues } from "#queue/queues.ts";
 import type { Ledger } from "#store/ledger.ts";
 import { type StoredRow, isCallable } from "#store/packing.ts";
 import type { RunHead, SegmentSpan } from "#store/run-record.ts";
 import { type JudgedRow, type KnownFleet, judgeRows } from "./judge.ts";
 import { failureLimit } from "./plan.ts";
+import type { RowSource } from "./row-source.ts";
 
 /** Rows of a segment: few enough to pass on often, enough that a million rows are two thousand jobs. */
 const rowsPerSegment = { least: 20, most: 500, segmentsWanted: 40 };
@@ -31,35 +31,37 @@ export interface Submission {
   readonly calls: number;
   readonly rows: AsyncIterable<readonly StoredRow[]>;
   readonly retryOf?: string;
+  readonly undoOf?: string;
 }
 
-/** The rows of a surveyed file, as the ledger keeps them. */
+const unchangedReason = "it has this speed class already, by the inventory";
+
+/** The rows of a source, as the ledger keeps them. */
 export async function* storedRows(
-  survey: FileSurvey,
+  source: RowSource,
   fleet: KnownFleet,
   options: RunOptions,
 ): AsyncGenerator<readonly StoredRow[]> {
   /** First rows that make no call, and so speak for their duplicates as well. */
   const unchanged = new Set<number>();
-  for await (const batch of judgeRows(survey, fleet)) {
+  for await (const batch of judgeRows(source, fleet)) {
     yield batch.map((judged): StoredRow => {
       const { row, verdict, duplicateOf } = judged;
       const first = duplicateOf ?? row.index;
       if (options.skipUnchanged && verdict === "unchanged") unchanged.add(first);
-      const stored = storedRow(survey, judged);
-      return unchanged.has(first) ? { ...stored, isUnchanged: true } : stored;
+      const stored = storedRow(source, judged);
+      return unchanged.has(first) ? { ...stored, skipped: unchangedReason } : stored;
     });
   }
 }
 
-function storedRow(survey: FileSurvey, { row, duplicateOf, speedClassBefore }: JudgedRow): StoredRow {
+function storedRow(source: RowSource, { row, duplicateOf, speedClassBefore }: JudgedRow): StoredRow {
   const { index, line, key, speedClass, cells, problem } = row;
   const stored = { index, line, key, speedClass, cells, weight: 1 };
   if (problem !== undefined) return { ...stored, problem: { code: problem.code, message: problem.message } };
   const before = speedClassBefore === undefined ? {} : { speedClassBefore };
   if (duplicateOf !== undefined) return { ...stored, ...before, duplicateOf };
-  const weight = survey.duplicates.linesOf(index, Number.POSITIVE_INFINITY).length;
-  return { ...stored, ...before, weight };
+  return { ...stored, ...before, weight: source.weightOf(index) };
 }
 
 /**
@@ -81,7 +83,7 @@ export async function submitRun(
     await ledger.discard(runId).catch(() => undefined);
     throw thrown;
   }
-  const { name, profile, bucket, options, header, source, sha256, retryOf } = submission;
+  const { name, profile, bucket, options, header, source, sha256, retryOf, undoOf } = submission;
   const maxFailures = failureLimit(options, submission.calls);
   const head: RunHead = {
     runId,
@@ -100,6 +102,7 @@ export async function submitRun(
     createdAtMs: clock.wallMs(),
     ...(maxFailures === undefined ? {} : { maxFailures }),
     ...(retryOf === undefined ? {} : { retryOf }),
+    ...(undoOf === undefined ? {} : { undoOf }),
   };
   // What is known of the fleet may have changed since the plan: what counts is what was written.
   const hasCalls = writer.segments.some(({ callable }) => callable > 0);
@@ -133,7 +136,7 @@ class SegmentWriter {
     this.#open.push(row);
     this.rows += 1;
     if (row.problem !== undefined) this.rejected += 1;
-    if (row.isUnchanged) this.skipped += 1;
+    if (row.skipped !== undefined) this.skipped += 1;
     const closesCanary = this.#canaryLeft > 0 && isCallable(row) && --this.#canaryLeft === 0;
     if (closesCanary || this.#open.length >= this.#size) {
       await this.end();
@@ -153,14 +156,14 @@ class SegmentWriter {
 }
 
 /** Refuses a file with invalid rows unless the valid ones may go alone. */
-export function assertAllValid(survey: FileSurvey, options: RunOptions): void {
-  const { invalid, valid } = survey.counts;
+export function assertAllValid(source: RowSource, options: RunOptions): void {
+  const { invalid, valid } = source.counts;
   if (invalid > 0 && valid === 0) throw new IntakeError("No row of the file can be sent: nothing was started.");
   if (invalid === 0 || options.partial) return;
-  const first = survey.problems[0];
+  const first = source.problems[0];
   const example = first === undefined ? "" : ` (the first: line ${first.line}: ${first.message})`;
   throw new IntakeError(
-    `${invalid} of ${survey.counts.rows} rows cannot be sent${example}. Nothing was started. Mend them, or do the valid rows alone with --partial.`,
+    `${invalid} of ${source.counts.rows} rows cannot be sent${example}. Nothing was started. Mend them, or do the valid rows alone with --partial.`,
   );
 }
 

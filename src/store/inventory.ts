@@ -1,47 +1,67 @@
 /**
  * The inventory: each SIM of a profile as it was last seen, by a sync that read the whole list or by the answer to a
- * change of our own. It says what was, not what is: others may change a SIM at any time.
+ * change of our own. It says what was, not what is: others may change a SIM at any time. Here it is read; syncs write it
+ * through sync-log.ts, runs through settle.lua.
  */
-import type { Redis } from "ioredis";
-import type { Clock } from "#core/time.ts";
-import type { Keys } from "#redis/keys.ts";
+import { type Filter, matches } from "#fleet/filter.ts";
+import { textOf } from "#fleet/sim-fields.ts";
+import type { KeyColumn } from "#fleet/sim.ts";
+import type { InventoryTerms } from "./inventory-script.ts";
+import { type KnownSim, decodeName, decodeSim } from "./sim-record.ts";
+import { sighting, simsPerChunk } from "./signature.ts";
 
-/** What is kept of a SIM. */
-export interface KnownSim {
-  /** Absent where the platform's record had none. */
-  readonly speedClass?: string;
-  /** When it was seen so, milliseconds since the Unix epoch. */
-  readonly seenAtMs: number;
-  readonly seenBy: "sync" | "run";
+export interface InventoryFacts {
+  /** SIMs that are listed, and SIMs that were and are gone. */
+  readonly known: number;
+  readonly gone: number;
+  /** Whether a sync has ever read the whole list. */
+  readonly isComplete: boolean;
+  /** When the last sync that did so began, ms by Redis's clock. */
+  readonly listedAtMs: number | undefined;
+  /** Fields that it kept. */
+  readonly fields: readonly string[];
 }
 
-/** How the last sync went; a sync that was cut short goes on at its cursor. */
-export interface SyncState {
-  readonly startedAtMs: number;
-  /** Absent while it is under way, or was cut short. */
-  readonly finishedAtMs?: number;
-  /** Key of the next page to read. */
-  readonly cursor?: string;
-  readonly pages: number;
-  readonly sims: number;
+/** Which SIMs a walk is about. */
+export type Standing = "listed" | "gone" | "all";
+
+export interface Walk {
+  /** Default: in the order in which they became known. */
+  readonly order?: "oldest-first" | "newest-first";
+  /** Default: those that are listed. */
+  readonly standing?: Standing;
+  /** Ordinal to begin with, itself included. */
+  readonly from?: number | undefined;
+  /** The field that names a SIM; it is the key itself, and not kept with the others. */
+  readonly keyColumn: KeyColumn;
+}
+
+export interface FoundSim {
+  readonly key: string;
+  readonly sim: KnownSim;
 }
 
 const lookUpAtOnce = 1_000;
+const readAtOnce = 500;
 
 export class Inventory {
-  readonly #redis: Redis;
-  readonly #keys: Keys;
-  readonly #clock: Clock;
+  readonly #redis: InventoryTerms["redis"];
+  readonly #keys: InventoryTerms["keys"];
 
-  constructor(options: { redis: Redis; keys: Keys; clock: Clock }) {
-    this.#redis = options.redis;
-    this.#keys = options.keys;
-    this.#clock = options.clock;
+  constructor(terms: Pick<InventoryTerms, "redis" | "keys">) {
+    this.#redis = terms.redis;
+    this.#keys = terms.keys;
   }
 
-  /** How many SIMs of the profile are known. */
-  size(profile: string): Promise<number> {
-    return this.#redis.hlen(this.#keys.inventory(profile));
+  async facts(profile: string): Promise<InventoryFacts> {
+    const head = await this.#redis.hgetall(this.#keys.simsHead(profile));
+    return {
+      known: Number(head.known ?? 0),
+      gone: Number(head.gone ?? 0),
+      isComplete: head.settled !== undefined,
+      listedAtMs: head.listedAtMs === undefined ? undefined : Number(head.listedAtMs),
+      fields: (head.fields ?? "").split(",").filter(Boolean).map(decodeName),
+    };
   }
 
   async sim(profile: string, key: string): Promise<KnownSim | undefined> {
@@ -53,36 +73,94 @@ export class Inventory {
     const known: (KnownSim | undefined)[] = [];
     for (let at = 0; at < keys.length; at += lookUpAtOnce) {
       const some = keys.slice(at, at + lookUpAtOnce);
-      const texts = await this.#redis.hmget(this.#keys.inventory(profile), ...some);
-      for (const text of texts) known.push(text === null ? undefined : (JSON.parse(text) as KnownSim));
+      const texts = await this.#redis.hmget(this.#keys.sims(profile), ...some);
+      for (const text of texts) known.push(text === null ? undefined : decodeSim(text));
     }
     return known;
   }
 
-  /** Takes in what a sync has just read; what a run changes comes with its outcome (settle.lua). */
-  async note(
-    profile: string,
-    seen: readonly { readonly key: string; readonly speedClass?: string | undefined }[],
-  ): Promise<void> {
-    if (seen.length === 0) return;
-    const seenAtMs = this.#clock.wallMs();
-    const fields = seen.map(({ key, speedClass }): [string, string] => [
-      key,
-      JSON.stringify({
-        ...(speedClass === undefined ? {} : { speedClass }),
-        seenAtMs,
-        seenBy: "sync",
-      } satisfies KnownSim),
+  /** SIMs that a filter means, in batches. Flat memory. */
+  async *walk(profile: string, filter: Filter, walk: Walk): AsyncGenerator<readonly FoundSim[]> {
+    const named = namedKeys(filter, walk.keyColumn);
+    if (named !== undefined) {
+      const found = await this.#read(profile, filter, named, walk);
+      if (found.length > 0) yield inOrder(found, walk);
+      return;
+    }
+    const isForward = walk.order !== "newest-first";
+    const end = Number((await this.#redis.hget(this.#keys.simsHead(profile), "next")) ?? 0);
+    const start = Math.min(walk.from ?? (isForward ? 0 : end - 1), end - 1);
+    const last = Math.floor((end - 1) / simsPerChunk);
+    const step = isForward ? 1 : -1;
+    for (let chunk = Math.floor(start / simsPerChunk); chunk >= 0 && chunk <= last; chunk += step) {
+      const keys = await this.#candidates(profile, filter, chunk, walk);
+      for (let at = 0; at < keys.length; at += readAtOnce) {
+        const found = await this.#read(profile, filter, keys.slice(at, at + readAtOnce), walk);
+        if (found.length > 0) yield found;
+      }
+    }
+  }
+
+  /** SIMs of a chunk whose signatures do not rule them out, in the walk's order. */
+  async #candidates(profile: string, filter: Filter, chunk: number, walk: Walk): Promise<string[]> {
+    const conditions = filter.conditions.filter(({ field }) => field !== walk.keyColumn);
+    const [roll, signs] = await Promise.all([
+      this.#redis.get(this.#keys.simsRoll(profile, chunk)),
+      conditions.length === 0 ? undefined : this.#redis.getBuffer(this.#keys.simsSigns(profile, chunk)),
     ]);
-    await this.#redis.hset(this.#keys.inventory(profile), new Map(fields));
+    const keys = (roll ?? "").split("\n");
+    keys.pop(); // after the end of the last line
+    const seen = signs ? sighting({ ...filter, conditions }, signs) : undefined;
+    const first = chunk * simsPerChunk;
+    const candidates: string[] = [];
+    keys.forEach((key, place) => {
+      if (isInReach(first + place, walk) && seen?.(place) !== "differs") candidates.push(key);
+    });
+    return walk.order === "newest-first" ? candidates.toReversed() : candidates;
   }
 
-  async syncState(profile: string): Promise<SyncState | undefined> {
-    const text = await this.#redis.get(this.#keys.sync(profile));
-    return text === null ? undefined : (JSON.parse(text) as SyncState);
+  async #read(profile: string, filter: Filter, keys: readonly string[], walk: Walk): Promise<FoundSim[]> {
+    const { standing = "listed", keyColumn } = walk;
+    const known = await this.lookUp(profile, keys);
+    return keys.flatMap((key, i): FoundSim[] => {
+      const sim = known[i];
+      if (sim === undefined || !isInReach(sim.ordinal, walk)) return [];
+      if (standing !== "all" && (sim.goneAtMs !== undefined) !== (standing === "gone")) return [];
+      const valueOf = (field: string): string | undefined => (field === keyColumn ? key : textOfField(sim, field));
+      return matches(filter, valueOf) ? [{ key, sim }] : [];
+    });
   }
+}
 
-  async saveSyncState(profile: string, state: SyncState): Promise<void> {
-    await this.#redis.set(this.#keys.sync(profile), JSON.stringify(state));
+function isInReach(ordinal: number, { order, from }: Walk): boolean {
+  if (from === undefined) return true;
+  return order === "newest-first" ? ordinal <= from : ordinal >= from;
+}
+
+function inOrder(found: readonly FoundSim[], { order }: Walk): FoundSim[] {
+  const sign = order === "newest-first" ? -1 : 1;
+  return found.toSorted((a, b) => sign * (a.sim.ordinal - b.sim.ordinal));
+}
+
+/** The SIMs that a filter names one by one: they are looked up, whatever the size of the fleet. */
+function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | undefined {
+  for (const condition of conditions) {
+    if (condition.field !== keyColumn) continue;
+    if (condition.kind === "equals") return [condition.value];
+    if (condition.kind === "in") return [...new Set(condition.values)];
   }
+  return undefined;
+}
+
+/** A field's value as filters see it; an object has none of its own, and is there when it has a member. */
+function textOfField({ fields }: KnownSim, name: string): string | undefined {
+  const value = fields.get(name);
+  if (value !== undefined) return textOf(value);
+  return [...fields.keys()].some((field) => field.startsWith(`${name}.`)) ? "{}" : undefined;
+}
+
+/** The speed class, where the record has one. */
+export function speedClassOf(sim: KnownSim | undefined): string | undefined {
+  const value = sim?.fields.get("speedClass");
+  return value === undefined ? undefined : textOf(value);
 }

@@ -6,9 +6,12 @@
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
+import type { FeedBounds } from "#events/feed.ts";
 import type { RunState } from "#fleet/run.ts";
+import type { SimFields } from "#fleet/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
+import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import {
   type Settled,
   type StoredRow,
@@ -22,8 +25,10 @@ import {
   unpackRows,
 } from "./packing.ts";
 import { type RunHead, type RunRecord, decodeRecord, encodeHead } from "./run-record.ts";
+import { Signatures } from "./signature.ts";
+import { encodeFields, encodeName } from "./sim-record.ts";
 
-const settleScript = Script.load(new URL("./settle.lua", import.meta.url));
+const settleScript = inventoryScript("settle.lua");
 const moveScript = Script.load(new URL("./move.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
@@ -37,16 +42,18 @@ export interface SegmentState {
   readonly isFinished: boolean;
 }
 
-/** A SIM that the platform has given another speed class: the inventory learns of it together with the outcome. */
-export interface Change {
-  readonly profile: string;
-  readonly key: string;
-  readonly speedClass: string;
+/** A SIM as the answer to a change showed it: the inventory learns of it together with the outcome. */
+export interface ShownSim {
+  readonly fields: SimFields;
+  /** Fields that the answer spoke of, with a value or without; the others stay as they were known. */
+  readonly told: readonly string[];
 }
 
 export interface Settlement {
-  readonly change?: Change | undefined;
+  readonly shown?: ShownSim | undefined;
   readonly place: number;
+  /** The SIM's key. */
+  readonly key: string;
   readonly weight: number;
   readonly settled: Settled;
 }
@@ -62,10 +69,13 @@ export class Ledger {
   readonly #redis: Redis;
   readonly #keys: Keys;
   readonly #clock: Clock;
+  readonly #bounds: FeedBounds;
+  readonly #signatures = new Signatures();
 
-  constructor(options: { redis: Redis; keys: Keys; clock: Clock }) {
+  constructor(options: InventoryTerms & { clock: Clock }) {
     this.#redis = options.redis;
     this.#keys = options.keys;
+    this.#bounds = options.bounds;
     this.#clock = options.clock;
   }
 
@@ -166,26 +176,41 @@ export class Ledger {
     return ((await this.#redis.hget(this.#keys.run(runId), "state")) ?? "gone") as RunState | "gone";
   }
 
+  /**
+   * Says which SIMs a run is about to change, and to what, until each has its outcome: a sync that sees such a change
+   * before the run has settled it knows whose it is.
+   */
+  async claim(run: Pick<RunHead, "runId" | "profile">, rows: readonly StoredRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const claims = new Map(rows.map(({ key, speedClass }) => [key, `${run.runId} ${speedClass}`]));
+    await this.#redis.hset(this.#keys.simsClaims(run.profile), claims);
+  }
+
   /** Writes outcomes, each row's first one for good, and moves the run on (see settle.lua). */
   async settle(
-    runId: string,
+    run: Pick<RunHead, "runId" | "profile">,
     segment: number,
     settlements: readonly Settlement[],
     counts: { calls: number; throttled: number },
   ): Promise<SettleReply> {
+    const { runId, profile } = run;
     const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
-    for (const { place, weight, settled, change } of settlements) {
-      const changed = change === undefined ? "- -" : `${change.key} ${change.speedClass}`;
-      args.push(`${place} ${outcomeLetters[settled.outcome]} ${weight} ${changed} ${encodeSettled(settled)}`);
+    args.push(profile, this.#bounds.most, runId);
+    for (const { place, key, weight, settled, shown } of settlements) {
+      const row = `${place} ${outcomeLetters[settled.outcome]} ${weight} ${key} ${encodeSettled(settled)}`;
+      args.push(shown === undefined ? row : `${row}\n${this.#encodeShown(shown)}`);
     }
-    const { profile = "none" } = settlements.find(({ change }) => change !== undefined)?.change ?? {};
-    const keys = [...this.#segmentKeys(runId, segment), this.#keys.inventory(profile)];
+    const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, profile)];
     const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",
       number,
       number,
     ];
     return { state, pending, canaryHeld: held === 1 };
+  }
+
+  #encodeShown({ fields, told }: ShownSim): string {
+    return `${told.map(encodeName).join(",")}\n${this.#signatures.of(fields)}\n${encodeFields(fields)}`;
   }
 
   /** Remembers tries that did not settle a row, so that a restart goes on counting. */

@@ -20,8 +20,10 @@ export interface StoredRow {
   readonly weight: number;
   /** Speed class that the inventory showed when the run was submitted. */
   readonly speedClassBefore?: string;
-  /** No call is made for it: the inventory showed that it has the wanted class already. */
-  readonly isUnchanged?: true;
+  /** No call is made for it, and why. */
+  readonly skipped?: string;
+  /** No call is made for it either when its SIM turns out to have another class than this one. */
+  readonly onlyFrom?: string;
 }
 
 /** Outcome of a row as it was settled, once and for all. */
@@ -51,24 +53,26 @@ type RowTuple = [
   duplicateOf?: number,
   code?: string,
   message?: string,
+  onlyFrom?: string,
 ];
 
-/** Stands where a problem's code would. */
-const unchangedMark = "=";
+/** Stand where a problem's code would. */
+const skippedMark = "=";
+const noMark = "";
 
 /** Whether a row makes a call of its own. */
 export function isCallable(row: StoredRow): boolean {
-  return row.problem === undefined && row.duplicateOf === undefined && row.isUnchanged === undefined;
+  return row.problem === undefined && row.duplicateOf === undefined && row.skipped === undefined;
 }
 
 export function packRows(rows: readonly StoredRow[]): Buffer {
   const tuples = rows.map((row): RowTuple => {
     const tuple: RowTuple = [row.line, row.key, row.speedClass, row.cells];
-    if (row.isUnchanged) {
-      tuple.push(row.weight, row.speedClassBefore ?? "", row.duplicateOf ?? -1, unchangedMark, "");
-    } else if (row.problem !== undefined) {
-      tuple.push(row.weight, row.speedClassBefore ?? "", row.duplicateOf ?? -1, row.problem.code, row.problem.message);
-    } else if (row.duplicateOf !== undefined) tuple.push(row.weight, row.speedClassBefore ?? "", row.duplicateOf);
+    const rest = [row.weight, row.speedClassBefore ?? "", row.duplicateOf ?? -1] as const;
+    if (row.skipped !== undefined) tuple.push(...rest, skippedMark, row.skipped);
+    else if (row.problem !== undefined) tuple.push(...rest, row.problem.code, row.problem.message);
+    else if (row.onlyFrom !== undefined) tuple.push(...rest, noMark, "", row.onlyFrom);
+    else if (row.duplicateOf !== undefined) tuple.push(...rest);
     else if (row.speedClassBefore !== undefined) tuple.push(row.weight, row.speedClassBefore);
     else if (row.weight !== 1) tuple.push(row.weight);
     return tuple;
@@ -78,7 +82,7 @@ export function packRows(rows: readonly StoredRow[]): Buffer {
 
 export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
   const tuples = JSON.parse(inflateRawSync(packed).toString("utf8")) as RowTuple[];
-  return tuples.map(([line, key, speedClass, cells, weight, before, duplicateOf, code, message], i) => ({
+  return tuples.map(([line, key, speedClass, cells, weight, before, duplicateOf, code, message, onlyFrom], i) => ({
     index: firstIndex + i,
     line,
     key,
@@ -87,8 +91,9 @@ export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
     weight: weight ?? 1,
     ...(before ? { speedClassBefore: before } : {}),
     ...(duplicateOf !== undefined && duplicateOf >= 0 ? { duplicateOf } : {}),
-    ...(code === unchangedMark ? { isUnchanged: true as const } : {}),
-    ...(code === undefined || code === unchangedMark
+    ...(onlyFrom === undefined ? {} : { onlyFrom }),
+    ...(code === skippedMark ? { skipped: message ?? "" } : {}),
+    ...(code === undefined || code === skippedMark || code === noMark
       ? {}
       : { problem: { code: code as RowProblem["code"], message: message ?? "" } }),
   }));

@@ -34,6 +34,8 @@ export interface RunHead {
   readonly maxFailures?: number;
   /** The run whose unsuccessful rows these are. */
   readonly retryOf?: string;
+  /** The run whose changes these rows put back. */
+  readonly undoOf?: string;
   readonly createdAtMs: number;
 }
 
@@ -77,6 +79,7 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     throttled: 0,
     ...(head.maxFailures === undefined ? {} : { maxFailures: head.maxFailures }),
     ...(head.retryOf === undefined ? {} : { retryOf: head.retryOf }),
+    ...(head.undoOf === undefined ? {} : { undoOf: head.undoOf }),
   };
 }
 
@@ -104,6 +107,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     canarySegments: number("canarySegments"),
     ...(hash.maxFailures === undefined ? {} : { maxFailures: number("maxFailures") }),
     ...(hash.retryOf === undefined ? {} : { retryOf: hash.retryOf }),
+    ...(hash.undoOf === undefined ? {} : { undoOf: hash.undoOf }),
     createdAtMs: number("createdAtMs"),
     state,
     tally: decodeTally(state, number),

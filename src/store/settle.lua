@@ -1,10 +1,11 @@
 -- Settles rows of one segment: each gets its outcome once, and the run's tally moves with it.
 --
 -- KEYS  1 run head (hash)   2 outcomes of the segment (hash: place -> record)   3 tries of the segment (hash)
---       4 finished segments of the run (hash)   5 inventory of the run's profile (hash: SIM -> what is known)
--- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 answers of 429
---       5 … one text a row: place, the outcome's letter, weight, SIM and its new class (each '-' when the platform has
---          not changed it), record, with a space between (long argument lists cost the sender dear)
+--       4 finished segments of the run (hash)   5 … 11 the inventory of the run's profile (take.lua)
+-- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 answers of 429   5 profile   6 most events kept   7 run id
+--       8 … one text a row: `place letter weight SIM record`; where the platform's answer showed the SIM, three more lines
+--          and more: the fields that it told of with commas between, their signature, and a line for each field
+--          (one text, since long argument lists cost the sender dear)
 -- Returns { state, pending rows, 1 when the canary has just held else 0 }
 -- Atomic: everything. A row that has its outcome keeps it, so that doing this twice changes nothing, also when its segment
 -- is packed already: a worker that lost its job may come late. A call count may be told twice after a broken
@@ -24,18 +25,32 @@ local failures, canary_left = number(7), number(10)
 local is_canary = tonumber(ARGV[2]) < number(9)
 local canary_failed = false
 local is_packed = redis.call('HEXISTS', KEYS[4], ARGV[2]) == 1
+local inv = inventory({ unpack(KEYS, 5) }, ARGV[5], ARGV[6])
+local run = ARGV[7]
+
+local function take_answer_of(sim, answer)
+  local told, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n(.*)$')
+  local top = {}
+  for name in string.gmatch(told, '[^,]+') do top[name] = true end
+  take_answer(inv, sim, { digest = '?', signature = signature, lines = lines }, top, run)
+end
+
+-- From here on a change that a listing shows is somebody else's.
+local function release_claim(sim)
+  local claim = redis.call('HGET', inv.claims, sim)
+  if claim and string.match(claim, '^%S+') == run then redis.call('HDEL', inv.claims, sim) end
+end
 
 local has_tries = redis.call('EXISTS', KEYS[3]) == 1
 
-for at = 5, #ARGV do
-  local place, letter, weight, sim, class, record = string.match(ARGV[at], '^(%d+) (%a) (%d+) (%S+) (%S+) (.*)$')
+for at = 8, #ARGV do
+  local place, letter, weight, sim, record, answer = string.match(ARGV[at], '^(%d+) (%a) (%d+) (%S+) ([^\n]*)(.*)$')
   local outcome = OUTCOMES[letter]
   if not is_packed and redis.call('HSETNX', KEYS[2], place, record) == 1 then
     if has_tries then redis.call('HDEL', KEYS[3], place) end
     weight = tonumber(weight)
-    if sim ~= '-' then
-      redis.call('HSET', KEYS[5], sim, '{"speedClass":"' .. class .. '","seenAtMs":' .. ARGV[1] .. ',"seenBy":"run"}')
-    end
+    if answer ~= '' then take_answer_of(sim, answer) end
+    release_claim(sim)
     count[outcome] = count[outcome] + weight
     if is_canary then canary_left = canary_left - 1 end
     if outcome == 'rejected' or outcome == 'failed' then

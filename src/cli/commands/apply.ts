@@ -12,14 +12,16 @@ import { follow } from "../follow.ts";
 import { type Output, grouped } from "../output.ts";
 import { planText } from "../plan-text.ts";
 import { countsText, runText } from "../run-text.ts";
-import { planFile } from "./plan.ts";
+import { whereOption } from "../where.ts";
+import { makePlan } from "./plan.ts";
 
 export function applyCommand(context: Context): Command {
   const command = new Command("apply")
     .description("change speed classes as a file says: plan, run, results for every row")
-    .argument("<file>", "CSV file with the columns simId (or imsi) and speedClass")
-    .option("--speed-class <class>", "one class for all rows, for a file of ids only")
-    .option("--name <name>", "a name for the run (default: the file's)")
+    .argument("[file]", "CSV file with the columns simId (or imsi) and speedClass")
+    .addOption(whereOption("the SIMs of the inventory that a filter means, instead of a file; repeatable"))
+    .option("--speed-class <class>", "one class for all rows, for a file of ids only and for --where")
+    .option("--name <name>", "a name for the run (default: the file's, or the filter)")
     .option("--yes", "start without asking; needed where no terminal asks")
     .option("--partial", "do the valid rows of a file that has invalid ones")
     .option("--skip-unchanged", "spend no call on a SIM that is known to have the class already")
@@ -30,10 +32,11 @@ export function applyCommand(context: Context): Command {
     )
     .option("--canary <n>", "do the first n rows, and the rest only if all of them hold", asCount)
     .option("--rate <n>", "calls per minute at most", asCount)
+    .option("--out <file>", "write the results to this file (default: beside the input file)")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(
     command,
-    "simfleet apply fleet.csv --yes\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
+    "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast --skip-unchanged\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
   ).action(async (file, options) => {
     const output = context.output(options);
     const config = context.config(options);
@@ -42,9 +45,10 @@ export function applyCommand(context: Context): Command {
       const callsPerMinute = options.rate;
       const runOptions = runOptionsOf(options);
       const { skipUnchanged } = runOptions;
-      const plan = await planFile(app, config, { file, speedClass: options.speedClass, skipUnchanged, callsPerMinute });
+      const { where, speedClass } = options;
+      const plan = await makePlan(app, config, { file, where, speedClass, skipUnchanged, callsPerMinute });
       output.say(planText(plan));
-      assertAllValid(plan.survey, runOptions);
+      assertAllValid(plan.source, runOptions);
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       const client = app.client(profile);
       if (options.detach !== true) await client.whoAmI(context.surroundings.interrupt);
@@ -52,7 +56,8 @@ export function applyCommand(context: Context): Command {
         output.say("Nothing was started.");
         return 2;
       }
-      const source = basename(file);
+      const { origin } = plan.source;
+      const source = "file" in origin ? basename(origin.file) : origin.where;
       const report = await app.desk.submit(plan, {
         name: options.name ?? source,
         profile,
@@ -62,7 +67,7 @@ export function applyCommand(context: Context): Command {
       });
       if (options.detach === true) return detached(app, output, report);
       output.say(`Run ${report.runId} started.`);
-      return showToEnd({ app, output, context, runId: report.runId, resultsBeside: file });
+      return showToEnd({ app, output, context, runId: report.runId, results: { beside: file, out: options.out } });
     });
     context.surroundings.setExitCode(exitCode);
   }) as unknown as Command;
@@ -92,7 +97,7 @@ export async function showToEnd(ask: {
   output: Output;
   context: Context;
   runId: string;
-  resultsBeside?: string;
+  results?: { readonly beside: string | undefined; readonly out: string | undefined };
 }): Promise<number> {
   const { app, output, context, runId } = ask;
   const { interrupt } = context.surroundings;
@@ -101,8 +106,8 @@ export async function showToEnd(ask: {
   const elsewhere = `simfleet runs results ${runId} --out FILE`;
   let resultsPath: string | undefined;
   let unwritten: SimfleetError | undefined;
-  if (ask.resultsBeside !== undefined && isOver) {
-    const path = resultsPathFor(ask.resultsBeside, runId);
+  const path = resultsPathFor(ask.results, runId);
+  if (path !== undefined && isOver) {
     const mend = `No outcome is lost: write them elsewhere with ${elsewhere}`;
     try {
       await writeResults(path, app.desk.results(runId, { format: "csv" }), mend);
@@ -121,9 +126,14 @@ export async function showToEnd(ask: {
   return unwritten?.exitCode ?? exitCode;
 }
 
-/** `fleet.csv` -> `fleet.r-….results.csv`, beside it. */
-function resultsPathFor(file: string, runId: string): string {
-  return join(dirname(file), `${basename(file, extname(file))}.${runId}.results.csv`);
+/** Where it was asked for, else `fleet.csv` -> `fleet.r-….results.csv`, beside it. */
+function resultsPathFor(
+  results: { readonly beside: string | undefined; readonly out: string | undefined } | undefined,
+  runId: string,
+): string | undefined {
+  if (results?.out !== undefined || results?.beside === undefined) return results?.out;
+  const { beside } = results;
+  return join(dirname(beside), `${basename(beside, extname(beside))}.${runId}.results.csv`);
 }
 
 function runOptionsOf(options: {

@@ -13,7 +13,7 @@ import { type Output, grouped } from "../output.ts";
 import { planText } from "../plan-text.ts";
 import { runText } from "../run-text.ts";
 import { sampleFleet } from "../sample-fleet.ts";
-import { planFile } from "./plan.ts";
+import { makePlan } from "./plan.ts";
 
 /** A quota that makes the run meet several windows and still ends in under a minute. */
 const quota = { callsPerPeriod: 500, periodSeconds: 10, offsetMs: 4_000 };
@@ -85,7 +85,7 @@ async function runDemo(
 
 async function submitSample(app: App, output: Output, file: string): Promise<string> {
   const { config } = app;
-  const plan = await planFile(app, config, { file });
+  const plan = await makePlan(app, config, { file, where: undefined });
   output.say(planText(plan));
   const report = await app.desk.submit(plan, {
     name: "demo",

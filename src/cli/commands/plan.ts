@@ -2,50 +2,58 @@
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
+import { SimfleetError } from "#core/errors.ts";
+import type { Filter } from "#fleet/filter.ts";
 import type { Plan } from "#runs/plan.ts";
 import { writeResults } from "#runs/results.ts";
 import { type Context, withCommon } from "../context.ts";
 import { planDocument, planText } from "../plan-text.ts";
+import { filterOf, whereOption } from "../where.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
     .description("check a file of speed-class changes and tell what a run of it would do; makes no call")
-    .argument("<file>", "CSV file with the columns simId (or imsi) and speedClass")
-    .option("--speed-class <class>", "one class for all rows, for a file of ids only")
+    .argument("[file]", "CSV file with the columns simId (or imsi) and speedClass")
+    .addOption(whereOption("the SIMs of the inventory that a filter means, instead of a file; repeatable"))
+    .option("--speed-class <class>", "one class for all rows, for a file of ids only and for --where")
     .option("--out <file>", "write one verdict per row to this CSV file");
   return withCommon(
     command,
-    "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv",
+    "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow",
   ).action(async (file, options) => {
     const output = context.output(options);
     const config = context.config(options);
     const exitCode = await context.withApp(config, async (app) => {
-      const plan = await planFile(app, config, { file, speedClass: options.speedClass });
+      const plan = await makePlan(app, config, { file, where: options.where, speedClass: options.speedClass });
       if (options.out !== undefined) {
         const mend = "Choose another place with --out";
         await writeResults(options.out, app.desk.verdicts(plan, config.profile), mend);
       }
       output.answer(planDocument(plan), () => planText(plan));
-      return plan.survey.counts.valid === 0 ? 2 : 0;
+      return plan.source.counts.valid === 0 ? 2 : 0;
     });
     context.surroundings.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
-/** Plans a file for the selected profile. */
-export function planFile(
+/**
+ * Plans a file, or the SIMs that a filter means, for the selected profile.
+ * @throws SimfleetError USAGE unless exactly one of them is given
+ */
+export function makePlan(
   app: App,
   config: Config,
   ask: {
-    file: string;
+    file: string | undefined;
+    where: readonly string[] | undefined;
     speedClass?: string | undefined;
     skipUnchanged?: boolean;
     callsPerMinute?: number | undefined;
   },
 ): Promise<Plan> {
   return app.desk.plan({
-    path: ask.file,
-    wording: config.profiles[config.profile]?.profile.wording ?? "sims",
+    from: originOf(ask),
+    wording: app.wordingOf(config.profile),
     bucket: app.bucketOf(config.profile),
     speedClass: ask.speedClass,
     knownSpeedClasses: config.deployment.speedClasses,
@@ -53,4 +61,15 @@ export function planFile(
     skipUnchanged: ask.skipUnchanged === true,
     callsPerMinute: ask.callsPerMinute,
   });
+}
+
+function originOf(ask: {
+  file: string | undefined;
+  where: readonly string[] | undefined;
+}): { path: string } | { filter: Filter } {
+  const filter = filterOf(ask.where);
+  if (ask.file !== undefined && filter === undefined) return { path: ask.file };
+  if (ask.file === undefined && filter !== undefined) return { filter };
+  const message = ask.file === undefined ? "Name a CSV file, or SIMs with --where" : "Name a file or --where, not both";
+  throw new SimfleetError("USAGE", message);
 }

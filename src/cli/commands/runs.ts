@@ -6,6 +6,7 @@ import { type Context, asCount, withCommon } from "../context.ts";
 import { follow } from "../follow.ts";
 import { runTable, runText } from "../run-text.ts";
 import { showToEnd } from "./apply.ts";
+import { undoCommand } from "./undo.ts";
 
 export function runsCommand(context: Context): Command {
   return new Command("runs")
@@ -17,6 +18,7 @@ export function runsCommand(context: Context): Command {
     .addCommand(resumeCommand(context))
     .addCommand(cancelCommand(context))
     .addCommand(retryCommand(context))
+    .addCommand(undoCommand(context))
     .addCommand(resultsCommand(context));
 }
 

@@ -5,12 +5,17 @@ import { Keys } from "#redis/keys.ts";
 import { Ledger } from "#store/ledger.ts";
 import type { StoredRow } from "#store/packing.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { begunAtMs, runOf, settledAs, submit } from "./run-of.ts";
+import { begunAtMs, keptBounds, runOf, settledAs, submit } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
-const ledger = new Ledger({ redis, keys, clock: systemClock });
+const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 const noCounts = { calls: 0, throttled: 0 };
-const doneAt = (place: number, weight = 1) => ({ place, weight, settled: settledAs("done") });
+const doneAt = (place: number, weight = 1) => ({
+  place,
+  key: `8942300000${place}`,
+  weight,
+  settled: settledAs("done"),
+});
 
 describe("a run that is being submitted", () => {
   it("expires until it is committed, and is not in the list before", async () => {
@@ -59,9 +64,9 @@ describe("a run under way", () => {
   it("does not pack a segment with a row that has no outcome", async () => {
     const head = await submit(ledger, [[1, 1], [1]]);
     expect(await ledger.finishSegment(head, 0)).toBe(false);
-    await ledger.settle(head.runId, 0, [doneAt(0)], noCounts);
+    await ledger.settle(head, 0, [doneAt(0)], noCounts);
     expect(await ledger.finishSegment(head, 0)).toBe(false);
-    await ledger.settle(head.runId, 0, [doneAt(1)], noCounts);
+    await ledger.settle(head, 0, [doneAt(1)], noCounts);
     expect(await ledger.finishSegment(head, 0)).toBe(true);
     expect(await ledger.finishSegment(head, 0)).toBe(true);
     expect(await ledger.finishedSegments(head.runId)).toEqual(new Set([0]));
@@ -76,10 +81,10 @@ describe("a run under way", () => {
 
   it("counts no row twice when a worker that lost its job settles a packed segment again", async () => {
     const head = await submit(ledger, [[1, 1], [1]]);
-    await ledger.settle(head.runId, 0, [doneAt(0), doneAt(1)], noCounts);
+    await ledger.settle(head, 0, [doneAt(0), doneAt(1)], noCounts);
     await ledger.finishSegment(head, 0);
-    const late = { place: 0, weight: 1, settled: settledAs("failed") };
-    const reply = await ledger.settle(head.runId, 0, [late], { calls: 1, throttled: 0 });
+    const late = { place: 0, key: "89423", weight: 1, settled: settledAs("failed") };
+    const reply = await ledger.settle(head, 0, [late], { calls: 1, throttled: 0 });
     expect(reply).toEqual({ state: "running", pending: 1, canaryHeld: false });
     expect(await ledger.run(head.runId)).toMatchObject({ calls: 1, tally: { done: 2, failed: 0, pending: 1 } });
   });
@@ -88,7 +93,7 @@ describe("a run under way", () => {
     const head = await submit(ledger, [[1, 1, 1]]);
     await ledger.move(head.runId, "cancelled", ["running"]);
     expect(await ledger.run(head.runId)).toMatchObject({ tally: { cancelled: 3, pending: 0 } });
-    const reply = await ledger.settle(head.runId, 0, [doneAt(0), doneAt(1), doneAt(2)], { calls: 3, throttled: 1 });
+    const reply = await ledger.settle(head, 0, [doneAt(0), doneAt(1), doneAt(2)], { calls: 3, throttled: 1 });
     expect(reply).toEqual({ state: "cancelled", pending: 0, canaryHeld: false });
     expect(await ledger.run(head.runId)).toMatchObject({
       ...{ state: "cancelled", calls: 3, throttled: 1 },
@@ -98,19 +103,19 @@ describe("a run under way", () => {
 
   it("goes on after a canary that held, and says so again to one who asks again", async () => {
     const head = await submit(ledger, [[1], [1], [1]], { canarySegments: 2 });
-    expect((await ledger.settle(head.runId, 0, [doneAt(0)], noCounts)).canaryHeld).toBe(false);
-    expect((await ledger.settle(head.runId, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
-    expect((await ledger.settle(head.runId, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
-    expect((await ledger.settle(head.runId, 2, [], noCounts)).canaryHeld).toBe(false);
+    expect((await ledger.settle(head, 0, [doneAt(0)], noCounts)).canaryHeld).toBe(false);
+    expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
+    expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
+    expect((await ledger.settle(head, 2, [], noCounts)).canaryHeld).toBe(false);
   });
 
   it("is aborted by a canary row that failed, and by one failure too many, with the reason", async () => {
     const canary = await submit(ledger, [[1, 1], [1]], { canarySegments: 1 });
-    const failed = { place: 0, weight: 1, settled: settledAs("rejected") };
-    expect((await ledger.settle(canary.runId, 0, [failed], noCounts)).state).toBe("aborted");
+    const failed = { place: 0, key: "89423", weight: 1, settled: settledAs("rejected") };
+    expect((await ledger.settle(canary, 0, [failed], noCounts)).state).toBe("aborted");
     expect(await ledger.run(canary.runId)).toMatchObject({ reason: "a canary row failed", tally: { cancelled: 2 } });
     const limited = await submit(ledger, [[2, 1, 1]], { maxFailures: 1 });
-    expect((await ledger.settle(limited.runId, 0, [{ ...failed, weight: 2 }], noCounts)).state).toBe("aborted");
+    expect((await ledger.settle(limited, 0, [{ ...failed, weight: 2 }], noCounts)).state).toBe("aborted");
     expect((await ledger.run(limited.runId)).reason).toBe("2 rows failed or were rejected, more than the 1 allowed");
   });
 
@@ -125,7 +130,7 @@ describe("a run under way", () => {
         [1, tries],
       ]),
     );
-    await ledger.settle(head.runId, 0, [doneAt(0)], noCounts);
+    await ledger.settle(head, 0, [doneAt(0)], noCounts);
     expect((await ledger.segment(head, 0)).tries).toEqual(new Map([[1, tries]]));
   });
 
@@ -138,13 +143,15 @@ describe("a run under way", () => {
     });
     await expect(ledger.move("r-none", "paused", ["running"])).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
     expect(await ledger.state("r-none")).toBe("gone");
-    expect(await ledger.settle("r-none", 0, [doneAt(0)], noCounts)).toMatchObject({ state: "gone" });
+    expect(await ledger.settle({ runId: "r-none", profile: "default" }, 0, [doneAt(0)], noCounts)).toMatchObject({
+      state: "gone",
+    });
   });
 });
 
 describe("the list of runs", () => {
   it("shows the newest first, page by page, each once", async () => {
-    const own = new Ledger({ redis, keys: new Keys(`${keys.prefix}:list`), clock: systemClock });
+    const own = new Ledger({ redis, keys: new Keys(`${keys.prefix}:list`), clock: systemClock, bounds: keptBounds });
     const ids: string[] = [];
     for (let i = 0; i < 7; i += 1) {
       const { runId } = await submit(own, [[1]], { createdAtMs: begunAtMs + Math.floor(i / 2) });
@@ -171,7 +178,7 @@ describe("the memory of a run", () => {
     const rows = 100_000;
     const size = 500;
     const own = new Keys(`${keys.prefix}:memory`);
-    const book = new Ledger({ redis, keys: own, clock: systemClock });
+    const book = new Ledger({ redis, keys: own, clock: systemClock, bounds: keptBounds });
     const before = await usedBytes();
     const { head } = runOf(Array.from({ length: rows / size }, () => Array.from({ length: size }, () => 1)));
     for (let segment = 0; segment < rows / size; segment += 1) {
@@ -193,9 +200,9 @@ describe("the memory of a run", () => {
           attempts: 1,
           finishedAtMs,
         } as const;
-        return { place, weight: 1, settled };
+        return { place, key: `8942300000${place}`, weight: 1, settled };
       });
-      await book.settle(head.runId, segment, settlements, { calls: size, throttled: 0 });
+      await book.settle(head, segment, settlements, { calls: size, throttled: 0 });
       expect(await book.finishSegment(head, segment)).toBe(true);
     }
     const finished = ((await usedBytes()) - before) / rows;

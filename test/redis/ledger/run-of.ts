@@ -50,3 +50,6 @@ export async function submit(
 export function settledAs(outcome: Settled["outcome"], attempts = 1): Settled {
   return { outcome, reason: "because", previousSpeedClass: "s1.slow", attempts, finishedAtMs: begunAtMs + attempts };
 }
+
+/** How much of the past tests keep. */
+export const keptBounds = { keepMs: 86_400_000, most: 1_000_000 };

@@ -5,10 +5,11 @@ import { Ledger } from "#store/ledger.ts";
 import type { Settled } from "#store/packing.ts";
 import type { RunHead } from "#store/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { settledAs, submit } from "./run-of.ts";
+import { keptBounds, settledAs, submit } from "./run-of.ts";
 
 const { redis, keys, connect } = openTestRedis();
-const newLedger = (connection = redis): Ledger => new Ledger({ redis: connection, keys, clock: systemClock });
+const newLedger = (connection = redis): Ledger =>
+  new Ledger({ redis: connection, keys, clock: systemClock, bounds: keptBounds });
 const ledger = newLedger();
 const workers = [ledger, newLedger(connect()), newLedger(connect())];
 const numRuns = 100 * Number(process.env.PROPERTY_RUNS_TIMES ?? 1);
@@ -124,10 +125,13 @@ const isOpen = (state: string): boolean => state === "running" || state === "pau
 async function perform(head: RunHead, model: Model, taken: Step): Promise<void> {
   if (taken.do === "settle") {
     if (head.segments[taken.segment] === undefined) return;
-    const settlements = model
-      .rowsOf(taken)
-      .map(([place, what, weight], i) => ({ place, weight, settled: settledAs(what, i + 1) }));
-    await workers[taken.by]?.settle(head.runId, taken.segment, settlements, noCounts);
+    const settlements = model.rowsOf(taken).map(([place, what, weight], i) => ({
+      place,
+      key: `8942300000${place}`,
+      weight,
+      settled: settledAs(what, i + 1),
+    }));
+    await workers[taken.by]?.settle(head, taken.segment, settlements, noCounts);
   } else if (taken.do === "finish") {
     if (head.segments[taken.segment] === undefined) return;
     await workers[taken.by]?.finishSegment(head, taken.segment);

@@ -53,6 +53,12 @@ describe("defaults and precedence", () => {
       },
       tokenTtlMs: undefined,
       tokenKey: undefined,
+      inventory: {
+        fields: ["simId", "imsi", "speedClass", "status", "groupId", "tags", "subscription"],
+        secrets: [],
+        limit: undefined,
+      },
+      events: { keepMs: 30 * 86_400_000, most: 1_000_000 },
       limits: { periodMs: 60_000, reserve: 0, connections: 64 },
       http: { host: "127.0.0.1", port: 8080, adminToken: undefined },
       logLevel: "info",

@@ -1,0 +1,69 @@
+/** `simfleet sims changes`: what has changed in the fleet, and whether our runs did it. */
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { systemClock } from "#core/time.ts";
+import { type Change, changeTypes } from "#runs/changes.ts";
+import { type Context, asCount, withCommon } from "../../context.ts";
+import { table } from "../../output.ts";
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const kinds = changeTypes.map((type) => type.slice("sim.".length));
+
+export function changesCommand(context: Context): Command {
+  const command = new Command("changes")
+    .description("what has changed in the fleet, newest first")
+    .option("--since <when>", "not older: 90m, 24h, 7d, or a time such as 2026-11-20T08:00Z", asInstant)
+    .option("--sim <sim>", "of this SIM alone")
+    .option("--field <field>", "of this field alone, such as speedClass or tags.site")
+    .addOption(new Option("--by <who>", "what our runs did, or all others").choices(["run", "outside"]))
+    .addOption(new Option("--kind <kind>", "one kind of change").choices(kinds))
+    .option("--limit <n>", "at most so many", asCount, 50)
+    .option("--cursor <cursor>", "go on after the page that gave this cursor", asCursor);
+  return withCommon(command, "simfleet sims changes --since 24h --by outside --field speedClass").action(
+    async (options) => {
+      const output = context.output(options);
+      const config = context.config(options);
+      await context.withApp(config, async (app) => {
+        const { since, sim, field, by, kind, limit, cursor } = options;
+        const query = {
+          ...{ sim, field, sinceMs: since },
+          by: by === "run" || by === "outside" ? by : undefined,
+          types: changeTypes.filter((type) => kind === undefined || type === `sim.${kind}`),
+        } as const;
+        const page = await app.sims.changes(config.profile, query, { limit, cursor });
+        output.answer(page, () => changesText(page.changes));
+        if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
+      });
+    },
+  );
+}
+
+function changesText(changes: readonly Change[]): string {
+  if (changes.length === 0) return "No change is known.";
+  const rows = changes.map(({ at, type, sim, field, before, after, by, cause }) => [
+    at,
+    type.slice("sim.".length),
+    sim,
+    field === undefined ? "" : `${field}: ${valueText(before)} -> ${valueText(after)}`,
+    by,
+    cause,
+  ]);
+  return table(["AT", "KIND", "SIM", "WHAT", "BY", "CAUSE"], rows);
+}
+
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return "none";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function asInstant(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  if (count !== undefined) return systemClock.wallMs() - Number(count) * (unitMs[unit] ?? 0);
+  const instant = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(instant)) throw new InvalidArgumentError("It has to be like 90m, 24h, 7d or 2026-11-20T08:00Z.");
+  return instant;
+}
+
+function asCursor(text: string): string {
+  if (!/^\d{1,15}-\d{1,10}$/.test(text)) throw new InvalidArgumentError("It has to be the cursor of a page before.");
+  return text;
+}

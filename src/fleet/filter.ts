@@ -1,0 +1,153 @@
+/**
+ * The filter language: which SIMs a command, a schedule or an automation is about. Conditions joined by `and`, each about
+ * one field; there is no `or` (see `in`) and there are no brackets, so that a filter can be read by anyone and answered
+ * from an index.
+ *
+ *   condition := field "=" value | field "!=" value | field "in" "(" value { "," value } ")"
+ *              | field "exists" | field "not" "exists"
+ *
+ * Words are taken without regard to case; a value with spaces, commas, quotes or brackets stands in double quotes. A field
+ * is named as in the record, `tags.site` for a member of an object. A SIM without the field holds `!=` and `not exists`.
+ */
+import { SimfleetError } from "#core/errors.ts";
+
+export type Condition =
+  | { readonly kind: "equals" | "differs"; readonly field: string; readonly value: string }
+  | { readonly kind: "in"; readonly field: string; readonly values: readonly string[] }
+  | { readonly kind: "exists" | "absent"; readonly field: string };
+
+export interface Filter {
+  /** In the language, conditions in their order. */
+  readonly text: string;
+  /** All have to hold; none: every SIM. */
+  readonly conditions: readonly Condition[];
+}
+
+/** Holds for every SIM. */
+export const everySim: Filter = { text: "", conditions: [] };
+
+const mostCharacters = 4_096;
+
+/**
+ * Reads a filter; several texts are joined by `and`.
+ * @throws SimfleetError USAGE that quotes the place at fault
+ */
+export function parseFilter(texts: string | readonly string[]): Filter {
+  const conditions = [texts].flat().flatMap((text) => new Reader(text).conditions());
+  return { text: conditions.map(textOf).join(" and "), conditions };
+}
+
+/** Whether a SIM is meant; `valueOf` gives a field's value as text, undefined where the SIM has none. */
+export function matches(filter: Filter, valueOf: (field: string) => string | undefined): boolean {
+  return filter.conditions.every((condition) => {
+    const value = valueOf(condition.field);
+    switch (condition.kind) {
+      case "equals":
+        return value === condition.value;
+      case "differs":
+        return value !== condition.value;
+      case "in":
+        return value !== undefined && condition.values.includes(value);
+      case "exists":
+        return value !== undefined;
+      case "absent":
+        return value === undefined;
+    }
+  });
+}
+
+function textOf(condition: Condition): string {
+  switch (condition.kind) {
+    case "equals":
+      return `${condition.field}=${quoted(condition.value)}`;
+    case "differs":
+      return `${condition.field}!=${quoted(condition.value)}`;
+    case "in":
+      return `${condition.field} in (${condition.values.map(quoted).join(", ")})`;
+    case "exists":
+      return `${condition.field} exists`;
+    case "absent":
+      return `${condition.field} not exists`;
+  }
+}
+
+const bareValue = /^[^\s,()="!]+$/;
+
+function quoted(value: string): string {
+  return bareValue.test(value) ? value : `"${value.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** Reads one text from left to right. */
+class Reader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+    if (text.length > mostCharacters) throw this.#fault(`is longer than ${mostCharacters} characters`);
+  }
+
+  conditions(): Condition[] {
+    const conditions = [this.#condition()];
+    while (this.#take(/\s*/y) !== undefined && this.#at < this.#text.length) {
+      if (this.#take(/and(?=\s)/iy) === undefined) throw this.#fault("an `and` was expected");
+      conditions.push(this.#condition());
+    }
+    return conditions;
+  }
+
+  #condition(): Condition {
+    this.#take(/\s*/y);
+    const field = this.#take(/[A-Za-z_][A-Za-z0-9_-]*(?:\.[^\s=!,()"]+)?/y);
+    if (field === undefined) throw this.#fault("the name of a field was expected");
+    const operator = this.#take(/\s*(?:!=|=|\s(?:in(?=[\s(])|exists\b|not\s+exists\b))\s*/iy)
+      ?.trim()
+      .toLowerCase();
+    switch (operator) {
+      case "=":
+        return { kind: "equals", field, value: this.#value() };
+      case "!=":
+        return { kind: "differs", field, value: this.#value() };
+      case "in":
+        return { kind: "in", field, values: this.#values() };
+      case "exists":
+        return { kind: "exists", field };
+      case undefined:
+        throw this.#fault("one of = != in exists was expected");
+      default:
+        return { kind: "absent", field };
+    }
+  }
+
+  #values(): string[] {
+    if (this.#take(/\(\s*/y) === undefined) throw this.#fault("a ( was expected");
+    const values = [this.#value()];
+    while (this.#take(/\s*,\s*/y) !== undefined) values.push(this.#value());
+    if (this.#take(/\s*\)/y) === undefined) throw this.#fault("a , or ) was expected");
+    return values;
+  }
+
+  #value(): string {
+    const inQuotes = this.#take(/"(?:[^"\\]|\\.)*"/y);
+    if (inQuotes !== undefined) return inQuotes.slice(1, -1).replace(/\\(.)/g, "$1");
+    const bare = this.#take(/[^\s,()="!]+/y);
+    if (bare === undefined) throw this.#fault("a value was expected; an empty one is written as two double quotes");
+    return bare;
+  }
+
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#at += found.length;
+    return found;
+  }
+
+  #fault(what: string): SimfleetError {
+    const rest = this.#text.slice(this.#at, this.#at + 40);
+    const place = rest.trim() === "" ? "at its end" : `at ${JSON.stringify(rest)}`;
+    return new SimfleetError(
+      "USAGE",
+      `The filter ${JSON.stringify(this.#text.slice(0, 200))} cannot be read: ${what} ${place}. An example: speedClass=s1.fast and tags.site in (berlin, osaka)`,
+    );
+  }
+}

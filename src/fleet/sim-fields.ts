@@ -1,0 +1,138 @@
+/**
+ * What is kept of a SIM's record: some of its fields, each as text. A field that is an object is kept member by member
+ * (`tags.site`), so that each can be asked for and its changes told one by one. What is secret in a record is never kept.
+ */
+import { type RecordPath, textAt } from "./record-path.ts";
+
+/** A value as it is kept: text, or the JSON of anything else (a number, a list, an object inside an object). */
+export type FieldValue = { readonly text: string } | { readonly json: string };
+
+/** Field, or member of a field with a dot between, to its value. A field without a value (null) is not there. */
+export type SimFields = ReadonlyMap<string, FieldValue>;
+
+/** Fields kept by default. */
+export const usualFields = ["simId", "imsi", "speedClass", "status", "groupId", "tags", "subscription"] as const;
+
+/** Secrets that platforms put into SIM records; a name that a person adds in the configuration joins them. */
+export const secretFields: readonly string[] = [
+  "arcClientPeerPrivateKey",
+  "privateKey",
+  "presharedKey",
+  "psk",
+  "ki",
+  "opc",
+  "password",
+  "secret",
+];
+
+/** Names of the fields to keep: what the configuration names, and the class, without which nothing could be planned. */
+export function keptFields(named: readonly string[], keyColumn: string): string[] {
+  return [...new Set([...named, "speedClass"])].filter((name) => name !== keyColumn);
+}
+
+/** A value of more characters is kept cut. */
+const mostCharacters = 1_000;
+
+export interface FieldChoice {
+  /** Names of fields, `a.b` for a member. */
+  readonly fields: readonly string[];
+  /** Names whose values are never kept, wherever in a record they are. */
+  readonly secrets: ReadonlySet<string>;
+  /** Where a record has a field that it does not have at its top. */
+  readonly places: Readonly<Record<string, RecordPath | undefined>>;
+}
+
+/**
+ * Picks the chosen fields out of a platform's record.
+ * @returns the fields, and which of the chosen ones the record spoke of at all
+ */
+export function pickFields(
+  record: Readonly<Record<string, unknown>>,
+  choice: FieldChoice,
+): { readonly fields: SimFields; readonly told: readonly string[] } {
+  const fields = new Map<string, FieldValue>();
+  const told: string[] = [];
+  for (const name of choice.fields) {
+    const value = valueIn(record, name, choice.places[name]);
+    if (value === undefined) continue;
+    told.push(name);
+    if (value === null) continue;
+    if (isPlainObject(value)) {
+      for (const [member, inner] of Object.entries(value)) {
+        if (inner === null || inner === undefined || choice.secrets.has(member)) continue;
+        fields.set(`${name}.${member}`, fieldValueOf(inner, choice.secrets));
+      }
+    } else if (!choice.secrets.has(name.slice(name.lastIndexOf(".") + 1))) {
+      fields.set(name, fieldValueOf(value, choice.secrets));
+    }
+  }
+  return { fields, told };
+}
+
+/** A value as text: itself, or its JSON where it is no text. */
+export function textOf(value: FieldValue): string {
+  return "text" in value ? value.text : value.json;
+}
+
+/** The fields as one JSON object, members back in their objects. */
+export function documentOf(fields: SimFields): Record<string, unknown> {
+  const document: Record<string, unknown> = {};
+  for (const [name, value] of fields) {
+    const plain: unknown = "text" in value ? value.text : JSON.parse(value.json);
+    const dot = name.indexOf(".");
+    if (dot < 0) {
+      define(document, name, plain);
+      continue;
+    }
+    const outer = name.slice(0, dot);
+    if (!isPlainObject(document[outer])) define(document, outer, {});
+    define(document[outer] as Record<string, unknown>, name.slice(dot + 1), plain);
+  }
+  return document;
+}
+
+/** As an own property, whatever its name: a tag may be called `__proto__`. */
+function define(object: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** The JSON of a record without its secrets, for a digest that tells whether anything has changed. */
+export function jsonWithoutSecrets(value: unknown, secrets: ReadonlySet<string>): string {
+  const text = JSON.stringify(value);
+  for (const name of secrets) {
+    // Only a record that has such a name at all pays for being written twice.
+    if (text.includes(`"${name}"`))
+      return JSON.stringify(value, (key, inner: unknown) => (secrets.has(key) ? undefined : inner));
+  }
+  return text;
+}
+
+function fieldValueOf(value: unknown, secrets: ReadonlySet<string>): FieldValue {
+  if (typeof value === "string" && !hasControl(value)) {
+    return { text: value.length > mostCharacters ? `${value.slice(0, mostCharacters)}…` : value };
+  }
+  const json = jsonWithoutSecrets(value, secrets);
+  return json.length > mostCharacters ? { text: `${json.slice(0, mostCharacters)}…` } : { json };
+}
+
+const control = /[\p{Cc}\u2028\u2029]/u;
+
+function hasControl(text: string): boolean {
+  return control.test(text);
+}
+
+function valueIn(record: Readonly<Record<string, unknown>>, name: string, place: RecordPath | undefined): unknown {
+  const own = Object.hasOwn(record, name) ? record[name] : undefined;
+  if (own !== undefined) return own;
+  if (place !== undefined) return textAt(record, place);
+  return name.includes(".") ? memberOf(record, name.split(".")) : undefined;
+}
+
+function memberOf(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined) return value;
+  return isPlainObject(value) && Object.hasOwn(value, name) ? memberOf(value[name], rest) : undefined;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

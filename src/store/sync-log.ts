@@ -1,0 +1,145 @@
+/**
+ * A sync as the store keeps it: where it stands, and the writing of its pages into the inventory. A page is taken and the
+ * place saved in one step, so that a sync killed anywhere goes on at the page after the last one taken. Its moves:
+ *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
+ */
+import type { SimFields } from "#fleet/sim-fields.ts";
+import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
+import { encodeFields, encodeName } from "./sim-record.ts";
+import { Signatures } from "./signature.ts";
+
+const beginScript = inventoryScript("begin-sync.lua");
+const pageScript = inventoryScript("take-page.lua");
+const sweepScript = inventoryScript("sweep.lua");
+const failScript = inventoryScript("fail-sync.lua");
+
+export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
+
+/** How a sync stands, or how the last one went. Instants are Redis's. */
+export interface SyncState {
+  readonly syncId: string;
+  readonly phase: SyncPhase;
+  readonly startedAtMs: number;
+  /** When it finished or failed. */
+  readonly finishedAtMs?: number;
+  /** Key of the page to read next; absent at the beginning and after the last page. */
+  readonly cursor?: string;
+  /** Chunk of the inventory to sweep next. */
+  readonly chunk?: number;
+  readonly pages: number;
+  /** SIMs listed, and among them new, changed and returned ones. */
+  readonly sims: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly returned: number;
+  /** SIMs that are no longer listed. */
+  readonly gone: number;
+  /** Why it failed. */
+  readonly reason?: string;
+}
+
+export function isSyncOver({ phase }: SyncState): boolean {
+  return phase === "finished" || phase === "failed";
+}
+
+/** A SIM of a page. */
+export interface ListedSim {
+  readonly key: string;
+  readonly fields: SimFields;
+  /** Tells whether anything in the platform's record is another than last time. */
+  readonly digest: string;
+}
+
+export class SyncLog {
+  readonly #terms: InventoryTerms;
+  readonly #signatures = new Signatures();
+
+  constructor(terms: InventoryTerms) {
+    this.#terms = terms;
+  }
+
+  /**
+   * Begins a sync, or gives the one that was cut short.
+   * @param how `anew` begins at the first page whatever is under way
+   */
+  async begin(profile: string, newId: string, how: "go-on" | "anew"): Promise<SyncState> {
+    await this.#run(beginScript, profile, [newId, how]);
+    const state = await this.state(profile);
+    if (state === undefined) throw new Error(`the sync of ${profile} vanished`);
+    return state;
+  }
+
+  async state(profile: string): Promise<SyncState | undefined> {
+    const hash = await this.#terms.redis.hgetall(this.#terms.keys.sync(profile));
+    if (hash.syncId === undefined) return undefined;
+    const number = (name: string): number => Number(hash[name] ?? 0);
+    return {
+      syncId: hash.syncId,
+      phase: hash.phase as SyncPhase,
+      startedAtMs: number("startedAtMs"),
+      ...(hash.finishedAtMs === undefined ? {} : { finishedAtMs: number("finishedAtMs") }),
+      ...(hash.cursor === undefined ? {} : { cursor: hash.cursor }),
+      ...(hash.chunk === undefined ? {} : { chunk: number("chunk") }),
+      pages: number("pages"),
+      sims: number("sims"),
+      added: number("added"),
+      changed: number("changed"),
+      returned: number("returned"),
+      gone: number("gone"),
+      ...(hash.reason === undefined ? {} : { reason: hash.reason }),
+    };
+  }
+
+  /**
+   * Takes a page in.
+   * @param page `pagesBefore` pages were taken before it; `asOfMs` is an instant of Redis's clock before it was asked for;
+   *   `quiet` names the fields whose first sight is no change, since they were not kept before
+   * @returns the present instant of Redis's clock; undefined when the sync is no longer at this page
+   */
+  async takePage(
+    profile: string,
+    page: {
+      readonly syncId: string;
+      readonly pagesBefore: number;
+      readonly sims: readonly ListedSim[];
+      readonly nextKey: string | undefined;
+      readonly asOfMs: number;
+      readonly quiet: readonly string[];
+    },
+  ): Promise<number | undefined> {
+    const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet } = page;
+    const args: (string | number)[] = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
+    for (const { key, digest, fields } of sims) {
+      args.push(`${key} ${digest} ${this.#signatures.of(fields)}\n${encodeFields(fields)}`);
+    }
+    const reply = await this.#run(pageScript, profile, args);
+    return reply === "stale" ? undefined : Number(reply);
+  }
+
+  /**
+   * Marks what the listing did not show, chunk by chunk, until the sync is finished.
+   * @param fields those that are kept, for the next sync to know
+   * @returns false when the sync is elsewhere
+   */
+  async sweep(profile: string, state: SyncState, fields: readonly string[]): Promise<boolean> {
+    for (let chunk = state.chunk ?? 0; ; chunk += 1) {
+      const reply = await this.#run(sweepScript, profile, [state.syncId, chunk, fields.map(encodeName).join(",")]);
+      if (reply !== "swept") return reply === "finished";
+    }
+  }
+
+  async fail(profile: string, syncId: string, reason: string): Promise<void> {
+    await this.#run(failScript, profile, [syncId, reason]);
+  }
+
+  /** Redis's clock, ms. */
+  async nowMs(): Promise<number> {
+    const [seconds, micros] = await this.#terms.redis.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  }
+
+  #run(script: typeof beginScript, profile: string, args: readonly (string | number)[]): Promise<unknown> {
+    const { redis, keys, bounds } = this.#terms;
+    return script.run(redis, [...inventoryKeys(keys, profile), keys.sync(profile)], [profile, bounds.most, ...args]);
+  }
+}
