@@ -80,6 +80,10 @@ export class Accounts {
     this.#signer = signer;
   }
 
+  get operatorId(): string {
+    return this.#options.operatorId;
+  }
+
   get coverageTypes(): readonly Coverage[] {
     return this.#options.coverageTypes;
   }

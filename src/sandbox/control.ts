@@ -1,11 +1,13 @@
 /**
- * Control of a running sandbox over HTTP, under `/_sandbox/`: no authentication, no quota, no faults, and
- * for callers on this machine alone. It is for a person
- * with curl and for tests in another process; it is no part of the platform's interface.
+ * Control of a running sandbox over HTTP, under `/_sandbox/`: no authentication, no quota, no faults, and for callers on
+ * this machine alone. It is for a person with curl and for tests in another process; it is no part of the platform's
+ * interface.
  */
 import { z } from "zod";
 import type { Accounts } from "./accounts.ts";
-import { faultKinds, type Faults } from "./faults.ts";
+import { controlBodies } from "./control-bodies.ts";
+import type { Faults } from "./faults.ts";
+import type { Fleet } from "./fleet.ts";
 import type { SandboxOptions } from "./options.ts";
 import type { SandboxState } from "./state.ts";
 import { apiGroups, type Throttle } from "./throttle.ts";
@@ -15,6 +17,7 @@ export interface Controls {
   readonly options: SandboxOptions;
   readonly accounts: Accounts;
   readonly state: SandboxState;
+  readonly fleet: Fleet;
   readonly throttle: Throttle;
   readonly faults: Faults;
 }
@@ -23,32 +26,14 @@ interface ControlCall {
   readonly method: string;
   readonly path: string;
   readonly bodyText: string;
+  readonly isTooLarge: boolean;
   readonly callerIp: string;
 }
 
-interface ControlAnswer {
+export interface ControlAnswer {
   readonly status: number;
   readonly value: unknown;
 }
-
-const group = z.enum(apiGroups);
-const share = z.number().min(0).max(1);
-
-const bodies = {
-  faults: z
-    .strictObject({
-      rates: z.partialRecord(z.enum(faultKinds), share).optional(),
-      next: z.strictObject({ fault: z.enum(faultKinds), count: z.int().min(1).max(100_000).default(1) }).optional(),
-    })
-    .refine(({ rates, next }) => rates ?? next, "send `rates`, `next` or both")
-    .refine(
-      ({ rates }) => Object.values(rates ?? {}).reduce((sum, rate) => sum + rate, 0) <= 1,
-      "the probabilities in `rates` add up to more than 1",
-    ),
-  limits: z.strictObject({ group, limit: z.int().min(0), afterMs: z.number().min(0).default(0) }),
-  competitor: z.strictObject({ group, callsPerSecond: z.number().min(0).max(10_000) }),
-  nothing: z.strictObject({}),
-};
 
 /** Handles one call under `/_sandbox/`. */
 export function control(controls: Controls, call: ControlCall): ControlAnswer {
@@ -58,28 +43,39 @@ export function control(controls: Controls, call: ControlCall): ControlAnswer {
   if (call.method === "GET" && what === "state") return { status: 200, value: describe(controls) };
   if (call.method === "GET" && what === "sims" && id) return showSim(controls, id);
   if (call.method !== "POST") return unknown(call);
+  if (call.isTooLarge) return { status: 413, value: { message: "The body is too large." } };
   switch (what) {
+    case "fleet":
+      return steer(controls, call.bodyText, controlBodies.fleet, (change) => ({
+        added: controls.fleet.change(change),
+      }));
     case "faults":
-      return steer(controls, call.bodyText, bodies.faults, ({ rates, next }) => {
+      return steer(controls, call.bodyText, controlBodies.faults, ({ rates, next }) => {
         if (rates) controls.faults.setRates(rates);
         if (next) controls.faults.next(next.fault, next.count);
       });
     case "limits":
-      return steer(controls, call.bodyText, bodies.limits, (change) => controls.throttle.changeLimit(change));
+      return steer(controls, call.bodyText, controlBodies.limits, (change) => controls.throttle.changeLimit(change));
     case "competitor":
-      return steer(controls, call.bodyText, bodies.competitor, (rival) =>
+      return steer(controls, call.bodyText, controlBodies.competitor, (rival) =>
         controls.throttle.compete(rival.group, rival.callsPerSecond),
       );
     case "expire-pairs":
-      return steer(controls, call.bodyText, bodies.nothing, () => controls.accounts.expirePairs());
+      return steer(controls, call.bodyText, controlBodies.nothing, () => controls.accounts.expirePairs());
     case "reset":
-      return steer(controls, call.bodyText, bodies.nothing, () => reset(controls));
+      return steer(controls, call.bodyText, controlBodies.nothing, () => reset(controls));
     default:
       return unknown(call);
   }
 }
 
-function steer<T>(controls: Controls, body: string, schema: z.ZodType<T>, act: (wanted: T) => void): ControlAnswer {
+/** What `act` gives is shown next to the state. */
+function steer<T>(
+  controls: Controls,
+  body: string,
+  schema: z.ZodType<T>,
+  act: (wanted: T) => Readonly<Record<string, unknown>> | void,
+): ControlAnswer {
   let sent: unknown;
   try {
     sent = body === "" ? {} : JSON.parse(body);
@@ -88,8 +84,13 @@ function steer<T>(controls: Controls, body: string, schema: z.ZodType<T>, act: (
   }
   const wanted = schema.safeParse(sent);
   if (!wanted.success) return refusal(z.prettifyError(wanted.error));
-  act(wanted.data);
-  return { status: 200, value: describe(controls) };
+  try {
+    const shown = act(wanted.data) ?? {};
+    return { status: 200, value: { ...describe(controls), ...shown } };
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return refusal(thrown.message);
+    throw thrown;
+  }
 }
 
 function reset({ accounts, state, throttle, faults }: Controls): void {
@@ -99,7 +100,7 @@ function reset({ accounts, state, throttle, faults }: Controls): void {
   faults.reset();
 }
 
-function describe({ options, accounts, state, throttle, faults }: Controls): unknown {
+function describe({ options, accounts, state, throttle, faults }: Controls): Record<string, unknown> {
   return {
     nowMs: options.clock.monotonicMs(),
     totals: state.totals,
@@ -114,7 +115,7 @@ function describe({ options, accounts, state, throttle, faults }: Controls): unk
 function showSim({ state }: Controls, id: string): ControlAnswer {
   const record = state.recordOf(id);
   if (record === undefined) return { status: 404, value: { message: `There is no SIM ${id}.` } };
-  return { status: 200, value: { acceptedChanges: state.acceptedChanges(id), record } };
+  return { status: 200, value: { acceptedChanges: state.acceptedChanges(id), isListed: state.isListed(id), record } };
 }
 
 function refusal(message: string): ControlAnswer {
@@ -124,7 +125,7 @@ function refusal(message: string): ControlAnswer {
 function unknown(call: ControlCall): ControlAnswer {
   const message =
     `There is no ${call.method} ${call.path}. There are: GET state, GET sims/{id}, ` +
-    "POST faults, limits, competitor, expire-pairs and reset, all under /_sandbox/.";
+    "POST fleet, faults, limits, competitor, expire-pairs and reset, all under /_sandbox/.";
   return { status: 404, value: { message } };
 }
 

@@ -19,7 +19,7 @@ export function asAnswer(result: Result, headers: readonly string[] = []): Answe
   return {
     status: result.status,
     headers: result.headers === undefined ? headers : [...headers, ...result.headers],
-    body: JSON.stringify(result.value),
+    body: result.text,
   };
 }
 

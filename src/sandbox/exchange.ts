@@ -4,13 +4,16 @@
  * middleware, no schema, header names made once, one JSON.stringify.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { control, type Controls } from "./control.ts";
+import { control, type ControlAnswer, type Controls } from "./control.ts";
 import { type Answer, asAnswer, deliver, nestedError, refused, strike } from "./delivery.ts";
 import type { FaultKind } from "./faults.ts";
 import { Refusal, type RefusalFacts, refusals } from "./messages.ts";
 import type { Reading } from "./quota.ts";
 import { bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
 import { locate, type Operation } from "./routes.ts";
+
+/** A change of the fleet may name every SIM. */
+const maxControlBytes = 64 * 1_048_576;
 
 /** What an exchange needs beyond what can be steered. */
 export interface ExchangeParts extends Controls {
@@ -37,9 +40,11 @@ export class Exchange {
 
   /** Answers one request. */
   receive(request: IncomingMessage, response: ServerResponse): void {
-    const { maxBodyBytes, language } = this.#parts.options;
-    readRequest(request, { names: this.#names, maxBodyBytes, language }, (received) => {
-      if (received.path.startsWith("/_sandbox/")) deliver(response, asAnswer(control(this.#parts, received)));
+    const { options } = this.#parts;
+    const isControl = request.url?.startsWith("/_sandbox/") === true;
+    const maxBodyBytes = isControl ? maxControlBytes : options.maxBodyBytes;
+    readRequest(request, { names: this.#names, maxBodyBytes, language: options.language }, (received) => {
+      if (isControl) deliver(response, controlAnswer(control(this.#parts, received)));
       else this.#call(received, response);
     });
   }
@@ -115,6 +120,10 @@ export class Exchange {
       () => response.destroy(),
     );
   }
+}
+
+function controlAnswer({ status, value }: ControlAnswer): Answer {
+  return { status, headers: [], body: JSON.stringify(value) };
 }
 
 const open: Passage = { headers: [], fault: undefined };

@@ -5,6 +5,7 @@ import { isSpeedClass } from "#fleet/speed-class.ts";
 import { problemsOfRates } from "./faults.ts";
 import { isBase32 } from "./one-time-code.ts";
 import { defaultOptions, type SandboxOptions } from "./options.ts";
+import { recordShapes } from "./sim-records.ts";
 import { apiGroups, defaultLimits } from "./throttle.ts";
 
 type Check = readonly [holds: boolean, where: keyof SandboxOptions, message: string];
@@ -33,6 +34,7 @@ function serverChecks(options: SandboxOptions): Check[] {
     [new Set(simIds).size === simIds.length, "simIds", "must not name a SIM twice"],
     [isBetween(options.speedClasses.length, 1, 255), "speedClasses", "must name 1 to 255 classes"],
     [options.speedClasses.every(isSpeedClass), "speedClasses", "must be names such as s1.fast"],
+    [recordShapes.includes(options.records), "records", `must be ${recordShapes.join(" or ")}`],
     [isCount(options.pageSize) && options.pageSize > 0, "pageSize", "must be a whole number, 1 or more"],
     [isCount(options.maxPageSize), "maxPageSize", "must be a whole number"],
     [options.maxPageSize >= options.pageSize, "maxPageSize", "must not be below pageSize"],

@@ -36,6 +36,7 @@ export const defaultOptions: SandboxOptions = {
   seed: 1,
   sims: 100,
   simIds: undefined,
+  records: "svc",
   speedClasses: ["s1.minimum", "s1.slow", "s1.standard", "s1.fast", "s1.4xfast", "s1.8xfast"],
   coverageTypes: ["g"],
   serves: ["g", "jp"],

@@ -1,6 +1,6 @@
 /**
- * Cuts lists into pages (interface, section 4). A cursor names the next item and is checked when it comes back, so that
- * a client that mangles one is told. Which pages come out short or empty depends on the seed and the place in the list
+ * Cuts lists into pages (interface, section 4). A cursor names the place of the next item and is checked when it comes
+ * back, so that a client that mangles one is told. Which pages come out short or empty depends on the seed and the place in the list
  * alone: the same call gives the same page again. After an empty page its place is marked, so that a client never gets
  * two in a row for one place and always moves on.
  */
@@ -24,6 +24,15 @@ export interface PageOptions {
   readonly emptyPages: number;
 }
 
+/** A list whose items have places that never change; some places may hold none any more. */
+export interface PagedList {
+  readonly path: string;
+  /** Length of the list, with the places that hold none. */
+  readonly places: number;
+  /** The place of the next item after `items` of them from a place on; `places` where none is left. */
+  placeAfter(from: number, items: number): number;
+}
+
 export interface Page {
   readonly from: number;
   /** Exclusive. */
@@ -39,15 +48,15 @@ interface Place {
 
 const hostileTail = "/+=&%2F ?#<>;,\"'";
 
-/** The page of a list of `count` items that `query` asks for. @throws Refusal */
-export function cutPage(options: PageOptions, list: { path: string; count: number }, query: URLSearchParams): Page {
+/** The page of a list that `query` asks for, filled up where places hold none. @throws Refusal */
+export function cutPage(options: PageOptions, list: PagedList, query: URLSearchParams): Page {
   const asked = query.get("limit");
   if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
   const size = Math.min(asked === null ? options.pageSize : Number(asked), options.maxPageSize);
   const cursor = query.get("last_evaluated_key");
   const place = cursor === null ? { index: 0, isAfterEmptyPage: false } : placeOf(options, list.path, cursor);
   const from = place.index;
-  if (from > list.count) throw new Refusal("cursorUnknown");
+  if (from > list.places) throw new Refusal("cursorUnknown");
   const isEmpty = !place.isAfterEmptyPage && seededShare(options.seed ^ 0x0e, from) < options.emptyPages;
   if (isEmpty)
     return {
@@ -57,8 +66,8 @@ export function cutPage(options: PageOptions, list: { path: string; count: numbe
     };
   const isShort = size > 1 && seededShare(options.seed ^ 0x05, from) < options.shortPages;
   const length = isShort ? 1 + (seededBits(options.seed ^ 0x1e, from) % (size - 1)) : size;
-  const to = Math.min(from + length, list.count);
-  const isLast = to === list.count;
+  const to = list.placeAfter(from, length);
+  const isLast = to === list.places;
   return {
     from,
     to,

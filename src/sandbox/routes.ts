@@ -2,12 +2,13 @@
  * The operations of the interface (section 4): which path and method they have, which API group they count in, and what
  * they do to the state. How a call is authenticated, throttled and struck by faults is the exchange's matter.
  */
+import type { Wording } from "#fleet/sim.ts";
 import type { Accounts } from "./accounts.ts";
 import { Refusal } from "./messages.ts";
 import type { SandboxOptions } from "./options.ts";
 import { cutPage, pageHeaders } from "./paging.ts";
 import type { HeaderNames } from "./request.ts";
-import type { SimRecord } from "./sims.ts";
+import type { Sims } from "./sims.ts";
 import type { SandboxState } from "./state.ts";
 import type { ApiGroup } from "./throttle.ts";
 
@@ -27,7 +28,8 @@ interface Call {
 
 export interface Result {
   readonly status: number;
-  readonly value: unknown;
+  /** The body as JSON. */
+  readonly text: string;
   /** Raw header list: name, value, name, value. */
   readonly headers?: readonly string[];
 }
@@ -75,7 +77,7 @@ const places = new Map<string, Place>([
   place(".well-known/jwks.json", undefined, "GET", {
     name: "jwks",
     needsPair: false,
-    handle: ({ accounts }) => ({ status: 200, value: accounts.jwks }),
+    handle: ({ accounts }) => ({ status: 200, text: JSON.stringify(accounts.jwks) }),
   }),
 ]);
 
@@ -93,39 +95,35 @@ function place(path: string, group: ApiGroup | undefined, method: string, operat
 }
 
 async function authenticate({ accounts, body }: Call): Promise<Result> {
-  return { status: 200, value: await accounts.authenticate(body()) };
+  return { status: 200, text: JSON.stringify(await accounts.authenticate(body())) };
 }
 
-function list({ names, options, state, queryText }: Call, wording: "sims" | "subscribers"): Result {
+function list({ names, options, state: { sims }, queryText }: Call, wording: Wording): Result {
   const path = `/v1/${wording}`;
-  const page = cutPage(options, { path, count: state.sims.count }, new URLSearchParams(queryText));
-  const show = wording === "sims" ? (record: SimRecord) => record : asSubscriber;
-  const value = Array.from({ length: page.to - page.from }, (_, i) => show(state.sims.recordAt(page.from + i)));
-  if (page.cursor === undefined) return { status: 200, value };
-  return {
-    status: 200,
-    value,
-    headers: pageHeaders(options, { path, cursor: page.cursor, keyHeader: names.nextKey }),
-  };
+  const placeAfter = (from: number, items: number): number => sims.placeAfter(from, items);
+  const page = cutPage(options, { path, places: sims.places, placeAfter }, new URLSearchParams(queryText));
+  const texts: string[] = [];
+  for (let at = page.from; at < page.to; at += 1) if (sims.isListedAt(at)) texts.push(show(sims, at, wording));
+  const headers =
+    page.cursor === undefined ? [] : pageHeaders(options, { path, cursor: page.cursor, keyHeader: names.nextKey });
+  return { status: 200, text: `[${texts.join(",")}]`, headers };
 }
 
-function updateSpeedClass({ state, id, body }: Call, wording: "sims" | "subscribers"): Result {
+function updateSpeedClass({ state: { sims }, id, body }: Call, wording: Wording): Result {
   const { speedClass } = body();
-  const index = wording === "sims" ? state.sims.indexOfSimId(id) : state.sims.indexOfImsi(id);
-  if (index === undefined) throw new Refusal("simUnknown");
+  const at = wording === "sims" ? sims.placeOfSimId(id) : sims.placeOfImsi(id);
+  if (at === undefined || !sims.isListedAt(at)) throw new Refusal("simUnknown");
   if (typeof speedClass !== "string" || speedClass === "") throw new Refusal("speedClassMissing");
-  if (!state.sims.setSpeedClass(index, speedClass)) throw new Refusal("speedClassUnknown");
-  const record = state.sims.recordAt(index);
-  return { status: 200, value: wording === "sims" ? record : asSubscriber(record) };
+  if (!sims.setSpeedClass(at, speedClass)) throw new Refusal("speedClassUnknown");
+  return { status: 200, text: show(sims, at, wording) };
+}
+
+function show(sims: Sims, at: number, wording: Wording): string {
+  return wording === "sims" ? sims.textAt(at) : sims.subscriberTextAt(at);
 }
 
 function createCredential({ options, state, id, body }: Call): Result {
-  return { status: options.createdStatus, value: state.credentials.create(id, body()) };
-}
-
-/** In the earlier wording a record is known by its IMSI alone. */
-function asSubscriber({ simId, ...record }: SimRecord): Record<string, unknown> {
-  return { ...record, iccid: simId };
+  return { status: options.createdStatus, text: JSON.stringify(state.credentials.create(id, body())) };
 }
 
 function decoded(part: string): string {

@@ -9,6 +9,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { type Accounts, openAccounts } from "./accounts.ts";
 import { Exchange } from "./exchange.ts";
 import { Faults } from "./faults.ts";
+import { Fleet } from "./fleet.ts";
 import { resolveOptions } from "./option-checks.ts";
 import type { SandboxOptions } from "./options.ts";
 import { seededRandom } from "./seeded.ts";
@@ -25,6 +26,8 @@ export interface Sandbox {
   /** Verifies the tokens, as does `/.well-known/jwks.json`. */
   readonly publicKeyPem: string;
   readonly state: SandboxState;
+  /** Adds, removes and edits SIMs while the sandbox runs. */
+  readonly fleet: Fleet;
   readonly throttle: Throttle;
   readonly faults: Faults;
   /** Ends every connection, answered or not. */
@@ -36,13 +39,15 @@ const keepAliveTimeoutMs = 72_000;
 
 /** Starts a sandbox and resolves once it listens. @throws ConfigError, SimfleetError when the port is taken */
 export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
-  const options = resolveOptions(given);
+  const options = resolveOptions({ ...given, ...(given.accounts && { operatorId: given.accounts.operatorId }) });
   const accounts = options.accounts ?? (await openAccounts(options));
   const closing = new AbortController();
+  const state = new SandboxState(options);
   const controls = {
     options,
     accounts,
-    state: new SandboxState(options),
+    state,
+    fleet: new Fleet(state),
     throttle: new Throttle(options),
     faults: new Faults(options),
   };

@@ -1,10 +1,13 @@
 /**
- * The SIMs of the sandbox. A record is made when it is asked for, out of the seed and the SIM's number; what is kept per
- * SIM is only what calls change (class, count, instant: 13 bytes), so that a million SIMs cost little. Made-up ids are
- * computed from the number and back; only a list of given ids is held as text.
+ * The SIMs of the sandbox, by their place in the list of all SIMs there ever were: one that is removed keeps its place,
+ * so that a cursor always names the same. A record is made when it is asked for, out of the seed and the place; what is
+ * kept per SIM is only what calls change, and in a sparse map what was edited, so that a million SIMs cost little.
  */
 import type { Clock } from "#core/time.ts";
-import { seededBits, seededShare } from "./seeded.ts";
+import { seededBits } from "./seeded.ts";
+import { SimColumns } from "./sim-columns.ts";
+import { SimIds } from "./sim-ids.ts";
+import { factsOf, type RecordShape, recordText, type SimFacts, type SimRecord, subscriberText } from "./sim-records.ts";
 
 export interface SimsOptions {
   /** Clock of windows, lifetimes, delays and timestamps. */
@@ -19,130 +22,195 @@ export interface SimsOptions {
   readonly speedClasses: readonly string[];
   /** Default OP0000000001. */
   readonly operatorId: string;
+  /** Shape of SIM records: with `imsi` at the top, or under `profiles`. Default svc. */
+  readonly records: RecordShape;
 }
-
-/** A SIM as answers show it; beyond `simId`, `imsi` and `speedClass` the fields are the sandbox's choice. */
-export interface SimRecord {
-  readonly simId: string;
-  readonly imsi: string;
-  readonly speedClass: string;
-  readonly [field: string]: unknown;
-}
-
-const simIdPrefix = "8942310";
-const imsiPrefix = "29505";
-const statuses = ["active", "active", "active", "active", "active", "ready", "inactive", "standby"];
-const groups = [null, null, "6f1f0d52-stadium", "0b7c1e9a-vending", "c3d2a481-trucks", "91e5bb07-meters"];
-const sites = ["berlin", "osaka", "tokyo", "austin", "stadium", undefined];
-const firstCreatedMs = Date.UTC(2024, 0, 1);
-const createdSpanMs = Date.UTC(2026, 0, 1) - firstCreatedMs;
 
 export class Sims {
-  readonly count: number;
   readonly #options: SimsOptions;
-  readonly #indexBySimId: ReadonlyMap<string, number> | undefined;
-  readonly #firstSerial: number;
-  readonly #firstImsi: number;
-  readonly #classes: Uint8Array;
-  readonly #accepted: Uint32Array;
-  readonly #modifiedMs: Float64Array;
+  readonly #ids: SimIds;
+  readonly #columns: SimColumns;
+  readonly #edits = new Map<number, Readonly<Record<string, unknown>>>();
+  /** Classes from outside that are not among those of the options. */
+  readonly #foreignClasses = new Map<number, string>();
+  #places = 0;
+  #removed = 0;
 
   constructor(options: SimsOptions) {
     this.#options = options;
-    this.count = options.simIds?.length ?? options.sims;
-    this.#indexBySimId = options.simIds && new Map(options.simIds.map((id, index) => [id, index]));
-    this.#firstSerial = Math.floor(seededShare(options.seed, -2) * 9e10);
-    this.#firstImsi = Math.floor(seededShare(options.seed, -3) * 9e9);
-    this.#classes = new Uint8Array(this.count);
-    this.#accepted = new Uint32Array(this.count);
-    this.#modifiedMs = new Float64Array(this.count);
-    this.reset();
+    this.#ids = new SimIds(options.seed, options.simIds);
+    this.#columns = new SimColumns(this.#firstPlaces);
+    this.#grow(this.#firstPlaces);
   }
 
-  simIdAt(index: number): string {
-    const given = this.#options.simIds?.[index];
-    if (given !== undefined) return given;
-    const digits = simIdPrefix + String(this.#firstSerial + index).padStart(11, "0");
-    return digits + luhnDigitOf(digits);
+  /** SIMs that are listed. */
+  get count(): number {
+    return this.#places - this.#removed;
   }
 
-  imsiAt(index: number): string {
-    return imsiPrefix + String(this.#firstImsi + index).padStart(10, "0");
+  /** SIMs that there ever were: the length of the list with the removed ones. */
+  get places(): number {
+    return this.#places;
   }
 
-  /** The SIM's number, or undefined when there is no such SIM. */
-  indexOfSimId(simId: string): number | undefined {
-    if (this.#indexBySimId) return this.#indexBySimId.get(simId);
-    const index = Number(simId.slice(simIdPrefix.length, -1)) - this.#firstSerial;
-    return this.#holds(index) && this.simIdAt(index) === simId ? index : undefined;
+  simIdAt(place: number): string {
+    return this.#ids.simIdAt(place);
   }
 
-  indexOfImsi(imsi: string): number | undefined {
-    const index = Number(imsi.slice(imsiPrefix.length)) - this.#firstImsi;
-    return this.#holds(index) && this.imsiAt(index) === imsi ? index : undefined;
+  imsiAt(place: number): string {
+    return this.#ids.imsiAt(place);
   }
 
-  speedClassAt(index: number): string {
-    return this.#options.speedClasses[this.#classes[index] ?? 0] ?? "";
+  /** The place of the SIM, removed or not, or undefined when there never was such a SIM. */
+  placeOfSimId(simId: string): number | undefined {
+    return this.#within(this.#ids.placeOfSimId(simId));
   }
 
-  acceptedAt(index: number): number {
-    return this.#accepted[index] ?? 0;
+  /** The place that this id has, or would have once the seed has made enough SIMs. */
+  placeByRule(simId: string): number | undefined {
+    return this.#ids.placeOfSimId(simId);
+  }
+
+  /** As `placeOfSimId`. */
+  placeOfImsi(imsi: string): number | undefined {
+    return this.#within(this.#ids.placeOfImsi(imsi));
+  }
+
+  isListedAt(place: number): boolean {
+    return place < this.#places && this.#columns.removed[place] === 0;
+  }
+
+  /** The place of the next listed SIM after `items` of them from a place on; the end of the list where none is left. */
+  placeAfter(from: number, items: number): number {
+    if (this.#removed === 0) return Math.min(from + items, this.#places);
+    const { removed } = this.#columns;
+    let left = items;
+    let place = from;
+    for (; place < this.#places; place += 1) {
+      if (removed[place] !== 0) continue;
+      if (left === 0) break;
+      left -= 1;
+    }
+    return place;
+  }
+
+  speedClassAt(place: number): string {
+    return this.#foreignClasses.get(place) ?? this.#options.speedClasses[this.#columns.classes[place] ?? 0] ?? "";
+  }
+
+  acceptedAt(place: number): number {
+    return this.#columns.accepted[place] ?? 0;
   }
 
   /** @returns false when no SIM can have this class */
-  setSpeedClass(index: number, speedClass: string): boolean {
-    const code = this.#options.speedClasses.indexOf(speedClass);
-    if (code < 0) return false;
-    this.#classes[index] = code;
-    this.#accepted[index] = this.acceptedAt(index) + 1;
-    this.#modifiedMs[index] = this.#options.clock.wallMs();
+  setSpeedClass(place: number, speedClass: string): boolean {
+    if (!this.#options.speedClasses.includes(speedClass)) return false;
+    this.#putClass(place, speedClass);
+    this.#columns.accepted[place] = this.acceptedAt(place) + 1;
+    this.#columns.modifiedMs[place] = this.#options.clock.wallMs();
     return true;
   }
 
-  recordAt(index: number): SimRecord {
-    const bits = seededBits(this.#options.seed, index);
-    const createdTime = firstCreatedMs + Math.floor((bits / 2 ** 32) * createdSpanMs);
-    const site = sites[(bits >>> 8) % sites.length];
-    const name = `sim-${index + 1}`;
-    const status = statuses[bits % statuses.length];
-    return {
-      simId: this.simIdAt(index),
-      operatorId: this.#options.operatorId,
-      imsi: this.imsiAt(index),
-      msisdn: `42300${String(index).padStart(9, "0")}`,
-      status,
-      speedClass: this.speedClassAt(index),
-      type: "s1.standard",
-      moduleType: "nano",
-      groupId: groups[(bits >>> 4) % groups.length],
-      tags: site === undefined ? { name } : { name, site },
-      sessionStatus: { online: status === "active" && (bits & 0x1000) !== 0 },
-      expiryAction: null,
-      createdTime,
-      lastModifiedTime: this.#modifiedMs[index] || createdTime,
-    };
+  /** The record as answers show it. */
+  recordAt(place: number): SimRecord {
+    return JSON.parse(this.textAt(place)) as SimRecord;
   }
 
-  /** As at the start: classes as the seed has them, no accepted changes. */
+  /** The record as JSON. */
+  textAt(place: number): string {
+    const { records, seed } = this.#options;
+    return recordText(records, this.#factsAt(place), { seed, place });
+  }
+
+  /** The record of the earlier wording as JSON. */
+  subscriberTextAt(place: number): string {
+    return subscriberText(this.#factsAt(place));
+  }
+
+  /** Appends SIMs by the rule of the seed. @throws RangeError when one of their ids was given to another SIM */
+  append(count: number): void {
+    const places = this.#places + count;
+    const clash = this.#ids.clashWithin(this.#places, places);
+    if (clash !== undefined) throw new RangeError(`the next SIMs of the seed include ${clash}, which is there already`);
+    this.#grow(places);
+  }
+
+  /** Appends a SIM with this id, which no SIM has. */
+  appendGiven(simId: string): void {
+    this.#ids.give(this.#places, simId);
+    this.#grow(this.#places + 1);
+  }
+
+  remove(place: number): void {
+    if (this.isListedAt(place)) this.#removed += 1;
+    this.#columns.removed[place] = 1;
+  }
+
+  /** Lists a removed SIM again, at its old place. */
+  restore(place: number): void {
+    if (!this.isListedAt(place)) this.#removed -= 1;
+    this.#columns.removed[place] = 0;
+  }
+
+  /** Sets fields of the record from outside: no accepted change, and any class may be set. */
+  edit(place: number, set: Readonly<Record<string, unknown>>): void {
+    const { speedClass, lastModifiedTime, ...others } = set;
+    if (typeof speedClass === "string") this.#putClass(place, speedClass);
+    this.#columns.modifiedMs[place] = Number(lastModifiedTime ?? this.#options.clock.wallMs());
+    if (Object.keys(others).length > 0) this.#edits.set(place, { ...this.#edits.get(place), ...others });
+  }
+
+  /** As at the start: the SIMs of the options, classes as the seed has them, no accepted changes. */
   reset(): void {
-    const classes = this.#options.speedClasses.length;
-    for (let i = 0; i < this.count; i += 1) this.#classes[i] = (seededBits(this.#options.seed, i) >>> 12) % classes;
-    this.#accepted.fill(0);
-    this.#modifiedMs.fill(0);
+    this.#ids.reset();
+    this.#columns.clear();
+    this.#edits.clear();
+    this.#foreignClasses.clear();
+    this.#removed = 0;
+    this.#places = 0;
+    this.#grow(this.#firstPlaces);
   }
 
-  #holds(index: number): boolean {
-    return index >= 0 && index < this.count;
+  get #firstPlaces(): number {
+    return this.#options.simIds?.length ?? this.#options.sims;
   }
-}
 
-/** As `withLuhnDigit` of the fleet, without its trials: listing a page makes thousands. */
-function luhnDigitOf(digits: string): number {
-  let sum = 0;
-  for (let i = digits.length - 1, isDoubled = true; i >= 0; i -= 1, isDoubled = !isDoubled) {
-    const digit = digits.charCodeAt(i) - 48;
-    sum += isDoubled ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit;
+  #factsAt(place: number): SimFacts {
+    const { operatorId, seed } = this.#options;
+    const facts = factsOf(
+      { seed, place },
+      {
+        simId: this.simIdAt(place),
+        imsi: this.imsiAt(place),
+        operatorId,
+        speedClass: this.speedClassAt(place),
+        modifiedMs: this.#columns.modifiedMs[place] ?? 0,
+      },
+    );
+    const edits = this.#edits.get(place);
+    return edits === undefined ? facts : { ...facts, ...edits };
   }
-  return (10 - (sum % 10)) % 10;
+
+  #grow(places: number): void {
+    this.#columns.reserve(places);
+    const { seed, speedClasses } = this.#options;
+    for (let place = this.#places; place < places; place += 1) {
+      this.#columns.classes[place] = (seededBits(seed, place) >>> 12) % speedClasses.length;
+    }
+    this.#places = places;
+  }
+
+  #putClass(place: number, speedClass: string): void {
+    const code = this.#options.speedClasses.indexOf(speedClass);
+    if (code < 0) {
+      this.#foreignClasses.set(place, speedClass);
+    } else {
+      this.#columns.classes[place] = code;
+      this.#foreignClasses.delete(place);
+    }
+  }
+
+  #within(place: number | undefined): number | undefined {
+    return place !== undefined && place < this.#places ? place : undefined;
+  }
 }

@@ -3,7 +3,8 @@
  * faults are kept elsewhere; this is what a test reads after a run to see what really arrived.
  */
 import { CredentialSets } from "./credentials.ts";
-import { Sims, type SimRecord, type SimsOptions } from "./sims.ts";
+import type { SimRecord } from "./sim-records.ts";
+import { Sims, type SimsOptions } from "./sims.ts";
 
 export interface Totals {
   /** Calls that reached the sandbox, those struck by a fault or refused by a quota among them. */
@@ -32,20 +33,31 @@ export class SandboxState {
 
   /** The class of a SIM by its SIM id or IMSI, or undefined when there is no such SIM. */
   speedClassOf(id: string): string | undefined {
-    const index = this.#indexOf(id);
-    return index === undefined ? undefined : this.sims.speedClassAt(index);
+    const place = this.placeOf(id);
+    return place === undefined ? undefined : this.sims.speedClassAt(place);
   }
 
   /** How many changes of class were carried out on a SIM; 0 for one that is not there. */
   acceptedChanges(id: string): number {
-    const index = this.#indexOf(id);
-    return index === undefined ? 0 : this.sims.acceptedAt(index);
+    const place = this.placeOf(id);
+    return place === undefined ? 0 : this.sims.acceptedAt(place);
   }
 
   /** The record of a SIM by its SIM id or IMSI. */
   recordOf(id: string): SimRecord | undefined {
-    const index = this.#indexOf(id);
-    return index === undefined ? undefined : this.sims.recordAt(index);
+    const place = this.placeOf(id);
+    return place === undefined ? undefined : this.sims.recordAt(place);
+  }
+
+  /** Whether the SIM is there and not removed; the other questions are answered of removed SIMs as well. */
+  isListed(id: string): boolean {
+    const place = this.placeOf(id);
+    return place !== undefined && this.sims.isListedAt(place);
+  }
+
+  /** The place of a SIM in the list, removed or not, by its SIM id or IMSI. */
+  placeOf(id: string): number | undefined {
+    return this.sims.placeOfSimId(id) ?? this.sims.placeOfImsi(id);
   }
 
   countCall(operation: string): void {
@@ -63,10 +75,6 @@ export class SandboxState {
     this.sims.reset();
     this.credentials.reset();
     this.#totals = noTotals();
-  }
-
-  #indexOf(id: string): number | undefined {
-    return this.sims.indexOfSimId(id) ?? this.sims.indexOfImsi(id);
   }
 }
 

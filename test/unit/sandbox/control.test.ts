@@ -93,7 +93,7 @@ describe("control over HTTP", () => {
 
   test("is refused to callers from elsewhere", async () => {
     const { sandbox } = await openSandbox();
-    const call = { method: "GET", path: "/_sandbox/state", bodyText: "" };
+    const call = { method: "GET", path: "/_sandbox/state", bodyText: "", isTooLarge: false };
     expect(control(sandbox, { ...call, callerIp: "192.0.2.7" }).status).toBe(403);
     expect(control(sandbox, { ...call, callerIp: "::ffff:127.0.0.1" }).status).toBe(200);
   });

@@ -35,10 +35,10 @@ describe("SIM records", () => {
   test("a million of them are found by both keys", async () => {
     const { sandbox } = await openSandbox({ sims: 1_000_000 });
     const { sims } = sandbox.state;
-    expect(sims.indexOfSimId(sims.simIdAt(999_999))).toBe(999_999);
-    expect(sims.indexOfImsi(sims.imsiAt(999_999))).toBe(999_999);
-    expect(sims.indexOfSimId("8942310")).toBeUndefined();
-    expect(sims.indexOfImsi("29505")).toBeUndefined();
+    expect(sims.placeOfSimId(sims.simIdAt(999_999))).toBe(999_999);
+    expect(sims.placeOfImsi(sims.imsiAt(999_999))).toBe(999_999);
+    expect(sims.placeOfSimId("8942310")).toBeUndefined();
+    expect(sims.placeOfImsi("29505")).toBeUndefined();
   });
 });
 

@@ -1,0 +1,250 @@
+import { describe, expect, test } from "vitest";
+import { openSandbox, type OpenSandbox } from "./open-sandbox.ts";
+
+interface Shown {
+  readonly simId: string;
+  readonly [field: string]: unknown;
+}
+
+/** One page of the list, and the way to the next. */
+async function page({ call }: OpenSandbox, { limit = 100, key = "" }: { limit?: number; key?: string | null } = {}) {
+  const cursor = key ? `&last_evaluated_key=${encodeURIComponent(key)}` : "";
+  const { json, headers } = await call("GET", `/v1/sims?limit=${limit}${cursor}`);
+  return { simIds: json.map(({ simId }: Shown) => simId) as string[], next: headers.get("x-svc-next-key") };
+}
+
+const firstIds = ({ sandbox }: OpenSandbox, count: number) =>
+  Array.from({ length: count }, (_, place) => sandbox.state.sims.simIdAt(place));
+
+describe("SIMs that are added", () => {
+  test("by count are made by the seed's rule, at the end of the list", async () => {
+    const opened = await openSandbox({ sims: 3 });
+    const added = opened.sandbox.fleet.add(2);
+    const { json } = await (await openSandbox({ sims: 5 })).call("GET", "/v1/sims");
+    expect((await opened.call("GET", "/v1/sims")).json).toEqual(json);
+    expect(added).toEqual(json.slice(3).map(({ simId }: Shown) => simId));
+    expect((await opened.update(4, "s1.slow")).json).toMatchObject({ simId: added[1], speedClass: "s1.slow" });
+  });
+
+  test("by id have that id and an IMSI of their own", async () => {
+    const opened = await openSandbox({ sims: 2 });
+    opened.sandbox.fleet.addIds(["sim-a", "8942310000000000001"]);
+    expect((await page(opened)).simIds).toEqual([...firstIds(opened, 2), "sim-a", "8942310000000000001"]);
+    const { json } = await opened.update(2, "s1.fast");
+    expect(json).toMatchObject({ simId: "sim-a", imsi: opened.sandbox.state.sims.imsiAt(2) });
+    expect(opened.sandbox.state.acceptedChanges(json.imsi)).toBe(1);
+  });
+
+  test("one by one cost no more than at once", async () => {
+    const { sandbox } = await openSandbox({ sims: 0 });
+    for (let i = 0; i < 20_000; i += 1) sandbox.fleet.add(1);
+    const { sims } = sandbox.state;
+    expect(sims.count).toBe(20_000);
+    expect(sims.placeOfSimId(sims.simIdAt(19_999))).toBe(19_999);
+  });
+
+  test("can be a million", async () => {
+    const { sandbox } = await openSandbox({ sims: 10 });
+    expect(sandbox.fleet.add(1_000_000)).toHaveLength(1_000_000);
+    expect(sandbox.state.sims.count).toBe(1_000_010);
+  });
+
+  test("that are there already are refused, and nothing else is changed", async () => {
+    const opened = await openSandbox({ sims: 2 });
+    const { fleet, state } = opened.sandbox;
+    const [first = "", second = ""] = firstIds(opened, 2);
+    const third = state.sims.simIdAt(2);
+    fleet.remove([second]);
+    expect(() => fleet.change({ add: 1, addIds: [first], restore: [second] })).toThrow("listed already");
+    expect(() => fleet.addIds([second])).toThrow("was removed; restore it");
+    expect(() => fleet.change({ add: 1, addIds: [third] })).toThrow("among those of `add`");
+    expect(() => fleet.addIds(["a/b", "a/b"])).toThrow(/twice.*no SIM id/);
+    expect(() => fleet.add(-1)).toThrow("whole number");
+    expect((await page(opened)).simIds).toEqual([first]);
+    fleet.addIds([third]);
+    expect(() => fleet.add(2)).not.toThrow();
+  });
+
+  test("by count never get an id that a SIM elsewhere was given", async () => {
+    const { sandbox } = await openSandbox({ sims: 2 });
+    sandbox.fleet.addIds(["sim-a", sandbox.state.sims.simIdAt(4)]);
+    expect(() => sandbox.fleet.add(1)).toThrow("there already");
+    expect(sandbox.state.sims.count).toBe(4);
+  });
+});
+
+describe("SIMs that are removed", () => {
+  test("are not listed, and calls on them find no such SIM", async () => {
+    const opened = await openSandbox({ sims: 4 });
+    const { sandbox, call, update } = opened;
+    const [a = "", b = "", c = "", d = ""] = firstIds(opened, 4);
+    await update(1, "s1.fast");
+    sandbox.fleet.remove([b, sandbox.state.sims.imsiAt(3)]);
+    expect((await page(opened)).simIds).toEqual([a, c]);
+    expect(await update(1)).toMatchObject({ status: 404, json: { code: "SIM0001" } });
+    const earlier = `/v1/subscribers/${sandbox.state.sims.imsiAt(1)}/update_speed_class`;
+    expect((await call("POST", earlier, { body: { speedClass: "s1.slow" } })).status).toBe(404);
+    expect((await call("GET", "/v1/subscribers")).json).toHaveLength(2);
+    expect([a, b, c, d].map((id) => sandbox.state.isListed(id))).toEqual([true, false, true, false]);
+    expect([sandbox.state.acceptedChanges(b), sandbox.state.speedClassOf(b)]).toEqual([1, "s1.fast"]);
+    expect(sandbox.state.sims.count).toBe(2);
+  });
+
+  test("come back to their places, as they were", async () => {
+    const opened = await openSandbox({ sims: 3 });
+    const before = (await opened.call("GET", "/v1/sims")).text;
+    const [, second = ""] = firstIds(opened, 3);
+    opened.sandbox.fleet.remove([second]);
+    opened.sandbox.fleet.remove([second]);
+    opened.sandbox.fleet.restore([second]);
+    opened.sandbox.fleet.restore([second]);
+    expect((await opened.call("GET", "/v1/sims")).text).toBe(before);
+    expect(opened.sandbox.state.sims.count).toBe(3);
+  });
+
+  test("leave pages filled up, and the last page is known to be the last", async () => {
+    const opened = await openSandbox({ sims: 10 });
+    const ids = firstIds(opened, 10);
+    opened.sandbox.fleet.remove(ids.filter((_, place) => place % 2 === 1 || place > 5));
+    const first = await page(opened, { limit: 2 });
+    expect(first.simIds).toEqual([ids[0], ids[2]]);
+    expect(await page(opened, { limit: 2, key: first.next })).toEqual({ simIds: [ids[4]], next: null });
+    opened.sandbox.fleet.remove(ids);
+    expect(await page(opened)).toEqual({ simIds: [], next: null });
+  });
+});
+
+describe("a list that is walked while the fleet changes", () => {
+  test("shows every SIM that was there throughout once, and none that is gone", async () => {
+    const opened = await openSandbox({ sims: 8 });
+    const { fleet } = opened.sandbox;
+    const ids = firstIds(opened, 8);
+    const first = await page(opened, { limit: 3 });
+    fleet.change({ remove: [ids[0] ?? "", ids[3] ?? "", ids[4] ?? ""], addIds: ["sim-new"] });
+    const second = await page(opened, { limit: 3, key: first.next });
+    fleet.restore([ids[3] ?? ""]);
+    const third = await page(opened, { limit: 3, key: second.next });
+    expect([first.simIds, second.simIds, third.simIds]).toEqual([
+      ids.slice(0, 3),
+      [ids[5], ids[6], ids[7]],
+      ["sim-new"],
+    ]);
+    expect(third.next).toBeNull();
+  });
+
+  test("ends with an empty page when all that was left is gone", async () => {
+    const opened = await openSandbox({ sims: 4 });
+    const { next } = await page(opened, { limit: 2 });
+    opened.sandbox.fleet.remove(firstIds(opened, 4).slice(2));
+    expect(await page(opened, { limit: 2, key: next })).toEqual({ simIds: [], next: null });
+  });
+});
+
+describe("SIMs that are edited", () => {
+  test("show it in every answer, with the time of the edit, and count no change", async () => {
+    const opened = await openSandbox({ sims: 3 });
+    const { sandbox, clock, call } = opened;
+    const [, simId = ""] = firstIds(opened, 3);
+    const before = sandbox.state.recordOf(simId);
+    clock.pass(5_000);
+    const set = { status: "inactive", groupId: null, tags: { site: "x" }, sessionStatus: { online: true, cell: 7 } };
+    sandbox.fleet.edit(simId, { ...set, speedClass: "s1.8xfast" });
+    const expected = { ...before, ...set, speedClass: "s1.8xfast", lastModifiedTime: clock.wallMs() };
+    expect((await call("GET", "/v1/sims")).json[1]).toEqual(expected);
+    expect((await call("GET", "/v1/subscribers")).json[1]).toMatchObject({ ...set, iccid: simId });
+    expect(sandbox.state.acceptedChanges(simId)).toBe(0);
+    expect((await opened.update(1, "s1.slow")).json).toMatchObject({ ...set, speedClass: "s1.slow" });
+    expect(sandbox.state.acceptedChanges(simId)).toBe(1);
+  });
+
+  test("can have a class that no call could set, until a call sets another", async () => {
+    const opened = await openSandbox({ sims: 1 });
+    const simId = opened.sandbox.state.sims.simIdAt(0);
+    opened.sandbox.fleet.edit(simId, { speedClass: "u1.standard" });
+    expect((await opened.call("GET", "/v1/sims")).json[0].speedClass).toBe("u1.standard");
+    expect((await opened.update(0, "u1.standard")).status).toBe(400);
+    expect((await opened.update(0, "s1.slow")).json.speedClass).toBe("s1.slow");
+    expect(opened.sandbox.state.speedClassOf(simId)).toBe("s1.slow");
+  });
+
+  test("keep a time that the edit names", async () => {
+    const { sandbox } = await openSandbox({ sims: 1 });
+    const simId = sandbox.state.sims.simIdAt(0);
+    sandbox.fleet.edit(simId, { lastModifiedTime: 1_700_000_000_000 });
+    expect(sandbox.state.recordOf(simId)).toMatchObject({ lastModifiedTime: 1_700_000_000_000 });
+  });
+
+  test.each([
+    [{ simId: "sim-b" }, "simId of sim-a cannot be edited"],
+    [{ imsi: "1", profiles: {} }, /imsi of.*profiles of/],
+    [{ speedClass: "two words" }, "must be a name"],
+    [{ speedClass: null }, "must be a name"],
+    [{ lastModifiedTime: "now" }, "epoch milliseconds"],
+  ])("cannot be given %j", async (set, why) => {
+    const { sandbox } = await openSandbox({ simIds: ["sim-a"] });
+    const before = sandbox.state.recordOf("sim-a");
+    const edit = [
+      { id: "sim-a", set: { status: "ready" } },
+      { id: "sim-a", set },
+    ];
+    expect(() => sandbox.fleet.change({ edit })).toThrow(why);
+    expect(sandbox.state.recordOf("sim-a")).toEqual(before);
+  });
+});
+
+describe("changes of the fleet over HTTP", () => {
+  test("can be combined, and answer with the state and the ids that were added", async () => {
+    const { sandbox, send } = await openSandbox({ sims: 3 });
+    const [a = "", b = ""] = firstIds({ sandbox } as OpenSandbox, 2);
+    const body = {
+      add: 1,
+      addIds: ["sim-new"],
+      remove: [a],
+      edit: [{ id: "sim-new", set: { status: "standby" } }],
+    };
+    const { status, json } = await send("POST", "/_sandbox/fleet", { body });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ sims: 4, added: [sandbox.state.sims.simIdAt(3), "sim-new"] });
+    expect(sandbox.state.recordOf("sim-new")).toMatchObject({ status: "standby" });
+    const back = await send("POST", "/_sandbox/fleet", { body: { restore: [a], remove: [b] } });
+    expect(back.json).toMatchObject({ sims: 4, added: [] });
+    expect((await send("GET", `/_sandbox/sims/${b}`)).json).toMatchObject({ isListed: false, record: { simId: b } });
+  });
+
+  test("may name every SIM of a large fleet", async () => {
+    const { sandbox, send } = await openSandbox({ sims: 20_000 });
+    const remove = firstIds({ sandbox } as OpenSandbox, 19_999);
+    expect((await send("POST", "/_sandbox/fleet", { body: { remove } })).json.sims).toBe(1);
+  });
+
+  test.each([
+    [{}, "send `add`"],
+    [{ add: 0 }, "add"],
+    [{ addIds: [] }, "addIds"],
+    [{ remove: ["nobody"] }, "there is no SIM nobody"],
+    [{ edit: [{ id: "nobody", set: {} }] }, "at least one field"],
+    [{ edit: [{ id: "nobody", set: { status: "ready" } }] }, "there is no SIM nobody"],
+    [{ delete: ["nobody"] }, "delete"],
+  ])("of the body %j are refused and told why", async (body, why) => {
+    const { send } = await openSandbox();
+    const { status, json } = await send("POST", "/_sandbox/fleet", { body });
+    expect(status).toBe(400);
+    expect(json.message).toContain(why);
+  });
+
+  test("are undone by a reset", async () => {
+    const opened = await openSandbox({ simIds: ["sim-a", "sim-b"] });
+    const before = (await opened.call("GET", "/v1/sims")).text;
+    const edit = [{ id: "sim-b", set: { status: "terminated", speedClass: "u1.slow" } }];
+    opened.sandbox.fleet.change({ add: 2, addIds: ["sim-c"], remove: ["sim-a"], edit });
+    await opened.send("POST", "/_sandbox/reset");
+    const { json } = await opened.send("POST", "/v1/auth", {
+      body: { authKeyId: "keyId-sandbox", authKey: "secret-sandbox" },
+    });
+    const headers = { "X-Svc-API-Key": json.apiKey, "X-Svc-Token": json.token };
+    expect((await opened.send("GET", "/v1/sims", { headers })).text).toBe(before);
+    expect(opened.sandbox.state.isListed("sim-c")).toBe(false);
+    opened.sandbox.fleet.addIds(["sim-c"]);
+    expect(opened.sandbox.state.placeOf("sim-c")).toBe(2);
+  });
+});
