@@ -1,7 +1,9 @@
 /** `simfleet sandbox`: runs the platform simulator until it is interrupted. */
 import { Command, Option } from "@commander-js/extra-typings";
+import type { Coverage } from "#fleet/profile.ts";
 import { faultKinds } from "#sandbox/faults.ts";
 import { defaultOptions } from "#sandbox/options.ts";
+import { recordShapes } from "#sandbox/sim-records.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { addFault, addLimitChange, addPerGroup, asLatency, asList, asNumber, readSimIds } from "./sandbox-values.ts";
 
@@ -21,10 +23,12 @@ export function sandboxCommand(): Command {
     .option("--sims <count>", "how many SIMs to make up", asNumber, 2_000)
     .option("--ids-from <file>", "take the SIM ids from the column simId of this CSV file")
     .option("--speed-classes <list>", "the classes that a SIM can have", asList, [...defaultOptions.speedClasses])
+    .addOption(new Option("--records <shape>", "shape of SIM records").choices(recordShapes).default("svc" as const))
     .addOption(
       new Option("--coverage <which>", "what this address serves").choices(["g", "jp", "both"]).default("both"),
     )
-    .addOption(new Option("--coverage-types <which>", "what tokens claim").choices(["g", "jp", "both"]).default("g"))
+    .addOption(new Option("--coverage-types <which>", "what tokens claim (default: g)").choices(["g", "jp", "both"]))
+    .option("--japan-port <port>", "serve Japan coverage at a second address, with SIMs of its own", asNumber)
     .addOption(new Option("--language <language>", "of messages by default").choices(["en", "ja"]).default("en"))
     .option("--operator-id <id>", "the account", defaultOptions.operatorId)
     .option("--root-email <email>", "e-mail address of the Root user", defaultOptions.rootEmail)
@@ -63,12 +67,13 @@ export function sandboxCommand(): Command {
     .option("--slow <ms>", "delay of the fault slow", asNumber, defaultOptions.slowMs)
     .option("--latency <ms>", "added to every answer: `20`, or `10-50` for a seeded one", asLatency)
     .option("--json", "print {url, port, environment, …} on stdout once it listens", false)
-    .action(async ({ idsFrom, coverage, coverageTypes, maxBody, ...rest }) => {
-      const sandbox = await startSandbox({
+    .action(async ({ idsFrom, coverage, coverageTypes, japanPort, maxBody, ...rest }) => {
+      const isTwofold = japanPort !== undefined;
+      const options = {
         ...rest,
         simIds: idsFrom === undefined ? undefined : await readSimIds(idsFrom),
-        serves: coverage === "both" ? ["g", "jp"] : [coverage],
-        coverageTypes: coverageTypes === "both" ? ["g", "jp"] : [coverageTypes],
+        serves: isTwofold ? coveragesOf("g") : coveragesOf(coverage),
+        coverageTypes: coveragesOf(coverageTypes ?? (isTwofold ? "both" : "g")),
         rootMfaSecret: rest.mfaSecret,
         userMfaSecret: rest.mfaSecret,
         pairTtlSeconds: rest.pairTtl,
@@ -81,26 +86,57 @@ export function sandboxCommand(): Command {
         faults: rest.fault ?? {},
         slowMs: rest.slow,
         latencyMs: rest.latency ?? 0,
-      });
-      announce(sandbox, { isJson: rest.json });
+      };
+      const sandbox = await startSandbox(options);
+      const japan = isTwofold ? await startBeside(sandbox, japanPort) : undefined;
+      announce({ sandbox, japan }, { isJson: rest.json });
       await interruption();
-      await sandbox.close();
+      await Promise.all([sandbox.close(), japan?.close()]);
     });
   return command;
 }
 
-function announce(sandbox: Sandbox, { isJson }: { isJson: boolean }): void {
+/** A second address for the same account, with Japan coverage and made-up SIMs of its own. */
+async function startBeside(sandbox: Sandbox, port: number): Promise<Sandbox> {
+  const { options, accounts } = sandbox;
+  try {
+    return await startSandbox({
+      ...options,
+      accounts,
+      port,
+      serves: ["jp"],
+      seed: options.seed + 1,
+      simIds: undefined,
+    });
+  } catch (thrown) {
+    await sandbox.close();
+    throw thrown;
+  }
+}
+
+function coveragesOf(which: "g" | "jp" | "both"): Coverage[] {
+  return which === "both" ? ["g", "jp"] : [which];
+}
+
+interface Addresses {
+  readonly sandbox: Sandbox;
+  readonly japan: Sandbox | undefined;
+}
+
+function announce({ sandbox, japan }: Addresses, { isJson }: { isJson: boolean }): void {
   const { url, port, options, state } = sandbox;
-  const environment = environmentOf(sandbox);
+  const environment = environmentOf({ sandbox, japan });
   const lines = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
+  const beside = japan === undefined ? "" : ` and, for Japan coverage, on ${japan.url} with ${japan.state.sims.count}`;
   process.stderr.write(
-    `The sandbox listens on ${url} with ${state.sims.count} SIMs, ${options.limits.Sim} calls of the group Sim per ` +
-      `${options.periodSeconds} s. A worker reaches it with\n${lines.join("\n")}\nCtrl-C ends it.\n`,
+    `The sandbox listens on ${url} with ${state.sims.count} SIMs${beside}, ${options.limits.Sim} calls of the group ` +
+      `Sim per ${options.periodSeconds} s. A worker reaches it with\n${lines.join("\n")}\nCtrl-C ends it.\n`,
   );
   if (isJson) {
     const facts = {
       url,
       port,
+      ...(japan === undefined ? {} : { japanUrl: japan.url }),
       sims: state.sims.count,
       limits: options.limits,
       periodSeconds: options.periodSeconds,
@@ -110,13 +146,14 @@ function announce(sandbox: Sandbox, { isJson }: { isJson: boolean }): void {
 }
 
 /** The variables with which a worker reaches the sandbox. */
-function environmentOf({ url, options }: Sandbox): Record<string, string> {
+function environmentOf({ sandbox: { url, options }, japan }: Addresses): Record<string, string> {
   const { authKeyId, authKey, brand, coverageTypes, periodSeconds, serves } = options;
   return {
     ...(serves.includes("g") ? { SIMFLEET_ENDPOINT_GLOBAL: url } : {}),
     ...(serves.includes("jp") && (coverageTypes.includes("jp") || !serves.includes("g"))
       ? { SIMFLEET_ENDPOINT_JAPAN: url }
       : {}),
+    ...(japan === undefined ? {} : { SIMFLEET_ENDPOINT_JAPAN: japan.url }),
     SIMFLEET_AUTH_KEY_ID: authKeyId,
     SIMFLEET_AUTH_KEY: authKey,
     SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json`,
