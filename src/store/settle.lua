@@ -30,9 +30,9 @@ local run = ARGV[7]
 
 local function take_answer_of(sim, answer)
   local told, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n(.*)$')
-  local top = {}
-  for name in string.gmatch(told, '[^,]+') do top[name] = true end
-  take_answer(inv, sim, { digest = '?', signature = signature, lines = lines }, top, run)
+  local told_of = {}
+  for name in string.gmatch(told, '[^,]+') do told_of[name] = true end
+  take_answer(inv, sim, { digest = '?', signature = signature, lines = lines }, told_of, run)
 end
 
 -- From here on a change that a listing shows is somebody else's.

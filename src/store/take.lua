@@ -24,7 +24,14 @@ local function fields_of(lines)
   return fields
 end
 
-local function top_of(name) return string.match(name, '^[^.]*') end
+-- Whether a set of field names has this one, or the object that it is a member of.
+local function covers(set, name)
+  while name do
+    if set[name] then return true end
+    name = string.match(name, '^(.*)%.[^.]*$')
+  end
+  return false
+end
 
 local function split_record(record)
   local header, lines = string.match(record, '^([^\n]*)\n?(.*)$')
@@ -73,7 +80,7 @@ local function tell_changes(inv, sim, before, after, quiet, by_of)
   table.sort(names)
   local told = 0
   for _, name in ipairs(names) do
-    if not quiet[top_of(name)] then
+    if not covers(quiet, name) then
       local by, cause = by_of(name, after[name])
       local pairs_of = { 'field', name }
       if before[name] then pairs_of[#pairs_of + 1] = 'before' pairs_of[#pairs_of + 1] = before[name] end
@@ -118,8 +125,8 @@ local function welcome_back(inv, sim, record, by, cause)
   return true
 end
 
--- What the answer to a change of ours showed: the fields that it told of (top, a set), the rest is as it was.
-local function take_answer(inv, sim, seen, top, run)
+-- What the answer to a change of ours showed: the fields that it told of (a set), the rest is as it was.
+local function take_answer(inv, sim, seen, told_of, run)
   local text = redis.call('HGET', inv.sims, sim)
   if not text then return add_sim(inv, sim, seen, 'run', run) end
   local record = split_record(text)
@@ -127,7 +134,7 @@ local function take_answer(inv, sim, seen, top, run)
   local before, after = fields_of(record.lines), fields_of(seen.lines)
   local lines = { seen.lines }
   for name, value in pairs(before) do
-    if not top[top_of(name)] then
+    if not covers(told_of, name) then
       after[name] = value
       lines[#lines + 1] = name .. value
     end

@@ -1,0 +1,143 @@
+/** A fleet in a sandbox, the inventory that reads it, and everything between, in one process. */
+import { randomBytes } from "node:crypto";
+import { onTestFinished } from "vitest";
+import type { PlatformError } from "#core/errors.ts";
+import { systemClock } from "#core/time.ts";
+import type { EventType } from "#events/event.ts";
+import { Feed } from "#events/feed.ts";
+import { everySim } from "#fleet/filter.ts";
+import { type FieldChoice, documentOf, usualFields } from "#fleet/sim-fields.ts";
+import { type Wording, keyColumnOf } from "#fleet/sim.ts";
+import type { Account } from "#jobs/account.ts";
+import type { SyncVerdict } from "#jobs/job.ts";
+import type { SandboxOptions } from "#sandbox/options.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import type { Inventory, Standing } from "#store/inventory.ts";
+import { Ledger } from "#store/ledger.ts";
+import type { SyncLog, SyncState } from "#store/sync-log.ts";
+import type { TestRedis } from "../../support/redis.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+import { type SyncParts, accountOf, syncParts, workOn } from "./sync-parts.ts";
+
+export interface FleetOptions extends Partial<SandboxOptions> {
+  readonly wording?: Wording;
+  readonly choice?: Partial<FieldChoice>;
+  readonly pageLimit?: number;
+}
+
+type Place = Pick<TestRedis, "redis" | "keys">;
+
+export class FleetHouse {
+  readonly profile: string;
+  readonly sandbox: Sandbox;
+  readonly inventory: Inventory;
+  readonly syncs: SyncLog;
+  readonly ledger: Ledger;
+  readonly feed: Feed;
+  account: Account;
+  readonly #parts: SyncParts;
+  readonly #options: FleetOptions;
+  #syncNumber = 0;
+
+  private constructor(sandbox: Sandbox, place: Place, options: FleetOptions) {
+    const terms = { ...place, bounds: keptBounds, clock: systemClock };
+    this.#parts = syncParts({
+      ...place,
+      url: sandbox.url,
+      profile: `p-${randomBytes(4).toString("hex")}`,
+      wording: options.wording ?? "sims",
+      coverage: sandbox.options.serves.includes("g") ? "g" : "jp",
+    });
+    this.sandbox = sandbox;
+    this.profile = this.#parts.profile;
+    this.inventory = this.#parts.inventory;
+    this.syncs = this.#parts.syncs;
+    this.ledger = new Ledger(terms);
+    this.feed = new Feed(terms);
+    this.#options = options;
+    this.account = this.keeping();
+  }
+
+  static async open(place: Place, options: FleetOptions = {}): Promise<FleetHouse> {
+    const { wording: _, choice: __, pageLimit: ___, ...sandboxOptions } = options;
+    const sandbox = await startSandbox({ ...sandboxOptions, limits: { Sim: 1e9, Credential: 60, Auth: 1e6 } });
+    const fleet = new FleetHouse(sandbox, place, options);
+    onTestFinished(async () => {
+      await fleet.#parts.client.close();
+      await sandbox.close();
+    });
+    return fleet;
+  }
+
+  /** The account, with another choice of fields. */
+  keeping(fields: readonly string[] = usualFields): Account {
+    const account = accountOf(this.#parts.client, this.#options.wording ?? "sims", fields);
+    return {
+      ...account,
+      choice: { ...account.choice, ...this.#options.choice },
+      pageLimit: this.#options.pageLimit,
+    };
+  }
+
+  /** Begins a sync, or goes on with one, and works on it until it is over, cut short or postponed. */
+  async sync(how: { signal?: AbortSignal } = {}): Promise<{ verdict: SyncVerdict; state: SyncState }> {
+    await this.begin();
+    const verdict = await this.work(how.signal);
+    return { verdict, state: await this.state() };
+  }
+
+  begin(how: "go-on" | "anew" = "go-on"): Promise<SyncState> {
+    this.#syncNumber += 1;
+    return this.syncs.begin(this.profile, `s-${this.#syncNumber}`, how);
+  }
+
+  work(signal?: AbortSignal): Promise<SyncVerdict> {
+    return workOn(this.#parts, this.account, signal);
+  }
+
+  async state(): Promise<SyncState> {
+    const state = await this.syncs.state(this.profile);
+    if (state === undefined) throw new Error("no sync was begun");
+    return state;
+  }
+
+  /** Key to document, of all SIMs. */
+  async known(standing: Standing = "listed"): Promise<Map<string, Record<string, unknown>>> {
+    const known = new Map<string, Record<string, unknown>>();
+    const keyColumn = keyColumnOf(this.account.wording);
+    for await (const found of this.inventory.walk(this.profile, everySim, { standing, keyColumn })) {
+      for (const { key, sim } of found) known.set(key, documentOf(sim.fields));
+    }
+    return known;
+  }
+
+  /** What the sandbox's list shows, in the shape of `known`. */
+  listed(fields: readonly string[] = this.account.choice.fields): Map<string, Record<string, unknown>> {
+    const { sims } = this.sandbox.state;
+    const listed = new Map<string, Record<string, unknown>>();
+    for (let place = 0; place < sims.places; place += 1) {
+      const simId = sims.simIdAt(place);
+      if (!this.sandbox.state.isListed(simId)) continue;
+      const record = sims.recordAt(place) as Record<string, unknown>;
+      const kept = fields.filter((name) => record[name] !== null && record[name] !== undefined);
+      listed.set(simId, Object.fromEntries(kept.map((name) => [name, record[name]])));
+    }
+    return listed;
+  }
+
+  /** The events of this profile, oldest first, without id and instant. */
+  async events(types?: readonly EventType[]): Promise<Record<string, unknown>[]> {
+    const { events } = await this.feed.newest({ profile: this.profile, types }, { limit: 100_000 });
+    return events.toReversed().map(({ type, fields }) => ({ type, ...fields }));
+  }
+
+  /** Calls of the list so far. */
+  get listCalls(): number {
+    const { byOperation } = this.sandbox.state.totals;
+    return (byOperation.listSims ?? 0) + (byOperation.listSubscribers ?? 0);
+  }
+}
+
+export function refusalIn(verdict: SyncVerdict): PlatformError | undefined {
+  return verdict.kind === "postponed" ? verdict.refusal : undefined;
+}

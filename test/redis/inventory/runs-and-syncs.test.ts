@@ -1,0 +1,176 @@
+/** Runs and syncs write to the same SIMs: whose a change is, and that an old page never undoes a newer answer. */
+import { describe, expect, it } from "vitest";
+import { pickFields } from "#fleet/sim-fields.ts";
+import { speedClassOf } from "#store/inventory.ts";
+import type { RunHead } from "#store/run-record.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { settledAs, submit } from "../ledger/run-of.ts";
+import { FleetHouse } from "./fleet-house.ts";
+
+const { redis, keys } = openTestRedis();
+const open = (options: Parameters<typeof FleetHouse.open>[1] = {}): Promise<FleetHouse> =>
+  FleetHouse.open({ redis, keys }, options);
+const noCounts = { calls: 1, throttled: 0 };
+
+/** A run with one row, of this fleet's profile. */
+function runOn(fleet: FleetHouse): Promise<RunHead> {
+  return submit(fleet.ledger, [[1]], { profile: fleet.profile });
+}
+
+/** Settles the run's row as the answer to a change, whose record was this. */
+async function settle(fleet: FleetHouse, run: RunHead, key: string, record: Record<string, unknown>): Promise<void> {
+  const settled = settledAs("done");
+  const shown = pickFields(record, fleet.account.choice);
+  await fleet.ledger.settle(run, 0, [{ place: 0, key, weight: 1, settled, shown }], noCounts);
+}
+
+const row = (key: string, speedClass: string) => ({ index: 0, line: 2, key, speedClass, cells: [], weight: 1 });
+
+async function classOf(fleet: FleetHouse, key: string): Promise<string | undefined> {
+  return speedClassOf(await fleet.inventory.sim(fleet.profile, key));
+}
+
+describe("the answer to a run's change", () => {
+  it("is in the inventory at once, with every field that it told of, and the change is the run's", async () => {
+    const fleet = await open({ sims: 5 });
+    const key = fleet.sandbox.state.sims.simIdAt(2);
+    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow", status: "active", groupId: "g-1" });
+    await fleet.sync();
+    const run = await runOn(fleet);
+    await settle(fleet, run, key, { simId: key, speedClass: "s1.fast", status: "standby", groupId: null });
+    const known = (await fleet.known()).get(key);
+    expect(known).toMatchObject({ speedClass: "s1.fast", status: "standby" });
+    expect(known).not.toHaveProperty("groupId");
+    // What the answer did not tell of is as it was.
+    expect(known?.tags).toEqual(fleet.listed().get(key)?.tags);
+    const cause = run.runId;
+    expect(await fleet.events(["sim.changed"])).toEqual([
+      { type: "sim.changed", sim: key, field: "groupId", before: "=g-1", by: "outside", cause },
+      { type: "sim.changed", sim: key, field: "speedClass", before: "=s1.slow", after: "=s1.fast", by: "run", cause },
+      { type: "sim.changed", sim: key, field: "status", before: "=active", after: "=standby", by: "outside", cause },
+    ]);
+  });
+
+  it("is no change for the sync after it", async () => {
+    const fleet = await open({ sims: 5 });
+    const key = fleet.sandbox.state.sims.simIdAt(2);
+    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
+    await fleet.sync();
+    fleet.sandbox.state.sims.setSpeedClass(2, "s1.fast");
+    await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.fast" });
+    const { state } = await fleet.sync();
+    expect(state.changed).toBe(0);
+    expect(await fleet.events(["sim.changed"])).toMatchObject([{ by: "run" }]);
+    expect(await fleet.known()).toEqual(fleet.listed());
+  });
+
+  it("makes a SIM known that no sync has read, which is no change when a sync reads the rest of it", async () => {
+    const fleet = await open({ sims: 5 });
+    await fleet.sync();
+    const [key = ""] = fleet.sandbox.fleet.add(1);
+    const run = await runOn(fleet);
+    await settle(fleet, run, key, { simId: key, speedClass: fleet.sandbox.state.speedClassOf(key) });
+    expect(await fleet.events(["sim.added"])).toMatchObject([{ sim: key, by: "run", cause: run.runId }]);
+    const { state } = await fleet.sync();
+    expect(state).toMatchObject({ added: 0, changed: 0 });
+    expect(await fleet.events(["sim.changed"])).toEqual([]);
+    expect(await fleet.known()).toEqual(fleet.listed());
+  });
+
+  it("brings back a SIM that was gone", async () => {
+    const fleet = await open({ sims: 5 });
+    await fleet.sync();
+    const key = fleet.sandbox.state.sims.simIdAt(1);
+    fleet.sandbox.fleet.remove([key]);
+    await fleet.sync();
+    await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.fast" });
+    expect(await fleet.events(["sim.returned"])).toMatchObject([{ sim: key, by: "run" }]);
+    expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 5, gone: 0 });
+  });
+
+  it("can be found by a filter at once", async () => {
+    const fleet = await open({ sims: 300 });
+    await fleet.sync();
+    const key = fleet.sandbox.state.sims.simIdAt(7);
+    await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.brand-new" });
+    const filter = { text: "", conditions: [{ kind: "equals", field: "speedClass", value: "s1.brand-new" }] } as const;
+    const found: string[] = [];
+    for await (const batch of fleet.inventory.walk(fleet.profile, filter, { keyColumn: "simId" })) {
+      found.push(...batch.map((sim) => sim.key));
+    }
+    expect(found).toEqual([key]);
+  });
+});
+
+describe("a sync beside a run", () => {
+  it("does not undo an answer with a page that was asked for before it", async () => {
+    const fleet = await open({ sims: 3, latencyMs: 120 });
+    const key = fleet.sandbox.state.sims.simIdAt(1);
+    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
+    await fleet.sync();
+    await fleet.begin();
+    const work = fleet.work();
+    await untilAsked(fleet);
+    // The page is on its way with the old class; meanwhile the change is made and settled.
+    await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.fast" });
+    await work;
+    expect((await fleet.state()).phase).toBe("finished");
+    expect(await classOf(fleet, key)).toBe("s1.fast");
+    expect(await fleet.events(["sim.changed"])).toMatchObject([{ by: "run" }]);
+  });
+
+  it("knows a change as the run's when it sees it before the run has settled it", async () => {
+    const fleet = await open({ sims: 3 });
+    const key = fleet.sandbox.state.sims.simIdAt(1);
+    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
+    await fleet.sync();
+    const run = await runOn(fleet);
+    await fleet.ledger.claim(run, [row(key, "s1.fast")]);
+    fleet.sandbox.state.sims.setSpeedClass(1, "s1.fast");
+    await fleet.sync();
+    expect(await fleet.events(["sim.changed"])).toMatchObject([{ sim: key, by: "run", cause: run.runId }]);
+    await settle(fleet, run, key, { simId: key, speedClass: "s1.fast" });
+    expect(await fleet.events(["sim.changed"])).toHaveLength(1);
+    expect(await redis.hlen(keys.simsClaims(fleet.profile))).toBe(0);
+  });
+
+  it("knows another class than the claimed one as somebody else's, and every class once the row is settled", async () => {
+    const fleet = await open({ sims: 3 });
+    const key = fleet.sandbox.state.sims.simIdAt(1);
+    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
+    await fleet.sync();
+    const run = await runOn(fleet);
+    await fleet.ledger.claim(run, [row(key, "s1.fast")]);
+    fleet.sandbox.fleet.edit(key, { speedClass: "s1.4xfast" });
+    await fleet.sync();
+    await settle(fleet, run, key, { simId: key, speedClass: "s1.fast" });
+    fleet.sandbox.fleet.edit(key, { speedClass: "s1.minimum" });
+    await fleet.sync();
+    fleet.sandbox.fleet.edit(key, { speedClass: "s1.fast" });
+    await fleet.sync();
+    const told = await fleet.events(["sim.changed"]);
+    expect(told.map(({ after, by }) => [after, by])).toEqual([
+      ["=s1.4xfast", "outside"],
+      ["=s1.fast", "run"],
+      ["=s1.minimum", "outside"],
+      ["=s1.fast", "outside"],
+    ]);
+  });
+
+  it("leaves a claim alone that a later run has taken over", async () => {
+    const fleet = await open({ sims: 3 });
+    const key = fleet.sandbox.state.sims.simIdAt(1);
+    await fleet.sync();
+    const [first, second] = [await runOn(fleet), await runOn(fleet)];
+    await fleet.ledger.claim(first, [row(key, "s1.fast")]);
+    await fleet.ledger.claim(second, [row(key, "s1.slow")]);
+    await settle(fleet, first, key, { simId: key, speedClass: "s1.fast" });
+    expect(await redis.hget(keys.simsClaims(fleet.profile), key)).toBe(`${second.runId} s1.slow`);
+  });
+});
+
+async function untilAsked(fleet: FleetHouse): Promise<void> {
+  const before = fleet.listCalls;
+  const { until } = await import("../../support/until.ts");
+  await until("a page is asked for", () => fleet.listCalls > before, 5_000);
+}

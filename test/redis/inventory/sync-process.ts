@@ -1,0 +1,18 @@
+/**
+ * A process that goes on with one sync to its end, to be killed by its parent at any moment.
+ *   node --conditions=source sync-process.ts REDIS_URL PREFIX SANDBOX_URL PROFILE
+ */
+import { RedisConnections } from "#redis/connection.ts";
+import { Keys } from "#redis/keys.ts";
+import { accountOf, syncParts, workOn } from "./sync-parts.ts";
+
+const [redisUrl = "", prefix = "", url = "", profile = ""] = process.argv.slice(2);
+const connections = new RedisConnections({ url: redisUrl });
+const parts = syncParts({
+  ...{ redis: connections.connect("killed"), keys: new Keys(prefix), url, profile },
+  ...{ wording: "sims", coverage: "g" },
+});
+const { kind } = await workOn(parts, accountOf(parts.client, "sims"));
+await parts.client.close();
+await connections.close();
+process.exitCode = kind === "ended" ? 0 : 1;

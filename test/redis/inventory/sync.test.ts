@@ -1,0 +1,287 @@
+import { describe, expect, it } from "vitest";
+import { parseRecordPath } from "#fleet/record-path.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { answer, clientFor, quotaHeaders, startOpenPlatform } from "../../unit/api/support.ts";
+import { FleetHouse, type FleetOptions, refusalIn } from "./fleet-house.ts";
+
+const { redis, keys } = openTestRedis();
+const open = (options: FleetOptions = {}): Promise<FleetHouse> => FleetHouse.open({ redis, keys }, options);
+
+/** A signal that aborts once so many pages have been asked for. */
+function afterPages(fleet: FleetHouse, pages: number): AbortSignal {
+  const cut = new AbortController();
+  const look = setInterval(() => {
+    if (fleet.listCalls >= pages) cut.abort(new Error("cut short"));
+  }, 1);
+  cut.signal.addEventListener("abort", () => clearInterval(look));
+  return cut.signal;
+}
+
+describe("a sync reads the whole fleet", () => {
+  it.each<[string, FleetOptions]>([
+    ["by both headers", { paging: "both" }],
+    ["by the next-key header alone", { paging: "key" }],
+    ["by the link header alone", { paging: "link" }],
+    ["through cursors that need encoding", { hostileCursors: true }],
+    ["through cursors that need encoding in the link header", { hostileCursors: true, paging: "link" }],
+    ["through short and empty pages", { shortPages: 0.3, emptyPages: 0.3 }],
+    ["with a limit of its own", { pageLimit: 17 }],
+    ["on the Japan address", { serves: ["jp"], coverageTypes: ["jp"] }],
+  ])("%s", async (_, options) => {
+    const fleet = await open({ sims: 230, pageSize: 20, ...options });
+    const { verdict, state } = await fleet.sync();
+    expect(verdict).toEqual({ kind: "ended" });
+    expect(state).toMatchObject({ phase: "finished", sims: 230, added: 230, changed: 0, gone: 0 });
+    expect(state.pages).toBe(fleet.listCalls);
+    expect(await fleet.known()).toEqual(fleet.listed());
+  });
+
+  it("asks for pages of the configured length", async () => {
+    const fleet = await open({ sims: 100, pageLimit: 17 });
+    const { state } = await fleet.sync();
+    expect(state.pages).toBe(Math.ceil(100 / 17));
+  });
+
+  it("in the earlier wording, by IMSI", async () => {
+    const fleet = await open({ sims: 60, pageSize: 25, wording: "subscribers" });
+    const { state } = await fleet.sync();
+    expect(state).toMatchObject({ phase: "finished", sims: 60 });
+    const imsis = Array.from({ length: 60 }, (_, place) => fleet.sandbox.state.sims.imsiAt(place));
+    expect([...(await fleet.known()).keys()]).toEqual(imsis);
+  });
+
+  it("from records whose IMSI lies deeper, and never keeps their private keys", async () => {
+    const places = {
+      imsi: parseRecordPath("profiles.*.primaryImsi"),
+      subscription: parseRecordPath("profiles.*.subscribers.*.subscription"),
+    };
+    const fleet = await open({ sims: 40, records: "soracom", choice: { places } });
+    await fleet.sync();
+    for (const [simId, document] of await fleet.known()) {
+      const place = fleet.sandbox.state.placeOf(simId) ?? -1;
+      expect(document.imsi).toBe(fleet.sandbox.state.sims.imsiAt(place));
+      expect(document.subscription).toMatch(/^plan/);
+    }
+    // Not even when somebody asks for the whole object around it.
+    fleet.account = fleet.keeping(["profiles", "imsi"]);
+    await fleet.sync();
+    const dump = JSON.stringify(await redis.hgetall(keys.sims(fleet.profile)));
+    expect(dump).toContain("primaryImsi");
+    expect(dump).not.toContain("arcClientPeerPrivateKey");
+    const secrets = Array.from({ length: 40 }, (_, place) => secretOf(fleet, place));
+    for (const secret of secrets) expect(dump).not.toContain(secret);
+    expect(JSON.stringify(await fleet.events())).not.toContain("arcClient");
+  });
+});
+
+function secretOf(fleet: FleetHouse, place: number): string {
+  const text = fleet.sandbox.state.sims.textAt(place);
+  const secret = /"arcClientPeerPrivateKey":"([^"]+)"/.exec(text)?.[1];
+  if (secret === undefined) throw new Error("the sandbox shows no secret");
+  return secret;
+}
+
+describe("differences", () => {
+  it("are none at the first sync, which finds what was there before", async () => {
+    const fleet = await open({ sims: 30 });
+    await fleet.sync();
+    expect(await fleet.events()).toEqual([
+      { type: "sync.completed", cause: "s-1", sims: "30", added: "30", changed: "0", returned: "0", gone: "0" },
+    ]);
+  });
+
+  it("are told field by field, and who was gone and came back", async () => {
+    const fleet = await open({ sims: 50, pageSize: 20 });
+    const { sims } = fleet.sandbox.state;
+    const [a = "", b = "", c = ""] = [3, 21, 44].map((place) => sims.simIdAt(place));
+    fleet.sandbox.fleet.edit(a, {
+      speedClass: "s1.slow",
+      status: "active",
+      groupId: "g-1",
+      tags: { site: "berlin", old: "1" },
+    });
+    await fleet.sync();
+
+    fleet.sandbox.fleet.edit(a, { speedClass: "s1.fast", groupId: null, tags: { site: "osaka", new: "2" } });
+    fleet.sandbox.fleet.remove([b]);
+    const [added = ""] = fleet.sandbox.fleet.add(1);
+    const { state } = await fleet.sync();
+    expect(state).toMatchObject({ sims: 50, added: 1, changed: 1, gone: 1, returned: 0 });
+    const second = { by: "outside", cause: "s-2" };
+    expect(await fleet.events(["sim.added", "sim.changed", "sim.gone", "sim.returned"])).toEqual([
+      { type: "sim.changed", sim: a, field: "groupId", before: "=g-1", ...second },
+      { type: "sim.changed", sim: a, field: "speedClass", before: "=s1.slow", after: "=s1.fast", ...second },
+      { type: "sim.changed", sim: a, field: "tags.new", after: "=2", ...second },
+      { type: "sim.changed", sim: a, field: "tags.old", before: "=1", ...second },
+      { type: "sim.changed", sim: a, field: "tags.site", before: "=berlin", after: "=osaka", ...second },
+      { type: "sim.added", sim: added, ...second },
+      { type: "sim.gone", sim: b, ...second },
+    ]);
+    expect(await fleet.known()).toEqual(fleet.listed());
+    expect([...(await fleet.known("gone")).keys()]).toEqual([b]);
+    expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 50, gone: 1, isComplete: true });
+
+    fleet.sandbox.fleet.restore([b]);
+    fleet.sandbox.fleet.remove([c]);
+    await fleet.sync();
+    const third = { by: "outside", cause: "s-3" };
+    expect((await fleet.events()).slice(-3)).toEqual([
+      { type: "sim.returned", sim: b, ...third },
+      { type: "sim.gone", sim: c, ...third },
+      expect.objectContaining({ type: "sync.completed", returned: "1", gone: "1", added: "0", changed: "0" }),
+    ]);
+    expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 50, gone: 1 });
+  });
+
+  it("are none where only fields changed that are not kept", async () => {
+    const fleet = await open({ sims: 10 });
+    await fleet.sync();
+    fleet.sandbox.fleet.edit(fleet.sandbox.state.sims.simIdAt(4), { sessionStatus: { online: "maybe" } });
+    const { state } = await fleet.sync();
+    expect(state).toMatchObject({ changed: 0 });
+    expect(await fleet.events(["sim.changed"])).toEqual([]);
+  });
+
+  it("are none for a field that is kept from now on, and are told of it from then on", async () => {
+    const fleet = await open({ sims: 10 });
+    fleet.account = fleet.keeping(["speedClass"]);
+    await fleet.sync();
+    fleet.account = fleet.keeping(["speedClass", "moduleType", "sessionStatus.online"]);
+    await fleet.sync();
+    expect(await fleet.events(["sim.changed"])).toEqual([]);
+    const sim = fleet.sandbox.state.sims.simIdAt(4);
+    expect((await fleet.known()).get(sim)).toMatchObject({
+      moduleType: "nano",
+      sessionStatus: { online: expect.any(Boolean) },
+    });
+    fleet.sandbox.fleet.edit(sim, { moduleType: "embedded" });
+    await fleet.sync();
+    expect(await fleet.events(["sim.changed"])).toMatchObject([
+      { sim, field: "moduleType", before: "=nano", after: "=embedded" },
+    ]);
+  });
+});
+
+describe("a fleet that changes while it is read", () => {
+  it("is known as the list showed it, and no SIM that stays listed counts as gone", async () => {
+    const fleet = await open({ sims: 200, pageSize: 20, latencyMs: 3, hostileCursors: true });
+    await fleet.sync();
+    await fleet.begin();
+    const work = fleet.work();
+    const { sims } = fleet.sandbox.state;
+    const removed = [2, 90, 199].map((place) => sims.simIdAt(place));
+    let added: string[] = [];
+    const change = setInterval(() => {
+      if (added.length > 0 || fleet.listCalls < 15) return;
+      added = fleet.sandbox.fleet.add(30);
+      fleet.sandbox.fleet.remove(removed);
+    }, 1);
+    await work;
+    clearInterval(change);
+    expect(added).toHaveLength(30);
+    // One that was listed before it was removed goes with the next sync; none that is still there went.
+    const gone = new Set((await fleet.known("gone")).keys());
+    for (const sim of gone) expect(removed).toContain(sim);
+    await fleet.sync();
+    expect(await fleet.known()).toEqual(fleet.listed());
+    expect([...(await fleet.known("gone")).keys()].toSorted()).toEqual(removed.toSorted());
+    const told = await fleet.events(["sim.gone", "sim.added", "sim.returned"]);
+    expect(told.filter(({ type }) => type === "sim.gone")).toHaveLength(3);
+    expect(told.filter(({ type }) => type === "sim.added")).toHaveLength(30);
+    expect(told.filter(({ type }) => type === "sim.returned")).toHaveLength(0);
+  });
+});
+
+describe("a sync that is cut short", () => {
+  it("marks nothing as gone, and goes on at the page after the last one taken", async () => {
+    const fleet = await open({ sims: 200, pageSize: 10, latencyMs: 2 });
+    await fleet.sync();
+    fleet.sandbox.fleet.remove(Array.from({ length: 5 }, (_, n) => fleet.sandbox.state.sims.simIdAt(190 + n)));
+    const before = fleet.listCalls;
+    const { verdict, state } = await fleet.sync({ signal: afterPages(fleet, before + 6) });
+    expect(verdict).toEqual({ kind: "handed-back" });
+    expect(state.phase).toBe("listing");
+    expect(state.pages).toBeGreaterThan(0);
+    expect(state.pages).toBeLessThan(15);
+    expect((await fleet.known("gone")).size).toBe(0);
+    const after = fleet.listCalls;
+    const resumed = await fleet.sync();
+    expect(resumed.state).toMatchObject({ phase: "finished", syncId: state.syncId, sims: 195, gone: 5, added: 0 });
+    // Every page once, and those once more that were under way when it was cut.
+    expect(fleet.listCalls - after).toBe(resumed.state.pages - state.pages);
+  });
+
+  it("waits for the quota as long as the platform says, and loses no page", async () => {
+    const fleet = await open({ sims: 100, pageSize: 10 });
+    fleet.sandbox.throttle.changeLimit({ group: "Sim", limit: 4, afterMs: 0 });
+    const { verdict, state } = await fleet.sync();
+    expect(verdict).toMatchObject({ kind: "postponed", scope: "job", delayMs: expect.any(Number) });
+    expect(verdict.kind === "postponed" && verdict.delayMs).toBeGreaterThan(2_000);
+    expect(state).toMatchObject({ phase: "listing", sims: state.pages * 10 });
+    fleet.sandbox.throttle.changeLimit({ group: "Sim", limit: 1e9, afterMs: 0 });
+    fleet.sandbox.throttle.reset();
+    expect((await fleet.sync()).state).toMatchObject({ phase: "finished", sims: 100, added: 100 });
+  });
+
+  it("goes on another time when the platform refuses us, and says so", async () => {
+    const fleet = await open({ sims: 10, authKey: "secret-other" });
+    const { verdict, state } = await fleet.sync();
+    expect(refusalIn(verdict)).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
+    expect(state.phase).toBe("listing");
+  });
+
+  it("begins anew when the platform no longer knows the place", async () => {
+    const fleet = await open({ sims: 60, pageSize: 10, latencyMs: 2 });
+    const { state } = await fleet.sync({ signal: afterPages(fleet, 3) });
+    await redis.hset(keys.sync(fleet.profile), "cursor", "a-cursor-of-long-ago");
+    const again = await fleet.sync();
+    expect(again.state).toMatchObject({ phase: "finished", sims: 60, gone: 0 });
+    expect(again.state.syncId).not.toBe(state.syncId);
+    expect(await fleet.known()).toEqual(fleet.listed());
+  });
+
+  it("is left alone by a process that comes late", async () => {
+    const fleet = await open({ sims: 30, pageSize: 10 });
+    const state = await fleet.begin();
+    const late = { syncId: state.syncId, pagesBefore: 0, sims: [], nextKey: "k", asOfMs: 0, quiet: [] };
+    expect(await fleet.syncs.takePage(fleet.profile, late)).toEqual(expect.any(Number));
+    expect(await fleet.syncs.takePage(fleet.profile, late)).toBeUndefined();
+    await fleet.begin("anew");
+    expect(await fleet.syncs.takePage(fleet.profile, { ...late, pagesBefore: 1 })).toBeUndefined();
+    expect(await fleet.syncs.sweep(fleet.profile, state, [])).toBe(false);
+  });
+});
+
+describe("a sync that cannot go on", () => {
+  it("ends with an error on a key that comes twice, marks nothing as gone, and the next begins anew", async () => {
+    const fleet = await open({ sims: 40, pageSize: 10 });
+    await fleet.sync();
+    fleet.sandbox.fleet.remove([fleet.sandbox.state.sims.simIdAt(35)]);
+    await using platform = await startOpenPlatform((_, response) =>
+      answer(response, 200, [{ simId: fleet.sandbox.state.sims.simIdAt(0) }], {
+        ...quotaHeaders,
+        "x-svc-next-key": "the-same",
+      }),
+    );
+    await using client = clientFor(platform.url);
+    const sound = fleet.account;
+    fleet.account = { ...sound, client };
+    const { verdict, state } = await fleet.sync();
+    expect(verdict).toEqual({ kind: "ended" });
+    expect(state).toMatchObject({ phase: "failed", reason: expect.stringContaining("never end"), gone: 0 });
+    expect((await fleet.known("gone")).size).toBe(0);
+    expect(await fleet.events(["sync.failed"])).toMatchObject([{ reason: expect.stringContaining("never end") }]);
+    fleet.account = sound;
+    expect((await fleet.sync()).state).toMatchObject({ phase: "finished", sims: 39, gone: 1 });
+  });
+});
+
+describe("accounts", () => {
+  it("have inventories of their own, one for each coverage", async () => {
+    const global = await open({ sims: 20, seed: 1, serves: ["g"] });
+    const japan = await open({ sims: 30, seed: 2, serves: ["jp"], coverageTypes: ["jp"] });
+    await Promise.all([global.sync(), japan.sync()]);
+    expect(await global.known()).toEqual(global.listed());
+    expect(await japan.known()).toEqual(japan.listed());
+  });
+});
