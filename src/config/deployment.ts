@@ -3,11 +3,15 @@
  * own extends either (`svc` where it names none) and says only what differs. docs/deployments.md has every key.
  */
 import { fileURLToPath } from "node:url";
-import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
-import { parseRecordPath, type RecordPaths } from "#fleet/record-path.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
-import { settings } from "./schema.ts";
+import {
+  type DeploymentOperation,
+  deploymentOperationIds,
+  type DeploymentOperationId,
+  type DeploymentOperations,
+} from "#fleet/deployment-operation.ts";
+import type { RecordPaths } from "#fleet/record-path.ts";
+import { builtIn, type DeploymentFile, deploymentSchema, problemsOf } from "./deployment-schema.ts";
 import { suggestion } from "./suggest.ts";
 import { readYaml } from "./yaml-file.ts";
 
@@ -24,44 +28,11 @@ export interface Deployment {
   readonly speedClasses: readonly string[];
   /** Where a SIM's IMSI and subscription lie in its record. */
   readonly recordPaths: RecordPaths;
+  /** The fields that a Credential Set of a type needs; a type that is not here can exist all the same. */
+  readonly credentialTypes: Readonly<Record<string, readonly string[]>>;
+  /** What the interface names but does not show; `requireOperation` asks for one. */
+  readonly operations: DeploymentOperations;
 }
-
-const builtIn = ["svc", "soracom"] as const;
-
-const recordPath = z
-  .string()
-  .transform((text, context) => {
-    const path = parseRecordPath(text);
-    if (path !== undefined) return path;
-    context.addIssue(
-      "must be names of letters, digits, - and _ joined by dots, with * for any name, such as profiles.*.primaryImsi",
-    );
-    return z.NEVER;
-  })
-  .nullable()
-  .optional();
-
-const address = settings.endpointGlobal.kind;
-const schema = z.strictObject({
-  extends: z.enum(builtIn).optional(),
-  brand: settings.brand.kind.schema.optional(),
-  endpoints: z
-    .strictObject({
-      global: z.string().refine(isAddress, `must be ${address.expects}`).optional(),
-      japan: z.string().refine(isAddress, `must be ${address.expects}`).optional(),
-    })
-    .optional(),
-  auth: z
-    .strictObject({
-      ttlField: z
-        .string()
-        .regex(/^[A-Za-z]+$/)
-        .optional(),
-    })
-    .optional(),
-  speedClasses: z.array(z.string().refine(isSpeedClass, "cannot be a speed class")).optional(),
-  records: z.strictObject({ imsi: recordPath, subscription: recordPath }).optional(),
-});
 
 /**
  * Loads a deployment by name or by path.
@@ -83,34 +54,69 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]): Deploym
   const before = problems.length;
   const tree = readYaml(file, problems);
   if (problems.length > before) return emptyDeployment(nameOrPath);
-  const read = schema.safeParse(tree);
+  const read = deploymentSchema.safeParse(tree);
   if (!read.success) {
-    for (const issue of read.error.issues) {
-      problems.push({ where: [file, issue.path.join(".")].filter(Boolean).join(": "), message: issue.message });
-    }
+    problems.push(...problemsOf(read.error, file));
     return emptyDeployment(nameOrPath);
   }
   const base =
     nameOrPath === "svc" ? emptyDeployment(nameOrPath) : loadDeployment(read.data.extends ?? "svc", problems);
-  return {
-    name: nameOrPath,
-    brand: read.data.brand ?? base.brand,
-    endpoints: { ...base.endpoints, ...read.data.endpoints },
-    ttlField: read.data.auth?.ttlField ?? base.ttlField,
-    speedClasses: read.data.speedClasses ?? base.speedClasses,
-    recordPaths: { ...base.recordPaths, ...takenAway(read.data.records) },
-  };
+  const deployment = extended(base, read.data, nameOrPath);
+  problems.push(...incomplete(deployment, file));
+  return deployment;
 }
 
 function emptyDeployment(name: string): Deployment {
-  return { name, brand: "Svc", endpoints: {}, ttlField: undefined, speedClasses: [], recordPaths: {} };
+  return {
+    ...{ name, brand: "Svc", endpoints: {}, ttlField: undefined, speedClasses: [] },
+    ...{ recordPaths: {}, credentialTypes: {}, operations: {} },
+  };
 }
 
-/** A file takes away what it sets to null. */
-function takenAway(records: z.infer<typeof schema>["records"] = {}): RecordPaths {
-  return Object.fromEntries(Object.entries(records).map(([field, path]) => [field, path ?? undefined]));
+function extended(base: Deployment, own: DeploymentFile, name: string): Deployment {
+  const ttlField = own.auth?.ttlField;
+  return {
+    name,
+    brand: own.brand ?? base.brand,
+    endpoints: { ...base.endpoints, ...own.endpoints },
+    ttlField: ttlField === undefined ? base.ttlField : (ttlField ?? undefined),
+    speedClasses: own.speedClasses ?? base.speedClasses,
+    recordPaths: over(base.recordPaths, own.records),
+    credentialTypes: over(base.credentialTypes, own.credentialTypes),
+    operations: extendedOperations(base.operations, own.operations),
+  };
 }
 
-function isAddress(text: string): boolean {
-  return address.schema.safeParse(text).success;
+function extendedOperations(
+  base: DeploymentOperations,
+  own: NonNullable<DeploymentFile["operations"]> = {},
+): DeploymentOperations {
+  const operations: Partial<Record<DeploymentOperationId, DeploymentOperation | undefined>> = { ...base };
+  for (const id of deploymentOperationIds) {
+    const change = own[id];
+    if (change === null) delete operations[id];
+    else if (change !== undefined) operations[id] = over(base[id] ?? {}, change) as DeploymentOperation;
+  }
+  return operations;
+}
+
+/** One mapping over another, key by key; null takes a key away. */
+function over<T extends object>(base: T, own: { readonly [K in keyof T]?: T[K] | null | undefined } | undefined): T {
+  const entries = Object.entries(own ?? {}).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    Object.entries({ ...base, ...Object.fromEntries(entries) }).filter(([, value]) => value !== null),
+  ) as T;
+}
+
+/** Operations that neither the file nor what it extends says everything of. */
+function incomplete({ operations }: Deployment, file: string): Problem[] {
+  return deploymentOperationIds.flatMap((id) => {
+    const described = operations[id];
+    if (described === undefined) return [];
+    const missing = (["method", "path", "statuses", "group"] as const).filter((key) => described[key] === undefined);
+    return missing.map((key) => ({
+      where: `${file}: operations.${id}.${key}`,
+      message: "is missing; an operation needs method, path, statuses and group.",
+    }));
+  });
 }

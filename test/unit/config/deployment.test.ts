@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { deploymentSchema } from "#config/deployment-schema.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
+import { deploymentOperationIds, operationTerms, termsOf } from "#fleet/deployment-operation.ts";
 import { textAt } from "#fleet/record-path.ts";
 
 let folder: string;
@@ -28,6 +30,8 @@ it("svc holds what the interface shows and no more", () => {
       ttlField: undefined,
       speedClasses: [],
       recordPaths: { imsi: ["imsi"] },
+      credentialTypes: { psk: ["key"] },
+      operations: {},
     },
     problems: [],
   });
@@ -89,13 +93,120 @@ it.each(["", ".", "a..b", "a b", "a[0]", "$.imsi", "**", `${"a.".repeat(16)}a`])
   },
 );
 
-it("every fault of a deployment file is reported with its key", () => {
-  const text = "extends: acme\nendpoints: { global: http://example.com }\nspeedclasses: []\n";
-  const { problems } = load("faulty.yaml", text);
-  expect(problems.map(({ where }) => where.replace(`${folder}/`, ""))).toEqual([
-    "faulty.yaml: extends",
-    "faulty.yaml: endpoints.global",
-    "faulty.yaml",
+it("soracom has every operation, and the types of Credential Sets", () => {
+  const { operations, credentialTypes } = load("soracom").deployment;
+  expect(Object.keys(operations).toSorted()).toEqual(deploymentOperationIds.toSorted());
+  expect(operations.revokeAuthKey).toEqual({
+    method: "DELETE",
+    path: "/v1/operators/{operatorId}/auth_keys/{authKeyId}",
+    userPath: "/v1/operators/{operatorId}/users/{userName}/auth_keys/{authKeyId}",
+    statuses: [204],
+    group: "Operator",
+    userGroup: "User",
+  });
+  expect(credentialTypes).toMatchObject({ psk: ["key"], x509: ["key", "cert", "ca"] });
+});
+
+it("single keys of an operation are overridden, and null takes away a key, a type or an operation", () => {
+  const text = [
+    "extends: soracom",
+    "auth: { ttlField: null }",
+    "credentialTypes: { psk: null, acme: [token] }",
+    "operations:",
+    "  listCredentials: { path: /v1/acme/credentials }",
+    "  listAuthKeys: { userPath: null, userGroup: null }",
+    "  renewToken: null",
+  ];
+  const { deployment, problems } = load("changes.yaml", text.join("\n"));
+  expect(problems).toEqual([]);
+  const { operations, credentialTypes } = deployment;
+  expect(deployment.ttlField).toBeUndefined();
+  expect([credentialTypes["psk"], credentialTypes["acme"]]).toEqual([undefined, ["token"]]);
+  expect(operations.listCredentials).toEqual({
+    method: "GET",
+    path: "/v1/acme/credentials",
+    statuses: [200],
+    group: "Credential",
+  });
+  expect(operations.listAuthKeys).not.toHaveProperty("userPath");
+  expect(operations).not.toHaveProperty("renewToken");
+});
+
+it("the example of docs/deployments.md has every key there is and no fault", () => {
+  const example = /```yaml\n([^]*?)```/.exec(readFileSync("docs/deployments.md", "utf8"))?.[1] ?? "";
+  const { deployment, problems } = load("deployment-acme.yaml", example);
+  expect(problems).toEqual([]);
+  expect(Object.keys(deployment.operations).toSorted()).toEqual(deploymentOperationIds.toSorted());
+  for (const id of deploymentOperationIds) {
+    const keys = ["method", "path", "statuses", "group", ...operationTerms[id].extras];
+    expect(Object.keys(deployment.operations[id] ?? {}).toSorted(), id).toEqual(keys.toSorted());
+  }
+  expect(Object.keys(deploymentSchema.shape).filter((key) => !new RegExp(`^${key}:`, "m").test(example))).toEqual([]);
+});
+
+it("the tables of docs/deployments.md say what each operation takes", () => {
+  const page = readFileSync("docs/deployments.md", "utf8");
+  const cells = (names: readonly string[]) => names.join(", ");
+  for (const id of deploymentOperationIds) {
+    const { needs, knows, extras } = termsOf(id);
+    const row = page.split("\n").find((line) => line.startsWith(`| \`${id}\``));
+    const told = row
+      ?.split("|")
+      .slice(2, 5)
+      .map((cell) => cell.replace(/[\s`{}]/g, "").replaceAll(",", ", "));
+    expect(told, id).toEqual([cells(needs), cells(knows), cells(extras)]);
+  }
+});
+
+it.each([
+  ["path: /v2/credentials/{credentialsId}", "path", "must begin with /v1/"],
+  ["path: v1/credentials/{credentialsId}", "path", "must begin with /v1/"],
+  ["path: /v1/../{credentialsId}", "path", "must begin with /v1/"],
+  ["path: /v1/credentials/{credentialsId}?force=1", "path", "must begin with /v1/"],
+  ["path: /v1/credentials/{credentialsId}/", "path", "must begin with /v1/"],
+  ["path: /v1/credentials/set-{credentialsId}", "path", "must begin with /v1/"],
+  ["path: /v1/credentials/%2e%2e/{credentialsId}", "path", "must begin with /v1/"],
+  ["path: /v1/credentials", "path", "lacks {credentialsId}"],
+  ["path: /v1/{simId}/{credentialsId}", "path", "has {simId}, but updateCredential knows {credentialsId}"],
+  ["path: /v1/{}/{credentialsId}", "path", "has {}, but"],
+  ["path: /v1/{credentialsId}/{credentialsId}", "path", "has {credentialsId} twice"],
+  ["method: GET", "method", "must be POST or PUT or DELETE"],
+  ["statuses: []", "statuses", "success"],
+  ["statuses: [404]", "statuses.0", "299"],
+  ["statuses: 200", "statuses", "must be a list such as [200]"],
+  ["group: a b", "group", "must be the name of a group"],
+  ["userPath: /v1/x", "userPath", "is nothing that updateCredential has"],
+  ["pth: /v1/x", "pth", "There is no such key. Did you mean path?"],
+  ["group: null", "group", "is missing; an operation needs method, path, statuses and group"],
+])("an operation with %s is told of at %s", (line, key, words) => {
+  const text = `extends: soracom\noperations:\n  updateCredential:\n    ${line}\n`;
+  const { problems } = load("operation.yaml", text);
+  expect(problems.map(({ where }) => where)).toEqual([
+    `${join(folder, "operation.yaml")}: operations.updateCredential.${key}`,
   ]);
-  expect(problems[2]?.message).toContain("speedclasses");
+  expect(problems[0]?.message).toContain(words);
+});
+
+it("an operation that is all new has to be told of whole", () => {
+  const { problems } = load("half.yaml", "operations:\n  listGroups: { path: /v1/groups, method: GET }\n");
+  expect(problems.map(({ where }) => where.split(": ")[1])).toEqual([
+    "operations.listGroups.statuses",
+    "operations.listGroups.group",
+  ]);
+});
+
+it("every fault of a deployment file is reported with its key, and a wrong key with the likely one", () => {
+  const text = [
+    "extends: acme",
+    "endpoints: { global: http://example.com }",
+    "speedclasses: []",
+    "operations: { listGroup: {} }",
+  ];
+  const { problems } = load("faulty.yaml", text.join("\n"));
+  expect(problems.map(({ where, message }) => [where.replace(`${folder}/`, ""), message])).toEqual([
+    ["faulty.yaml: extends", "must be svc or soracom"],
+    ["faulty.yaml: endpoints.global", expect.stringContaining("https")],
+    ["faulty.yaml: operations.listGroup", "There is no such key. Did you mean listGroups?"],
+    ["faulty.yaml: speedclasses", "There is no such key. Did you mean speedClasses?"],
+  ]);
 });

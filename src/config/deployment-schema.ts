@@ -1,0 +1,112 @@
+/** The keys of a deployment file. Every one can be left out, and the operations' and records' also be null: taken away. */
+import { z } from "zod";
+import type { Problem } from "#core/errors.ts";
+import {
+  deploymentOperationIds,
+  type DeploymentOperationId,
+  templateFault,
+  termsOf,
+} from "#fleet/deployment-operation.ts";
+import { parseRecordPath } from "#fleet/record-path.ts";
+import { isSpeedClass } from "#fleet/speed-class.ts";
+import { settings } from "./schema.ts";
+import { suggestion } from "./suggest.ts";
+
+/** The deployments that come with simfleet. */
+export const builtIn = ["svc", "soracom"] as const;
+
+const address = settings.endpointGlobal.kind;
+const webAddress = z
+  .string()
+  .refine((text) => address.schema.safeParse(text).success, `must be ${address.expects}`)
+  .optional();
+
+const recordPath = z
+  .string()
+  .transform((text, context) => {
+    const path = parseRecordPath(text);
+    if (path !== undefined) return path;
+    context.addIssue(
+      "must be names of letters, digits, - and _ joined by dots, with * for any name, such as profiles.*.primaryImsi",
+    );
+    return z.NEVER;
+  })
+  .nullish();
+
+const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be the name of a field: letters, digits and _");
+const group = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "must be the name of a group: letters, digits, - and _");
+const statuses = z
+  .array(z.number().int().min(200).max(299), "must be a list such as [200]")
+  .min(1, "must have a status that means success");
+
+/** What a file says of one operation; what it leaves out comes from the deployment that it extends. */
+function operation(id: DeploymentOperationId) {
+  const { methods, extras } = termsOf(id);
+  const path = (key: "path" | "userPath") =>
+    z.string().superRefine((text, context) => {
+      const fault = templateFault(text, { id, key });
+      if (fault !== undefined) context.addIssue(fault);
+    });
+  const has = (key: (typeof extras)[number]) => extras.includes(key);
+  const none = z.never(`is nothing that ${id} has`).optional();
+  return z
+    .strictObject({
+      method: z.enum(methods, `must be ${methods.join(" or ")}`).nullish(),
+      path: path("path").nullish(),
+      userPath: has("userPath") ? path("userPath").nullish() : none,
+      statuses: statuses.nullish(),
+      group: group.nullish(),
+      userGroup: has("userGroup") ? group.nullish() : none,
+      ttlField: has("ttlField") ? field.nullish() : none,
+    })
+    .nullish();
+}
+
+const operations = Object.fromEntries(deploymentOperationIds.map((id) => [id, operation(id)])) as Record<
+  DeploymentOperationId,
+  ReturnType<typeof operation>
+>;
+
+export const deploymentSchema = z.strictObject({
+  extends: z.enum(builtIn, `must be ${builtIn.join(" or ")}`).optional(),
+  brand: settings.brand.kind.schema.optional(),
+  endpoints: z.strictObject({ global: webAddress, japan: webAddress }).optional(),
+  auth: z.strictObject({ ttlField: field.nullish() }).optional(),
+  speedClasses: z.array(z.string().refine(isSpeedClass, "cannot be a speed class")).optional(),
+  records: z.strictObject({ imsi: recordPath, subscription: recordPath }).optional(),
+  credentialTypes: z
+    .record(
+      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be the name of a credential type"),
+      z.array(field, "must be a list of the fields that it needs, such as [key]").min(1).nullable(),
+    )
+    .optional(),
+  operations: z.strictObject(operations).optional(),
+});
+
+export type DeploymentFile = z.infer<typeof deploymentSchema>;
+
+/** The faults of a file with the key of each; a key that is not known gets the one that was probably meant. */
+export function problemsOf(error: z.ZodError, file: string): Problem[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code !== "unrecognized_keys") return { where: placeOf(file, issue.path), message: issue.message };
+    const known = keysAt(issue.path);
+    return issue.keys.map((key) => ({
+      where: placeOf(file, [...issue.path, key]),
+      message: `There is no such key.${suggestion(key, known)}`,
+    }));
+  });
+}
+
+function placeOf(file: string, path: readonly PropertyKey[]): string {
+  return path.length === 0 ? file : `${file}: ${path.map(String).join(".")}`;
+}
+
+function keysAt(path: readonly PropertyKey[]): string[] {
+  let schema: unknown = deploymentSchema;
+  for (const step of path) {
+    while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) schema = schema.unwrap();
+    schema = schema instanceof z.ZodObject ? (schema.shape as Record<PropertyKey, unknown>)[step] : undefined;
+  }
+  while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) schema = schema.unwrap();
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}

@@ -1,0 +1,129 @@
+/**
+ * The operations of the platform that its interface names but does not show (sections 2 and 4): a deployment says what
+ * they look like on one installation. This table says what simfleet has to be told of each, and gives an example for
+ * people; it is no claim about any installation.
+ */
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+/** What can vary in a path; the names are those that deployment files write in braces. */
+export type Placeholder = "operatorId" | "userName" | "authKeyId" | "credentialsId" | "groupId" | "namespace";
+
+/** One operation as an installation has it. */
+export interface DeploymentOperation {
+  readonly method: Method;
+  /** Begins with `/v1/`; placeholders are whole segments in braces. */
+  readonly path: string;
+  /** The same for what belongs to a sub-user, where that has a path of its own. */
+  readonly userPath?: string | undefined;
+  /** The statuses that mean success. */
+  readonly statuses: readonly number[];
+  /** The API group whose quota a call spends (interface, section 8). */
+  readonly group: string;
+  /** The group of `userPath`, where it is another. */
+  readonly userGroup?: string | undefined;
+  /** The field of the request that asks for a lifetime in seconds. */
+  readonly ttlField?: string | undefined;
+}
+
+interface Terms {
+  readonly methods: readonly Method[];
+  /** What a path cannot do without. */
+  readonly needs: readonly Placeholder[];
+  /** What else it may have. */
+  readonly knows: readonly Placeholder[];
+  /** Keys beyond method, path, statuses and group. */
+  readonly extras: readonly ("userPath" | "userGroup" | "ttlField")[];
+  readonly example: DeploymentOperation;
+}
+
+const reading: readonly Method[] = ["GET"];
+const writing: readonly Method[] = ["POST", "PUT", "DELETE"];
+const rootKeys = "/v1/operators/{operatorId}/auth_keys";
+const userKeys = "/v1/operators/{operatorId}/users/{userName}/auth_keys";
+const credentials = { knows: [], extras: [] } as const;
+const authKeys = { knows: ["operatorId"], extras: ["userPath", "userGroup"] } as const;
+
+export const operationTerms = {
+  listCredentials: {
+    ...{ ...credentials, methods: reading, needs: [] },
+    example: { method: "GET", path: "/v1/credentials", statuses: [200], group: "Credential" },
+  },
+  updateCredential: {
+    ...{ ...credentials, methods: writing, needs: ["credentialsId"] },
+    example: { method: "PUT", path: "/v1/credentials/{credentialsId}", statuses: [200], group: "Credential" },
+  },
+  deleteCredential: {
+    ...{ ...credentials, methods: writing, needs: ["credentialsId"] },
+    example: { method: "DELETE", path: "/v1/credentials/{credentialsId}", statuses: [204], group: "Credential" },
+  },
+  listAuthKeys: {
+    ...{ ...authKeys, methods: reading, needs: [] },
+    example: { method: "GET", path: rootKeys, userPath: userKeys, statuses: [200], group: "Operator" },
+  },
+  createAuthKey: {
+    ...{ ...authKeys, methods: writing, needs: [] },
+    example: { method: "POST", path: rootKeys, userPath: userKeys, statuses: [200, 201], group: "Operator" },
+  },
+  revokeAuthKey: {
+    ...{ ...authKeys, methods: writing, needs: ["authKeyId"] },
+    example: {
+      ...{ method: "DELETE", path: `${rootKeys}/{authKeyId}`, userPath: `${userKeys}/{authKeyId}` },
+      ...{ statuses: [204], group: "Operator" },
+    },
+  },
+  listGroups: {
+    ...{ methods: reading, needs: [], knows: ["operatorId"], extras: [] },
+    example: { method: "GET", path: "/v1/groups", statuses: [200], group: "Group" },
+  },
+  putGroupConfiguration: {
+    ...{ methods: writing, needs: ["groupId", "namespace"], knows: ["operatorId"], extras: [] },
+    example: {
+      ...{ method: "PUT", path: "/v1/groups/{groupId}/configuration/{namespace}" },
+      ...{ statuses: [200], group: "Group" },
+    },
+  },
+  renewToken: {
+    ...{ methods: writing, needs: [], knows: ["operatorId"], extras: ["ttlField"] },
+    example: {
+      ...{ method: "POST", path: "/v1/operators/{operatorId}/token", statuses: [200] },
+      ...{ group: "Operator", ttlField: "ttlSeconds" },
+    },
+  },
+} as const satisfies Record<string, Terms>;
+
+export type DeploymentOperationId = keyof typeof operationTerms;
+
+export type DeploymentOperations = Readonly<Partial<Record<DeploymentOperationId, DeploymentOperation | undefined>>>;
+
+export const deploymentOperationIds = Object.keys(operationTerms) as DeploymentOperationId[];
+
+export function termsOf(id: DeploymentOperationId): Terms {
+  return operationTerms[id];
+}
+
+/**
+ * What is wrong with the template of a path.
+ * @param key `userPath` may also have the sub-user's name
+ * @returns words that go on after the key's name; undefined where nothing is
+ */
+export function templateFault(
+  template: string,
+  { id, key }: { id: DeploymentOperationId; key: "path" | "userPath" },
+): string | undefined {
+  const { needs, knows } = termsOf(id);
+  const known: string[] = [...needs, ...knows, ...(key === "userPath" ? ["userName"] : [])];
+  if (!/^\/v1(\/([A-Za-z0-9_-]+|\{[^{}/]*\}))+$/.test(template)) {
+    return "must begin with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces";
+  }
+  const marks = [...template.matchAll(/\{([^}]*)\}/g)].map(([, name = ""]) => name);
+  const stranger = marks.find((name) => !known.includes(name));
+  if (stranger !== undefined) {
+    const may = known.length === 0 ? "takes no placeholder" : `knows ${known.map((name) => `{${name}}`).join(", ")}`;
+    return `has {${stranger}}, but ${id} ${may}`;
+  }
+  const twin = marks.find((name, i) => marks.indexOf(name) !== i);
+  if (twin !== undefined) return `has {${twin}} twice`;
+  const missing = needs.filter((name) => !marks.includes(name));
+  return missing.length === 0 ? undefined : `lacks ${missing.map((name) => `{${name}}`).join(" and ")}`;
+}

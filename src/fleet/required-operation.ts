@@ -1,0 +1,69 @@
+/**
+ * What a feature says when the deployment lacks an operation that it cannot do without: which one, and the lines that
+ * add it. Lacking one is no fault until somebody wants the feature, so it is asked for here and not at load.
+ */
+import { ConfigError, type Problem } from "#core/errors.ts";
+import {
+  type DeploymentOperation,
+  type DeploymentOperationId,
+  type DeploymentOperations,
+  termsOf,
+} from "./deployment-operation.ts";
+
+interface Deployment {
+  /** `svc`, `soracom`, or the path of a file. */
+  readonly name: string;
+  readonly operations: DeploymentOperations;
+}
+
+/**
+ * The description of an operation.
+ * @param feature what it is for, as the beginning of a sentence: `Rotating AuthKeys`
+ * @throws ConfigError that names feature, operation and deployment and has the lines to add
+ */
+export function requireOperation(
+  deployment: Deployment,
+  id: DeploymentOperationId,
+  feature: string,
+): DeploymentOperation {
+  return requireOperations(deployment, [id], feature)[id];
+}
+
+/**
+ * The descriptions of several operations, with all that are missing reported at once.
+ * @throws ConfigError as `requireOperation`
+ */
+export function requireOperations<Id extends DeploymentOperationId>(
+  deployment: Deployment,
+  ids: readonly Id[],
+  feature: string,
+): Record<Id, DeploymentOperation> {
+  const missing = ids.filter((id) => deployment.operations[id] === undefined);
+  if (missing.length > 0) throw new ConfigError([problemOf(deployment, missing, feature)]);
+  return deployment.operations as Record<Id, DeploymentOperation>;
+}
+
+function problemOf({ name }: Deployment, ids: readonly DeploymentOperationId[], feature: string): Problem {
+  const isFile = /[./\\]/.test(name);
+  const they = ids.length === 1 ? "this operation" : "these operations";
+  const place = isFile ? `Add to ${name}` : "Put into a deployment file of your own, and name it as `deployment`";
+  const lines = [
+    ...(isFile ? [] : [`extends: ${name}`]),
+    "operations:",
+    ...ids.flatMap((id) => [`  ${id}:`, ...linesOf(termsOf(id).example).map((line) => `    ${line}`)]),
+  ];
+  return {
+    where: ids.map((id) => `operations.${id}`).join(", "),
+    message:
+      `${feature} needs ${they}, and the deployment ${name} does not have ${ids.length === 1 ? "it" : "them"}. ` +
+      `${place}, with what your installation has in their place (docs/deployments.md):\n` +
+      lines.map((line) => `      ${line}`).join("\n"),
+  };
+}
+
+/** As YAML in block style: a flow mapping would take the braces of a path for its own. */
+function linesOf(example: DeploymentOperation): string[] {
+  return Object.entries(example).map(
+    ([key, value]) => `${key}: ${Array.isArray(value) ? `[${value.join(", ")}]` : value}`,
+  );
+}

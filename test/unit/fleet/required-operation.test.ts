@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { loadDeployment } from "#config/deployment.ts";
+import { ConfigError, type Problem } from "#core/errors.ts";
+import { deploymentOperationIds } from "#fleet/deployment-operation.ts";
+import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
+
+const svc = loadDeployment("svc", []);
+
+function refusalOf(ask: () => unknown): ConfigError {
+  try {
+    ask();
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown;
+    throw thrown;
+  }
+  throw new Error("nothing was refused");
+}
+
+it("an operation that the deployment has is given", () => {
+  const soracom = loadDeployment("soracom", []);
+  expect(requireOperation(soracom, "listGroups", "Finding references").path).toBe("/v1/groups");
+});
+
+it("one that it lacks is named with the feature, the deployment and the lines that add it", () => {
+  const error = refusalOf(() => requireOperation(svc, "listAuthKeys", "Rotating AuthKeys"));
+  expect(error.code).toBe("CONFIG_INVALID");
+  expect(error.problems[0]?.where).toBe("operations.listAuthKeys");
+  expect(error.message).toContain("Rotating AuthKeys needs this operation, and the deployment svc does not have it.");
+  expect(error.message).toContain(
+    [
+      "      extends: svc",
+      "      operations:",
+      "        listAuthKeys:",
+      "          method: GET",
+      "          path: /v1/operators/{operatorId}/auth_keys",
+    ].join("\n"),
+  );
+});
+
+it("all that are missing are named at once, and those that are there are not", () => {
+  const own = { name: "./own.yaml", operations: { listGroups: loadDeployment("soracom", []).operations.listGroups } };
+  const error = refusalOf(() =>
+    requireOperations(own, ["listGroups", "listCredentials", "deleteCredential"], "Cleaning up Credential Sets"),
+  );
+  expect(error.problems[0]?.where).toBe("operations.listCredentials, operations.deleteCredential");
+  expect(error.message).toContain("Add to ./own.yaml");
+  expect(error.message).not.toContain("extends:");
+});
+
+it("the lines that add operations are a deployment file without fault", () => {
+  const error = refusalOf(() => requireOperations(svc, deploymentOperationIds, "Everything"));
+  const lines = error.message.slice(error.message.indexOf("      extends:")).replace(/^ {6}/gm, "");
+  const folder = mkdtempSync(join(tmpdir(), "simfleet-required-"));
+  const file = join(folder, "own.yaml");
+  writeFileSync(file, lines);
+  const problems: Problem[] = [];
+  const { operations } = loadDeployment(file, problems);
+  rmSync(folder, { recursive: true });
+  expect(problems).toEqual([]);
+  expect(Object.keys(operations).toSorted()).toEqual(deploymentOperationIds.toSorted());
+});
