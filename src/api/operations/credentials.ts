@@ -54,11 +54,7 @@ export const createCredential: Operation<CreateCredentialInput, CredentialSet> =
   id: "createCredential",
   method: "POST",
   path: "/v1/credentials/{credentialsId}",
-  parameter: {
-    name: "credentialsId",
-    isAllowed: isCredentialsId,
-    of: (input) => input.credentialsId,
-  },
+  parameters: [{ name: "credentialsId", isAllowed: isCredentialsId, of: (input) => input.credentialsId }],
   quota: { group: "Credential" },
   authenticated: true,
   replay: "unsafe",

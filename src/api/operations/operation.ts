@@ -9,7 +9,7 @@ import { PlatformError } from "#core/errors.ts";
 /** The quota that a call spends: of an API group of the account, or of the caller's IP address (section 8, rule 3). */
 export type Quota = { readonly group: string } | { readonly perIp: string };
 
-/** The one variable segment of a path. */
+/** A variable segment of a path. */
 export interface PathParameter<I> {
   /** As in the template, without braces. */
   readonly name: string;
@@ -21,9 +21,10 @@ export interface Operation<I, O> {
   /** Name in the interface: `listSims`. */
   readonly id: string;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** With at most one parameter, in braces: `/v1/sims/{simId}/update_speed_class`. */
+  /** With each parameter as a whole segment in braces: `/v1/sims/{simId}/update_speed_class`. */
   readonly path: string;
-  readonly parameter?: PathParameter<I>;
+  /** One for each name in braces. */
+  readonly parameters?: readonly PathParameter<I>[];
   readonly quota: Quota;
   /** Whether the call carries the key and token pair (interface, section 5). */
   readonly authenticated: boolean;
@@ -47,7 +48,7 @@ export interface Target {
 
 /**
  * Builds path, query and body of a call.
- * @throws PlatformError PLATFORM_REJECTED when the identifier could lead the call anywhere but to its template
+ * @throws PlatformError PLATFORM_REJECTED when an identifier could lead the call anywhere but to its template
  */
 export function targetOf<I, O>(operation: Operation<I, O>, input: I): Target {
   const bare = pathOf(operation, input);
@@ -71,35 +72,47 @@ export function bucketOf(
 }
 
 function pathOf<I, O>(operation: Operation<I, O>, input: I): string {
-  const { parameter, path: template } = operation;
-  if (parameter === undefined) return template;
-  const value = parameter.of(input);
-  const mark = `{${parameter.name}}`;
-  const at = template.indexOf(mark);
-  const path = template.slice(0, at) + value + template.slice(at + mark.length);
-  if (!parameter.isAllowed(value) || !staysIn(template, path)) {
-    throw new PlatformError(
-      "PLATFORM_REJECTED",
-      `${operation.id}: ${JSON.stringify(value.slice(0, 80))} cannot be a ${parameter.name}; nothing was sent. Correct the id.`,
-      { operation: operation.id },
-    );
-  }
+  const { parameters = [], path: template } = operation;
+  if (parameters.length === 0) return template;
+  const values = new Map(parameters.map((parameter) => [`{${parameter.name}}`, parameter.of(input)]));
+  const strange = parameters.find((parameter) => !parameter.isAllowed(values.get(`{${parameter.name}}`) ?? ""));
+  if (strange !== undefined) throw outside(operation, [strange], values);
+  // Segment by segment, so that no value is taken for a placeholder.
+  const segments = template.split("/").map((segment) => (isMark(segment) ? (values.get(segment) ?? segment) : segment));
+  const path = segments.join("/");
+  if (!staysIn(template, path)) throw outside(operation, parameters, values);
   return path;
+}
+
+function outside<I>(
+  { id }: Pick<Operation<I, unknown>, "id">,
+  parameters: readonly PathParameter<I>[],
+  values: ReadonlyMap<string, string>,
+): PlatformError {
+  const faults = parameters.map(
+    ({ name }) => `${JSON.stringify(values.get(`{${name}}`)?.slice(0, 80))} cannot be a ${name}`,
+  );
+  const message = `${id}: ${faults.join(", or ")}; nothing was sent. Correct the id.`;
+  return new PlatformError("PLATFORM_REJECTED", message, { operation: id });
 }
 
 const anywhere = "https://platform.invalid";
 
-/** Whether a finished path, read as a URL, is its template with one segment filled in, and nothing else. */
+/** Whether a finished path, read as a URL, is its template with its segments filled in, and nothing else. */
 function staysIn(template: string, path: string): boolean {
-  // A server may decode what a URL parser leaves alone; no template and no id has a percent sign.
-  if (path.includes("%")) return false;
+  // A server may decode what a URL parser leaves alone; no template and no id has a percent sign or a brace.
+  if (/[%{}]/.test(path)) return false;
   const url = URL.parse(anywhere + path);
   if (url === null || url.origin !== anywhere || url.pathname !== path || url.search !== "" || url.hash !== "") {
     return false;
   }
   const segments = path.split("/");
   const wanted = template.split("/");
-  return segments.length === wanted.length && wanted.every((name, i) => name.startsWith("{") || segments[i] === name);
+  return segments.length === wanted.length && wanted.every((name, i) => isMark(name) || segments[i] === name);
+}
+
+function isMark(segment: string): boolean {
+  return segment.startsWith("{");
 }
 
 function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {

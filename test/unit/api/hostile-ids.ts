@@ -1,0 +1,47 @@
+/** Ids that try to lead a call elsewhere, for every test of a path. */
+import fc from "fast-check";
+
+export const hostileIds = [
+  "..",
+  ".",
+  "%2e%2e",
+  "..%2f",
+  "a/../b",
+  "a/b",
+  "a\\b",
+  "?x=1",
+  "#",
+  "",
+  " ",
+  "894231\n",
+  "8942%31",
+  "／",
+  "..;",
+  "//evil.example",
+];
+
+const piece = fc.constantFrom(
+  "..",
+  ".",
+  "/",
+  "%2f",
+  "%2e",
+  "?",
+  "#",
+  "\\",
+  "a",
+  "7",
+  "-",
+  "@",
+  ":",
+  "{",
+  "\u0000",
+  "é",
+);
+
+export const anyId = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.array(piece).map((pieces) => pieces.join("")),
+  fc.stringMatching(/^[\w.-]{1,20}$/),
+  fc.constantFrom(...hostileIds),
+);
