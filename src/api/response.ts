@@ -32,13 +32,7 @@ export interface PlacedAnswer extends Answer {
  */
 export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): O {
   if (!operation.successStatuses.includes(answer.status)) throw refusal(operation, answer);
-  let body: unknown;
-  try {
-    body = JSON.parse(answer.text);
-  } catch {
-    // The parser's own error quotes the body, which may hold a token, so it goes no further.
-    throw unreadable(operation, answer);
-  }
+  const body = operation.answer === "status" ? undefined : bodyOf(operation, answer);
   const parsed = operation.output.safeParse(body);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues
@@ -50,6 +44,15 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
       `Is it the right address and deployment?`,
     { operation: operation.id, status: answer.status, mayHaveApplied: isWrite(operation) },
   );
+}
+
+function bodyOf<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): unknown {
+  try {
+    return JSON.parse(answer.text);
+  } catch {
+    // The parser's own error quotes the body, which may hold a token, so it goes no further.
+    throw unreadable(operation, answer);
+  }
 }
 
 interface Refused {

@@ -21,7 +21,7 @@ export interface AuthOutput {
 }
 
 /** Both values go into headers: visible ASCII alone, and bounded. */
-const headerValue = z.string().regex(/^[\x21-\x7e]{1,16000}$/);
+export const headerValue = z.string().regex(/^[\x21-\x7e]{1,16000}$/);
 
 export const authOperation: Operation<AuthInput, AuthOutput> = {
   id: "auth",

@@ -1,15 +1,21 @@
-/** Credential Sets (interface, sections 2 and 4). Secret values go in; whatever comes back of them is dropped. */
+/**
+ * Credential Sets (interface, sections 2 and 4). Secret values go in; whatever comes back of them is dropped. Creation is
+ * shown in the interface; listing, updating and deleting are the deployment's to describe.
+ */
 import { z } from "zod";
-import type { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secret.ts";
+import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
+import { described, isCredentialsId } from "./described.ts";
+import { epochSeconds } from "./epoch-seconds.ts";
 import type { Operation } from "./operation.ts";
 
-export interface CreateCredentialInput {
+export interface CredentialInput {
   /** Unique in the account: letters, digits, `.`, `_` and `-`, beginning with a letter or digit, at most 100. */
   readonly credentialsId: string;
   readonly description?: string | undefined;
   /** `psk`; the names of other types are not shown in the interface and pass through. */
   readonly type: string;
-  /** For `psk` the one field `key`. */
+  /** For `psk` the one field `key`; `credentialFaults` tells what a type lacks. */
   readonly credentials: Readonly<Record<string, Secret>>;
 }
 
@@ -20,17 +26,8 @@ export interface CredentialSet {
   /** Milliseconds since the Unix epoch, UTC. */
   readonly createdAtMs: number | undefined;
   readonly updatedAtMs: number | undefined;
-}
-
-function isCredentialsId(text: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text);
-}
-
-/** The platform counts in seconds here; inside simfleet there are only milliseconds. */
-const epochSeconds = z.number().nullish();
-
-function toMs(seconds: number | null | undefined): number | undefined {
-  return seconds === null || seconds === undefined ? undefined : seconds * 1_000;
+  /** Undefined: never used, or not told; the interface does not show it. */
+  readonly lastUsedAtMs: number | undefined;
 }
 
 const credentialSet = z
@@ -40,29 +37,79 @@ const credentialSet = z
     type: z.string().nullish(),
     createDateTime: epochSeconds,
     updateDateTime: epochSeconds,
+    lastUsedDateTime: epochSeconds,
   })
   .transform((record) => ({
     credentialsId: record.credentialsId,
     description: record.description ?? undefined,
     type: record.type ?? undefined,
-    createdAtMs: toMs(record.createDateTime),
-    updatedAtMs: toMs(record.updateDateTime),
+    createdAtMs: record.createDateTime,
+    updatedAtMs: record.updateDateTime,
+    lastUsedAtMs: record.lastUsedDateTime,
   }));
 
 /** The interface shows no status for this success; 201 is as good as 200. */
-export const createCredential: Operation<CreateCredentialInput, CredentialSet> = {
+export const createCredential: Operation<CredentialInput, CredentialSet> = {
   id: "createCredential",
   method: "POST",
   path: "/v1/credentials/{credentialsId}",
-  parameters: [{ name: "credentialsId", isAllowed: isCredentialsId, of: (input) => input.credentialsId }],
+  parameters: [{ name: "credentialsId", isAllowed: isCredentialsId, of: idOf }],
   quota: { group: "Credential" },
   authenticated: true,
   replay: "unsafe",
   successStatuses: [200, 201],
-  body: ({ description, type, credentials }) => ({
-    ...(description === undefined ? {} : { description }),
-    type,
-    credentials: Object.fromEntries(Object.entries(credentials).map(([field, secret]) => [field, secret.reveal()])),
-  }),
+  body: bodyOf,
   output: credentialSet,
 };
+
+/** Lists all Credential Sets, without their secrets. */
+export function listCredentials(description: DeploymentOperation): Operation<undefined, CredentialSet[]> {
+  return {
+    ...described<undefined>("listCredentials", description, {}),
+    replay: "safe",
+    output: z.array(credentialSet),
+  };
+}
+
+/** Replaces a Credential Set; doing it twice changes nothing more. */
+export function updateCredential(description: DeploymentOperation): Operation<CredentialInput, CredentialSet> {
+  return {
+    ...described<CredentialInput>("updateCredential", description, { credentialsId: idOf }),
+    replay: "safe",
+    body: bodyOf,
+    output: credentialSet,
+  };
+}
+
+/** Deletes a Credential Set; one that is still referred to breaks what refers to it (interface, section 7, rule 6). */
+export function deleteCredential(
+  description: DeploymentOperation,
+): Operation<Pick<CredentialInput, "credentialsId">, undefined> {
+  return {
+    ...described<Pick<CredentialInput, "credentialsId">>("deleteCredential", description, { credentialsId: idOf }),
+    replay: "safe",
+    answer: "status",
+    output: z.undefined(),
+  };
+}
+
+function idOf(input: Pick<CredentialInput, "credentialsId">): string {
+  return input.credentialsId;
+}
+
+function bodyOf({ description, type, credentials }: CredentialInput): unknown {
+  const lines = Object.entries(credentials).map(([field, secret]) => [field, withoutCarriageReturns(secret)]);
+  return {
+    ...(description === undefined ? {} : { description }),
+    type,
+    credentials: Object.fromEntries(lines) as unknown,
+  };
+}
+
+/** Whoever receives a certificate may take line feeds alone (interface, section 2). */
+function withoutCarriageReturns(secret: Secret): string {
+  const value = secret.reveal();
+  if (!value.includes("\r")) return value;
+  // A Secret, so that the value is blotted out in this shape too should the platform repeat it.
+  return new Secret(value.replace(/\r\n?/g, "\n")).reveal();
+}

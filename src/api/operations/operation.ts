@@ -35,6 +35,8 @@ export interface Operation<I, O> {
   query?(input: I): Readonly<Record<string, string | undefined>>;
   /** What becomes the JSON body. */
   body?(input: I): unknown;
+  /** `status` where the body of a success is not looked at; it is read as undefined. */
+  readonly answer?: "status";
   /** Reads the body of a success; lets fields through that the interface does not show. */
   readonly output: z.ZodType<O>;
 }

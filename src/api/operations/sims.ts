@@ -48,7 +48,8 @@ const change = {
   replay: "safe",
 } as const;
 
-function pageQuery(input: ListInput): Record<string, string | undefined> {
+/** The query of a list that comes in pages. */
+export function pageQuery(input: ListInput): Record<string, string | undefined> {
   return { limit: input.limit?.toString(), last_evaluated_key: input.lastEvaluatedKey };
 }
 

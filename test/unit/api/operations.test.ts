@@ -154,6 +154,7 @@ describe("the body of a call", () => {
       type: "psk",
       createdAtMs: 1_700_000_000_000,
       updatedAtMs: undefined,
+      lastUsedAtMs: undefined,
     });
   });
 

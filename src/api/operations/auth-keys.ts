@@ -1,0 +1,71 @@
+/**
+ * AuthKeys of the Root user or a sub-user (interface, sections 1 and 2): at most two each, and the secret is told once,
+ * at creation. The operations are the deployment's to describe.
+ */
+import { z } from "zod";
+import { Secret } from "#core/secret.ts";
+import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
+import { describedFor, type Owner } from "./described.ts";
+import { epochSeconds } from "./epoch-seconds.ts";
+import type { Operation } from "./operation.ts";
+
+export interface AuthKey {
+  readonly authKeyId: string;
+  /** Milliseconds since the Unix epoch, UTC. */
+  readonly createdAtMs: number | undefined;
+  /** Undefined: never used, or not told. */
+  readonly lastUsedAtMs: number | undefined;
+}
+
+export interface CreatedAuthKey {
+  readonly authKeyId: string;
+  /** Told this once and never again. */
+  readonly authKey: Secret;
+}
+
+const authKeyId = z.string().regex(/^[\x21-\x7e]{1,128}$/);
+
+/** Lists the AuthKeys of one owner; a secret that a record held would be dropped. */
+export function listAuthKeys(description: DeploymentOperation, owner: Owner): Operation<undefined, AuthKey[]> {
+  return {
+    ...describedFor<undefined>(owner, { id: "listAuthKeys", description, values: {} }),
+    replay: "safe",
+    output: z.array(
+      z
+        .looseObject({ authKeyId, createDateTime: epochSeconds, lastUsedDateTime: epochSeconds })
+        .transform((record) => ({
+          authKeyId: record.authKeyId,
+          createdAtMs: record.createDateTime,
+          lastUsedAtMs: record.lastUsedDateTime,
+        })),
+    ),
+  };
+}
+
+/** Creates an AuthKey. One whose answer was lost exists all the same, and its secret is gone: look for it and revoke it. */
+export function createAuthKey(description: DeploymentOperation, owner: Owner): Operation<undefined, CreatedAuthKey> {
+  return {
+    ...describedFor<undefined>(owner, { id: "createAuthKey", description, values: {} }),
+    replay: "unsafe",
+    output: z
+      .looseObject({ authKeyId, authKey: z.string().min(1).max(4_096) })
+      .transform((record) => ({ authKeyId: record.authKeyId, authKey: new Secret(record.authKey) })),
+  };
+}
+
+/** Revokes an AuthKey for good. A second time is refused, which harms nothing. */
+export function revokeAuthKey(
+  description: DeploymentOperation,
+  owner: Owner,
+): Operation<Pick<AuthKey, "authKeyId">, undefined> {
+  return {
+    ...describedFor<Pick<AuthKey, "authKeyId">>(owner, {
+      id: "revokeAuthKey",
+      description,
+      values: { authKeyId: (input) => input.authKeyId },
+    }),
+    replay: "safe",
+    answer: "status",
+    output: z.undefined(),
+  };
+}

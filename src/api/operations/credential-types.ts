@@ -1,0 +1,37 @@
+/**
+ * What the secrets of a Credential Set have to be made of. The deployment lists the fields that each type needs (the
+ * interface shows those of `psk` alone); a type that it does not list, and fields beyond the listed ones, pass through,
+ * since there are more types than are known.
+ */
+import { z } from "zod";
+import type { Problem } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+
+/** The fields that each type needs, as the deployment has them. */
+export type CredentialTypes = Readonly<Record<string, readonly string[]>>;
+
+const secret = z.instanceof(Secret, { error: "is missing" }).refine((value) => value.reveal() !== "", "is empty");
+
+/** A schema for the secrets of each type that is known. */
+export function credentialSchemas(types: CredentialTypes): ReadonlyMap<string, z.ZodType<Record<string, Secret>>> {
+  return new Map(Object.entries(types).map(([type, fields]) => [type, schemaOf(fields)]));
+}
+
+function schemaOf(fields: readonly string[]): z.ZodType<Record<string, Secret>> {
+  return z.object(Object.fromEntries(fields.map((field) => [field, secret]))).catchall(secret);
+}
+
+/** What is missing or empty; no problem says any value. */
+export function credentialFaults(
+  types: CredentialTypes,
+  { type, credentials }: { readonly type: string; readonly credentials: Readonly<Record<string, Secret>> },
+): Problem[] {
+  const schema = credentialSchemas(types).get(type) ?? z.record(z.string(), secret);
+  const read = schema.safeParse(credentials);
+  if (read.success) return [];
+  const needs = Object.hasOwn(types, type) ? ` A Credential Set of type ${type} needs ${types[type]?.join(", ")}.` : "";
+  return read.error.issues.map((issue) => ({
+    where: ["credentials", ...issue.path].join("."),
+    message: `${issue.message}.${needs}`,
+  }));
+}

@@ -1,0 +1,163 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { createAuthKey, listAuthKeys, revokeAuthKey } from "#api/operations/auth-keys.ts";
+import { credentialFaults, credentialSchemas } from "#api/operations/credential-types.ts";
+import { deleteCredential, listCredentials, updateCredential } from "#api/operations/credentials.ts";
+import { listGroups, putGroupConfiguration } from "#api/operations/groups.ts";
+import { loadDeployment } from "#config/deployment.ts";
+import { liveSecrets, Secret } from "#core/secret.ts";
+import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
+import { requireOperation } from "#fleet/required-operation.ts";
+import { answer, clientFor, refusalOf, startOpenPlatform } from "./support.ts";
+
+const soracom = loadDeployment("soracom", []);
+const of = (id: DeploymentOperationId) => requireOperation(soracom, id, "This test");
+const owner = { operatorId: "OP1" };
+
+describe("AuthKeys", () => {
+  it("are listed in milliseconds, and a secret in a record goes no further", async () => {
+    await using platform = await startOpenPlatform((_request, response) =>
+      answer(response, 200, [
+        { authKeyId: "keyId-a", createDateTime: 1_700_000_000, lastUsedDateTime: 1_700_000_060, authKey: "secret-x" },
+        { authKeyId: "keyId-b", createDateTime: 1_700_000_000, note: "never used" },
+      ]),
+    );
+    await using client = clientFor(platform.url);
+    expect(await client.call(listAuthKeys(of("listAuthKeys"), owner), undefined)).toEqual([
+      { authKeyId: "keyId-a", createdAtMs: 1_700_000_000_000, lastUsedAtMs: 1_700_000_060_000 },
+      { authKeyId: "keyId-b", createdAtMs: 1_700_000_000_000, lastUsedAtMs: undefined },
+    ]);
+  });
+
+  it.each([200, 201])(
+    "are created without a body, with status %i, and the secret does not print itself",
+    async (status) => {
+      await using platform = await startOpenPlatform((_request, response) =>
+        answer(response, status, { authKeyId: "keyId-c", authKey: "secret-of-new-key" }),
+      );
+      await using client = clientFor(platform.url);
+      const created = await client.call(createAuthKey(of("createAuthKey"), owner), undefined);
+      expect(created.authKey.reveal()).toBe("secret-of-new-key");
+      expect(`${inspect(created)} ${JSON.stringify(created)}`).not.toContain("secret-of-new-key");
+      expect(liveSecrets()).toContain("secret-of-new-key");
+      expect(platform.seen.at(-1)).toMatchObject({ method: "POST", path: "/v1/operators/OP1/auth_keys", body: "" });
+      created.authKey.forget();
+    },
+  );
+
+  it("whose creation cannot be read may exist all the same", async () => {
+    await using platform = await startOpenPlatform((_request, response) => answer(response, 201, { authKeyId: "k" }));
+    await using client = clientFor(platform.url);
+    expect(await refusalOf(client.call(createAuthKey(of("createAuthKey"), owner), undefined))).toMatchObject({
+      code: "PLATFORM_CONTRACT",
+      mayHaveApplied: true,
+    });
+  });
+
+  it("are revoked by an answer without a body", async () => {
+    await using platform = await startOpenPlatform((_request, response) => response.writeHead(204).end());
+    await using client = clientFor(platform.url);
+    const revoked = client.call(revokeAuthKey(of("revokeAuthKey"), owner), { authKeyId: "keyId-a" });
+    await expect(revoked).resolves.toBeUndefined();
+    expect(platform.seen.at(-1)).toMatchObject({ method: "DELETE", path: "/v1/operators/OP1/auth_keys/keyId-a" });
+  });
+});
+
+describe("Credential Sets", () => {
+  const certificate = "-----BEGIN CERTIFICATE-----\r\nMIIB\r\n-----END CERTIFICATE-----\r\n";
+
+  it("are listed in milliseconds and without whatever came back of their secrets", async () => {
+    await using platform = await startOpenPlatform((_request, response) =>
+      answer(response, 200, [
+        { credentialsId: "a", type: "psk", credentials: { key: "shown" }, lastUsedDateTime: 1_700_000_000 },
+        { credentialsId: "b", type: "of-next-year", credentials: {}, updateDateTime: null },
+      ]),
+    );
+    await using client = clientFor(platform.url);
+    const sets = await client.call(listCredentials(of("listCredentials")), undefined);
+    expect(sets.map((set) => [set.credentialsId, set.type, set.lastUsedAtMs])).toEqual([
+      ["a", "psk", 1_700_000_000_000],
+      ["b", "of-next-year", undefined],
+    ]);
+    expect(JSON.stringify(sets)).not.toContain("shown");
+  });
+
+  it("are updated with line feeds alone, and what is sent is known to the scrubber", async () => {
+    await using platform = await startOpenPlatform((_request, response) =>
+      answer(response, 200, { credentialsId: "a" }),
+    );
+    await using client = clientFor(platform.url);
+    const credentials = { key: new Secret("k1\rk2"), cert: new Secret(certificate), ca: new Secret("plain") };
+    await client.call(updateCredential(of("updateCredential")), { credentialsId: "a", type: "x509", credentials });
+    const sent = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
+    expect(platform.seen.at(-1)).toMatchObject({ method: "PUT", path: "/v1/credentials/a" });
+    expect(JSON.parse(platform.seen.at(-1)?.body ?? "")).toEqual({
+      type: "x509",
+      credentials: { key: "k1\nk2", cert: sent, ca: "plain" },
+    });
+    expect(liveSecrets()).toContain(sent);
+  });
+
+  it("are deleted by their status alone, and one that is gone is refused", async () => {
+    let status = 204;
+    await using platform = await startOpenPlatform((_request, response) => response.writeHead(status).end());
+    await using client = clientFor(platform.url);
+    const remove = deleteCredential(of("deleteCredential"));
+    await expect(client.call(remove, { credentialsId: "a" })).resolves.toBeUndefined();
+    status = 404;
+    expect(await refusalOf(client.call(remove, { credentialsId: "a" }))).toMatchObject({
+      code: "PLATFORM_REJECTED",
+      status: 404,
+    });
+  });
+
+  it("of a type that the deployment knows need its fields", () => {
+    const types = soracom.credentialTypes;
+    const faults = credentialFaults(types, {
+      type: "x509",
+      credentials: { key: new Secret("k"), cert: new Secret("") },
+    });
+    expect(faults).toEqual([
+      { where: "credentials.cert", message: "is empty. A Credential Set of type x509 needs key, cert, ca." },
+      { where: "credentials.ca", message: "is missing. A Credential Set of type x509 needs key, cert, ca." },
+    ]);
+    expect([...credentialSchemas(types).keys()]).toEqual(Object.keys(types));
+  });
+
+  it("of another type, or with further fields, pass through", () => {
+    const credentials = { key: new Secret("k"), comment: new Secret("c") };
+    for (const type of ["psk", "of-next-year", "constructor"]) {
+      expect(credentialFaults(soracom.credentialTypes, { type, credentials }), type).toEqual([]);
+    }
+  });
+});
+
+describe("groups", () => {
+  it("are walked page by page with their configuration untouched", async () => {
+    const first = { groupId: "g1", configuration: { Funnel: { credentialsId: "a" } }, createdTime: 1_700_000_000_000 };
+    await using platform = await startOpenPlatform((request, response) =>
+      request.url?.includes("last_evaluated_key=g1")
+        ? answer(response, 200, [{ groupId: "g2", configuration: null }])
+        : answer(response, 200, [first], { "x-svc-next-key": "g1" }),
+    );
+    await using client = clientFor(platform.url);
+    const groups: unknown[] = [];
+    for await (const page of client.pages(listGroups(of("listGroups"), owner), {})) groups.push(...page.items);
+    expect(groups).toEqual([first, { groupId: "g2", configuration: null }]);
+  });
+
+  it("have keys of a namespace set by a list of keys and values", async () => {
+    await using platform = await startOpenPlatform((_request, response) => response.writeHead(200).end("done"));
+    await using client = clientFor(platform.url);
+    await client.call(putGroupConfiguration(of("putGroupConfiguration"), owner), {
+      groupId: "g1",
+      namespace: "Funnel",
+      entries: { credentialsId: "b", enabled: true },
+    });
+    expect(platform.seen.at(-1)).toMatchObject({
+      method: "PUT",
+      path: "/v1/groups/g1/configuration/Funnel",
+      body: '[{"key":"credentialsId","value":"b"},{"key":"enabled","value":true}]',
+    });
+  });
+});

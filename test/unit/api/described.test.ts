@@ -1,0 +1,184 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createAuthKey, listAuthKeys, revokeAuthKey } from "#api/operations/auth-keys.ts";
+import { deleteCredential, listCredentials, updateCredential } from "#api/operations/credentials.ts";
+import { listGroups, putGroupConfiguration } from "#api/operations/groups.ts";
+import { bucketOf, type Operation, targetOf } from "#api/operations/operation.ts";
+import { renewToken } from "#api/operations/token.ts";
+import { loadDeployment } from "#config/deployment.ts";
+import { ConfigError, SimfleetError } from "#core/errors.ts";
+import { type DeploymentOperationId, deploymentOperationIds, termsOf } from "#fleet/deployment-operation.ts";
+import { requireOperation } from "#fleet/required-operation.ts";
+import { anyId, hostileIds } from "./hostile-ids.ts";
+
+const soracom = loadDeployment("soracom", []);
+
+function of(id: DeploymentOperationId) {
+  return requireOperation(soracom, id, "This test");
+}
+
+const root = { operatorId: "OP0012345678" };
+const user = { operatorId: "OP0012345678", userName: "fleet.worker@plant" };
+const id = "[A-Za-z0-9][A-Za-z0-9_-]{0,127}";
+const name = "[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}";
+
+/** Each operation with every one of its placeholders filled from two made-up texts, and what its paths may look like. */
+const calls: [string, (a: string, b: string) => { path: string }, RegExp][] = [
+  calling(
+    "updateCredential",
+    (a) => [updateCredential(of("updateCredential")), { credentialsId: a, type: "psk", credentials: {} }],
+    /^\/v1\/credentials\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+  ),
+  calling(
+    "deleteCredential",
+    (a) => [deleteCredential(of("deleteCredential")), { credentialsId: a }],
+    /^\/v1\/credentials\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+  ),
+  calling(
+    "listAuthKeys",
+    (a) => [listAuthKeys(of("listAuthKeys"), { operatorId: a }), undefined],
+    new RegExp(`^/v1/operators/${id}/auth_keys$`),
+  ),
+  calling(
+    "listAuthKeys of a user",
+    (a, b) => [listAuthKeys(of("listAuthKeys"), { operatorId: a, userName: b }), undefined],
+    new RegExp(`^/v1/operators/${id}/users/${name}/auth_keys$`),
+  ),
+  calling(
+    "createAuthKey",
+    (a, b) => [createAuthKey(of("createAuthKey"), { operatorId: a, userName: b }), undefined],
+    new RegExp(`^/v1/operators/${id}/users/${name}/auth_keys$`),
+  ),
+  calling(
+    "revokeAuthKey",
+    (a, b) => [revokeAuthKey(of("revokeAuthKey"), { operatorId: a }), { authKeyId: b }],
+    new RegExp(`^/v1/operators/${id}/auth_keys/${id}$`),
+  ),
+  calling(
+    "revokeAuthKey of a user",
+    (a, b) => [revokeAuthKey(of("revokeAuthKey"), { operatorId: "OP1", userName: a }), { authKeyId: b }],
+    new RegExp(`^/v1/operators/OP1/users/${name}/auth_keys/${id}$`),
+  ),
+  calling(
+    "putGroupConfiguration",
+    (a, b) => [
+      putGroupConfiguration(of("putGroupConfiguration"), root),
+      { groupId: a, namespace: b, entries: { enabled: true } },
+    ],
+    new RegExp(`^/v1/groups/${id}/configuration/${id}$`),
+  ),
+  calling(
+    "renewToken",
+    (a) => [renewToken(of("renewToken")), { operatorId: a, ttlSeconds: 180 }],
+    new RegExp(`^/v1/operators/${id}/token$`),
+  ),
+];
+
+function calling<I, O>(
+  label: string,
+  make: (a: string, b: string) => [Operation<I, O>, I],
+  shape: RegExp,
+): [string, (a: string, b: string) => { path: string }, RegExp] {
+  return [label, (a, b) => targetOf(...make(a, b)), shape];
+}
+
+function pathOf(call: () => { path: string }): string | undefined {
+  try {
+    return call().path;
+  } catch (thrown) {
+    expect(thrown).toBeInstanceOf(SimfleetError);
+    expect((thrown as SimfleetError).code).toBe("PLATFORM_REJECTED");
+    return undefined;
+  }
+}
+
+describe("the path of an operation that the deployment describes", () => {
+  it("never leaves its template, whatever 10,000 made-up ids say", () => {
+    fc.assert(
+      fc.property(anyId, anyId, (a, b) => {
+        for (const [label, call, shape] of calls) {
+          const path = pathOf(() => call(a, b));
+          if (path === undefined) continue;
+          expect(path, label).toMatch(shape);
+          expect(new URL(path, "https://h.example").href).toBe(`https://h.example${path}`);
+        }
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  it.each(calls)("of %s refuses each id of the list of tricks in each place", (_label, call, shape) => {
+    expect(pathOf(() => call("good-1", "good-2"))).toMatch(shape);
+    for (const trick of hostileIds) {
+      expect(
+        pathOf(() => call(trick, "good")),
+        trick,
+      ).toBeUndefined();
+      expect(pathOf(() => call("good", trick)) ?? "", trick).not.toContain(trick === "" ? "//" : `/${trick}`);
+    }
+  });
+
+  it("is the sub-user's where there is a user name, with the quota and the id of its own", () => {
+    const ofRoot = listAuthKeys(of("listAuthKeys"), root);
+    const ofUser = listAuthKeys(of("listAuthKeys"), user);
+    expect([ofRoot.id, bucketOf(ofRoot, "a")]).toEqual(["listAuthKeys", "a.Operator"]);
+    expect([ofUser.id, bucketOf(ofUser, "a")]).toEqual(["listAuthKeysOfUser", "a.User"]);
+    expect(targetOf(ofUser, undefined).path).toBe("/v1/operators/OP0012345678/users/fleet.worker@plant/auth_keys");
+  });
+
+  it("for a sub-user says so where the deployment has none", () => {
+    const { userPath: _, ...description } = of("revokeAuthKey");
+    const refusal = expect(() => revokeAuthKey(description, user));
+    refusal.toThrow(ConfigError);
+    refusal.toThrow(/operations\.revokeAuthKey\.userPath.*sub-user fleet\.worker@plant.*docs\/deployments\.md/s);
+  });
+});
+
+describe("the operations that a deployment describes", () => {
+  it("are all there, each with what the deployment says", () => {
+    const made: Operation<never, unknown>[] = [
+      listCredentials(of("listCredentials")),
+      updateCredential(of("updateCredential")),
+      deleteCredential(of("deleteCredential")),
+      listAuthKeys(of("listAuthKeys"), root),
+      createAuthKey(of("createAuthKey"), root),
+      revokeAuthKey(of("revokeAuthKey"), root),
+      listGroups(of("listGroups"), root),
+      putGroupConfiguration(of("putGroupConfiguration"), root),
+      renewToken(of("renewToken")),
+    ];
+    expect(made.map((operation) => operation.id)).toEqual(deploymentOperationIds);
+    for (const operation of made) {
+      const description = of(operation.id as DeploymentOperationId);
+      expect(operation).toMatchObject({
+        method: description.method,
+        path: description.path,
+        successStatuses: description.statuses,
+        quota: { group: description.group },
+        authenticated: true,
+      });
+      const marks = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, mark]) => mark);
+      expect(operation.parameters?.map((parameter) => parameter.name)).toEqual(marks);
+    }
+  });
+
+  it("can be made from every path that a deployment file may have", () => {
+    for (const each of deploymentOperationIds) {
+      const { needs, knows } = termsOf(each);
+      const path = ["/v1", ...[...needs, ...knows].map((mark) => `{${mark}}`)].join("/");
+      const description = { ...of(each), path, userPath: `${path}/{userName}` };
+      const make = {
+        listCredentials: () => listCredentials(description),
+        updateCredential: () => updateCredential(description),
+        deleteCredential: () => deleteCredential(description),
+        listAuthKeys: () => listAuthKeys(description, user),
+        createAuthKey: () => createAuthKey(description, user),
+        revokeAuthKey: () => revokeAuthKey(description, user),
+        listGroups: () => listGroups(description, root),
+        putGroupConfiguration: () => putGroupConfiguration(description, root),
+        renewToken: () => renewToken(description),
+      };
+      expect(make[each], each).not.toThrow();
+    }
+  });
+});
