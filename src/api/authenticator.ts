@@ -1,60 +1,84 @@
 /**
- * Turns credentials into a pair, once per call (interface, section 5). When to do so is the pair keeper's business; the
- * permit and the sending are the sender's.
+ * Turns credentials into a pair, once per call (interface, section 5): with the preferred form, and where the platform
+ * refuses that, with the next one of the list. When to do so is the pair keeper's business; the permit and the sending
+ * are the sender's.
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
+import type { ClientEvent } from "./client-event.ts";
 import { type CredentialForm, mfaSecretOf, settingsOf } from "./credential-form.ts";
+import type { CredentialList } from "./credential-list.ts";
+import { pairOf } from "./grant.ts";
 import { oneTimeCode, readBase32 } from "./one-time-code.ts";
 import type { AuthInput, AuthOutput } from "./operations/auth.ts";
 import type { Pair } from "./pair.ts";
 import { lifetimeMs, type RequestedTtl } from "./renewal-timing.ts";
-import type { TokenClaims, TokenReader } from "./token-claims.ts";
+import type { TokenReader } from "./token-claims.ts";
 
 export class Authenticator {
   readonly #clock: Clock;
+  readonly #credentials: CredentialList;
   readonly #ttl: RequestedTtl;
   readonly #tokens: TokenReader | undefined;
   readonly #send: (input: AuthInput) => Promise<AuthOutput>;
-  #form: CredentialForm;
+  readonly #tell: (event: ClientEvent) => void;
+  #used: readonly CredentialForm[] | undefined;
 
   constructor(parts: {
     clock: Clock;
-    form: CredentialForm;
+    credentials: CredentialList;
     ttl: RequestedTtl;
     /** Absent: claims are not used. */
     tokens: TokenReader | undefined;
     send: (input: AuthInput) => Promise<AuthOutput>;
+    tell: (event: ClientEvent) => void;
   }) {
     this.#clock = parts.clock;
-    this.#form = parts.form;
+    this.#credentials = parts.credentials;
     this.#ttl = parts.ttl;
     this.#tokens = parts.tokens;
     this.#send = parts.send;
+    this.#tell = parts.tell;
   }
 
-  /** Takes other credentials for the next authentication. */
-  replaceForm(form: CredentialForm): void {
-    this.#form = form;
+  /** Whether the credentials are those that the last pair was obtained with. */
+  isUpToDate(): boolean {
+    return this.#credentials.current() === this.#used;
   }
 
   /**
    * Obtains a pair.
-   * @throws PlatformError, never with `mayHaveApplied`: the call that waits for the pair was not sent
+   * @throws PlatformError, never with `mayHaveApplied`: the call that waits for the pair was not sent. Where all forms
+   *   are refused, it is of the last one and names them all
    */
   async authenticate(): Promise<Pair> {
-    const form = this.#form;
-    const askedAtMs = this.#clock.monotonicMs();
-    try {
-      const grant = await this.#send(this.#inputOf(form));
-      const claims = await this.#tokens?.read(grant.token);
-      const leftMs = Math.min(lifetimeMs(this.#ttl), this.#lifetimeIn(claims));
-      const endsAtMs = askedAtMs + leftMs;
-      const expiresAtMs = Math.round(this.#clock.wallMs() + endsAtMs - this.#clock.monotonicMs());
-      return { ...grant, coverageTypes: claims?.coverageTypes, endsAtMs, expiresAtMs };
-    } catch (thrown) {
-      throw thrown instanceof PlatformError ? inWordsOfAuth(thrown, form) : thrown;
+    const forms = this.#credentials.current();
+    const refused: CredentialForm[] = [];
+    for (const form of forms) {
+      try {
+        const pair = await this.#authenticateWith(form);
+        this.#used = forms;
+        return pair;
+      } catch (thrown) {
+        if (!(thrown instanceof PlatformError)) throw thrown;
+        if (thrown.code !== "PLATFORM_UNAUTHORIZED") throw inWordsOfAuth(thrown, "");
+        refused.push(form);
+        if (form.kind === "auth-key") {
+          this.#tell({ type: "auth-key-refused", authKeyId: form.authKeyId, message: thrown.message });
+        }
+        if (refused.length === forms.length) throw inWordsOfAuth(thrown, mendOf(refused));
+      }
     }
+    throw new RangeError("a list of credentials is never empty");
+  }
+
+  async #authenticateWith(form: CredentialForm): Promise<Pair> {
+    const askedAtMs = this.#clock.monotonicMs();
+    const grant = await this.#send(this.#inputOf(form));
+    return pairOf(grant, {
+      ...{ clock: this.#clock, tokens: this.#tokens, askedAtMs },
+      lifetimeMs: lifetimeMs(this.#ttl),
+    });
   }
 
   #inputOf(form: CredentialForm): AuthInput {
@@ -66,24 +90,16 @@ export class Authenticator {
       ttl: field === undefined || seconds === undefined ? undefined : { field, seconds },
     };
   }
-
-  /** How long the token says that it holds; by its own two times where this machine's clock contradicts them. */
-  #lifetimeIn(claims: TokenClaims | undefined): number {
-    if (claims?.expiresAtMs === undefined) return Infinity;
-    const { expiresAtMs, issuedAtMs } = claims;
-    const byOurClockMs = expiresAtMs - this.#clock.wallMs();
-    const byItsClockMs = issuedAtMs === undefined ? byOurClockMs : expiresAtMs - issuedAtMs;
-    const leftMs = byOurClockMs > 0 ? Math.min(byOurClockMs, byItsClockMs) : byItsClockMs;
-    if (leftMs > 0) return leftMs;
-    const ended = new Date(expiresAtMs).toISOString();
-    throw new PlatformError("PLATFORM_CONTRACT", `auth: the token ended at ${ended}. Is this machine's clock right?`, {
-      operation: "auth",
-    });
-  }
 }
 
-function inWordsOfAuth(error: PlatformError, form: CredentialForm): PlatformError {
-  const mend = error.code === "PLATFORM_UNAUTHORIZED" ? ` Check ${settingsOf(form)}.` : "";
+function mendOf(refused: readonly CredentialForm[]): string {
+  const keys = refused.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
+  const all = keys.length > 1 ? ` So were all of ${keys.join(", ")}.` : "";
+  const settings = [...new Set(refused.map(settingsOf))];
+  return `${all} Check ${settings.join("; or ")}.`;
+}
+
+function inWordsOfAuth(error: PlatformError, mend: string): PlatformError {
   return new PlatformError(error.code as ConstructorParameters<typeof PlatformError>[0], error.message + mend, {
     operation: error.operation,
     status: error.status,

@@ -25,12 +25,27 @@ export type ClientEvent =
     }
   | {
       readonly type: "renewed";
-      /** `first` of this process, `early` before the end, `expired` after it, `refused` after a 401. */
-      readonly reason: "first" | "early" | "expired" | "refused";
+      readonly reason: RenewalReason;
+      /** `auth` by an authentication, `token` by the deployment's operation for it. */
+      readonly by: "auth" | "token";
       readonly expiresAtMs: number;
     }
   | {
       readonly type: "renewal-failed";
-      readonly reason: "first" | "early" | "expired" | "refused";
+      readonly reason: RenewalReason;
+      readonly message: string;
+    }
+  /** The platform does not accept this AuthKey; the next of the list is tried, where there is one. */
+  | {
+      readonly type: "auth-key-refused";
+      readonly authKeyId: string;
+      readonly message: string;
+    }
+  /** A new list of credentials could not be used; the one before it stays. */
+  | {
+      readonly type: "credentials-kept";
       readonly message: string;
     };
+
+/** `first` of this process, `early` before the end, `expired` after it, `refused` after a 401, `asked` by the owner. */
+export type RenewalReason = "first" | "early" | "expired" | "refused" | "asked";

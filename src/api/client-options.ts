@@ -1,10 +1,11 @@
 /** What a client is made of; checked when it is made, so that a wrong setting is no surprise of the first call. */
 import type { Clock } from "#core/time.ts";
+import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { Language, Profile } from "#fleet/profile.ts";
 import type { Permit, Urgency } from "#limiter/permit.ts";
 import type { ClientEvent } from "./client-event.ts";
 import type { Endpoints } from "./coverage.ts";
-import type { CredentialForm } from "./credential-form.ts";
+import type { Credentials } from "./credential-list.ts";
 import type { TokenVerification } from "./token-claims.ts";
 import type { TransportOptions } from "./transport.ts";
 
@@ -40,7 +41,10 @@ export interface PlatformClientOptions {
   readonly ttlField?: string | undefined;
   /** Lifetime of a pair to ask for, 180 to 172,800; the platform's default is 86,400. */
   readonly ttlSeconds?: number | undefined;
-  readonly credentials: CredentialForm;
+  /** One form, or what gives the present ones, the preferred first; looked at with each authentication. */
+  readonly credentials: Credentials;
+  /** The deployment's operation that gives a valid pair a new token; absent: every renewal is an authentication. */
+  readonly renewToken?: DeploymentOperation | undefined;
   /** Absent: claims of tokens are not used at all. */
   readonly tokenVerification?: TokenVerification | undefined;
   /** Length of the quota's period; 60,000 by default. */
@@ -55,6 +59,8 @@ export interface PlatformClientOptions {
   readonly egress?: string | undefined;
   /** Told of answers, throttles and renewals; what it throws is ignored. */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
+  /** Spreads early renewals over the workers of a fleet: numbers in [0, 1); the machine's generator by default. */
+  readonly chance?: (() => number) | undefined;
   /** Timeouts and size of answers. */
   readonly transport?: Omit<TransportOptions, "connections" | "clock"> | undefined;
 }

@@ -5,18 +5,19 @@
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Coverage, Profile } from "#fleet/profile.ts";
-import { Authenticator } from "./authenticator.ts";
 import { type HeaderNames, headerNames } from "./brand.ts";
 import type { ClientEvent } from "./client-event.ts";
 import type { CallOptions, PlatformClientOptions } from "./client-options.ts";
 import { addressFor, authAddress, type Routes, routesOf } from "./coverage.ts";
-import { checkCredentialForm, type CredentialForm } from "./credential-form.ts";
+import { CredentialList, type Credentials } from "./credential-list.ts";
 import { keySetFetcher } from "./key-set.ts";
 import { type AuthInput, type AuthOutput, authOperation } from "./operations/auth.ts";
 import { type Operation, type Target, targetOf } from "./operations/operation.ts";
 import type { ListInput } from "./operations/sims.ts";
 import { type Page, walkPages } from "./pages.ts";
-import { type Pair, PairKeeper } from "./pair.ts";
+import { PairKeeper } from "./pair-keeper.ts";
+import { pairSource } from "./pair-source.ts";
+import type { Pair } from "./pair.ts";
 import { checkTtl } from "./renewal-timing.ts";
 import { type Reply, type Route, Sender } from "./sender.ts";
 import { Slots } from "./slots.ts";
@@ -41,7 +42,7 @@ export class PlatformClient {
   readonly #slots: Slots;
   readonly #transport: Transport;
   readonly #sender: Sender;
-  readonly #authenticator: Authenticator;
+  readonly #credentials: CredentialList;
   readonly #keeper: PairKeeper;
   readonly #plainHeaders: readonly string[];
   /** Where calls without a pair go. */
@@ -54,7 +55,10 @@ export class PlatformClient {
     const tell = teller(options.onEvent);
     const ttl = { field: options.ttlField, seconds: options.ttlSeconds };
     checkTtl(ttl);
-    checkCredentialForm(options.credentials);
+    checkTtl({ field: options.renewToken?.ttlField, seconds: options.ttlSeconds });
+    this.#credentials = new CredentialList(options.credentials, (message) =>
+      tell({ type: "credentials-kept", message }),
+    );
     this.#profile = profile;
     this.#names = headerNames(options.brand);
     this.#routes = routesOf(options.endpoints, profile.coverage);
@@ -79,20 +83,12 @@ export class PlatformClient {
       egress: options.egress,
       around,
     });
-    const tokens = this.#tokenReader(options);
-    const send = (input: AuthInput): Promise<AuthOutput> => this.#authenticate(input);
-    this.#authenticator = new Authenticator({
-      clock,
-      form: options.credentials,
-      ttl,
-      tokens,
-      send,
+    const source = pairSource(options, {
+      ...{ credentials: this.#credentials, tokens: this.#tokenReader(options), tell },
+      authenticate: (input) => this.#authenticate(input),
+      callWith: (pair, operation, input) => this.#callWith(pair, operation, input),
     });
-    this.#keeper = new PairKeeper({
-      clock,
-      tell,
-      authenticate: () => this.#authenticator.authenticate(),
-    });
+    this.#keeper = new PairKeeper({ clock, tell, source, chance: options.chance });
   }
 
   /**
@@ -124,18 +120,25 @@ export class PlatformClient {
 
   /** Who the credentials belong to; authenticates where no pair is at hand. */
   async whoAmI(signal?: AbortSignal): Promise<Principal> {
-    const { operatorId, userName, coverageTypes, expiresAtMs } = await this.#keeper.obtain(signal);
-    return { operatorId, userName, coverageTypes, expiresAtMs };
+    return principalOf(await this.#keeper.obtain(signal));
   }
 
   /**
    * Takes other credentials of the same account: calls go on with the present pair until the new ones gave theirs.
    * @throws ConfigError when an MFA secret is not base32; the old credentials then stay
    */
-  replaceCredentials(form: CredentialForm): void {
-    checkCredentialForm(form);
-    this.#authenticator.replaceForm(form);
+  replaceCredentials(credentials: Credentials): void {
+    this.#credentials.replace(credentials);
     this.#keeper.renewSoon();
+  }
+
+  /**
+   * Authenticates at once with the present credentials, for an owner who changed them and wants to know that they hold.
+   * Calls go on with the present pair meanwhile, and if it fails.
+   * @throws as `whoAmI`
+   */
+  async renewNow(signal?: AbortSignal): Promise<Principal> {
+    return principalOf(await this.#keeper.renewNow(signal));
   }
 
   /** Lets the calls in flight end, closes the connections and forgets the pair. */
@@ -181,6 +184,16 @@ export class PlatformClient {
     return (await this.#sender.send(authOperation, call)).value;
   }
 
+  /** Outside the slots, as an authentication. */
+  async #callWith<I, O>(pair: Pair, operation: Operation<I, O>, input: I): Promise<O> {
+    const call = {
+      target: targetOf(operation, input),
+      route: this.#routeOf(pair),
+      options: { urgency: "priority" },
+    } as const;
+    return (await this.#sender.send(operation, call)).value;
+  }
+
   #tokenReader({ tokenVerification, clock, userAgent }: PlatformClientOptions): TokenReader | undefined {
     if (tokenVerification === undefined) return undefined;
     const fetchKeys =
@@ -203,6 +216,10 @@ export class PlatformClient {
     const headers = [...this.#plainHeaders, ...pairHeaders];
     return { address, headers, bodyHeaders: [...headers, "content-type", "application/json"] };
   }
+}
+
+function principalOf({ operatorId, userName, coverageTypes, expiresAtMs }: Pair): Principal {
+  return { operatorId, userName, coverageTypes, expiresAtMs };
 }
 
 /** Pairs were good until now, so they are being revoked under our hands: a matter of time, not of credentials. */

@@ -1,19 +1,8 @@
-/**
- * Keeps the key and token pair of one profile, in memory alone (interface, section 5). However many calls need a pair,
- * one authentication is under way at a time.
- *
- * Moves: none -> valid (authenticated) -> due (margin before the end: renewed behind the calls, which go on with the old
- * pair; a failure keeps it) -> ended (calls wait). A 401 moves valid -> none, once per pair: a late 401 of an older pair
- * changes nothing. A refusal of the credentials is remembered for a while, since authentication is limited per address.
- */
-import { messageOf } from "#core/errors.ts";
+/** The key and token pair (interface, section 2), and the two ways to a fresh one. */
 import type { Secret } from "#core/secret.ts";
-import type { Clock } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
-import type { ClientEvent } from "./client-event.ts";
-import { earlyPauseMs, isRemembered, marginMs, pauseAfterMs, refusalMs, refusedInARow } from "./renewal-timing.ts";
 
-/** What one authentication gave. */
+/** What one authentication gave; it lives in memory alone. */
 export interface Pair {
   readonly operatorId: string;
   readonly userName: string | undefined;
@@ -27,163 +16,37 @@ export interface Pair {
   readonly expiresAtMs: number;
 }
 
-type RenewalReason = Extract<ClientEvent, { type: "renewed" }>["reason"];
-
-export class PairKeeper {
-  readonly #clock: Clock;
-  readonly #authenticate: () => Promise<Pair>;
-  readonly #tell: (event: ClientEvent) => void;
-  #current: Pair | undefined;
-  #renewAtMs = 0;
-  #isProven = false;
-  #nextReason: RenewalReason = "first";
-  #wasEverProven = false;
-  #refusedInARow = 0;
-  #obtainedAtMs = 0;
-  #retired: Pair | undefined;
-  #flight: Promise<Pair> | undefined;
-  #failure: { readonly error: unknown; readonly untilMs: number } | undefined;
-  #failures = 0;
-  #credentialsVersion = 0;
-
-  constructor(parts: { clock: Clock; authenticate: () => Promise<Pair>; tell: (event: ClientEvent) => void }) {
-    this.#clock = parts.clock;
-    this.#authenticate = parts.authenticate;
-    this.#tell = parts.tell;
-  }
-
-  /** The pair, where one is valid; starts an early renewal when it is due. */
-  ready(): Pair | undefined {
-    if (this.#current === undefined) return undefined;
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs >= this.#current.endsAtMs) {
-      this.#retire("expired");
-      return undefined;
-    }
-    if (nowMs >= this.#renewAtMs && this.#flight === undefined && nowMs >= (this.#failure?.untilMs ?? 0)) {
-      this.#renew("early").catch(() => undefined);
-    }
-    return this.#current;
-  }
-
+export interface PairSource {
+  authenticate(): Promise<Pair>;
   /**
-   * The pair, waiting for an authentication where none is valid.
-   * @throws what the authentication threw, also from a short memory of it; the signal's reason when it aborts
+   * The same pair with a new token; undefined where the platform refuses that. Absent: there is no such way.
+   * @throws where a later try can succeed
    */
-  async obtain(signal?: AbortSignal): Promise<Pair> {
-    signal?.throwIfAborted();
-    const pair = this.ready();
-    if (pair !== undefined) return pair;
-    if (this.#flight === undefined && this.#failure !== undefined && isRemembered(this.#failure.error)) {
-      if (this.#clock.monotonicMs() < this.#failure.untilMs) throw this.#failure.error;
-    }
-    return unlessAborted(this.#flight ?? this.#renew(this.#nextReason), signal);
-  }
-
-  /** Notes that the platform took this pair, so that a later 401 means that its time is over. */
-  accepted(pair: Pair): void {
-    if (pair !== this.#current || this.#isProven) return;
-    this.#isProven = true;
-    this.#wasEverProven = true;
-    this.#refusedInARow = 0;
-  }
-
-  /**
-   * Says that the platform answered 401 to this pair.
-   * @returns whether it is worth asking again with another pair; false when fresh pairs were refused in a row, none of
-   *   them ever taken, so that a platform that answers 401 to everything is not asked for pairs without end
-   */
-  invalidate(pair: Pair): boolean {
-    if (pair !== this.#current) return true;
-    if (!this.#isProven) {
-      const most = this.#wasEverProven ? refusedInARow.afterSuccess : refusedInARow.fromTheStart;
-      const isYoung = this.#clock.monotonicMs() - this.#obtainedAtMs < refusalMs;
-      if (this.#refusedInARow < most) this.#refusedInARow += 1;
-      if (this.#refusedInARow >= most && isYoung) return false;
-    }
-    this.#retire("refused");
-    return true;
-  }
-
-  /** New credentials are in place: forgets their predecessors' refusal and renews soon; calls go on meanwhile. */
-  renewSoon(): void {
-    this.#credentialsVersion += 1;
-    this.#refusedInARow = 0;
-    this.#failure = undefined;
-    this.#renewAtMs = 0;
-  }
-
-  /** Drops the pair and ends the watch over its values. */
-  close(): void {
-    this.#retire("first");
-    forget(this.#retired);
-    this.#retired = undefined;
-  }
-
-  #renew(reason: RenewalReason): Promise<Pair> {
-    const version = this.#credentialsVersion;
-    const flight = this.#authenticate().then(
-      (pair) => {
-        this.#flight = undefined;
-        this.#install(pair, reason, version === this.#credentialsVersion);
-        return pair;
-      },
-      (thrown: unknown) => {
-        this.#flight = undefined;
-        if (version === this.#credentialsVersion) this.#remember(thrown);
-        this.#tell({ type: "renewal-failed", reason, message: messageOf(thrown) });
-        throw thrown;
-      },
-    );
-    this.#flight = flight;
-    return flight;
-  }
-
-  #install(pair: Pair, reason: RenewalReason, isOfPresentCredentials: boolean): void {
-    if (this.#current !== undefined) this.#retire("expired");
-    const nowMs = this.#clock.monotonicMs();
-    this.#current = pair;
-    this.#isProven = false;
-    this.#obtainedAtMs = nowMs;
-    this.#renewAtMs = isOfPresentCredentials ? pair.endsAtMs - marginMs(pair.endsAtMs - nowMs) : 0;
-    this.#failure = undefined;
-    this.#failures = 0;
-    this.#tell({ type: "renewed", reason, expiresAtMs: pair.expiresAtMs });
-  }
-
-  #remember(error: unknown): void {
-    this.#failures += 1;
-    const nowMs = this.#clock.monotonicMs();
-    const pauseMs = pauseAfterMs(error, this.#failures);
-    this.#failure = {
-      error,
-      untilMs: nowMs + (this.#current === undefined ? pauseMs : Math.max(earlyPauseMs, pauseMs)),
-    };
-  }
-
-  /** Calls in flight still carry the pair that goes, so its values stay known to the scrubber for one more generation. */
-  #retire(nextReason: RenewalReason): void {
-    if (this.#current === undefined) return;
-    forget(this.#retired);
-    this.#retired = this.#current;
-    this.#current = undefined;
-    this.#nextReason = nextReason;
-  }
+  renew?(pair: Pair): Promise<Pair | undefined>;
 }
 
-function forget(pair: Pair | undefined): void {
+export interface Fresh {
+  readonly pair: Pair;
+  readonly by: "auth" | "token";
+}
+
+/**
+ * A new token for the pair at hand, else a new pair.
+ * @param how `base` is absent where only an authentication will do; `isStillGood` tells whether it is still in use once
+ *   the new token is there: where a 401 took it away, its offspring would be refused too
+ */
+export async function freshPair(
+  source: PairSource,
+  { base, isStillGood }: { base: Pair | undefined; isStillGood: () => boolean },
+): Promise<Fresh> {
+  const renewed = base === undefined || source.renew === undefined ? undefined : await source.renew(base);
+  if (renewed !== undefined && isStillGood()) return { pair: renewed, by: "token" };
+  forget(renewed);
+  return { pair: await source.authenticate(), by: "auth" };
+}
+
+/** Ends the watch over the values of a pair that is not used any more. */
+export function forget(pair: Pair | undefined): void {
   pair?.apiKey.forget();
   pair?.token.forget();
-}
-
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

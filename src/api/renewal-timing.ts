@@ -56,10 +56,19 @@ export function lifetimeMs({ field, seconds }: RequestedTtl): number {
   return (field === undefined ? Math.min(wished, defaultTtlSeconds) : wished) * 1_000;
 }
 
-/** A tenth of the lifetime, within 10 s and 5 min, and up to half as much again, so that a fleet of workers spreads. */
-export function marginMs(pairMs: number): number {
+/**
+ * How long before its end a pair is renewed: a tenth of the lifetime, within 10 s and 5 min, and by chance up to another
+ * tenth, at most an hour, so that workers that were started together do not renew together.
+ * @param chance in [0, 1)
+ */
+export function marginMs(pairMs: number, chance: number): number {
   const plainMs = Math.min(Math.max(pairMs / 10, 10_000), 300_000, pairMs / 2);
-  return plainMs + (plainMs / 2) * (randomInt(1_000) / 1_000);
+  return plainMs + Math.min(pairMs / 10, 3_600_000) * chance;
+}
+
+/** A number in [0, 1) from the machine's generator. */
+export function anyChance(): number {
+  return randomInt(1_000_000) / 1_000_000;
 }
 
 /** How long not to authenticate again after a failure; `failures` counts those in a row. */

@@ -1,0 +1,41 @@
+/**
+ * What the platform granted, as a pair: when it ends by the lifetime that was asked for and by the token's own claims.
+ * Authentication and the renewal of a token both end here.
+ */
+import { PlatformError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { AuthOutput } from "./operations/auth.ts";
+import type { Pair } from "./pair.ts";
+import type { TokenClaims, TokenReader } from "./token-claims.ts";
+
+/**
+ * Makes a pair of a grant.
+ * @param askedAtMs monotonic instant before the request went out, since the lifetime may count from there
+ * @param tokens absent: claims are not used
+ * @throws PlatformError PLATFORM_CONTRACT when the token's signature does not hold or it ended before it came
+ */
+export async function pairOf(
+  grant: AuthOutput,
+  how: { clock: Clock; tokens: TokenReader | undefined; askedAtMs: number; lifetimeMs: number },
+): Promise<Pair> {
+  const { clock, tokens, askedAtMs, lifetimeMs } = how;
+  const claims = await tokens?.read(grant.token);
+  const endsAtMs = askedAtMs + Math.min(lifetimeMs, lifetimeIn(claims, clock));
+  const expiresAtMs = Math.round(clock.wallMs() + endsAtMs - clock.monotonicMs());
+  const { operatorId, userName, apiKey, token } = grant;
+  return { operatorId, userName, apiKey, token, coverageTypes: claims?.coverageTypes, endsAtMs, expiresAtMs };
+}
+
+/** How long the token says that it holds; by its own two times where this machine's clock contradicts them. */
+function lifetimeIn(claims: TokenClaims | undefined, clock: Clock): number {
+  if (claims?.expiresAtMs === undefined) return Infinity;
+  const { expiresAtMs, issuedAtMs } = claims;
+  const byOurClockMs = expiresAtMs - clock.wallMs();
+  const byItsClockMs = issuedAtMs === undefined ? byOurClockMs : expiresAtMs - issuedAtMs;
+  const leftMs = byOurClockMs > 0 ? Math.min(byOurClockMs, byItsClockMs) : byItsClockMs;
+  if (leftMs > 0) return leftMs;
+  const ended = new Date(expiresAtMs).toISOString();
+  throw new PlatformError("PLATFORM_CONTRACT", `auth: the token ended at ${ended}. Is this machine's clock right?`, {
+    operation: "auth",
+  });
+}

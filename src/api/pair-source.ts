@@ -1,0 +1,42 @@
+/**
+ * Puts together the ways to a fresh pair that a profile has: an authentication with the list of credentials, and where
+ * the deployment has an operation for it, a new token for the pair at hand.
+ */
+import { Authenticator } from "./authenticator.ts";
+import type { ClientEvent } from "./client-event.ts";
+import type { PlatformClientOptions } from "./client-options.ts";
+import type { CredentialList } from "./credential-list.ts";
+import type { AuthInput, AuthOutput } from "./operations/auth.ts";
+import type { Operation } from "./operations/operation.ts";
+import { renewToken, type RenewTokenInput } from "./operations/token.ts";
+import type { Pair, PairSource } from "./pair.ts";
+import type { TokenReader } from "./token-claims.ts";
+import { TokenRenewal } from "./token-renewal.ts";
+
+export function pairSource(
+  options: Pick<PlatformClientOptions, "clock" | "ttlField" | "ttlSeconds" | "renewToken">,
+  parts: {
+    credentials: CredentialList;
+    /** Absent: claims are not used. */
+    tokens: TokenReader | undefined;
+    tell: (event: ClientEvent) => void;
+    authenticate: (input: AuthInput) => Promise<AuthOutput>;
+    /** Makes a call with a given pair. */
+    callWith: <O>(pair: Pair, operation: Operation<RenewTokenInput, O>, input: RenewTokenInput) => Promise<O>;
+  },
+): PairSource {
+  const { clock, ttlField, ttlSeconds: seconds } = options;
+  const { credentials, tokens, tell } = parts;
+  const ttl = { field: ttlField, seconds };
+  const authenticator = new Authenticator({ clock, credentials, ttl, tokens, tell, send: parts.authenticate });
+  const authenticate = (): Promise<Pair> => authenticator.authenticate();
+  if (options.renewToken === undefined) return { authenticate };
+  const operation = renewToken(options.renewToken);
+  const renewal = new TokenRenewal({
+    ...{ clock, tokens, ttl: { field: options.renewToken.ttlField, seconds } },
+    send: (pair, input) => parts.callWith(pair, operation, input),
+  });
+  // Other credentials are taken up by an authentication with them.
+  const renew = (pair: Pair) => (authenticator.isUpToDate() ? renewal.renew(pair) : Promise.resolve(undefined));
+  return { authenticate, renew };
+}

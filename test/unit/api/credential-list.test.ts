@@ -1,0 +1,159 @@
+import { describe, expect, it } from "vitest";
+import type { ClientEvent } from "#api/client-event.ts";
+import type { PlatformClientOptions } from "#api/client-options.ts";
+import type { CredentialForm } from "#api/credential-form.ts";
+import { updateSimSpeedClass } from "#api/operations/sims.ts";
+import { Secret } from "#core/secret.ts";
+import { answer, change, changed, clientFor, OpenPermits, refusalOf, startPlatform } from "./support.ts";
+
+function key(name: string): CredentialForm {
+  return { kind: "auth-key", authKeyId: `keyId-${name}`, authKey: new Secret(`secret-${name}`) };
+}
+
+/** A platform that accepts the AuthKeys of `good`, and a client with the given credentials. */
+async function open(credentials: PlatformClientOptions["credentials"], good: string[]) {
+  let status = 400;
+  const platform = await startPlatform((request, response) => {
+    if (request.url !== "/v1/auth") return changed(request, response);
+    const { authKeyId } = JSON.parse(request.text) as { authKeyId: string };
+    if (!good.includes(authKeyId)) return answer(response, status, { code: "AUM0003", message: "no such key" });
+    answer(response, 200, { operatorId: "OP1", apiKey: `api-${authKeyId}`, token: `token-${authKeyId}` });
+  });
+  const events: ClientEvent[] = [];
+  const permits = new OpenPermits();
+  const client = clientFor(platform.url, { credentials, permits, onEvent: (event) => events.push(event) });
+  const asked = () =>
+    platform.seen.filter(({ path }) => path === "/v1/auth").map(({ body }) => /keyId-\w+/.exec(body)?.[0]);
+  const refuseWith = (other: number) => {
+    status = other;
+  };
+  const close = async () => {
+    await client.close();
+    await platform[Symbol.asyncDispose]();
+  };
+  return { client, platform, permits, events, asked, refuseWith, [Symbol.asyncDispose]: close };
+}
+
+describe("a client with two AuthKeys", () => {
+  it("uses the first, from a function or an object", async () => {
+    const forms = [key("a"), key("b")];
+    for (const credentials of [() => forms, { current: () => forms }]) {
+      await using world = await open(credentials, ["keyId-a", "keyId-b"]);
+      await world.client.call(updateSimSpeedClass, change);
+      expect(world.asked()).toEqual(["keyId-a"]);
+    }
+  });
+
+  it("tries the second when the first is refused, and says so", async () => {
+    const forms = [key("a"), key("b")];
+    await using world = await open(() => forms, ["keyId-b"]);
+    await world.client.call(updateSimSpeedClass, change);
+    expect(world.asked()).toEqual(["keyId-a", "keyId-b"]);
+    expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
+    expect(world.events.filter(({ type }) => type === "auth-key-refused")).toEqual([
+      { type: "auth-key-refused", authKeyId: "keyId-a", message: expect.stringContaining("no such key") },
+    ]);
+    expect(world.permits.requests.filter(({ bucket }) => bucket === "ip.here.Auth-auth").length).toBe(2);
+  });
+
+  it("names both when both are refused, and does not try them per call", async () => {
+    const forms = [key("a"), key("b")];
+    await using world = await open(() => forms, []);
+    for (let i = 0; i < 5; i += 1) {
+      const error = await refusalOf(world.client.call(updateSimSpeedClass, change));
+      expect(error).toMatchObject({ code: "PLATFORM_UNAUTHORIZED", mayHaveApplied: false });
+      expect(error.message).toMatch(/no such key.*keyId-a, keyId-b.*SIMFLEET_AUTH_KEY_ID/);
+    }
+    expect(world.asked()).toEqual(["keyId-a", "keyId-b"]);
+  });
+
+  it.each([429, 503])("keeps the second out of it when the first is answered with %i", async (status) => {
+    const forms = [key("a"), key("b")];
+    await using world = await open(() => forms, ["keyId-b"]);
+    world.refuseWith(status);
+    await refusalOf(world.client.call(updateSimSpeedClass, change));
+    expect(world.asked()).toEqual(["keyId-a"]);
+    expect(world.events.some(({ type }) => type === "auth-key-refused")).toBe(false);
+  });
+
+  it("shows no secret in what it says", async () => {
+    const forms = [key("a"), key("b")];
+    await using world = await open(() => forms, []);
+    const error = await refusalOf(world.client.call(updateSimSpeedClass, change));
+    expect(`${JSON.stringify(world.events)} ${error.stack}`).not.toMatch(/secret-[ab]/);
+  });
+});
+
+describe("a list of credentials that changes", () => {
+  it("is taken up when the owner asks, without a failed call and without a restart", async () => {
+    let forms = [key("a")];
+    await using world = await open(() => forms, ["keyId-a", "keyId-b"]);
+    await world.client.call(updateSimSpeedClass, change);
+    forms = [key("b"), key("a")];
+    await world.client.call(updateSimSpeedClass, change);
+    expect(world.asked()).toEqual(["keyId-a"]);
+    expect(await world.client.renewNow()).toMatchObject({ operatorId: "OP1" });
+    await world.client.call(updateSimSpeedClass, change);
+    expect(world.asked()).toEqual(["keyId-a", "keyId-b"]);
+    expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
+  });
+
+  it("is taken up by the next authentication after a 401", async () => {
+    let forms = [key("a")];
+    let isRefused = false;
+    await using platform = await startPlatform((request, response) => {
+      const { authKeyId } = (request.text === "" ? {} : JSON.parse(request.text)) as { authKeyId?: string };
+      if (request.url === "/v1/auth") {
+        return answer(response, 200, { operatorId: "OP1", apiKey: `api-${authKeyId}`, token: "token" });
+      }
+      if (isRefused && request.headers["x-svc-api-key"] === "api-keyId-a") return answer(response, 401, "");
+      changed(request, response);
+    });
+    await using client = clientFor(platform.url, { credentials: { current: () => forms } });
+    await client.call(updateSimSpeedClass, change);
+    forms = [key("b")];
+    isRefused = true;
+    await client.call(updateSimSpeedClass, change);
+    expect(platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
+  });
+
+  it.each<[string, () => readonly CredentialForm[]]>([
+    ["is empty", () => []],
+    [
+      "has a faulty form",
+      () => [{ kind: "root", email: "a@b.example", password: new Secret("pw"), mfaSecret: new Secret("no base32!") }],
+    ],
+    [
+      "cannot be read",
+      () => {
+        throw new Error("the file is gone");
+      },
+    ],
+  ])("and then %s leaves the last good one in use", async (_words, faulty) => {
+    const good = [key("a")];
+    let read: () => readonly CredentialForm[] = () => good;
+    await using world = await open(() => read(), ["keyId-a"]);
+    read = faulty;
+    await world.client.renewNow();
+    expect(world.asked()).toEqual(["keyId-a"]);
+    expect(world.events.map(({ type }) => type)).toContain("credentials-kept");
+  });
+
+  it("has to be good at the start, and when it is replaced", async () => {
+    expect(() => clientFor("https://h.example", { credentials: () => [] })).toThrow(/SIMFLEET_AUTH_KEY_ID/);
+    await using world = await open(key("a"), ["keyId-a"]);
+    expect(() => world.client.replaceCredentials(() => [])).toThrow();
+    await world.client.call(updateSimSpeedClass, change);
+    expect(world.asked()).toEqual(["keyId-a"]);
+  });
+
+  it("that a failing renewal was asked for leaves the present pair in use", async () => {
+    let forms = [key("a")];
+    await using world = await open(() => forms, ["keyId-a"]);
+    await world.client.call(updateSimSpeedClass, change);
+    forms = [key("gone")];
+    expect(await refusalOf(world.client.renewNow())).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
+    await world.client.call(updateSimSpeedClass, change);
+    expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-a");
+  });
+});

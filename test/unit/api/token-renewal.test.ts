@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import type { ClientEvent } from "#api/client-event.ts";
+import type { PlatformClientOptions } from "#api/client-options.ts";
+import type { CredentialForm } from "#api/credential-form.ts";
+import { updateSimSpeedClass } from "#api/operations/sims.ts";
+import { loadDeployment } from "#config/deployment.ts";
+import { liveSecrets, Secret } from "#core/secret.ts";
+import {
+  answer,
+  change,
+  changed,
+  clientFor,
+  type Handler,
+  OpenPermits,
+  startOpenPlatform,
+  StillClock,
+  until,
+} from "./support.ts";
+
+const { renewToken } = loadDeployment("soracom", []).operations;
+const tokenPath = "/v1/operators/OP1/token";
+const lifetimeMs = 180_000;
+
+/** A client whose pair holds for three minutes and is renewed in the last 18 s, on a platform that answers `onToken`. */
+async function open(onToken: Handler, changes: Partial<PlatformClientOptions> = {}) {
+  const platform = await startOpenPlatform((request, response) =>
+    request.url === tokenPath ? onToken(request, response) : changed(request, response),
+  );
+  const clock = new StillClock();
+  const permits = new OpenPermits();
+  const events: ClientEvent[] = [];
+  const client = clientFor(platform.url, {
+    ...{ clock, permits, renewToken, ttlField: "tokenTimeoutSeconds", ttlSeconds: 180, chance: () => 0 },
+    onEvent: (event) => events.push(event),
+    ...changes,
+  });
+  const renewals = () => events.flatMap((event) => (event.type === "renewed" ? `${event.reason} by ${event.by}` : []));
+  const close = async () => {
+    await client.close();
+    await platform[Symbol.asyncDispose]();
+  };
+  return { platform, clock, permits, events, client, renewals, [Symbol.asyncDispose]: close };
+}
+
+const newToken: Handler = (_request, response) => answer(response, 200, { token: "token-renewed" });
+
+describe("the token of a pair that is due", () => {
+  it("is renewed with the pair's own headers, while its API key stays", async () => {
+    await using world = await open(newToken);
+    const { client, clock, platform, renewals } = world;
+    await client.call(updateSimSpeedClass, change);
+    clock.pass(lifetimeMs - 18_000);
+    await client.call(updateSimSpeedClass, change);
+    await until(() => renewals().length === 2);
+    await client.call(updateSimSpeedClass, change);
+    const renewal = platform.seen.find(({ path }) => path === tokenPath);
+    expect(renewal).toMatchObject({ method: "POST", body: '{"tokenTimeoutSeconds":180}' });
+    expect(renewal?.headers).toMatchObject({ "x-svc-api-key": "api-key-1", "x-svc-token": "token-1" });
+    expect(platform.seen.at(-1)?.headers).toMatchObject({
+      "x-svc-api-key": "api-key-1",
+      "x-svc-token": "token-renewed",
+    });
+    expect(platform.auths()).toBe(1);
+    expect(renewals()).toEqual(["first by auth", "early by token"]);
+  });
+
+  it("spends the account's quota with priority and not the one per address", async () => {
+    await using world = await open(newToken);
+    const { client, clock, permits, renewals } = world;
+    await client.whoAmI();
+    clock.pass(lifetimeMs - 18_000);
+    await client.whoAmI();
+    await until(() => renewals().length === 2);
+    expect(permits.requests).toMatchObject([
+      { bucket: "ip.here.Auth-auth", urgency: "priority" },
+      { bucket: "default.Operator", urgency: "priority" },
+    ]);
+  });
+
+  it("counts its new lifetime from the renewal, again and again without an authentication", async () => {
+    let count = 0;
+    await using world = await open((_request, response) => answer(response, 200, { token: `token-r${(count += 1)}` }));
+    const { client, clock, platform, renewals } = world;
+    await client.whoAmI();
+    for (let round = 2; round <= 6; round += 1) {
+      clock.pass(lifetimeMs - 18_000);
+      await client.whoAmI();
+      await until(() => renewals().length === round);
+      expect((await client.whoAmI()).expiresAtMs).toBe(clock.wallMs() + lifetimeMs);
+    }
+    expect(platform.auths()).toBe(1);
+  });
+
+  it("asks for a day where no lifetime is set, and for none where the deployment names no field", async () => {
+    for (const [description, body] of [
+      [renewToken, '{"tokenTimeoutSeconds":86400}'],
+      [renewToken && { ...renewToken, ttlField: undefined }, "{}"],
+    ] as const) {
+      await using world = await open(newToken, { renewToken: description, ttlSeconds: undefined });
+      await world.client.whoAmI();
+      world.clock.pass(86_400_000 - 300_000);
+      await world.client.whoAmI();
+      await until(() => world.renewals().length === 2);
+      expect(world.platform.seen.at(-1)).toMatchObject({ path: tokenPath, body });
+    }
+  });
+
+  it.each([
+    ["400, the pair has ended", 400, '{"code":"AUM0001","message":"expired"}'],
+    ["401", 401, ""],
+    ["403", 403, '{"code":"AUM0002","message":"not permitted"}'],
+    ["404, there is no such operation", 404, "<html>"],
+    ["405", 405, ""],
+    ["200 without a token", 200, "{}"],
+    ["200 with a token that cannot be a header", 200, '{"token":"a\\r\\nb"}'],
+  ])("falls back to an authentication after %s", async (_words, status, body) => {
+    await using world = await open((_request, response) => answer(response, status, body));
+    const { client, clock, platform, renewals } = world;
+    await client.call(updateSimSpeedClass, change);
+    clock.pass(lifetimeMs - 18_000);
+    await client.call(updateSimSpeedClass, change);
+    await until(() => renewals().length === 2);
+    expect(renewals()).toEqual(["first by auth", "early by auth"]);
+    expect(platform.auths()).toBe(2);
+  });
+
+  it.each([503, 429])("leaves the pair in use after %i, and authenticates once that has ended", async (status) => {
+    await using world = await open((_request, response) => answer(response, status, ""));
+    const { client, clock, platform, events, renewals } = world;
+    await client.call(updateSimSpeedClass, change);
+    clock.pass(lifetimeMs - 18_000);
+    await client.call(updateSimSpeedClass, change);
+    await until(() => events.some((event) => event.type === "renewal-failed"));
+    await client.call(updateSimSpeedClass, change);
+    expect(platform.auths()).toBe(1);
+    clock.pass(18_000);
+    await client.call(updateSimSpeedClass, change);
+    expect(renewals()).toEqual(["first by auth", "expired by auth"]);
+  });
+
+  it("is not renewed but replaced when the credentials changed", async () => {
+    let forms: CredentialForm[] = [{ kind: "auth-key", authKeyId: "keyId-1", authKey: new Secret("secret-one") }];
+    await using world = await open(newToken, { credentials: () => forms });
+    const { client, clock, platform, renewals } = world;
+    await client.whoAmI();
+    forms = [{ kind: "auth-key", authKeyId: "keyId-2", authKey: new Secret("secret-two") }];
+    clock.pass(lifetimeMs - 18_000);
+    await client.whoAmI();
+    await until(() => renewals().length === 2);
+    expect(renewals()).toEqual(["first by auth", "early by auth"]);
+    expect(platform.seen.at(-1)?.body).toContain("keyId-2");
+  });
+
+  it("ends the watch over old tokens, and keeps it over the API key that stays", async () => {
+    let count = 0;
+    await using world = await open((_request, response) =>
+      answer(response, 200, { token: `watched-r${(count += 1)}` }),
+    );
+    const { client, clock, renewals } = world;
+    await client.whoAmI();
+    for (let round = 2; round <= 4; round += 1) {
+      clock.pass(lifetimeMs - 18_000);
+      await client.whoAmI();
+      await until(() => renewals().length === round);
+    }
+    expect(
+      liveSecrets()
+        .filter((value) => value.startsWith("watched-"))
+        .toSorted(),
+    ).toEqual(["watched-r2", "watched-r3"]);
+    expect(liveSecrets()).toContain("api-key-1");
+  });
+});
