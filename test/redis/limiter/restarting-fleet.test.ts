@@ -1,0 +1,80 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import { PlatformClient } from "#api/client.ts";
+import { PlatformError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+import { systemClock } from "#core/time.ts";
+import { Limiter } from "#limiter/limiter.ts";
+import { Keys } from "#redis/keys.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { ModelPlatform } from "./model-platform.ts";
+
+const { keys, connect } = openTestRedis();
+const periodMs = 2_000;
+
+/** A platform that takes five authentications a window from one address, and tells so only where it is said to. */
+async function openPlatform(says: "its quota" | "nothing") {
+  const model = new ModelPlatform({
+    ...{ periodMs, windowBeginsMs: performance.now() - 300, limit: 5 },
+    ...{ rounding: "up", windows: "periodic", driftPpm: 0 },
+  });
+  const reply = (response: ServerResponse): void => {
+    const { isThrottled, reading } = model.receive(performance.now(), "normal");
+    const headers: Record<string, string> =
+      says === "nothing"
+        ? {}
+        : {
+            "x-svc-ratelimit-limit": String(reading.limit),
+            "x-svc-ratelimit-remaining": String(reading.remaining),
+            "x-svc-ratelimit-seconds-before-refresh": String(reading.secondsBeforeRefresh),
+          };
+    response.writeHead(isThrottled ? 429 : 200, headers);
+    response.end(isThrottled ? "" : JSON.stringify({ operatorId: "OP1", apiKey: "fleet-key", token: "fleet-token" }));
+  };
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => reply(response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
+  return { model, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
+
+/** A worker that has just started: it authenticates, and waits as it is told to where it cannot. */
+async function start(client: PlatformClient): Promise<void> {
+  while (true) {
+    try {
+      await client.whoAmI();
+      return;
+    } catch (thrown) {
+      if (!(thrown instanceof PlatformError) || thrown.disposition === "never") throw thrown;
+      await systemClock.sleep(thrown.retryAfterMs ?? 100);
+    }
+  }
+}
+
+it.each(["its quota", "nothing"] as const)(
+  "twelve workers that start together on one address, where the platform tells %s, all get in with at most one 429 a window",
+  async (says) => {
+    const platform = await openPlatform(says);
+    const own = new Keys(`${keys.prefix}:${randomUUID()}`);
+    const workers = Array.from(
+      { length: 12 },
+      () =>
+        new PlatformClient({
+          profile: { name: "default", coverage: "g", wording: "sims" },
+          ...{ brand: "Svc", language: "en", endpoints: { global: platform.url }, connections: 4, periodMs },
+          credentials: { kind: "auth-key", authKeyId: "keyId-fleet", authKey: new Secret("secret-fleet-key") },
+          ...{ clock: systemClock, permits: new Limiter({ redis: connect(), keys: own, periodMs }) },
+          userAgent: "simfleet/test",
+        }),
+    );
+    await Promise.all(workers.map(start));
+    await Promise.all(workers.map((client) => client.close()));
+    await platform.close();
+    const refused = platform.model.windows.map((window) => window.refused.normal);
+    expect(Math.max(...refused)).toBeLessThanOrEqual(1);
+    expect(platform.model.windows.reduce((sum, window) => sum + window.counted.normal, 0)).toBe(12);
+  },
+);
