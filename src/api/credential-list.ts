@@ -6,7 +6,7 @@
 import { ConfigError, messageOf } from "#core/errors.ts";
 import { checkCredentialForm, type CredentialForm } from "./credential-form.ts";
 
-/** One form; or what gives the present forms, the preferred one first. */
+/** One form; or what gives the present forms, the preferred one first, with the same Secrets while nothing changed. */
 export type Credentials = CredentialForm | (() => readonly CredentialForm[]) | { current(): readonly CredentialForm[] };
 
 export class CredentialList {
