@@ -1,6 +1,7 @@
 /** The section `rotations`: which Credential Sets are rotated, how, and who is handed the new secret. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
+import { webhookKey } from "#core/webhook-secret.ts";
 import type { Command, Recipe, Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import { successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "./deployment.ts";
@@ -32,7 +33,7 @@ const generate = z
     encoding: defaulted(choice(["base64url", "base64", "hex"]), "How the bytes are written.", "base64url"),
     length: optional(integer(1, 4_096), "Instead of `bytes`: how many characters of `alphabet`."),
     alphabet: optional(
-      text("2 to 256 characters without a repeat", /^[^\0\r\n]{2,256}$/),
+      text("2 to 94 printable characters without a repeat", /^[\x21-\x7e]{2,94}$/),
       "The characters to draw from.",
     ),
   })
@@ -41,7 +42,7 @@ const generate = z
     ({ length, alphabet }) => (length === undefined) === (alphabet === undefined),
     says("must have length and alphabet together."),
   )
-  .refine(({ alphabet }) => typeof alphabet !== "string" || new Set(alphabet).size === [...alphabet].length, {
+  .refine(({ alphabet }) => typeof alphabet !== "string" || new Set(alphabet).size === alphabet.length, {
     ...says("must not have a character twice."),
     path: ["alphabet"],
   })
@@ -80,7 +81,7 @@ const sink = z
 
 const idText = text("an id: letters, digits, `.`, `_` and `-`", /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
 
-const rotation = z
+const structure = z
   .strictObject({
     profile: defaulted(
       text("the name of a profile", /^[A-Za-z0-9_-]{1,64}$/),
@@ -110,7 +111,7 @@ const rotation = z
 
 export const rotationsSection = {
   path: "rotations",
-  schema: rotation,
+  schema: structure,
   about: "Credential Sets whose secrets are rotated, by a name of your choice. docs/credentials.md tells how.",
 } as const;
 
@@ -130,7 +131,7 @@ export function readRotations(
   return Object.fromEntries(rotations);
 }
 
-type Written = z.output<typeof rotation>;
+type Written = z.output<typeof structure>;
 
 function rotationOf(name: string, written: Written): Rotation {
   const { profile, type, description, strategy, graceSeconds, maxAgeDays } = written;
@@ -184,16 +185,11 @@ function meaningFaults(
     const read = readSecretFile(one.secretFile);
     const where = `${at}.sinks.${i}.webhook.secretFile`;
     if ("fault" in read) problems.push({ where, message: read.fault });
-    else if (!isWebhookSecret(read.secret)) {
+    else if (webhookKey(read.secret) === undefined) {
       problems.push({ where, message: "must hold whsec_ and 24 to 64 bytes in base64." });
     }
   }
   return problems;
-}
-
-function isWebhookSecret(written: string): boolean {
-  const bytes = Buffer.from(written.replace(/^whsec_/, ""), "base64").length;
-  return /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(written) && bytes >= 24 && bytes <= 64;
 }
 
 /** A JSON object of all fields can be looked at only when it is there. */

@@ -20,7 +20,7 @@ interface ValueFacts {
 /** The facts of each value's schema. */
 const factsOf = z.registry<ValueFacts>();
 
-type Checked<T> = z.ZodPipe<z.ZodUnknown, z.ZodTransform<T, unknown>>;
+type Checked<T> = z.ZodPipe<z.ZodUnknown, z.ZodTransform<T>>;
 
 /** A value that has to be given. */
 export function given<T>(kind: Kind<T>, about: string): Checked<T> {
@@ -139,7 +139,7 @@ function shapeAt(schema: z.ZodType, path: readonly PropertyKey[]): Shape | undef
     if (inner instanceof z.ZodArray) inner = bare(inner.element as z.ZodType);
     else inner = inner instanceof z.ZodObject ? bare((inner.shape as Shape)[String(step)]) : undefined;
   }
-  return inner instanceof z.ZodObject ? (inner.shape as Shape) : undefined;
+  return inner instanceof z.ZodObject ? inner.shape : undefined;
 }
 
 function bare(schema: z.ZodType | undefined): z.ZodType | undefined {
@@ -155,6 +155,7 @@ export function* valuesOf(schema: z.ZodType, path: string): Generator<{ path: st
   if (facts !== undefined) yield { path, facts };
   else if (inner instanceof z.ZodArray) yield* valuesOf(inner.element as z.ZodType, `${path}[]`);
   else if (inner instanceof z.ZodObject) {
-    for (const [key, value] of Object.entries(inner.shape as Shape)) yield* valuesOf(value, `${path}.${key}`);
+    const shape: Shape = inner.shape;
+    for (const [key, value] of Object.entries(shape)) yield* valuesOf(value, `${path}.${key}`);
   }
 }
