@@ -70,7 +70,7 @@ export const eventCatalogue = {
     fields: { ...ofRotation, before: "the old set", lastUsedAt: "its last use, ISO 8601" },
   },
   "credential.unused": {
-    when: "The old Credential Set was out of use for the whole grace and nothing names it: it is deleted next.",
+    when: "The old Credential Set was out of use for the whole grace and nothing names it: its time is over.",
     fields: { ...ofRotation, before: "the old set" },
   },
   "credential.left-behind": {

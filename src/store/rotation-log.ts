@@ -79,18 +79,44 @@ export class RotationLog {
    * @returns the record after it; undefined when the rotation is elsewhere by now
    */
   async move(
-    { name, profile, rotationId, state }: RotationRecord,
+    record: RotationRecord,
     change: RotationChange,
     events: readonly RotationEvent[] = [],
   ): Promise<RotationRecord | undefined> {
+    return (await this.#run(record, change, events)) ? this.record(record.name) : undefined;
+  }
+
+  async #run(
+    at: { readonly name: string; readonly profile: string; readonly rotationId: string; readonly state: string },
+    change: RotationChange,
+    events: readonly RotationEvent[],
+  ): Promise<boolean> {
+    const { name, profile, rotationId, state } = at;
     const { set, away } = encodeChange(change);
     const told = events.flatMap(({ type, fields }) => {
-      const pairs = Object.entries({ rotation: name, cause: rotationId, ...fields });
+      const pairs = Object.entries({ rotation: name, ...(rotationId === "" ? {} : { cause: rotationId }), ...fields });
       const event = [type, ...pairs.flatMap(([field, value]) => (value === undefined ? [] : [field, value]))];
       return [event.length, ...event];
     });
     const args = [profile, this.#bounds.most, rotationId, state, set.length, ...set, away.length, ...away, ...told];
-    const reply = await moveScript.run(this.#redis, [this.#keys.rotation(name), this.#keys.events()], args);
-    return reply === "moved" ? this.record(name) : undefined;
+    return (await moveScript.run(this.#redis, [this.#keys.rotation(name), this.#keys.events()], args)) === "moved";
+  }
+
+  /** Which set's age was told of, and when to look at ages again; also of a rotation that was never begun. */
+  async ageLook(name: string): Promise<{ toldOf: string | undefined; lookAtMs: number }> {
+    const key = this.#keys.rotation(name);
+    const [toldOf, lookAtMs] = await this.#redis.hmget(key, "expiringToldOf", "expiryLookAtMs");
+    return { toldOf: toldOf ?? undefined, lookAtMs: Number(lookAtMs ?? 0) };
+  }
+
+  /** Saves that ages were looked at, and tells of the one that is due. */
+  async noteAge(
+    { name, profile }: { readonly name: string; readonly profile: string },
+    change: { readonly expiryLookAtMs: number; readonly expiringToldOf?: string },
+    events: readonly RotationEvent[],
+  ): Promise<void> {
+    const record = await this.record(name);
+    const present = record ?? { name, profile, rotationId: "", state: "" };
+    await this.#run(present, change, events);
   }
 }
