@@ -30,6 +30,7 @@ import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/conn
 import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { openRedis } from "#redis/open.ts";
+import type { CredentialDesk } from "#runs/credential-desk.ts";
 import { RunDesk } from "#runs/desk.ts";
 import { SimDesk } from "#runs/sim-desk.ts";
 import { newSyncId } from "#runs/sync-report.ts";
@@ -37,6 +38,7 @@ import { Inventory } from "#store/inventory.ts";
 import { Ledger } from "#store/ledger.ts";
 import { SyncLog, isSyncOver } from "#store/sync-log.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import { Rotations } from "./app-rotations.ts";
 
 /** Segments that one process has under way at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
@@ -54,6 +56,7 @@ export class App {
   readonly limiter: Limiter;
   readonly desk: RunDesk;
   readonly sims: SimDesk;
+  readonly credentials: CredentialDesk;
   readonly feed: Feed;
   readonly presence: Presence;
   readonly redisFacts: RedisFacts;
@@ -68,6 +71,7 @@ export class App {
   readonly #logger: Logger;
   readonly #syncs: SyncLog;
   readonly #syncQueues: SyncQueues;
+  readonly #rotations: Rotations;
   readonly #accounts = new Map<string, Account>();
   readonly #working = new Set<Working>();
   readonly #backlog = new Backlog();
@@ -81,6 +85,7 @@ export class App {
     redisPlace: string;
     lifecycle: Lifecycle;
     logger: Logger;
+    env: NodeJS.ProcessEnv;
   }) {
     this.config = parts.config;
     this.redisFacts = parts.redisFacts;
@@ -101,11 +106,8 @@ export class App {
     this.inventory = new Inventory(terms);
     this.#syncs = new SyncLog(terms);
     this.presence = new Presence({ redis, keys: this.#keys });
-    this.#queues = new Queues({
-      connect: (name) => parts.connections.connect(name),
-      keys: this.#keys,
-      ledger: this.ledger,
-    });
+    const connect = (name: string): Redis => parts.connections.connect(name);
+    this.#queues = new Queues({ connect, keys: this.#keys, ledger: this.ledger });
     parts.lifecycle.onStop("queues", () => this.#queues.close());
     this.desk = new RunDesk({
       ledger: this.ledger,
@@ -116,12 +118,8 @@ export class App {
       clock: parts.clock,
       periodMs,
     });
-    this.#syncQueues = new SyncQueues({
-      connect: (name) => parts.connections.connect(name),
-      keys: this.#keys,
-      presence: this.presence,
-      clock: parts.clock,
-    });
+    const queueHouse = { connect, keys: this.#keys, presence: this.presence, clock: parts.clock };
+    this.#syncQueues = new SyncQueues(queueHouse);
     parts.lifecycle.onStop("sync queues", () => this.#syncQueues.close());
     this.sims = new SimDesk({
       inventory: this.inventory,
@@ -130,6 +128,11 @@ export class App {
       feed: this.feed,
       wordingOf: (profile) => this.wordingOf(profile),
     });
+    this.#rotations = new Rotations({
+      ...{ ...parts, redis, queueHouse, userAgent: `simfleet/${version}` },
+      clientOf: (profile) => this.client(profile),
+    });
+    this.credentials = this.#rotations.desk;
   }
 
   /**
@@ -152,7 +155,8 @@ export class App {
       const redisFacts = await verifyRedis(probe, clock);
       probe.disconnect();
       const redisPlace = config.redis?.url ?? `embedded, in ${join(config.dataDir, "redis")}`;
-      return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger: house.logger });
+      const { logger, env } = house;
+      return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger, env });
     } catch (thrown) {
       await lifecycle.stop(5_000);
       throw thrown;
@@ -256,6 +260,11 @@ export class App {
       },
     });
     return this.#watchOver(`syncs of ${profile}`, working);
+  }
+
+  /** Works on a profile's rotations until it is stopped. @throws ConfigError where no key seals secrets */
+  async consumeRotations(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Working> {
+    return this.#watchOver(`rotations of ${profile}`, await this.#rotations.consume(profile, onTrouble));
   }
 
   /** Whoever started it may stop it; at the end of the house it stops in any case. */

@@ -30,7 +30,7 @@ import { OpenPermits, type Platform, startPlatform } from "../../unit/api/suppor
 import { keptBounds } from "../ledger/run-of.ts";
 
 /** Stands still until it is moved; who sleeps moves it. */
-export class PassingClock implements Clock {
+class PassingClock implements Clock {
   #passedMs = 0;
   readonly #startMs = Date.UTC(2026, 10, 20, 3, 0, 0);
 
