@@ -72,12 +72,7 @@ export function reportOfRotation(
     ...{ name, profile, state: record?.state ?? "never" },
     strategy: rotation?.strategy ?? record?.strategy ?? "",
     type: rotation?.type ?? record?.type ?? "",
-    rotationId: record?.rotationId ?? null,
-    startedAt: instant(record?.startedAtMs),
-    finishedAt: instant(record?.finishedAtMs),
-    waitsFor: record?.waitsFor ?? null,
-    reason: record?.reason ?? null,
-    handedTo: record?.handedToNames ?? [],
+    ...turnOf(record),
     lastUsedAt: instant(facts?.lastUsedAtMs),
     references: facts?.references ?? null,
     ...setOf(parts),
@@ -86,6 +81,17 @@ export function reportOfRotation(
 }
 
 type Part<Keys extends keyof RotationReport> = Pick<RotationReport, Keys>;
+
+function turnOf(
+  record: RotationRecord | undefined,
+): Part<"rotationId" | "startedAt" | "finishedAt" | "waitsFor" | "reason" | "handedTo"> {
+  if (record === undefined) {
+    return { rotationId: null, startedAt: null, finishedAt: null, waitsFor: null, reason: null, handedTo: [] };
+  }
+  const { rotationId, startedAtMs, finishedAtMs, waitsFor = null, reason = null, handedToNames } = record;
+  const [startedAt, finishedAt] = [instant(startedAtMs), instant(finishedAtMs)];
+  return { rotationId, startedAt, finishedAt, waitsFor, reason, handedTo: handedToNames };
+}
 
 function setOf(of: {
   readonly record: RotationRecord | undefined;

@@ -68,7 +68,7 @@ async function textFrom(
     if ("secret" in read) return read.secret;
     throw unmade(source, read.fault);
   }
-  const ended = await commands.run(source.command, { input: "", signal });
+  const ended = await commands.run(source.command, { input: "", complaint: "left-out", signal });
   const { fault, output } = ended;
   if (fault !== undefined) throw unmade(source, fault);
   const value = output.replace(/\r?\n$/, "");

@@ -77,7 +77,10 @@ export async function handOver(sink: Sink, what: Handover, house: SinkHouse, sig
         SIMFLEET_ROTATION_ID: what.rotationId,
         SIMFLEET_CREDENTIALS_ID: what.credentialsId,
       };
-      const { fault } = await house.commands.run(sink.command, { input: contentOf(what), env, signal });
+      const { fault } = await house.commands.run(sink.command, {
+        ...{ input: contentOf(what), env, signal },
+        complaint: "told",
+      });
       if (fault !== undefined) throw new SinkError(sink, fault, { isFinal: false });
       return;
     }

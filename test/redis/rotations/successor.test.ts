@@ -267,7 +267,7 @@ describe("a rotation that cannot go on", () => {
     house.makeOldSet();
     await house.begin();
     expect((await house.workToEnd()).reason).toBe(
-      "the new secret was not made: the command of `from`: sh ended with exit code 3: no luck",
+      "the new secret was not made: the command of `from`: sh ended with exit code 3",
     );
     expect(house.handed).toBeUndefined();
     expect(house.sets).toEqual({ [house.rotation.credentialsId]: oldSecret });

@@ -23,6 +23,11 @@ const env = { PATH: process.env.PATH, SIMFLEET_AUTH_KEY: "not-for-programs" };
 const commands = new CommandRunner({ env, clock: systemClock, timeoutMs: 400 });
 const house = { commands, readSecretFile, webhooks: { send: () => Promise.reject(new Error("no webhook here")) } };
 
+const rotationOf = (source: SecretSource, more: Partial<Rotation> = {}): Rotation => ({
+  ...{ name: "a", profile: "default", type: "psk", credentialsId: "a", description: undefined, source },
+  ...{ constants: {}, strategy: "successor", graceMs: 0, maxAgeMs: undefined, sinks: [], ...more },
+});
+
 describe("a drawn value", () => {
   it.each([
     ["base64url", /^[\w-]{43}$/],
@@ -52,10 +57,6 @@ describe("a drawn value", () => {
 });
 
 describe("a new secret", () => {
-  const rotationOf = (source: SecretSource, more: Partial<Rotation> = {}): Rotation => ({
-    ...{ name: "a", profile: "default", type: "psk", credentialsId: "a", description: undefined, source },
-    ...{ constants: {}, strategy: "successor", graceMs: 0, maxAgeMs: undefined, sinks: [], ...more },
-  });
   const made = async (source: SecretSource, more: Partial<Rotation> = {}): Promise<Record<string, string>> => {
     const types = { psk: ["key"], pair: ["user", "word"] };
     const fields = await newSecret(rotationOf(source, more), types, house, never);
@@ -97,8 +98,18 @@ describe("a new secret", () => {
 });
 
 describe("a program", () => {
+  it("that makes a secret is not quoted, since nobody else knows what to blot out", async () => {
+    const source = { kind: "command", command: ["sh", "-c", "echo a-canary >&2; exit 3"], field: "key" } as const;
+    const making = newSecret(rotationOf(source), { psk: ["key"] }, house, never);
+    await expect(making).rejects.toThrow(/sh ended with exit code 3$/);
+  });
+
   it("sees nothing of our own variables, and its complaint is told", async () => {
-    const { fault } = await commands.run(["sh", "-c", "env >&2; exit 7"], { input: "", signal: never });
+    const { fault } = await commands.run(["sh", "-c", "env >&2; exit 7"], {
+      input: "",
+      complaint: "told",
+      signal: never,
+    });
     expect(fault).toMatch(/^sh ended with exit code 7: .*PATH=/);
     expect(fault).not.toContain("SIMFLEET");
   });
@@ -109,18 +120,21 @@ describe("a program", () => {
     ["that says too much", ["head", "-c", "70000", "/dev/zero"], "head printed more than 65536 bytes"],
     ["that was killed", ["sh", "-c", "kill -9 $$"], "sh ended with SIGKILL"],
   ] as const)("%s is a fault", async (_, command, fault) => {
-    expect(await commands.run([...command] as [string], { input: "x", signal: never })).toEqual({ output: "", fault });
+    expect(await commands.run([...command] as [string], { input: "x", complaint: "told", signal: never })).toEqual({
+      output: "",
+      fault,
+    });
   });
 
   it("is stopped with us", async () => {
     const stop = new AbortController();
-    const running = commands.run(["sleep", "30"], { input: "", signal: stop.signal });
+    const running = commands.run(["sleep", "30"], { input: "", complaint: "told", signal: stop.signal });
     stop.abort(new Error("this process is stopping"));
     await expect(running).rejects.toThrow("this process is stopping");
   });
 
   it("that does not read its input is judged by how it ends", async () => {
-    const { fault } = await commands.run(["true"], { input: "x".repeat(60_000), signal: never });
+    const { fault } = await commands.run(["true"], { input: "x".repeat(60_000), complaint: "told", signal: never });
     expect(fault).toBeUndefined();
   });
 });
