@@ -1,15 +1,19 @@
 /**
- * Who may call: the Root user, one sub-user and one AuthKey of the Root user, and the pairs given out to them (interface,
- * sections 2, 3 and 5). A pair is checked by looking it up, not by its signature: the sandbox made it, and the lookup is
- * what keeps the server fast. Accounts can be shared by sandboxes, since a pair works on every base address.
+ * Who may call: the Root user and one sub-user, by password or AuthKey (interface, sections 2, 3 and 5), and what they
+ * get for it. Accounts can be shared by sandboxes, since a pair works on every base address.
  */
 import { randomBytes } from "node:crypto";
 import type { JSONWebKeySet } from "jose";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
-import { Refusal } from "./messages.ts";
+import { Refusal, type RefusalName } from "./messages.ts";
+import { type AuthKeyPair, AuthKeys } from "./auth-keys.ts";
 import { isOneTimeCode } from "./one-time-code.ts";
+import { type Holder, Pairs } from "./pairs.ts";
 import { openTokenSigner, type TokenAlgorithm, type TokenSigner } from "./tokens.ts";
+
+export const keyAccesses = ["own", "none"] as const;
+type KeyAccess = (typeof keyAccesses)[number];
 
 export interface AccountOptions {
   /** Clock of windows, lifetimes, delays and timestamps. */
@@ -34,6 +38,13 @@ export interface AccountOptions {
   readonly authKeyId: string;
   /** Default secret-sandbox. */
   readonly authKey: string;
+  /** An AuthKey of the sub-user, with `userAuthKey`. Default none. */
+  readonly userAuthKeyId: string | undefined;
+  readonly userAuthKey: string | undefined;
+  /** Which AuthKeys the sub-user may manage: its own, or none. Default own. */
+  readonly userKeyAccess: KeyAccess;
+  /** Whether revoking an AuthKey ends the pairs that were made with it. Default false. */
+  readonly revokeKillsPairs: boolean;
   /** Name of the field of `POST /v1/auth` that asks for a lifetime. Default tokenTimeoutSeconds. */
   readonly ttlField: string;
   /** Lifetime of every pair, whatever was asked for; may be shorter than the platform's minimum. */
@@ -50,15 +61,11 @@ export interface Pair {
   readonly token: string;
 }
 
-interface IssuedPair {
-  readonly token: string;
-  readonly expiresAtMs: number;
-}
-
 interface Principal {
-  readonly userName?: string;
+  /** Absent: the Root user. */
+  readonly userName: string | undefined;
   readonly mfaSecret: string | undefined;
-  readonly isKnown: boolean;
+  readonly authKeyId?: string;
 }
 
 /** Bounds of a lifetime (interface, section 8). */
@@ -73,11 +80,14 @@ const variants = {
 export class Accounts {
   readonly #options: AccountOptions;
   readonly #signer: TokenSigner;
-  readonly #pairs = new Map<string, IssuedPair>();
+  readonly #pairs: Pairs;
+  readonly authKeys: AuthKeys;
 
   constructor(options: AccountOptions, signer: TokenSigner) {
     this.#options = options;
     this.#signer = signer;
+    this.#pairs = new Pairs(options.clock);
+    this.authKeys = new AuthKeys(options.clock, firstKeysOf(options));
   }
 
   get operatorId(): string {
@@ -98,45 +108,69 @@ export class Accounts {
 
   /** Pairs that are neither expired nor withdrawn. */
   get livePairs(): number {
-    const nowMs = this.#options.clock.monotonicMs();
-    return [...this.#pairs.values()].filter((pair) => pair.expiresAtMs > nowMs).length;
+    return this.#pairs.live;
   }
 
   /** Handles the body of `POST /v1/auth`. @throws Refusal */
   async authenticate(body: Readonly<Record<string, unknown>>): Promise<Pair> {
     const principal = this.#principalOf(body);
     const ttlMs = this.#ttlMsOf(body);
-    if (!principal.isKnown) throw new Refusal("authFailed");
-    if (principal.mfaSecret !== undefined) this.#checkCode(body["mfaOTPCode"], principal.mfaSecret);
-    const { clock, operatorId, coverageTypes } = this.#options;
-    const issuedAtMs = clock.wallMs();
-    const expiresAtMs = clock.monotonicMs() + ttlMs;
+    if (principal === undefined) throw new Refusal("authFailed");
+    const { userName, mfaSecret, authKeyId } = principal;
+    if (mfaSecret !== undefined) this.#checkCode(body["mfaOTPCode"], mfaSecret);
+    if (authKeyId !== undefined) this.authKeys.noteUse(authKeyId);
     const apiKey = `api-${randomBytes(24).toString("hex")}`;
-    const span = { issuedAtMs, expiresAtMs: issuedAtMs + ttlMs };
-    const token = await this.#signer.sign({ operatorId, coverageTypes }, span);
-    this.#pairs.set(apiKey, { token, expiresAtMs });
-    return {
-      operatorId,
-      ...(principal.userName === undefined ? {} : { userName: principal.userName }),
-      apiKey,
-      token,
-    };
+    const token = await this.#issue({ apiKey, userName, authKeyId }, ttlMs);
+    return { operatorId: this.#options.operatorId, ...(userName === undefined ? {} : { userName }), apiKey, token };
+  }
+
+  /** Gives another token for the API key of a valid pair; the former one lives on until its end. @throws Refusal */
+  renew(holder: Holder, body: Readonly<Record<string, unknown>>): Promise<string> {
+    return this.#issue(holder, this.#ttlMsOf(body));
   }
 
   /** Lets a call with a valid pair pass. @throws Refusal */
-  check(apiKey: string | undefined, token: string | undefined): void {
-    if (!apiKey || !token) throw new Refusal("pairMissing");
-    const pair = this.#pairs.get(apiKey);
-    if (pair?.token !== token) throw new Refusal("pairInvalid");
-    if (pair.expiresAtMs <= this.#options.clock.monotonicMs()) throw new Refusal("pairExpired");
+  check(apiKey: string | undefined, token: string | undefined, whenExpired: RefusalName = "pairExpired"): Holder {
+    return this.#pairs.check(apiKey, token, whenExpired);
+  }
+
+  /** Lets the holder of a pair manage the AuthKeys of a sub-user or, without a name, of the Root user. @throws Refusal */
+  checkKeyAccess(holder: Holder, userName: string | undefined): void {
+    const { userKeyAccess, userName: known } = this.#options;
+    const isPermitted = holder.userName === undefined || (holder.userName === userName && userKeyAccess === "own");
+    if (!isPermitted) throw new Refusal("keysForbidden");
+    if (userName !== undefined && userName !== known) throw new Refusal("userUnknown");
+  }
+
+  /** Nobody authenticates with the AuthKey any more. @throws Refusal when the principal has no such key */
+  revoke(userName: string | undefined, authKeyId: string): void {
+    this.authKeys.revoke(userName, authKeyId);
+    if (this.#options.revokeKillsPairs) this.#pairs.withdraw(authKeyId);
   }
 
   /** Every pair becomes invalid now. */
   expirePairs(): void {
-    for (const [apiKey, pair] of this.#pairs) this.#pairs.set(apiKey, { ...pair, expiresAtMs: -Infinity });
+    this.#pairs.expireAll();
   }
 
-  #principalOf(body: Readonly<Record<string, unknown>>): Principal {
+  /** As at the start: the AuthKeys of the options, and no valid pair. */
+  reset(): void {
+    this.authKeys.reset();
+    this.expirePairs();
+  }
+
+  async #issue(holder: Holder, ttlMs: number): Promise<string> {
+    const { clock, operatorId, coverageTypes } = this.#options;
+    const issuedAtMs = clock.wallMs();
+    const expiresAtMs = clock.monotonicMs() + ttlMs;
+    const span = { issuedAtMs, expiresAtMs: issuedAtMs + ttlMs };
+    const token = await this.#signer.sign({ operatorId, coverageTypes }, span);
+    this.#pairs.put(holder, token, expiresAtMs);
+    return token;
+  }
+
+  /** Who is asking, or undefined where the credentials are wrong. @throws Refusal where they have no known form */
+  #principalOf(body: Readonly<Record<string, unknown>>): Principal | undefined {
     const asked = Object.values(variants).filter((fields) => fields.every((field) => typeof body[field] === "string"));
     const named = new Set<string>(asked.flat());
     const allFields = Object.values(variants).flat();
@@ -145,18 +179,19 @@ export class Accounts {
     }
     const options = this.#options;
     if (asked[0] === variants.authKey) {
-      const isKnown = body["authKeyId"] === options.authKeyId && body["authKey"] === options.authKey;
-      return { mfaSecret: undefined, isKnown };
+      const { authKeyId, authKey } = body;
+      const owner = this.authKeys.ownerOf({ authKeyId, authKey });
+      return owner && { userName: owner.userName, mfaSecret: undefined, authKeyId: String(authKeyId) };
     }
     if (asked[0] === variants.root) {
-      const isKnown = body["email"] === options.rootEmail && body["password"] === options.rootPassword;
-      return { mfaSecret: options.rootMfaSecret, isKnown };
+      const isRoot = body["email"] === options.rootEmail && body["password"] === options.rootPassword;
+      return isRoot ? { userName: undefined, mfaSecret: options.rootMfaSecret } : undefined;
     }
-    const isKnown =
+    const isUser =
       body["operatorId"] === options.operatorId &&
       body["userName"] === options.userName &&
       body["password"] === options.userPassword;
-    return { userName: options.userName, mfaSecret: options.userMfaSecret, isKnown };
+    return isUser ? { userName: options.userName, mfaSecret: options.userMfaSecret } : undefined;
   }
 
   #ttlMsOf(body: Readonly<Record<string, unknown>>): number {
@@ -176,4 +211,11 @@ export class Accounts {
 
 export async function openAccounts(options: AccountOptions): Promise<Accounts> {
   return new Accounts(options, await openTokenSigner(options.tokenAlgorithm));
+}
+
+function firstKeysOf(options: AccountOptions): (AuthKeyPair & { userName: string | undefined })[] {
+  const { authKeyId, authKey, userAuthKeyId, userAuthKey, userName } = options;
+  const ofRoot = { authKeyId, authKey, userName: undefined };
+  if (userAuthKeyId === undefined || userAuthKey === undefined) return [ofRoot];
+  return [ofRoot, { authKeyId: userAuthKeyId, authKey: userAuthKey, userName }];
 }

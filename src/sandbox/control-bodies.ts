@@ -44,5 +44,6 @@ export const controlBodies = {
   fleet,
   limits: z.strictObject({ group, limit: z.int().min(0), afterMs: z.number().min(0).default(0) }),
   competitor: z.strictObject({ group, callsPerSecond: z.number().min(0).max(10_000) }),
+  credentialsUsed: z.strictObject({ credentialsId: z.string().min(1).max(100) }),
   nothing: z.strictObject({}),
 };

@@ -60,6 +60,10 @@ export function control(controls: Controls, call: ControlCall): ControlAnswer {
       return steer(controls, call.bodyText, controlBodies.competitor, (rival) =>
         controls.throttle.compete(rival.group, rival.callsPerSecond),
       );
+    case "credentials-used":
+      return steer(controls, call.bodyText, controlBodies.credentialsUsed, ({ credentialsId }) =>
+        controls.state.credentials.noteUse(credentialsId),
+      );
     case "expire-pairs":
       return steer(controls, call.bodyText, controlBodies.nothing, () => controls.accounts.expirePairs());
     case "reset":
@@ -94,7 +98,7 @@ function steer<T>(
 }
 
 function reset({ accounts, state, throttle, faults }: Controls): void {
-  accounts.expirePairs();
+  accounts.reset();
   state.reset();
   throttle.reset();
   faults.reset();
@@ -106,6 +110,7 @@ function describe({ options, accounts, state, throttle, faults }: Controls): Rec
     totals: state.totals,
     sims: state.sims.count,
     credentials: state.credentials.count,
+    groups: state.groups.count,
     livePairs: accounts.livePairs,
     windows: Object.fromEntries(apiGroups.map((name) => [name, throttle.windows(name).slice(-60)])),
     faults: { rates: faults.rates, ordered: faults.ordered.length, counts: faults.counts },
@@ -125,7 +130,7 @@ function refusal(message: string): ControlAnswer {
 function unknown(call: ControlCall): ControlAnswer {
   const message =
     `There is no ${call.method} ${call.path}. There are: GET state, GET sims/{id}, ` +
-    "POST fleet, faults, limits, competitor, expire-pairs and reset, all under /_sandbox/.";
+    "POST fleet, faults, limits, competitor, credentials-used, expire-pairs and reset, all under /_sandbox/.";
   return { status: 404, value: { message } };
 }
 

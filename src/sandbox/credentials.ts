@@ -1,9 +1,9 @@
 /**
- * The Credential Sets of the account (interface, section 2). Answers never show secret values; the sandbox keeps them so
- * that a test can see what arrived. Creating is the one operation whose path the interface shows; the store is ready for
- * the others (list, update, delete), which are served once their paths are known.
+ * The Credential Sets of the account (interface, section 2). Answers never show secret values; the sandbox keeps those
+ * that it received last so that a test can see what arrived, also after the set was deleted.
  */
 import { type Clock, secondMs } from "#core/time.ts";
+import { holdsFieldsOf, type TypeRules } from "./credential-types.ts";
 import { Refusal } from "./messages.ts";
 
 /** A Credential Set as answers show it: `credentials` is always empty. */
@@ -14,12 +14,11 @@ export interface CredentialRecord {
   readonly credentials: Readonly<Record<string, never>>;
   readonly createDateTime: number;
   readonly updateDateTime: number;
+  /** Absent until the platform has used the set. */
+  readonly lastUsedDateTime?: number;
 }
 
-interface StoredCredential {
-  readonly record: CredentialRecord;
-  readonly secret: Readonly<Record<string, unknown>>;
-}
+type Body = Readonly<Record<string, unknown>>;
 
 /** Sets per account (interface, section 8). */
 const maxSets = 100;
@@ -27,53 +26,97 @@ const idPattern = /^[A-Za-z0-9._-]{1,100}$/;
 
 export class CredentialSets {
   readonly #clock: Clock;
-  readonly #sets = new Map<string, StoredCredential>();
+  readonly #typeRules: TypeRules;
+  readonly #records = new Map<string, CredentialRecord>();
+  readonly #secrets = new Map<string, Body>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, typeRules: TypeRules) {
     this.#clock = clock;
+    this.#typeRules = typeRules;
   }
 
   get count(): number {
-    return this.#sets.size;
+    return this.#records.size;
+  }
+
+  /** In the order of their creation. */
+  get all(): readonly CredentialRecord[] {
+    return [...this.#records.values()];
   }
 
   record(credentialsId: string): CredentialRecord | undefined {
-    return this.#sets.get(credentialsId)?.record;
+    return this.#records.get(credentialsId);
   }
 
-  /** The secret values as they arrived: for tests, never for an answer. */
-  secretOf(credentialsId: string): Readonly<Record<string, unknown>> | undefined {
-    return this.#sets.get(credentialsId)?.secret;
+  /** The secret values that arrived last for this id and were accepted: for tests, never for an answer. */
+  secretOf(credentialsId: string): Body | undefined {
+    return this.#secrets.get(credentialsId);
   }
 
   /** @throws Refusal */
-  create(credentialsId: string, body: Readonly<Record<string, unknown>>): CredentialRecord {
-    const { description, type, credentials } = body;
-    const isWellFormed =
-      idPattern.test(credentialsId) &&
-      typeof type === "string" &&
-      type !== "" &&
-      isObject(credentials) &&
-      (description === undefined || typeof description === "string") &&
-      (type !== "psk" || typeof credentials["key"] === "string");
-    if (!isWellFormed) throw new Refusal("credentialInvalid");
-    if (this.#sets.has(credentialsId)) throw new Refusal("credentialDuplicate");
-    if (this.#sets.size >= maxSets) throw new Refusal("credentialLimit");
-    const nowSeconds = Math.floor(this.#clock.wallMs() / secondMs);
-    const record = {
-      credentialsId,
-      ...(description === undefined ? {} : { description }),
-      type,
-      credentials: {},
-      createDateTime: nowSeconds,
-      updateDateTime: nowSeconds,
+  create(credentialsId: string, body: Body): CredentialRecord {
+    const content = this.#contentOf(body);
+    if (!idPattern.test(credentialsId)) throw new Refusal("credentialInvalid");
+    if (this.#records.has(credentialsId)) throw new Refusal("credentialDuplicate");
+    if (this.#records.size >= maxSets) throw new Refusal("credentialLimit");
+    const nowSeconds = this.#nowSeconds();
+    return this.#put({ credentialsId, ...content, createDateTime: nowSeconds, updateDateTime: nowSeconds }, body);
+  }
+
+  /** Replaces description, type and secret values. @throws Refusal */
+  update(credentialsId: string, body: Body): CredentialRecord {
+    const { createDateTime, lastUsedDateTime } = this.#existing(credentialsId);
+    const times = {
+      createDateTime,
+      updateDateTime: this.#nowSeconds(),
+      ...(lastUsedDateTime === undefined ? {} : { lastUsedDateTime }),
     };
-    this.#sets.set(credentialsId, { record, secret: credentials });
-    return record;
+    return this.#put({ credentialsId, ...this.#contentOf(body), ...times }, body);
+  }
+
+  /** @throws Refusal */
+  delete(credentialsId: string): void {
+    this.#existing(credentialsId);
+    this.#records.delete(credentialsId);
+  }
+
+  /** The platform has used the set now, for an outgoing connection. @throws RangeError when there is no such set */
+  noteUse(credentialsId: string): void {
+    const record = this.#records.get(credentialsId);
+    if (record === undefined) throw new RangeError(`there is no Credential Set ${credentialsId}`);
+    this.#records.set(credentialsId, { ...record, lastUsedDateTime: this.#nowSeconds() });
   }
 
   reset(): void {
-    this.#sets.clear();
+    this.#records.clear();
+    this.#secrets.clear();
+  }
+
+  #contentOf({ description, type, credentials }: Body): Pick<CredentialRecord, "description" | "type" | "credentials"> {
+    const isWellFormed =
+      typeof type === "string" &&
+      type !== "" &&
+      isObject(credentials) &&
+      (description === undefined || typeof description === "string");
+    if (!isWellFormed) throw new Refusal("credentialInvalid");
+    if (!holdsFieldsOf(type, credentials, this.#typeRules)) throw new Refusal("credentialInvalid");
+    return { ...(description === undefined ? {} : { description }), type, credentials: {} };
+  }
+
+  #put(record: CredentialRecord, { credentials }: Body): CredentialRecord {
+    this.#records.set(record.credentialsId, record);
+    this.#secrets.set(record.credentialsId, credentials as Body);
+    return record;
+  }
+
+  #existing(credentialsId: string): CredentialRecord {
+    const record = this.#records.get(credentialsId);
+    if (record === undefined) throw new Refusal("credentialUnknown");
+    return record;
+  }
+
+  #nowSeconds(): number {
+    return Math.floor(this.#clock.wallMs() / secondMs);
   }
 }
 

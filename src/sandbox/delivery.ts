@@ -1,14 +1,16 @@
 /** Puts an answer on the wire, or does to the connection what a fault asks for. */
 import type { ServerResponse } from "node:http";
 import type { Language } from "#fleet/profile.ts";
+import type { RefusalFacts } from "./account-refusals.ts";
 import type { FaultKind } from "./faults.ts";
-import { errorBody, type RefusalFacts, refusals } from "./messages.ts";
-import type { Result } from "./routes.ts";
+import { errorBody, refusals } from "./messages.ts";
+import type { Result } from "./operation.ts";
 
 export interface Answer {
   readonly status: number;
   /** Raw header list: name, value, name, value. */
   readonly headers: readonly string[];
+  /** Empty where the status has none. */
   readonly body: string;
 }
 
@@ -58,8 +60,12 @@ export function strike(response: ServerResponse, fault: FaultKind): boolean {
 
 /** Sends the answer, unless the fault is one that spoils it on its way. */
 export function deliver(response: ServerResponse, answer: Answer, fault?: FaultKind): void {
-  if (fault === "lost-answer") {
+  if (fault === "lost-answer" || (fault === "truncated" && answer.body === "")) {
     response.socket?.destroy();
+    return;
+  }
+  if (answer.body === "") {
+    response.writeHead(answer.status, [...answer.headers]).end();
     return;
   }
   const length = String(Buffer.byteLength(answer.body));

@@ -4,13 +4,16 @@
  * middleware, no schema, header names made once, one JSON.stringify.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RefusalFacts } from "./account-refusals.ts";
 import { control, type ControlAnswer, type Controls } from "./control.ts";
 import { type Answer, asAnswer, deliver, nestedError, refused, strike } from "./delivery.ts";
 import type { FaultKind } from "./faults.ts";
-import { Refusal, type RefusalFacts, refusals } from "./messages.ts";
+import { Refusal, refusals } from "./messages.ts";
+import type { Operation } from "./operation.ts";
+import type { Holder } from "./pairs.ts";
 import type { Reading } from "./quota.ts";
-import { bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
-import { locate, type Operation } from "./routes.ts";
+import { bodyJson, bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
+import { locate } from "./routes.ts";
 
 /** A change of the fleet may name every SIM. */
 const maxControlBytes = 64 * 1_048_576;
@@ -50,9 +53,9 @@ export class Exchange {
   }
 
   #call(received: Received, response: ServerResponse): void {
-    const { accounts, faults, state, throttle } = this.#parts;
+    const { accounts, faults, options, state, throttle } = this.#parts;
     const { callerIp, language, method, path } = received;
-    const found = locate(path);
+    const found = locate(options.operations, path);
     const operation = found?.byMethod.get(method);
     state.countCall(operation?.name ?? "none");
     if (found === undefined) return this.#send(response, refused(refusals.pathUnknown, language));
@@ -72,18 +75,20 @@ export class Exchange {
   #run(
     received: Received,
     response: ServerResponse,
-    { id, operation }: { id: string; operation: Operation | undefined },
+    { ids, operation }: { ids: readonly string[]; operation: Operation | undefined },
     { headers, fault }: Passage,
   ): void {
     const refuse = (thrown: unknown): void =>
       this.#send(response, refused(factsOf(thrown), received.language, headers), fault);
     try {
       if (operation === undefined) throw new Refusal("methodUnknown");
-      if (operation.needsPair) this.#checkPair(received);
+      const holder = operation.needsPair ? this.#checkPair(received, operation) : undefined;
       const { accounts, options, state } = this.#parts;
       const { queryText } = received;
       const body = (): Readonly<Record<string, unknown>> => bodyObject(received);
-      const result = operation.handle({ accounts, options, state, names: this.#names, id, queryText, body });
+      const json = (): unknown => bodyJson(received);
+      const call = { accounts, options, state, holder, names: this.#names, ids, queryText, body, json };
+      const result = operation.handle(call);
       if (!(result instanceof Promise)) return this.#send(response, asAnswer(result, headers), fault);
       void result.then((value) => this.#send(response, asAnswer(value, headers), fault), refuse);
     } catch (thrown) {
@@ -91,11 +96,12 @@ export class Exchange {
     }
   }
 
-  #checkPair({ apiKey, token }: Received): void {
+  #checkPair({ apiKey, token }: Received, { whenExpired }: Operation): Holder {
     const { accounts, options } = this.#parts;
-    accounts.check(apiKey, token);
+    const holder = accounts.check(apiKey, token, whenExpired);
     const isServed = accounts.coverageTypes.some((coverage) => options.serves.includes(coverage));
     if (!isServed) throw new Refusal("coverageMismatch");
+    return holder;
   }
 
   #quotaHeaders(reading: Reading): readonly string[] {

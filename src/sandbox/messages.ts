@@ -4,13 +4,7 @@
  * that depends on one of these codes depends on the sandbox, not on the platform.
  */
 import type { Language } from "#fleet/profile.ts";
-
-export interface RefusalFacts {
-  readonly status: number;
-  readonly code: string;
-  readonly en: string;
-  readonly ja: string;
-}
+import { accountRefusals, type RefusalFacts } from "./account-refusals.ts";
 
 export const refusals = {
   pathUnknown: {
@@ -55,60 +49,6 @@ export const refusals = {
     en: "The server failed while it handled the call.",
     ja: "サーバーで処理に失敗しました。",
   },
-  pairMissing: {
-    status: 401,
-    code: "AUM0001",
-    en: "The API key and the token headers are both required.",
-    ja: "API キーとトークンの両方のヘッダーが必要です。",
-  },
-  pairInvalid: {
-    status: 401,
-    code: "AUM0002",
-    en: "The API key and token are not a valid pair.",
-    ja: "API キーとトークンの組が正しくありません。",
-  },
-  pairExpired: {
-    status: 401,
-    code: "AUM0003",
-    en: "The API key and token pair has expired; authenticate again.",
-    ja: "API キーとトークンの有効期限が切れています。再度認証してください。",
-  },
-  coverageMismatch: {
-    status: 403,
-    code: "AUM0004",
-    en: "The operator's coverage types do not match this address.",
-    ja: "オペレーターのカバレッジタイプがこのアドレスと一致しません。",
-  },
-  authVariant: {
-    status: 400,
-    code: "AUM0010",
-    en: "Send exactly one of: email and password; operatorId, userName and password; authKeyId and authKey.",
-    ja: "email と password、operatorId と userName と password、authKeyId と authKey のいずれか一組だけを指定してください。",
-  },
-  authFailed: {
-    status: 401,
-    code: "AUM0011",
-    en: "The credentials are not correct.",
-    ja: "認証情報が正しくありません。",
-  },
-  mfaRequired: {
-    status: 401,
-    code: "AUM0012",
-    en: "Multi-factor authentication is enabled: mfaOTPCode is required.",
-    ja: "多要素認証が有効です。mfaOTPCode が必要です。",
-  },
-  mfaFailed: {
-    status: 401,
-    code: "AUM0013",
-    en: "The one-time password is not correct.",
-    ja: "ワンタイムパスワードが正しくありません。",
-  },
-  ttlOutOfBounds: {
-    status: 400,
-    code: "AUM0014",
-    en: "The lifetime of the token must be a whole number of seconds from 180 to 172800.",
-    ja: "トークンの有効期間は 180 から 172800 までの整数（秒）で指定してください。",
-  },
   simUnknown: {
     status: 404,
     code: "SIM0001",
@@ -139,24 +79,7 @@ export const refusals = {
     en: "The query parameter limit must be a whole number, 1 or more.",
     ja: "limit は 1 以上の整数で指定してください。",
   },
-  credentialInvalid: {
-    status: 400,
-    code: "CRE0001",
-    en: "A Credential Set needs an id of letters, digits, dots, hyphens and underscores, a type and credentials.",
-    ja: "認証情報には、英数字と . - _ からなる ID、type、credentials が必要です。",
-  },
-  credentialDuplicate: {
-    status: 409,
-    code: "CRE0002",
-    en: "A Credential Set with this id exists already.",
-    ja: "この ID の認証情報はすでに存在します。",
-  },
-  credentialLimit: {
-    status: 400,
-    code: "CRE0003",
-    en: "The account holds the maximum number of Credential Sets.",
-    ja: "認証情報の登録数が上限に達しています。",
-  },
+  ...accountRefusals,
 } as const satisfies Record<string, RefusalFacts>;
 
 export type RefusalName = keyof typeof refusals;

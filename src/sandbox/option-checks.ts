@@ -2,10 +2,12 @@
 import { ConfigError, type Problem } from "#core/errors.ts";
 import { isSimId } from "#fleet/sim.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
+import { keyAccesses } from "./accounts.ts";
 import { problemsOfRates } from "./faults.ts";
 import { isBase32 } from "./one-time-code.ts";
 import { defaultOptions, type SandboxOptions } from "./options.ts";
 import { recordShapes } from "./sim-records.ts";
+import { operationSets } from "./state.ts";
 import { apiGroups, defaultLimits } from "./throttle.ts";
 
 type Check = readonly [holds: boolean, where: keyof SandboxOptions, message: string];
@@ -23,6 +25,7 @@ export function resolveOptions(given: Partial<SandboxOptions>): SandboxOptions {
 
 function serverChecks(options: SandboxOptions): Check[] {
   const simIds = options.simIds ?? [];
+  const groupIds = options.groups.map(({ groupId }) => groupId);
   const latencies = [options.latencyMs].flat();
   const isOrdered = latencies.every((latency, i) => isBetween(latency, latencies[i - 1] ?? 0, 3_600_000));
   return [
@@ -40,6 +43,9 @@ function serverChecks(options: SandboxOptions): Check[] {
     [options.maxPageSize >= options.pageSize, "maxPageSize", "must not be below pageSize"],
     [isBetween(options.shortPages, 0, 1), "shortPages", "must be a share from 0 to 1"],
     [isBetween(options.emptyPages, 0, 1), "emptyPages", "must be a share from 0 to 1"],
+    [operationSets.includes(options.operations), "operations", `must be ${operationSets.join(" or ")}`],
+    [groupIds.every((id) => /^[^/]{1,100}$/.test(id)), "groups", "must have ids of 1 to 100 characters without `/`"],
+    [new Set(groupIds).size === groupIds.length, "groups", "must not name a group twice"],
     [[200, 201].includes(options.createdStatus), "createdStatus", "must be 200 or 201"],
     [isCount(options.maxBodyBytes), "maxBodyBytes", "must be a whole number of bytes"],
     [isOrdered && isBetween(latencies.length, 1, 2), "latencyMs", "must be 0 or more, the least before the most"],
@@ -48,12 +54,19 @@ function serverChecks(options: SandboxOptions): Check[] {
 }
 
 function accountChecks(options: SandboxOptions): Check[] {
-  const { rootMfaSecret, userMfaSecret, pairTtlSeconds } = options;
+  const { rootMfaSecret, userMfaSecret, pairTtlSeconds, userAuthKeyId, userAuthKey } = options;
   const base32 = "must be base32: letters A to Z and digits 2 to 7";
   return [
     [options.serves.length > 0, "serves", "must name g, jp or both"],
     [rootMfaSecret === undefined || isBase32(rootMfaSecret), "rootMfaSecret", base32],
     [userMfaSecret === undefined || isBase32(userMfaSecret), "userMfaSecret", base32],
+    [
+      (userAuthKeyId === undefined) === (userAuthKey === undefined),
+      "userAuthKey",
+      "needs userAuthKeyId, and vice versa",
+    ],
+    [userAuthKeyId !== options.authKeyId, "userAuthKeyId", "must not be the id of the Root user's AuthKey"],
+    [keyAccesses.includes(options.userKeyAccess), "userKeyAccess", `must be ${keyAccesses.join(" or ")}`],
     [pairTtlSeconds === undefined || isAboveZero(pairTtlSeconds), "pairTtlSeconds", "must be above 0"],
     [options.ttlField !== "", "ttlField", "must not be empty"],
   ];

@@ -4,10 +4,10 @@ import type { Coverage, Language } from "#fleet/profile.ts";
 import type { AccountOptions, Accounts } from "./accounts.ts";
 import type { FaultOptions } from "./faults.ts";
 import type { PageOptions } from "./paging.ts";
-import type { SimsOptions } from "./sims.ts";
+import type { StateOptions } from "./state.ts";
 import { defaultLimits, type ThrottleOptions } from "./throttle.ts";
 
-export interface SandboxOptions extends SimsOptions, AccountOptions, PageOptions, ThrottleOptions, FaultOptions {
+export interface SandboxOptions extends StateOptions, AccountOptions, PageOptions, ThrottleOptions, FaultOptions {
   /** Address to listen on. Default 127.0.0.1. */
   readonly host: string;
   /** Default 0: any free port. */
@@ -51,6 +51,10 @@ export const defaultOptions: SandboxOptions = {
   userMfaSecret: undefined,
   authKeyId: "keyId-sandbox",
   authKey: "secret-sandbox",
+  userAuthKeyId: undefined,
+  userAuthKey: undefined,
+  userKeyAccess: "own",
+  revokeKillsPairs: false,
   ttlField: "tokenTimeoutSeconds",
   pairTtlSeconds: undefined,
   tokenAlgorithm: "ES256",
@@ -60,6 +64,8 @@ export const defaultOptions: SandboxOptions = {
   hostileCursors: false,
   shortPages: 0,
   emptyPages: 0,
+  operations: "interface",
+  groups: [],
   createdStatus: 201,
   maxBodyBytes: 65_536,
   limits: defaultLimits,

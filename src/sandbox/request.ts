@@ -76,16 +76,20 @@ export function readRequest(request: IncomingMessage, rules: ReadingRules, then:
   );
 }
 
-/** The body as a JSON object. @throws Refusal when it is none, too large, or not said to be JSON */
-export function bodyObject({ bodyText, contentType, isTooLarge }: Received): Readonly<Record<string, unknown>> {
+/** The body as JSON. @throws Refusal when it is none, too large, or not said to be JSON */
+export function bodyJson({ bodyText, contentType, isTooLarge }: Received): unknown {
   if (isTooLarge) throw new Refusal("bodyTooLarge");
   if (bodyText !== "" && !/^application\/json\b/i.test(contentType ?? "")) throw new Refusal("bodyTypeWrong");
-  let value: unknown;
   try {
-    value = JSON.parse(bodyText);
+    return JSON.parse(bodyText);
   } catch {
     throw new Refusal("bodyNotJson");
   }
+}
+
+/** The body as a JSON object. @throws Refusal when it is none */
+export function bodyObject(received: Received): Readonly<Record<string, unknown>> {
+  const value = bodyJson(received);
   if (!isObject(value)) throw new Refusal("bodyNotJson");
   return value;
 }

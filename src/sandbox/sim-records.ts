@@ -39,8 +39,11 @@ const statuses = ["active", "active", "active", "active", "active", "ready", "in
 const groups = [null, null, "6f1f0d52-stadium", "0b7c1e9a-vending", "c3d2a481-trucks", "91e5bb07-meters"];
 const sites = ["berlin", "osaka", "tokyo", "austin", "stadium", undefined];
 const subscriptions = ["plan01s", "plan01s", "plan01s", "plan-US"];
-const firstCreatedMs = Date.UTC(2024, 0, 1);
+export const firstCreatedMs = Date.UTC(2024, 0, 1);
 const createdSpanMs = Date.UTC(2026, 0, 1) - firstCreatedMs;
+
+/** The groups that the seed puts SIMs in. */
+export const seededGroupIds = [...new Set(groups)].filter((groupId) => groupId !== null);
 
 /** What a SIM has of its own, beyond what the seed makes. */
 interface OwnFacts {

@@ -1,8 +1,9 @@
 /**
- * What the simulated account holds and what was done to it: SIMs, Credential Sets and counts of calls. Quotas, pairs and
+ * What the simulated account holds and what was done to it: SIMs, Credential Sets, groups and counts of calls. Quotas, pairs and
  * faults are kept elsewhere; this is what a test reads after a run to see what really arrived.
  */
 import { CredentialSets } from "./credentials.ts";
+import { Groups, type GroupsOptions } from "./groups.ts";
 import type { SimRecord } from "./sim-records.ts";
 import { Sims, type SimsOptions } from "./sims.ts";
 
@@ -17,14 +18,25 @@ export interface Totals {
   readonly byStatus: Record<number, number>;
 }
 
+/** `interface`: the operations that the interface shows; `all`: also those that it names without showing them. */
+export const operationSets = ["interface", "all"] as const;
+export type OperationSet = (typeof operationSets)[number];
+
+export interface StateOptions extends SimsOptions, GroupsOptions {
+  /** What is served. Default interface. */
+  readonly operations: OperationSet;
+}
+
 export class SandboxState {
   readonly sims: Sims;
   readonly credentials: CredentialSets;
+  readonly groups: Groups;
   #totals: Totals = noTotals();
 
-  constructor(options: SimsOptions) {
+  constructor(options: StateOptions) {
     this.sims = new Sims(options);
-    this.credentials = new CredentialSets(options.clock);
+    this.credentials = new CredentialSets(options.clock, options.operations === "all" ? "known" : "psk");
+    this.groups = new Groups(options);
   }
 
   get totals(): Totals {
@@ -74,6 +86,7 @@ export class SandboxState {
   reset(): void {
     this.sims.reset();
     this.credentials.reset();
+    this.groups.reset();
     this.#totals = noTotals();
   }
 }

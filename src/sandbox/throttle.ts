@@ -7,12 +7,14 @@ import type { Clock } from "#core/time.ts";
 import { Quota, type QuotaRules, type QuotaWindow, type Reading, type Rounding } from "./quota.ts";
 
 /** The API groups of the sandbox; `Auth` is limited per caller IP, the others per account. */
-export const apiGroups = ["Sim", "Credential", "Auth"] as const;
+export const apiGroups = ["Sim", "Credential", "Operator", "Group", "Auth"] as const;
 export type ApiGroup = (typeof apiGroups)[number];
 
 export const defaultLimits: Readonly<Record<ApiGroup, number>> = {
   Sim: 600,
   Credential: 60,
+  Operator: 60,
+  Group: 60,
   Auth: 60,
 };
 
@@ -27,7 +29,7 @@ export interface LimitChange {
 export interface ThrottleOptions {
   /** Clock of windows, lifetimes, delays and timestamps. */
   readonly clock: Clock;
-  /** Calls per period for each API group. Default Sim 600, Credential 60, Auth 60. */
+  /** Calls per period for each API group. Default Sim 600, the others 60. */
   readonly limits: Partial<Record<ApiGroup, number>>;
   /** Length of a window; fractions are fine. Default 60. */
   readonly periodSeconds: number;
@@ -140,7 +142,13 @@ export class Throttle {
         .map(({ afterMs, limit }) => ({ atMs: nowMs + afterMs, limit })),
       quotas: new Map(),
     });
-    return { Sim: open("Sim"), Credential: open("Credential"), Auth: open("Auth") };
+    return {
+      Sim: open("Sim"),
+      Credential: open("Credential"),
+      Operator: open("Operator"),
+      Group: open("Group"),
+      Auth: open("Auth"),
+    };
   }
 
   #nowMs(): number {

@@ -2,9 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { parse } from "csv-parse/sync";
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { isSimId } from "#fleet/sim.ts";
 import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts";
+import type { GroupSeed } from "#sandbox/groups.ts";
 import { type ApiGroup, apiGroups, type LimitChange } from "#sandbox/throttle.ts";
 
 type PerGroup = Partial<Record<ApiGroup, number>>;
@@ -15,6 +18,27 @@ export async function readSimIds(file: string): Promise<string[]> {
   const column = rows[0]?.findIndex((name) => name.toLowerCase().replaceAll(/[\s_]/g, "") === "simid") ?? -1;
   if (column < 0) throw new IntakeError(`${file} has no column simId; the sandbox takes its SIMs from there.`);
   return [...new Set(rows.slice(1).map((row) => row[column] ?? ""))].filter(isSimId);
+}
+
+const groupsSchema = z.array(
+  z.strictObject({
+    groupId: z.string(),
+    name: z.string().optional(),
+    configuration: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+  }),
+);
+
+/** The groups of a YAML or JSON file: an array of `{groupId, name, configuration}`. */
+export async function readGroups(file: string): Promise<GroupSeed[]> {
+  let content: unknown;
+  try {
+    content = parseYaml(await readFile(file, "utf8"));
+  } catch (cause) {
+    throw new IntakeError(`${file} cannot be read as YAML or JSON: ${messageOf(cause)}`, { cause });
+  }
+  const groups = groupsSchema.safeParse(content);
+  if (!groups.success) throw new IntakeError(`${file} holds no groups: ${z.prettifyError(groups.error)}`);
+  return groups.data;
 }
 
 async function readRows(file: string): Promise<string[][]> {

@@ -1,11 +1,22 @@
 /** `simfleet sandbox`: runs the platform simulator until it is interrupted. */
 import { Command, Option } from "@commander-js/extra-typings";
 import type { Coverage } from "#fleet/profile.ts";
+import { keyAccesses } from "#sandbox/accounts.ts";
 import { faultKinds } from "#sandbox/faults.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { recordShapes } from "#sandbox/sim-records.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { addFault, addLimitChange, addPerGroup, asLatency, asList, asNumber, readSimIds } from "./sandbox-values.ts";
+import { operationSets } from "#sandbox/state.ts";
+import {
+  addFault,
+  addLimitChange,
+  addPerGroup,
+  asLatency,
+  asList,
+  asNumber,
+  readGroups,
+  readSimIds,
+} from "./sandbox-values.ts";
 
 const example = `
 Example:
@@ -37,6 +48,14 @@ export function sandboxCommand(): Command {
     .option("--user-password <password>", "password of the sub-user", defaultOptions.userPassword)
     .option("--auth-key-id <id>", "id of the AuthKey", defaultOptions.authKeyId)
     .option("--auth-key <secret>", "secret of the AuthKey", defaultOptions.authKey)
+    .option("--user-auth-key-id <id>", "id of an AuthKey of the sub-user")
+    .option("--user-auth-key <secret>", "its secret")
+    .addOption(
+      new Option("--user-key-access <which>", "AuthKeys that the sub-user may manage")
+        .choices(keyAccesses)
+        .default("own" as const),
+    )
+    .option("--revoke-kills-pairs", "revoking an AuthKey ends the pairs that were made with it", false)
     .option("--mfa-secret <base32>", "ask the Root user and the sub-user for one-time codes of this secret")
     .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
     .option("--pair-ttl <seconds>", "lifetime of every pair, whatever is asked for", asNumber)
@@ -49,6 +68,8 @@ export function sandboxCommand(): Command {
     .option("--hostile-cursors", "cursors with characters that need percent-encoding", false)
     .option("--short-pages <share>", "share of pages shorter than asked", asNumber, defaultOptions.shortPages)
     .option("--empty-pages <share>", "share of empty pages in between", asNumber, defaultOptions.emptyPages)
+    .addOption(new Option("--operations <which>", "served").choices(operationSets).default("interface" as const))
+    .option("--groups-from <file>", "groups and their configuration, from this YAML or JSON file")
     .option("--created-status <status>", "status of a created Credential Set", asNumber, defaultOptions.createdStatus)
     .option("--max-body <bytes>", "largest request body", asNumber, defaultOptions.maxBodyBytes)
     .option("--limit <group=calls>", "calls per period, `Sim=300` or `300` for Sim; repeatable", addPerGroup)
@@ -67,11 +88,12 @@ export function sandboxCommand(): Command {
     .option("--slow <ms>", "delay of the fault slow", asNumber, defaultOptions.slowMs)
     .option("--latency <ms>", "added to every answer: `20`, or `10-50` for a seeded one", asLatency)
     .option("--json", "print {url, port, environment, …} on stdout once it listens", false)
-    .action(async ({ idsFrom, coverage, coverageTypes, japanPort, maxBody, ...rest }) => {
+    .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, japanPort, maxBody, ...rest }) => {
       const isTwofold = japanPort !== undefined;
       const options = {
         ...rest,
         simIds: idsFrom === undefined ? undefined : await readSimIds(idsFrom),
+        groups: groupsFrom === undefined ? [] : await readGroups(groupsFrom),
         serves: isTwofold ? coveragesOf("g") : coveragesOf(coverage),
         coverageTypes: coveragesOf(coverageTypes ?? (isTwofold ? "both" : "g")),
         rootMfaSecret: rest.mfaSecret,

@@ -124,6 +124,30 @@ describe("simfleet sandbox", () => {
     await expect(command.parseAsync(["node", "sandbox", "--ids-from", file])).rejects.toThrow(why);
   });
 
+  test("takes groups from a file, and serves what the interface only names", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, "groups.yaml");
+    await writeFile(file, "- groupId: g-new\n  configuration:\n    SoracomFunk: { credentialsId: psk-1 }\n");
+    const { printed } = await start(`--json --operations all --groups-from ${file}`);
+    const state = (await (await fetch(`${printed.url}/_sandbox/state`)).json()) as { groups: number };
+    expect(state.groups).toBe(5);
+    expect((await fetch(`${printed.url}/v1/groups`)).status).toBe(401);
+  });
+
+  test.each([
+    ["- groupId: 7\n", "holds no groups"],
+    ["- groupId: a\n  colour: red\n", "colour"],
+    ["[", "cannot be read as YAML or JSON"],
+  ])("groups that read %j are refused", async (text, why) => {
+    const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, "groups.yaml");
+    await writeFile(file, text);
+    const command = sandboxCommand().exitOverride();
+    await expect(command.parseAsync(["node", "sandbox", "--groups-from", file])).rejects.toThrow(why);
+  });
+
   test("its page names every option, fault and code", async () => {
     const page = (await readFile("docs/sandbox.md", "utf8")).replaceAll(/ +/g, " ");
     const options = sandboxCommand().options.map(({ long }) => `\`${long}`);

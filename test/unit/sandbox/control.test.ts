@@ -83,6 +83,7 @@ describe("control over HTTP", () => {
     ["limits", { group: "Nope", limit: 1 }, "group"],
     ["limits", { group: "Sim", limit: 1.5 }, "limit"],
     ["competitor", { group: "Sim" }, "callsPerSecond"],
+    ["credentials-used", { id: "a" }, "credentialsId"],
     ["reset", { hard: true }, "hard"],
   ])("%s with the body %j is refused and told why", async (what, body, why) => {
     const { send } = await openSandbox();
@@ -119,6 +120,8 @@ describe("options", () => {
       port: -1,
       brand: "X Y",
       simIds: ["a", "a"],
+      groups: [{ groupId: "a/b" }],
+      userAuthKey: "secret-robot",
       limits: { Nope: 1 } as object,
       periodSeconds: 0,
       faults: { reset: 2 },
@@ -136,7 +139,13 @@ describe("options", () => {
   });
 
   test("of a limit leave the other limits at their defaults", () => {
-    expect(resolveOptions({ limits: { Sim: 7 } }).limits).toEqual({ Sim: 7, Credential: 60, Auth: 60 });
+    expect(resolveOptions({ limits: { Sim: 7 } }).limits).toEqual({
+      Sim: 7,
+      Credential: 60,
+      Operator: 60,
+      Group: 60,
+      Auth: 60,
+    });
   });
 
   test("a port that is taken is told", async () => {

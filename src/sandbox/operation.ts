@@ -1,0 +1,78 @@
+/** What an operation of the platform is: where it is served, how it counts, and what it makes of a call. */
+import type { Accounts } from "./accounts.ts";
+import type { Holder } from "./pairs.ts";
+import { Refusal, type RefusalName } from "./messages.ts";
+import type { SandboxOptions } from "./options.ts";
+import { cutPage, pageHeaders, type PagedList } from "./paging.ts";
+import type { HeaderNames } from "./request.ts";
+import type { SandboxState } from "./state.ts";
+import type { ApiGroup } from "./throttle.ts";
+
+/** One call, as far as an operation needs to know it. */
+export interface Call {
+  readonly options: SandboxOptions;
+  readonly accounts: Accounts;
+  readonly state: SandboxState;
+  /** Whom the pair was given to; undefined where the operation needs none. */
+  readonly holder: Holder | undefined;
+  /** The variable parts of the path in their order, percent-decoded. */
+  readonly ids: readonly string[];
+  readonly names: HeaderNames;
+  /** The query as it came, without the question mark. */
+  readonly queryText: string;
+  /** The body as an object. @throws Refusal when it is none */
+  readonly body: () => Readonly<Record<string, unknown>>;
+  /** The body as any JSON value. @throws Refusal when it is none */
+  readonly json: () => unknown;
+}
+
+export interface Result {
+  readonly status: number;
+  /** The body as JSON; empty where the status has none. */
+  readonly text: string;
+  /** Raw header list: name, value, name, value. */
+  readonly headers?: readonly string[];
+}
+
+export interface Operation {
+  readonly name: string;
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** `v1/sims/*`: no leading slash, `*` for a variable part. */
+  readonly path: string;
+  /** Absent: outside every quota. All operations of a path are of one group. */
+  readonly group: ApiGroup | undefined;
+  readonly needsPair: boolean;
+  /** How the call is refused when the pair has expired. Default pairExpired. */
+  readonly whenExpired?: RefusalName;
+  handle(call: Call): Result | Promise<Result>;
+}
+
+export function answer(status: number, value: unknown): Result {
+  return { status, text: JSON.stringify(value) };
+}
+
+export const done: Result = { status: 204, text: "" };
+
+/** One page of a list; `show` gives the JSON of the item at a place, or undefined where there is none any more. */
+export function answerPage(
+  { options, names, queryText }: Call,
+  list: PagedList,
+  show: (place: number) => string | undefined,
+): Result {
+  const page = cutPage(options, list, new URLSearchParams(queryText));
+  const texts: string[] = [];
+  for (let place = page.from; place < page.to; place += 1) {
+    const text = show(place);
+    if (text !== undefined) texts.push(text);
+  }
+  const { path } = list;
+  const headers =
+    page.cursor === undefined ? [] : pageHeaders(options, { path, cursor: page.cursor, keyHeader: names.nextKey });
+  return { status: 200, text: `[${texts.join(",")}]`, headers };
+}
+
+/** The holder of the pair of a call to an operation that needs one. */
+export function holderOf({ holder }: Call): Holder {
+  if (holder === undefined) throw new Refusal("pairMissing");
+  return holder;
+}

@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+import { goodAuthKey, openSandbox, type OpenSandbox, quotaOf } from "./open-sandbox.ts";
+
+const ofRoot = "/v1/operators/OP0000000001/auth_keys";
+const ofUser = "/v1/operators/OP0000000001/users/robot/auth_keys";
+const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
+
+const openAll = (options: Parameters<typeof openSandbox>[0] = {}) => openSandbox({ operations: "all", ...options });
+
+/** The headers of a new pair. */
+async function signIn({ send }: OpenSandbox, body: object): Promise<Record<string, string>> {
+  const { json } = await send("POST", "/v1/auth", { body });
+  return { "X-Svc-API-Key": json.apiKey, "X-Svc-Token": json.token };
+}
+
+describe("AuthKeys", () => {
+  test.each([
+    ["the Root user", ofRoot, 201, 1],
+    ["the sub-user", ofUser, 200, 2],
+  ])("of %s are created with a secret that is told this once", async (_, path, status, room) => {
+    const opened = await openAll();
+    const { call, clock } = opened;
+    clock.pass(60_000);
+    const made = [];
+    for (let i = 0; i < room; i += 1) made.push(await call("POST", path));
+    expect(made.map((answer) => answer.status)).toEqual(made.map(() => status));
+    for (const { json } of made) {
+      expect(json).toEqual({
+        authKeyId: expect.stringMatching(/^keyId-[0-9a-f]+$/),
+        authKey: expect.stringMatching(/^secret-[0-9a-f]+$/),
+      });
+    }
+    expect(await call("POST", path)).toMatchObject({ status: 400, json: { code: "AUM0024" } });
+    const listed = await call("GET", path);
+    const createDateTime = clock.wallMs() / 1_000;
+    expect(listed.json.slice(-room)).toEqual(made.map(({ json }) => ({ authKeyId: json.authKeyId, createDateTime })));
+    expect(listed.text).not.toContain("secret-");
+  });
+
+  test("authenticate their principal, and say when they last did", async () => {
+    const opened = await openAll();
+    const { call, send, clock } = opened;
+    const root = (await call("POST", ofRoot)).json;
+    const robot = (await call("POST", ofUser)).json;
+    clock.pass(60_000);
+    expect((await send("POST", "/v1/auth", { body: root })).json).not.toHaveProperty("userName");
+    expect((await send("POST", "/v1/auth", { body: robot })).json).toMatchObject({ userName: "robot" });
+    clock.pass(60_000);
+    expect((await send("POST", "/v1/auth", { body: { ...root, authKey: "wrong" } })).status).toBe(401);
+    expect((await send("POST", "/v1/auth", { body: { ...root, tokenTimeoutSeconds: 1 } })).status).toBe(400);
+    const nowSeconds = clock.wallMs() / 1_000;
+    expect((await call("GET", ofRoot)).json).toEqual([
+      { authKeyId: "keyId-sandbox", createDateTime: nowSeconds - 120, lastUsedDateTime: nowSeconds - 120 },
+      { authKeyId: root.authKeyId, createDateTime: nowSeconds - 120, lastUsedDateTime: nowSeconds - 60 },
+    ]);
+    expect((await call("GET", ofUser)).json[0].lastUsedDateTime).toBe(nowSeconds - 60);
+  });
+
+  test("that are revoked authenticate nobody, make room for another, and leave pairs alone", async () => {
+    const { call, send } = await openAll();
+    await call("POST", ofRoot);
+    const revoked = await call("DELETE", `${ofRoot}/keyId-sandbox`);
+    expect([revoked.status, revoked.text]).toEqual([204, ""]);
+    expect(await send("POST", "/v1/auth", { body: goodAuthKey })).toMatchObject({
+      status: 401,
+      json: { code: "AUM0011" },
+    });
+    expect((await call("POST", ofRoot)).status).toBe(201);
+    expect(await call("DELETE", `${ofRoot}/keyId-sandbox`)).toMatchObject({ status: 404, json: { code: "AUM0023" } });
+  });
+
+  test("that are revoked can end the pairs that were made with them", async () => {
+    const opened = await openAll({ revokeKillsPairs: true });
+    const { call, send } = opened;
+    const other = await signIn(opened, (await call("POST", ofRoot)).json);
+    await call("DELETE", `${ofRoot}/keyId-sandbox`);
+    expect(await call("GET", "/v1/sims")).toMatchObject({ status: 401, json: { code: "AUM0002" } });
+    expect((await send("GET", "/v1/sims", { headers: other })).status).toBe(200);
+  });
+
+  test("of the sub-user are managed by the Root user and by itself, those of the Root user by that alone", async () => {
+    const opened = await openAll({ userAuthKeyId: "keyId-robot", userAuthKey: "secret-robot" });
+    const { call, send } = opened;
+    const headers = await signIn(opened, { authKeyId: "keyId-robot", authKey: "secret-robot" });
+    expect((await call("GET", ofUser)).json).toMatchObject([{ authKeyId: "keyId-robot" }]);
+    const made = await send("POST", ofUser, { headers });
+    expect((await send("DELETE", `${ofUser}/keyId-robot`, { headers })).status).toBe(204);
+    expect((await call("DELETE", `${ofUser}/${made.json.authKeyId}`)).status).toBe(204);
+    for (const method of ["GET", "POST"]) {
+      const { status, json } = await send(method, ofRoot, { headers });
+      expect([status, json.code]).toEqual([403, "AUM0021"]);
+    }
+    expect((await send("DELETE", `${ofRoot}/keyId-sandbox`, { headers })).status).toBe(403);
+    expect((await call("DELETE", `${ofUser}/keyId-sandbox`)).status).toBe(404);
+  });
+
+  test("are out of the sub-user's reach where that is withheld", async () => {
+    const opened = await openAll({ userKeyAccess: "none" });
+    const headers = await signIn(opened, user);
+    expect(await opened.send("POST", ofUser, { headers })).toMatchObject({ status: 403, json: { code: "AUM0021" } });
+    expect((await opened.call("POST", ofUser)).status).toBe(200);
+  });
+
+  test("of another operator, or of a sub-user that is not there, are out of reach", async () => {
+    const { call } = await openAll();
+    const codeOf = async (path: string) => (await call("GET", path)).json.code;
+    expect(await codeOf("/v1/operators/OP2/auth_keys")).toBe("AUM0020");
+    expect(await codeOf("/v1/operators/OP2/users/robot/auth_keys")).toBe("AUM0020");
+    expect(await codeOf("/v1/operators/OP0000000001/users/nobody/auth_keys")).toBe("AUM0022");
+  });
+
+  test("count in the group Operator, and are back as at the start after a reset", async () => {
+    const { call, send } = await openAll({ limits: { Operator: 2 } });
+    expect(quotaOf(await call("DELETE", `${ofRoot}/keyId-sandbox`))).toEqual([2, 1, 60]);
+    await call("POST", ofRoot);
+    const throttled = await call("GET", ofRoot);
+    expect([throttled.status, quotaOf(throttled)]).toEqual([429, [2, 0, 60]]);
+    await send("POST", "/_sandbox/reset");
+    expect((await send("POST", "/v1/auth", { body: goodAuthKey })).status).toBe(200);
+  });
+});
+
+describe("renewing a token", () => {
+  const path = "/v1/operators/OP0000000001/token";
+
+  test("gives another token for the same API key, and the former one lives on until its end", async () => {
+    const { call, send, pair, clock } = await openAll();
+    const before = await pair();
+    clock.pass(80_000_000);
+    const { status, json } = await call("POST", path, { body: { tokenTimeoutSeconds: 172_800 } });
+    expect([status, Object.keys(json)]).toEqual([200, ["token"]]);
+    const after = { ...before, "X-Svc-Token": json.token };
+    expect((await call("GET", "/v1/sims")).status).toBe(200);
+    clock.pass(6_400_000);
+    expect((await call("GET", "/v1/sims")).json.code).toBe("AUM0003");
+    expect((await send("GET", "/v1/sims", { headers: after })).status).toBe(200);
+    clock.pass(172_800_000 - 6_400_000);
+    expect((await send("GET", "/v1/sims", { headers: after })).json.code).toBe("AUM0003");
+  });
+
+  test("is refused with 400 once the pair has expired, and with 401 to who has none", async () => {
+    const { call, send, pair, clock } = await openAll({ pairTtlSeconds: 10 });
+    await pair();
+    clock.pass(10_000);
+    const late = await call("POST", path, { body: {} });
+    expect([late.status, late.json.code]).toEqual([400, "AUM0015"]);
+    expect((await send("POST", path, { body: {} })).status).toBe(401);
+  });
+
+  test("does not count as authentication, and has the same bounds", async () => {
+    const opened = await openAll({ limits: { Auth: 1 } });
+    const { call, send } = opened;
+    const renewed = await call("POST", path, { body: {} });
+    expect([renewed.status, quotaOf(renewed)]).toEqual([200, [60, 59, 60]]);
+    expect((await send("POST", "/v1/auth", { body: goodAuthKey })).status).toBe(429);
+    expect((await call("POST", path, { body: { tokenTimeoutSeconds: 179 } })).json.code).toBe("AUM0014");
+    expect((await call("POST", "/v1/operators/OP2/token", { body: {} })).json.code).toBe("AUM0020");
+  });
+
+  test("works for a sub-user, whose pair stays the sub-user's", async () => {
+    const opened = await openAll();
+    const headers = await signIn(opened, user);
+    const { json } = await opened.send("POST", path, { headers, body: {} });
+    const renewed = { ...headers, "X-Svc-Token": json.token };
+    expect((await opened.send("GET", ofRoot, { headers: renewed })).status).toBe(403);
+    expect((await opened.send("GET", ofUser, { headers: renewed })).status).toBe(200);
+  });
+});

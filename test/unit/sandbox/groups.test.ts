@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { openSandbox, quotaOf } from "./open-sandbox.ts";
+
+const meters = {
+  groupId: "91e5bb07-meters",
+  configuration: {
+    SoracomFunnel: { enabled: true, credentialsId: "funnel-key" },
+    SoracomBeam: { "mqtt://beam.soracom.io:1883": { destination: "x", $credentialsId: "psk-#{imsi}" } },
+    SoracomFunk: { credentialsId: "funk-key" },
+  },
+};
+
+const openAll = (options: Parameters<typeof openSandbox>[0] = {}) => openSandbox({ operations: "all", ...options });
+
+describe("groups", () => {
+  test("are those that the SIMs are in, and those of the options", async () => {
+    const { call } = await openAll({ groups: [meters, { groupId: "g-new" }] });
+    const { json } = await call("GET", "/v1/groups");
+    const sims = (await call("GET", "/v1/sims")).json as { groupId: string | null }[];
+    const groupIds = json.map(({ groupId }: { groupId: string }) => groupId);
+    const ofSims = new Set(sims.map(({ groupId }) => groupId).filter((groupId) => groupId !== null));
+    expect(groupIds).toHaveLength(5);
+    for (const groupId of ofSims) expect(groupIds).toContain(groupId);
+    expect(json.find(({ groupId }: { groupId: string }) => groupId === meters.groupId)).toEqual({
+      ...meters,
+      operatorId: "OP0000000001",
+      tags: { name: "meters" },
+      createdTime: expect.any(Number),
+      lastModifiedTime: expect.any(Number),
+    });
+    expect((await call("GET", `/v1/groups/g-new`)).json).toMatchObject({ configuration: {}, tags: { name: "g-new" } });
+    expect((await call("GET", "/v1/groups/none")).json.code).toBe("GRP0001");
+  });
+
+  test("are listed in pages, as SIMs are", async () => {
+    const { call } = await openAll();
+    const first = await call("GET", "/v1/groups?limit=3");
+    const key = first.headers.get("x-svc-next-key") ?? "";
+    const second = await call("GET", `/v1/groups?limit=3&last_evaluated_key=${encodeURIComponent(key)}`);
+    expect([first.json.length, second.json.length]).toEqual([3, 1]);
+    expect(second.headers.has("link")).toBe(false);
+    expect((await call("GET", `/v1/sims?last_evaluated_key=${encodeURIComponent(key)}`)).json.code).toBe("SIM0004");
+    expect(quotaOf(second)).toEqual([60, 58, 60]);
+  });
+
+  test("take configuration key by key", async () => {
+    const { call, clock, send } = await openAll({ groups: [meters] });
+    clock.pass(5_000);
+    const path = `/v1/groups/${meters.groupId}/configuration`;
+    const body = [
+      { key: "credentialsId", value: "other" },
+      { key: "size", value: null },
+    ];
+    const { status, json } = await call("PUT", `${path}/SoracomFunnel`, { body });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ lastModifiedTime: clock.wallMs() });
+    expect(json.configuration).toEqual({
+      ...meters.configuration,
+      SoracomFunnel: { enabled: true, credentialsId: "other", size: null },
+    });
+    await call("PUT", `${path}/SoracomAir`, { body: [{ key: "__proto__", value: { a: 1 } }] });
+    const read = (await call("GET", `/v1/groups/${meters.groupId}`)).json.configuration;
+    expect(Object.keys(read)).toEqual(["SoracomFunnel", "SoracomBeam", "SoracomFunk", "SoracomAir"]);
+    expect(Object.keys(read.SoracomAir)).toEqual(["__proto__"]);
+    await send("POST", "/_sandbox/reset");
+    const { groups } = (await send("GET", "/_sandbox/state")).json;
+    expect(groups).toBe(4);
+  });
+
+  test.each([
+    ["SoracomFunnel", { key: "a", value: 1 }, "GRP0002"],
+    ["SoracomFunnel", [{ key: "a" }], "GRP0002"],
+    ["SoracomFunnel", [{ key: "", value: 1 }], "GRP0002"],
+    ["SoracomFunnel", ["a"], "GRP0002"],
+    ["Soracom%20Funnel", [], "GRP0002"],
+    ["SoracomFunnel", "[", "SBX0001"],
+  ])("refuse for %s the configuration %j", async (namespace, body, code) => {
+    const { call } = await openAll();
+    const answer = await call("PUT", `/v1/groups/${meters.groupId}/configuration/${namespace}`, { body });
+    expect([answer.status, answer.json.code]).toEqual([400, code]);
+  });
+
+  test("that are not there take none", async () => {
+    const { call } = await openAll();
+    const { status, json } = await call("PUT", "/v1/groups/none/configuration/SoracomFunk", { body: [] });
+    expect([status, json.code]).toEqual([404, "GRP0001"]);
+  });
+
+  test("can be entered and left by SIMs", async () => {
+    const { call, sandbox } = await openAll({ sims: 1, groups: [{ groupId: "g-new" }] });
+    sandbox.fleet.edit(sandbox.state.sims.simIdAt(0), { groupId: "g-new" });
+    expect((await call("GET", "/v1/sims")).json).toMatchObject([{ groupId: "g-new" }]);
+  });
+});
