@@ -53,17 +53,17 @@ export function pickFields(
   const fields = new Map<string, FieldValue>();
   const told: string[] = [];
   for (const name of choice.fields) {
-    const value = valueIn(record, name, choice.places[name]);
+    const value = valueIn(record, name, choice);
     if (value === undefined) continue;
     told.push(name);
-    if (value === null) continue;
-    if (isPlainObject(value)) {
-      for (const [member, inner] of Object.entries(value)) {
-        if (inner === null || inner === undefined || choice.secrets.has(member)) continue;
-        fields.set(`${name}.${member}`, fieldValueOf(inner, choice.secrets));
-      }
-    } else if (!choice.secrets.has(name.slice(name.lastIndexOf(".") + 1))) {
+    if (value === null || name.split(".").some((part) => choice.secrets.has(part))) continue;
+    if (!isPlainObject(value)) {
       fields.set(name, fieldValueOf(value, choice.secrets));
+      continue;
+    }
+    for (const [member, inner] of Object.entries(value)) {
+      if (inner === null || inner === undefined || choice.secrets.has(member)) continue;
+      fields.set(`${name}.${member.toWellFormed()}`, fieldValueOf(inner, choice.secrets));
     }
   }
   return { fields, told };
@@ -85,8 +85,12 @@ export function documentOf(fields: SimFields): Record<string, unknown> {
       continue;
     }
     const outer = name.slice(0, dot);
-    if (!isPlainObject(document[outer])) define(document, outer, {});
-    define(document[outer] as Record<string, unknown>, name.slice(dot + 1), plain);
+    let inner = Object.hasOwn(document, outer) ? document[outer] : undefined;
+    if (!isPlainObject(inner)) {
+      inner = {};
+      define(document, outer, inner);
+    }
+    define(inner as Record<string, unknown>, name.slice(dot + 1), plain);
   }
   return document;
 }
@@ -101,18 +105,22 @@ export function jsonWithoutSecrets(value: unknown, secrets: ReadonlySet<string>)
   const text = JSON.stringify(value);
   for (const name of secrets) {
     // Only a record that has such a name at all pays for being written twice.
-    if (text.includes(`"${name}"`))
+    if (text.includes(JSON.stringify(name)))
       return JSON.stringify(value, (key, inner: unknown) => (secrets.has(key) ? undefined : inner));
   }
   return text;
 }
 
 function fieldValueOf(value: unknown, secrets: ReadonlySet<string>): FieldValue {
-  if (typeof value === "string" && !hasControl(value)) {
-    return { text: value.length > mostCharacters ? `${value.slice(0, mostCharacters)}…` : value };
-  }
+  if (typeof value === "string" && !hasControl(value)) return { text: cut(value.toWellFormed()) };
   const json = jsonWithoutSecrets(value, secrets);
-  return json.length > mostCharacters ? { text: `${json.slice(0, mostCharacters)}…` } : { json };
+  return json.length > mostCharacters ? { text: cut(json) } : { json };
+}
+
+/** Never ends in half of a character: what is stored as UTF-8 would come back as another text. */
+function cut(text: string): string {
+  if (text.length <= mostCharacters) return text;
+  return `${text.slice(0, mostCharacters).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
 const control = /[\p{Cc}\u2028\u2029]/u;
@@ -121,10 +129,11 @@ function hasControl(text: string): boolean {
   return control.test(text);
 }
 
-function valueIn(record: Readonly<Record<string, unknown>>, name: string, place: RecordPath | undefined): unknown {
+function valueIn(record: Readonly<Record<string, unknown>>, name: string, { places, secrets }: FieldChoice): unknown {
   const own = Object.hasOwn(record, name) ? record[name] : undefined;
   if (own !== undefined) return own;
-  if (place !== undefined) return textAt(record, place);
+  const place = Object.hasOwn(places, name) ? places[name] : undefined;
+  if (place !== undefined) return place.some((step) => secrets.has(step)) ? undefined : textAt(record, place);
   return name.includes(".") ? memberOf(record, name.split(".")) : undefined;
 }
 
