@@ -27,8 +27,9 @@ export class Signatures {
   of(fields: SimFields): string {
     const codes = new Uint8Array(signatureLength);
     for (const [name, value] of fields) {
-      const dot = name.indexOf(".");
-      if (dot > 0) this.#set(codes, name.slice(0, dot));
+      // An object is there when it has a member, at whatever depth.
+      for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1))
+        this.#set(codes, name.slice(0, dot));
       this.#set(codes, name);
       this.#set(codes, `${name}=${textOf(value)}`);
     }
@@ -81,12 +82,19 @@ function testOf(condition: Condition): Test {
     case "absent":
       return wantsNone(field);
     case "equals":
-      return wants([`${field}=${condition.value}`]);
+      return wants(itemsOf(field, condition.value));
     case "in":
-      return wants(condition.values.map((value) => `${field}=${value}`));
+      return wants(condition.values.flatMap((value) => itemsOf(field, value)));
     case "differs":
-      return wantsNone(`${field}=${condition.value}`);
+      return condition.value === objectText ? () => "may-match" : wantsNone(`${field}=${condition.value}`);
   }
+}
+
+/** As filters see an object that is kept member by member: no signature has this text, only that the field is there. */
+const objectText = "{}";
+
+function itemsOf(field: string, value: string): string[] {
+  return value === objectText ? [`${field}=${value}`, field] : [`${field}=${value}`];
 }
 
 /** One of the items has to be there. */
