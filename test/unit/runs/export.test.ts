@@ -23,13 +23,16 @@ async function exported(
   ask: { format: "csv" | "ndjson"; columns?: readonly string[] },
 ): Promise<string> {
   const lines = exportLines(Readable.from(batches), { ...ask, keyColumn: "simId", fields: kept }, show);
-  return (await Array.fromAsync(lines)).join("");
+  let text = "";
+  for await (const line of lines) text += line;
+  return text;
 }
 
 async function cellsOf(csv: string): Promise<(readonly string[])[]> {
   const { header, batches } = await openCsv(Readable.from([Buffer.from(csv)]));
-  const rows = (await Array.fromAsync(batches)).flat();
-  return [header, ...rows.map(({ cells }) => cells)];
+  const rows: (readonly string[])[] = [header];
+  for await (const batch of batches) rows.push(...batch.map(({ cells }) => cells));
+  return rows;
 }
 
 /** What a spreadsheet would run, were it at the beginning of a cell. */
