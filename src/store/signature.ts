@@ -15,42 +15,39 @@ const signatureLength = 32;
 const bitsPerCharacter = 6;
 const bits = signatureLength * bitsPerCharacter;
 const firstCharacter = 48; // "0"; the scripts know it as well
-const rememberedItems = 20_000;
 
 /** What a filter asks of signatures: decided by bits alone, or only after a look at the record. */
 export type Sighting = "matches" | "may-match" | "differs";
 
 export class Signatures {
-  /** Values repeat from SIM to SIM: their places are worked out once. */
-  readonly #places = new Map<string, readonly number[]>();
+  /** Of the SIM at hand. */
+  readonly #codes = Buffer.alloc(signatureLength);
 
+  /** Made for every SIM of every page, so that it builds no text and remembers none. */
   of(fields: SimFields): string {
-    const codes = new Uint8Array(signatureLength);
+    this.#codes.fill(firstCharacter);
     for (const [name, value] of fields) {
-      // An object is there when it has a member, at whatever depth.
-      for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1))
-        this.#set(codes, name.slice(0, dot));
-      this.#set(codes, name);
-      this.#set(codes, `${name}=${textOf(value)}`);
+      let mixed = basis;
+      for (let i = 0; i < name.length; i += 1) {
+        const code = name.charCodeAt(i);
+        // An object is there when it has a member, at whatever depth.
+        if (code === dot) this.#set(mixed);
+        mixed = mix(mixed, code);
+      }
+      this.#set(mixed);
+      this.#set(mixedText(textOf(value), mix(mixed, equals)));
     }
-    return String.fromCharCode(...codes.map((code) => code + firstCharacter));
+    return this.#codes.toString("latin1");
   }
 
-  #set(codes: Uint8Array, item: string): void {
-    for (const place of this.#placesOf(item)) {
+  #set(mixed: number): void {
+    const { first, step } = walkOf(mixed);
+    for (let i = 0; i < bitsPerItem; i += 1) {
+      const place = (first + i * step) % bits;
       const at = Math.floor(place / bitsPerCharacter);
-      codes[at] = (codes[at] ?? 0) | (1 << (place % bitsPerCharacter));
+      const code = (this.#codes[at] ?? firstCharacter) - firstCharacter;
+      this.#codes[at] = (code | (1 << (place % bitsPerCharacter))) + firstCharacter;
     }
-  }
-
-  #placesOf(item: string): readonly number[] {
-    let places = this.#places.get(item);
-    if (places === undefined) {
-      places = placesOf(item);
-      if (this.#places.size >= rememberedItems) this.#places.clear();
-      this.#places.set(item, places);
-    }
-    return places;
   }
 }
 
@@ -117,12 +114,29 @@ function hasBit(chunk: Buffer, start: number, place: number): boolean {
   return ((code >> (place % bitsPerCharacter)) & 1) === 1;
 }
 
-/** Three bits an item: FNV-1a, and two steps from it. */
+const basis = 0x811c9dc5;
+const bitsPerItem = 3;
+const equals = "=".charCodeAt(0);
+const dot = ".".charCodeAt(0);
+
+/** FNV-1a, a character at a time. */
+function mix(mixed: number, code: number): number {
+  return Math.imul(mixed ^ code, 0x01000193);
+}
+
+function mixedText(text: string, from: number): number {
+  let mixed = from;
+  for (let i = 0; i < text.length; i += 1) mixed = mix(mixed, text.charCodeAt(i));
+  return mixed;
+}
+
+/** An item's first bit, and how far the next ones are. */
+function walkOf(mixed: number): { first: number; step: number } {
+  const spread = mixed ^ (mixed >>> 15);
+  return { first: (spread >>> 0) % bits, step: 1 + ((Math.imul(spread, 0x9e3779b1) >>> 8) % (bits - 1)) };
+}
+
 function placesOf(item: string): readonly number[] {
-  let mixed = 0x811c9dc5;
-  for (let i = 0; i < item.length; i += 1) mixed = Math.imul(mixed ^ item.charCodeAt(i), 0x01000193);
-  mixed ^= mixed >>> 15;
-  const first = (mixed >>> 0) % bits;
-  const step = 1 + ((Math.imul(mixed, 0x9e3779b1) >>> 8) % (bits - 1));
-  return [first, (first + step) % bits, (first + 2 * step) % bits];
+  const { first, step } = walkOf(mixedText(item, basis));
+  return Array.from({ length: bitsPerItem }, (_, i) => (first + i * step) % bits);
 }
