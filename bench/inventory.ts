@@ -236,10 +236,10 @@ async function fullestRecords(): Promise<Table[number]> {
       const groupId = `3f6c1d52-9a41-4d0e-b7c3-${String((from + i) % 50).padStart(12, "0")}`;
       const record = { ...fleet.recordAt(from + i), groupId, subscription: "plan01s-ldv" };
       const { fields } = pickFields(record, choice);
-      return { key: record.simId, digest: digestOf(record.simId), fields };
+      return { key: record.simId, digest: digestOf(record.simId), fields: () => fields };
     });
     const nextKey = from + page < most ? "more" : undefined;
-    await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [] });
+    await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], expect: "new" });
   }
   const state = await syncs.state(profile);
   if (state?.sims !== most) throw new Error(`the sync took ${state?.sims} of ${most}`);

@@ -79,7 +79,8 @@ class Listing {
   async #readPages(): Promise<void> {
     const { client, wording, pageLimit } = this.#account;
     const { syncs, inventory } = this.#context;
-    const quiet = this.#newFields(await inventory.facts(this.#profile));
+    const facts = await inventory.facts(this.#profile);
+    const quiet = this.#newFields(facts);
     const input = { lastEvaluatedKey: this.#state.cursor, limit: pageLimit };
     const pages = client.pages(simOperations(wording).list, input, { signal: this.#signal });
     let knownMs = await syncs.nowMs();
@@ -96,6 +97,7 @@ class Listing {
         nextKey: page.nextKey,
         asOfMs,
         quiet,
+        expect: facts.isComplete ? "known" : "new",
       });
       if (taken === undefined) return; // another process has the sync
       this.#pages += 1;
@@ -119,7 +121,7 @@ class Listing {
       const key = record[keyColumn];
       if (typeof key !== "string" || !isKey(key)) return [];
       const digest = digestOf(salt + jsonWithoutSecrets(record, choice.secrets));
-      return [{ key, digest, fields: pickFields(record, choice).fields }];
+      return [{ key, digest, fields: () => pickFields(record, choice).fields }];
     });
   }
 

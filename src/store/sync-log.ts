@@ -45,9 +45,10 @@ export function isSyncOver({ phase }: SyncState): boolean {
 /** A SIM of a page. */
 export interface ListedSim {
   readonly key: string;
-  readonly fields: SimFields;
   /** Tells whether anything in the platform's record is another than last time. */
   readonly digest: string;
+  /** Works out what is kept of the record; asked for only where it is not as it was known. */
+  readonly fields: () => SimFields;
 }
 
 export class SyncLog {
@@ -105,15 +106,26 @@ export class SyncLog {
       readonly nextKey: string | undefined;
       readonly asOfMs: number;
       readonly quiet: readonly string[];
+      /** Whether most of its SIMs will be known as they are, or new. */
+      readonly expect: "known" | "new";
     },
   ): Promise<number | undefined> {
     const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet } = page;
-    const args: (string | number)[] = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
-    for (const { key, digest, fields } of sims) {
-      args.push(`${key} ${digest} ${this.#signatures.of(fields)}\n${encodeFields(fields)}`);
+    const terms = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
+    const told = sims.map((sim) => (page.expect === "new" ? this.#tell(sim) : `${sim.key} ${sim.digest}`));
+    for (;;) {
+      const reply = await this.#run(pageScript, profile, [...terms, ...told]);
+      if (!Array.isArray(reply)) return reply === "stale" ? undefined : Number(reply);
+      for (const place of reply as number[]) {
+        const sim = sims[place];
+        if (sim !== undefined) told[place] = this.#tell(sim);
+      }
     }
-    const reply = await this.#run(pageScript, profile, args);
-    return reply === "stale" ? undefined : Number(reply);
+  }
+
+  #tell({ key, digest, fields }: ListedSim): string {
+    const kept = fields();
+    return `${key} ${digest} ${this.#signatures.of(kept)}\n${encodeFields(kept)}`;
   }
 
   /**

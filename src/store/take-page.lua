@@ -3,8 +3,9 @@
 -- KEYS  1 … 7 the inventory (take.lua)   8 the sync (hash)
 -- ARGV  1 profile   2 most events kept   3 sync id   4 pages taken before this one   5 key of the next page, '' on the last
 --       6 Redis's time when the page had not yet been asked for, ms   7 fields that were not kept before, commas between
---       8 … one text a SIM: `key digest signature`, then a line for each field
--- Returns Redis's time in ms, or 'stale' when the sync is no longer at this page: nothing is done then
+--       8 … one text a SIM: `key digest`, and where the record is told of, ` signature` and a line for each field
+-- Returns Redis's time in ms, or 'stale' when the sync is no longer at this page: nothing is done then;
+--       or a list of the SIMs, counted from 0, whose records have to be told of: nothing is done then either
 -- Atomic: everything. A page is taken once; a process that comes late finds the sync elsewhere.
 -- A SIM that a run changed after the page was asked for is left alone: the page may be older than the change.
 
@@ -28,7 +29,7 @@ local function by_of_claim(sim)
 end
 
 local function take(sim, seen)
-  local text = redis.call('HGET', inv.sims, sim)
+  local text = redis.call('HGET', inv.sims, sim) -- once more: a page may name a SIM twice
   if not text then
     add_sim(inv, sim, seen, 'outside', ARGV[3])
     count.added = count.added + 1
@@ -55,10 +56,26 @@ local function take(sim, seen)
   redis.call('HSET', inv.sims, sim, join_record(record))
 end
 
+-- A SIM that is as it was known is only marked as seen, so that nobody has to work out what its record says.
+local listed, untold = {}, {}
 for at = 8, #ARGV do
-  local sim, digest, signature, lines = string.match(ARGV[at], '^(%S+) (%S+) (%S+)\n(.*)$')
+  local sim, digest, rest = string.match(ARGV[at], '^(%S+) (%S+)(.*)$')
+  local text = redis.call('HGET', inv.sims, sim)
+  local same = text and string.match(text, '^(%d+) ' .. string.gsub(digest, '%-', '%%-') .. ' %S+ %d+ %d+ %-\n')
+  if rest == '' and not same then untold[#untold + 1] = at - 8 end
+  listed[#listed + 1] = { sim, digest, rest, same }
+end
+if #untold > 0 then return untold end
+
+for _, one in ipairs(listed) do
+  local sim, digest, rest, same = unpack(one, 1, 4)
   count.sims = count.sims + 1
-  take(sim, { digest = digest, signature = signature, lines = lines })
+  if same then
+    redis.call('SETBIT', inv.seen, same, 1)
+  else
+    local signature, lines = string.match(rest, '^ (%S+)\n(.*)$')
+    take(sim, { digest = digest, signature = signature, lines = lines })
+  end
 end
 for name, by in pairs(count) do
   if by > 0 then redis.call('HINCRBY', KEYS[8], name, by) end

@@ -243,7 +243,15 @@ describe("a sync that is cut short", () => {
   it("is left alone by a process that comes late", async () => {
     const fleet = await open({ sims: 30, pageSize: 10 });
     const state = await fleet.begin();
-    const late = { syncId: state.syncId, pagesBefore: 0, sims: [], nextKey: "k", asOfMs: 0, quiet: [] };
+    const late = {
+      syncId: state.syncId,
+      pagesBefore: 0,
+      sims: [],
+      nextKey: "k",
+      asOfMs: 0,
+      quiet: [],
+      expect: "known",
+    } as const;
     expect(await fleet.syncs.takePage(fleet.profile, late)).toEqual(expect.any(Number));
     expect(await fleet.syncs.takePage(fleet.profile, late)).toBeUndefined();
     await fleet.begin("anew");
