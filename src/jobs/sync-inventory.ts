@@ -1,7 +1,7 @@
 /**
  * Reads the whole fleet through the paginated list and keeps it in the inventory; what the list no longer shows is marked
  * as gone. The place is saved with every page, so that a sync that is cut short, by a crash or a spent quota, goes on at
- * that page, and nothing is marked before the last one. The next page is asked for while one is being taken in.
+ * that page, and nothing is marked before the last one. Asking, working out and taking in overlap, a page each.
  */
 import type { Page } from "#api/pages.ts";
 import { type SimRecord, simOperations } from "#api/operations/sims.ts";
@@ -85,24 +85,33 @@ class Listing {
     const pages = client.pages(simOperations(wording).list, input, { signal: this.#signal });
     let knownMs = await syncs.nowMs();
     let asked = askFor(pages, knownMs);
-    for (;;) {
-      const { done, value: page } = await asked.page;
-      if (done) return;
-      const { asOfMs } = asked;
-      asked = askFor(pages, knownMs);
-      const taken = await syncs.takePage(this.#profile, {
-        syncId: this.#state.syncId,
-        pagesBefore: this.#pages,
-        sims: this.#listed(page.items),
-        nextKey: page.nextKey,
-        asOfMs,
-        quiet,
-        expect: facts.isComplete ? "known" : "new",
-      });
-      if (taken === undefined) return; // another process has the sync
-      this.#pages += 1;
-      knownMs = taken;
-      this.#signal.throwIfAborted();
+    /** The page before, on its way into the inventory while this one is worked out. */
+    let taking: Promise<number | undefined> = Promise.resolve(knownMs);
+    try {
+      for (;;) {
+        const { done, value: page } = await asked.page;
+        if (done) return;
+        const { asOfMs } = asked;
+        asked = askFor(pages, knownMs);
+        const sims = this.#listed(page.items);
+        const taken = await taking;
+        if (taken === undefined) return; // another process has the sync
+        knownMs = taken;
+        this.#signal.throwIfAborted();
+        taking = syncs.takePage(this.#profile, {
+          syncId: this.#state.syncId,
+          pagesBefore: this.#pages,
+          sims,
+          nextKey: page.nextKey,
+          asOfMs,
+          quiet,
+          expect: facts.isComplete ? "known" : "new",
+        });
+        taking.catch(() => undefined); // awaited at the next page, or below
+        this.#pages += 1;
+      }
+    } finally {
+      await taking;
     }
   }
 
@@ -116,11 +125,11 @@ class Listing {
     const keyColumn = keyColumnOf(wording);
     const isKey = wording === "sims" ? isSimId : isImsi;
     // Another choice of fields makes every record worth another look.
-    const salt = choice.fields.join(",");
+    const mark = digestOf(choice.fields.join(",")).slice(0, 2);
     return records.flatMap((record): ListedSim[] => {
       const key = record[keyColumn];
       if (typeof key !== "string" || !isKey(key)) return [];
-      const digest = digestOf(salt + jsonWithoutSecrets(record, choice.secrets));
+      const digest = mark + digestOf(jsonWithoutSecrets(record, choice.secrets));
       return [{ key, digest, fields: () => pickFields(record, choice).fields }];
     });
   }
