@@ -7,7 +7,8 @@
  *   npm run bench:inventory -- --sims 100000 --only a,d --rounds 5
  *
  * a: sync and bare loop   b: memory of sync and export   c: Redis per SIM   d: filters   e: plans
- * `--sims` is the size of the fleet in c and d, and the largest in b and e; a reads `--pages-of` SIMs.
+ * `--sims` is the size of the fleet in c and d, and the largest in b and e; a reads `--pages-of` SIMs, in pages of
+ * `--limits`, from a platform that answers after `--latency` ms: with 0 only the work of the two is compared.
  */
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
@@ -37,6 +38,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "3" },
     "pages-of": { type: "string", default: "100000" },
     limits: { type: "string", default: "1000,100" },
+    latency: { type: "string", default: "0" },
   },
 });
 const most = Number(values.sims);
@@ -59,9 +61,12 @@ type Environment = Record<string, string>;
 type Table = Record<string, string | number>[];
 
 /** A sandbox with so many SIMs for as long as `use` takes, and the settings with which commands reach it. */
-async function withFleet(sims: number, profile: string, use: (env: Environment) => Promise<void>): Promise<void> {
+async function withFleet(
+  { sims, profile, latencyMs = "0" }: { sims: number; profile: string; latencyMs?: string },
+  use: (env: Environment) => Promise<void>,
+): Promise<void> {
   const quota = ["--limit", "Sim=1000000000", "--limit", "Auth=1000000"];
-  const sandbox = await startSandboxProcess(["--sims", String(sims), ...quota]);
+  const sandbox = await startSandboxProcess(["--sims", String(sims), "--latency", latencyMs, ...quota]);
   try {
     const { environment } = sandbox;
     const settings = { SIMFLEET_DATA_DIR: dataDir, SIMFLEET_PROFILE: profile, SIMFLEET_INVENTORY_LIMIT: "1000" };
@@ -124,7 +129,7 @@ async function syncOnce(env: Environment, sims: number): Promise<SyncFigures> {
 async function compareSpeed(): Promise<void> {
   const sims = Number(values["pages-of"]);
   const table: Table = [];
-  await withFleet(sims, "a", async (base) => {
+  await withFleet({ sims, profile: "a", latencyMs: values.latency }, async (base) => {
     await bareLoop(base, sims, 1_000); // warms the sandbox up
     for (const limit of values.limits.split(",").map(Number)) {
       for (const round of rounds) {
@@ -147,7 +152,7 @@ async function compareSpeed(): Promise<void> {
       }
     }
   });
-  show(`a: ${sims} SIMs`, table);
+  show(`a: ${sims} SIMs, answers after ${values.latency} ms`, table);
 }
 
 /** So that one part's inventory does not weigh on the next; at once, since what goes is measured as well. */
@@ -164,7 +169,7 @@ async function forget(profile: string): Promise<void> {
 async function measureSizes(): Promise<void> {
   const tables: Record<"b" | "c" | "d" | "e", Table> = { b: [], c: [], d: [], e: [] };
   for (const sims of parts.has("b") || parts.has("e") ? sizes : [most]) {
-    await withFleet(sims, `s-${sims}`, async (env) => {
+    await withFleet({ sims, profile: `s-${sims}` }, async (env) => {
       const before = await usedMemory(redis);
       const first = await syncOnce(env, sims);
       if (parts.has("b")) tables.b.push(await memoryRow(env, sims, first));
