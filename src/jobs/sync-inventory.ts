@@ -9,7 +9,7 @@ import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { jsonWithoutSecrets, pickFields } from "#fleet/sim-fields.ts";
 import { isImsi, isSimId, keyColumnOf } from "#fleet/sim.ts";
-import type { Inventory } from "#store/inventory.ts";
+import type { Inventory, InventoryFacts } from "#store/inventory.ts";
 import { digestOf } from "#store/sim-record.ts";
 import { type ListedSim, type SyncLog, type SyncState, isSyncOver } from "#store/sync-log.ts";
 import type { Account } from "./account.ts";
@@ -80,7 +80,7 @@ class Listing {
     const { client, wording, pageLimit } = this.#account;
     const { syncs, inventory } = this.#context;
     const facts = await inventory.facts(this.#profile);
-    const quiet = this.#newFields(facts);
+    const quiet = this.#otherFields(facts);
     const input = { lastEvaluatedKey: this.#state.cursor, limit: pageLimit };
     const pages = client.pages(simOperations(wording).list, input, { signal: this.#signal });
     let knownMs = await syncs.nowMs();
@@ -115,9 +115,14 @@ class Listing {
     }
   }
 
-  /** Fields that earlier syncs did not keep: seeing them for the first time is no change. */
-  #newFields(facts: { readonly isComplete: boolean; readonly fields: readonly string[] }): string[] {
-    return facts.isComplete ? this.#account.choice.fields.filter((name) => !facts.fields.includes(name)) : [];
+  /** Fields that the last sync did not keep, or that this one does not: that they come and go is no change. */
+  #otherFields({ isComplete, fields: before }: Pick<InventoryFacts, "isComplete" | "fields">): string[] {
+    const { fields } = this.#account.choice;
+    const differ = [
+      ...fields.filter((name) => !before.includes(name)),
+      ...before.filter((name) => !fields.includes(name)),
+    ];
+    return isComplete ? differ : [];
   }
 
   #listed(records: readonly SimRecord[]): ListedSim[] {

@@ -88,7 +88,7 @@ function testOf(condition: Condition): Test {
 }
 
 /** As filters see an object that is kept member by member: no signature has this text, only that the field is there. */
-const objectText = "{}";
+export const objectText = "{}";
 
 function itemsOf(field: string, value: string): string[] {
   return value === objectText ? [`${field}=${value}`, field] : [`${field}=${value}`];

@@ -142,7 +142,7 @@ describe("differences", () => {
     expect(await fleet.events(["sim.changed"])).toEqual([]);
   });
 
-  it("are none for a field that is kept from now on, and are told of it from then on", async () => {
+  it("are none for a field that is kept from now on or no longer, and are told of what is kept from then on", async () => {
     const fleet = await open({ sims: 10 });
     fleet.account = fleet.keeping(["speedClass"]);
     await fleet.sync();
@@ -154,6 +154,10 @@ describe("differences", () => {
       moduleType: "nano",
       sessionStatus: { online: expect.any(Boolean) },
     });
+    fleet.account = fleet.keeping(["speedClass", "moduleType"]);
+    await fleet.sync();
+    expect(await fleet.events(["sim.changed"])).toEqual([]);
+    expect((await fleet.known()).get(sim)).not.toHaveProperty("sessionStatus");
     fleet.sandbox.fleet.edit(sim, { moduleType: "embedded" });
     await fleet.sync();
     expect(await fleet.events(["sim.changed"])).toMatchObject([
