@@ -234,6 +234,7 @@ async function fullestRecords(): Promise<Table[number]> {
   const before = await usedMemory(redis);
   const profile = "c";
   const { syncId } = await syncs.begin(profile, "s-bench", "anew");
+  const codes = await syncs.codes(profile);
   const page = 1_000;
   for (let pagesBefore = 0; pagesBefore * page < most; pagesBefore += 1) {
     const from = pagesBefore * page;
@@ -244,7 +245,7 @@ async function fullestRecords(): Promise<Table[number]> {
       return { key: record.simId, digest: digestOf(record.simId), fields: () => fields };
     });
     const nextKey = from + page < most ? "more" : undefined;
-    await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], expect: "new" });
+    await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: "new" });
   }
   const state = await syncs.state(profile);
   if (state?.sims !== most) throw new Error(`the sync took ${state?.sims} of ${most}`);

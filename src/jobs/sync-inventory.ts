@@ -24,6 +24,8 @@ export interface SyncContext {
 }
 
 const sleepInPlaceMs = 2_000;
+/** How long the next request may take to go out before the page at hand is worked on. */
+const sendingMs = 5;
 const refusalPauseMs = 30_000;
 const unreachablePauseMs = 5_000;
 
@@ -78,11 +80,14 @@ class Listing {
 
   async #readPages(): Promise<void> {
     const { client, wording, pageLimit } = this.#account;
-    const { syncs, inventory } = this.#context;
+    const { syncs, inventory, clock } = this.#context;
     const facts = await inventory.facts(this.#profile);
     const quiet = this.#otherFields(facts);
+    const codes = await syncs.codes(this.#profile);
     const input = { lastEvaluatedKey: this.#state.cursor, limit: pageLimit };
-    const pages = client.pages(simOperations(wording).list, input, { signal: this.#signal });
+    let sent = Promise.withResolvers<void>();
+    const onSending = (): void => sent.resolve();
+    const pages = client.pages(simOperations(wording).list, input, { signal: this.#signal, onSending });
     let knownMs = await syncs.nowMs();
     let asked = askFor(pages, knownMs);
     /** The page before, on its way into the inventory while this one is worked out. */
@@ -92,7 +97,10 @@ class Listing {
         const { done, value: page } = await asked.page;
         if (done) return;
         const { asOfMs } = asked;
+        sent = Promise.withResolvers<void>();
         asked = askFor(pages, knownMs);
+        // What follows keeps this thread busy: the request should be out before. A spent quota is not waited for.
+        await Promise.race([sent.promise, clock.sleep(sendingMs)]);
         const sims = this.#listed(page.items);
         const taken = await taking;
         if (taken === undefined) return; // another process has the sync
@@ -105,6 +113,7 @@ class Listing {
           nextKey: page.nextKey,
           asOfMs,
           quiet,
+          codes,
           expect: facts.isComplete ? "known" : "new",
         });
         taking.catch(() => undefined); // awaited at the next page, or below

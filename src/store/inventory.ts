@@ -10,6 +10,7 @@ import { Script } from "#redis/script.ts";
 import type { InventoryTerms } from "./inventory-script.ts";
 import { type KnownSim, decodeName, decodeSim, encodeName } from "./sim-record.ts";
 import { objectText, sighting, simsPerChunk } from "./signature.ts";
+import { codesFor } from "./value-codes.ts";
 
 export interface InventoryFacts {
   /** SIMs that are listed, and SIMs that were and are gone. */
@@ -112,7 +113,8 @@ export class Inventory {
     ]);
     const keys = (roll ?? "").split("\n");
     keys.pop(); // after the end of the last line
-    const seen = signs ? sighting({ ...filter, conditions }, signs) : undefined;
+    const at = { redis: this.#redis, keys: this.#keys, profile };
+    const seen = signs ? sighting({ ...filter, conditions }, signs, await codesFor(conditions, at)) : undefined;
     const first = chunk * simsPerChunk;
     const candidates: string[] = [];
     keys.forEach((key, place) => {

@@ -1,20 +1,25 @@
 /**
- * The index of the inventory: 32 bytes a SIM that say which fields and values it may have (a Bloom filter). Signatures of
+ * The index of the inventory: 40 bytes a SIM. 32 of them say which fields and values it may have (a Bloom filter), which
+ * errs to one side alone: what it denies is not there; what it affirms has to be looked up, as a few in a hundred are not
+ * there either. The other 8 are the codes of four fields with few values, and are exact (value-codes.ts). Signatures of
  * 4,096 SIMs lie side by side in one string, so that a filter is held against a million in a few hundred milliseconds;
- * only SIMs that may match are read. A signature errs to one side alone: what it denies is not there; what it affirms
- * has to be looked up, as a few in a hundred are not there either.
+ * only SIMs that may match are read.
  *
  * Six bits are kept in one printable character, so that scripts can take, store and join signatures as plain text.
  */
 import type { Condition, Filter } from "#fleet/filter.ts";
 import { type SimFields, textOf } from "#fleet/sim-fields.ts";
+import { type CodeLookup, absentCode, codedFields, itemOf, unknownCode } from "./value-codes.ts";
 
 /** SIMs whose signatures lie in one string. */
 export const simsPerChunk = 4_096;
-const signatureLength = 32;
+const bloomLength = 32;
+const codeLength = 2;
+const signatureLength = bloomLength + codedFields.length * codeLength;
 const bitsPerCharacter = 6;
-const bits = signatureLength * bitsPerCharacter;
-const firstCharacter = 48; // "0"; the scripts know it as well
+const bits = bloomLength * bitsPerCharacter;
+const firstCharacter = 48; // "0"; the scripts know it as well, and the next one
+const keepCharacter = "~";
 
 /** What a filter asks of signatures: decided by bits alone, or only after a look at the record. */
 export type Sighting = "matches" | "may-match" | "differs";
@@ -23,8 +28,33 @@ export class Signatures {
   /** Of the SIM at hand. */
   readonly #codes = Buffer.alloc(signatureLength);
 
-  /** Made for every SIM of every page, so that it builds no text and remembers none. */
-  of(fields: SimFields): string {
+  /** The signature of all that is kept of a SIM. Made for every SIM of a page: it builds little text and remembers none. */
+  of(fields: SimFields, codes: CodeLookup): string {
+    this.#bloom(fields);
+    for (const [column, field] of codedFields.entries()) {
+      const value = fields.get(field);
+      const code = value === undefined ? codeWithout(fields, field) : codes(itemOf(field, textOf(value)));
+      this.#putCode(column, code);
+    }
+    return this.#codes.toString("latin1");
+  }
+
+  /** What an answer told of adds to a signature: see sign_also in take.lua. A code is left as it is, or not known. */
+  ofAnswer(fields: SimFields, told: readonly string[]): string {
+    this.#bloom(fields);
+    for (const [column, field] of codedFields.entries()) {
+      if (told.includes(field)) this.#putCode(column, unknownCode);
+      else this.#codes.fill(keepCharacter, columnAt(column), columnAt(column) + codeLength);
+    }
+    return this.#codes.toString("latin1");
+  }
+
+  #putCode(column: number, code: number): void {
+    this.#codes[columnAt(column)] = firstCharacter + (code >> bitsPerCharacter);
+    this.#codes[columnAt(column) + 1] = firstCharacter + (code & 0x3f);
+  }
+
+  #bloom(fields: SimFields): void {
     this.#codes.fill(firstCharacter);
     for (const [name, value] of fields) {
       let mixed = basis;
@@ -37,7 +67,6 @@ export class Signatures {
       this.#set(mixed);
       this.#set(mixedText(textOf(value), mix(mixed, equals)));
     }
-    return this.#codes.toString("latin1");
   }
 
   #set(mixed: number): void {
@@ -51,12 +80,18 @@ export class Signatures {
   }
 }
 
+/** A field that turns out to be an object is there by its members, which have no codes. */
+function codeWithout(fields: SimFields, field: string): number {
+  for (const name of fields.keys()) if (name.startsWith(`${field}.`)) return unknownCode;
+  return absentCode;
+}
+
 /**
  * Holds a filter against a chunk of signatures.
  * @returns a function from a SIM's place in the chunk to what its signature says
  */
-export function sighting(filter: Filter, chunk: Buffer): (place: number) => Sighting {
-  const tests = filter.conditions.map(testOf);
+export function sighting(filter: Filter, chunk: Buffer, codes: CodeLookup): (place: number) => Sighting {
+  const tests = filter.conditions.map((condition) => codedTestOf(condition, codes) ?? testOf(condition));
   return (place) => {
     const start = place * signatureLength;
     let isSure = true;
@@ -70,6 +105,48 @@ export function sighting(filter: Filter, chunk: Buffer): (place: number) => Sigh
 }
 
 type Test = (chunk: Buffer, start: number) => Sighting;
+
+/** Of a field that has codes: sure, unless the SIM's code is not known. */
+function codedTestOf(condition: Condition, codes: CodeLookup): Test | undefined {
+  const column = codedFields.findIndex((field) => field === condition.field);
+  if (column < 0) return undefined;
+  const fallback = testOf(condition);
+  const decide = decisionOf(condition, codes);
+  return (chunk, start) => {
+    const code = codeIn(chunk, start + columnAt(column));
+    if (code === unknownCode) return fallback(chunk, start);
+    return decide(code) ? "matches" : "differs";
+  };
+}
+
+/** Whether a SIM with this code holds the condition. A value without a code of its own is no SIM's that has one. */
+function decisionOf(condition: Condition, codes: CodeLookup): (code: number) => boolean {
+  const { field } = condition;
+  switch (condition.kind) {
+    case "exists":
+      return (code) => code !== absentCode;
+    case "absent":
+      return (code) => code === absentCode;
+    case "equals":
+    case "differs": {
+      const wanted = codes(itemOf(field, condition.value));
+      return (code) => (code === wanted) === (condition.kind === "equals");
+    }
+    case "in": {
+      const wanted = new Set(condition.values.map((value) => codes(itemOf(field, value))));
+      return (code) => wanted.has(code);
+    }
+  }
+}
+
+function columnAt(column: number): number {
+  return bloomLength + column * codeLength;
+}
+
+function codeIn(chunk: Buffer, at: number): number {
+  const high = (chunk[at] ?? firstCharacter) - firstCharacter;
+  return (high << bitsPerCharacter) | ((chunk[at + 1] ?? firstCharacter) - firstCharacter);
+}
 
 function testOf(condition: Condition): Test {
   const { field } = condition;

@@ -7,6 +7,7 @@ import type { SimFields } from "#fleet/sim-fields.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import { encodeFields, encodeName } from "./sim-record.ts";
 import { Signatures } from "./signature.ts";
+import { ValueCodes } from "./value-codes.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
 const pageScript = inventoryScript("take-page.lua");
@@ -106,26 +107,30 @@ export class SyncLog {
       readonly nextKey: string | undefined;
       readonly asOfMs: number;
       readonly quiet: readonly string[];
+      readonly codes: ValueCodes;
       /** Whether most of its SIMs will be known as they are, or new. */
       readonly expect: "known" | "new";
     },
   ): Promise<number | undefined> {
-    const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet } = page;
+    const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet, codes } = page;
     const terms = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
-    const told = sims.map((sim) => (page.expect === "new" ? this.#tell(sim) : `${sim.key} ${sim.digest}`));
+    const told = sims.map((sim) => (page.expect === "new" ? this.#tell(sim, codes) : `${sim.key} ${sim.digest}`));
     for (;;) {
       const reply = await this.#run(pageScript, profile, [...terms, ...told]);
-      if (!Array.isArray(reply)) return reply === "stale" ? undefined : Number(reply);
+      if (!Array.isArray(reply)) {
+        await codes.register();
+        return reply === "stale" ? undefined : Number(reply);
+      }
       for (const place of reply as number[]) {
         const sim = sims[place];
-        if (sim !== undefined) told[place] = this.#tell(sim);
+        if (sim !== undefined) told[place] = this.#tell(sim, codes);
       }
     }
   }
 
-  #tell({ key, digest, fields }: ListedSim): string {
+  #tell({ key, digest, fields }: ListedSim, codes: ValueCodes): string {
     const kept = fields();
-    return `${key} ${digest} ${this.#signatures.of(kept)}\n${encodeFields(kept)}`;
+    return `${key} ${digest} ${this.#signatures.of(kept, codes.lookUp)}\n${encodeFields(kept)}`;
   }
 
   /**
@@ -142,6 +147,11 @@ export class SyncLog {
 
   async fail(profile: string, syncId: string, reason: string): Promise<void> {
     await this.#run(failScript, profile, [syncId, reason]);
+  }
+
+  /** The codes of the values that earlier syncs have seen. */
+  codes(profile: string): Promise<ValueCodes> {
+    return ValueCodes.load(this.#terms.redis, this.#terms.keys, profile);
   }
 
   /** Redis's clock, ms. */

@@ -9,7 +9,8 @@
 -- `settled` in the head is set once a first sync has ended: before that nothing counts as added.
 
 local SIMS_PER_CHUNK = 4096
-local SIGNATURE = 32
+local SIGNATURE = 40 -- a Bloom filter of 32 characters, and the codes of four fields (signature.ts)
+local BLOOM = 32
 local ZERO = 48 -- '0', the character of six bits that are not set
 local NO_FIELDS = {}
 
@@ -53,13 +54,18 @@ local function sign(inv, ordinal, signature)
   redis.call('SETRANGE', inv.signs .. chunk, at, signature)
 end
 
--- What was seen of a part of a record adds its bits; those of what was there before stay until the next sync.
+-- What was seen of a part of a record adds its bits; those of what was there before stay until the next sync. A code
+-- that is `~~` stays as it is.
 local function sign_also(inv, ordinal, signature)
   local chunk, at = chunk_of(tonumber(ordinal))
   local before = redis.call('GETRANGE', inv.signs .. chunk, at, at + SIGNATURE - 1)
   local joined = {}
-  for i = 1, SIGNATURE do
+  for i = 1, BLOOM do
     joined[i] = string.char(bit.bor(string.byte(before, i) - ZERO, string.byte(signature, i) - ZERO) + ZERO)
+  end
+  for i = BLOOM + 1, SIGNATURE do
+    local one = string.sub(signature, i, i)
+    joined[i] = one == '~' and string.sub(before, i, i) or one
   end
   redis.call('SETRANGE', inv.signs .. chunk, at, table.concat(joined))
 end
@@ -109,7 +115,7 @@ local function add_sim(inv, sim, seen, by, cause)
   inv.is_new[sim] = true
   local new = inv.new
   new.keys[#new.keys + 1] = sim
-  new.signatures[#new.signatures + 1] = seen.signature
+  new.signatures[#new.signatures + 1] = string.gsub(seen.signature, '~', '0')
   new.fields[#new.fields + 1] = sim
   new.fields[#new.fields + 1] = string.format('%d %s %s %s %s -\n', ordinal, seen.digest,
     by == 'run' and 'run' or 'sync', inv.now, inv.now) .. seen.lines

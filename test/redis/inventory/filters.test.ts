@@ -12,7 +12,7 @@ const { redis, keys } = openTestRedis();
 const terms = { redis, keys, bounds: keptBounds };
 const inventory = new Inventory(terms);
 const syncs = new SyncLog(terms);
-const fields = ["speedClass", "status", "tags", "online", "deep.er"];
+const fields = ["speedClass", "status", "groupId", "tags", "online", "deep.er"];
 const choice = { fields, secrets: new Set<string>(), places: {} };
 
 const value = fc.constantFrom("a", "b", "s1.fast", "true", "7", "{}", "x=y", "a b", "", "é\u2028");
@@ -20,6 +20,7 @@ const record = fc.record(
   {
     speedClass: value,
     status: value,
+    groupId: fc.oneof(value, fc.record({ in: value })),
     online: fc.constantFrom(true, false, null, 7, ["a"]),
     tags: fc.dictionary(fc.constantFrom("site", "a.b", "x=y", "n:1"), value, { maxKeys: 3 }),
     deep: fc.record({ er: fc.oneof(value, fc.record({ in: value })) }),
@@ -52,7 +53,21 @@ async function takeIn(profile: string, records: readonly Record<string, unknown>
     digest: "0000000000000",
     fields: () => pickFields(one, choice).fields,
   }));
-  const page = { syncId, pagesBefore: 0, sims, nextKey: undefined, asOfMs: 0, quiet: [], expect: "new" } as const;
+  const codes = await syncs.codes(profile);
+  const half = Math.ceil(sims.length / 2);
+  // The first half teaches the codes of values, which the second half is written with.
+  const first = { syncId, pagesBefore: 0, sims: sims.slice(0, half), nextKey: "k", asOfMs: 0, quiet: [], codes };
+  await syncs.takePage(profile, { ...first, expect: "new" });
+  const page = {
+    syncId,
+    pagesBefore: 1,
+    sims: sims.slice(half),
+    nextKey: undefined,
+    asOfMs: 0,
+    quiet: [],
+    codes,
+    expect: "new",
+  } as const;
   await syncs.takePage(profile, page);
   return sims.map(({ key }) => key);
 }

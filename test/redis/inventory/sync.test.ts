@@ -247,15 +247,9 @@ describe("a sync that is cut short", () => {
   it("is left alone by a process that comes late", async () => {
     const fleet = await open({ sims: 30, pageSize: 10 });
     const state = await fleet.begin();
-    const late = {
-      syncId: state.syncId,
-      pagesBefore: 0,
-      sims: [],
-      nextKey: "k",
-      asOfMs: 0,
-      quiet: [],
-      expect: "known",
-    } as const;
+    const codes = await fleet.syncs.codes(fleet.profile);
+    const terms = { asOfMs: 0, quiet: [], codes, expect: "known" } as const;
+    const late = { ...terms, syncId: state.syncId, pagesBefore: 0, sims: [], nextKey: "k" };
     expect(await fleet.syncs.takePage(fleet.profile, late)).toEqual(expect.any(Number));
     expect(await fleet.syncs.takePage(fleet.profile, late)).toBeUndefined();
     await fleet.begin("anew");
