@@ -19,7 +19,7 @@ import { App } from "#app.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import { pickFields, secretFields, usualFields } from "#fleet/sim-fields.ts";
+import { type FieldVisitor, secretFields, usualFields, visitFields } from "#fleet/sim-fields.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded.ts";
 import { Keys } from "#redis/keys.ts";
@@ -241,8 +241,8 @@ async function fullestRecords(): Promise<Table[number]> {
     const sims = Array.from({ length: Math.min(page, most - from) }, (_, i) => {
       const groupId = `3f6c1d52-9a41-4d0e-b7c3-${String((from + i) % 50).padStart(12, "0")}`;
       const record = { ...fleet.recordAt(from + i), groupId, subscription: "plan01s-ldv" };
-      const { fields } = pickFields(record, choice);
-      return { key: record.simId, digest: digestOf(record.simId), fields: () => fields };
+      const tell = (visit: FieldVisitor): void => void visitFields(record, choice, visit);
+      return { key: record.simId, digest: digestOf(record.simId), tell };
     });
     const nextKey = from + page < most ? "more" : undefined;
     await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: "new" });

@@ -6,8 +6,8 @@
 import type { Page } from "#api/pages.ts";
 import { type SimRecord, simOperations } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
-import { jsonWithoutSecrets, pickFields } from "#fleet/sim-fields.ts";
+import { type Clock, turn } from "#core/time.ts";
+import { jsonWithoutSecrets, visitFields } from "#fleet/sim-fields.ts";
 import { isImsi, isSimId, keyColumnOf } from "#fleet/sim.ts";
 import type { Inventory, InventoryFacts } from "#store/inventory.ts";
 import { digestOf } from "#store/sim-record.ts";
@@ -101,6 +101,7 @@ class Listing {
         asked = askFor(pages, knownMs);
         // What follows keeps this thread busy: the request should be out before. A spent quota is not waited for.
         await Promise.race([sent.promise, clock.sleep(sendingMs)]);
+        await turn();
         const sims = this.#listed(page.items);
         const taken = await taking;
         if (taken === undefined) return; // another process has the sync
@@ -144,7 +145,7 @@ class Listing {
       const key = record[keyColumn];
       if (typeof key !== "string" || !isKey(key)) return [];
       const digest = mark + digestOf(jsonWithoutSecrets(record, choice.secrets));
-      return [{ key, digest, fields: () => pickFields(record, choice).fields }];
+      return [{ key, digest, tell: (visit) => void visitFields(record, choice, visit) }];
     });
   }
 

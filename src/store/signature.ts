@@ -24,66 +24,81 @@ const keepCharacter = "~";
 /** What a filter asks of signatures: decided by bits alone, or only after a look at the record. */
 export type Sighting = "matches" | "may-match" | "differs";
 
+/** Makes signatures, one after the other. Made for every SIM of a page, so that it builds little and remembers nothing. */
 export class Signatures {
   /** Of the SIM at hand. */
-  readonly #codes = Buffer.alloc(signatureLength);
+  readonly #characters = Buffer.alloc(signatureLength);
 
-  /** The signature of all that is kept of a SIM. Made for every SIM of a page: it builds little text and remembers none. */
+  /** The signature of all that is kept of a SIM. */
   of(fields: SimFields, codes: CodeLookup): string {
-    this.#bloom(fields);
-    for (const [column, field] of codedFields.entries()) {
-      const value = fields.get(field);
-      const code = value === undefined ? codeWithout(fields, field) : codes(itemOf(field, textOf(value)));
-      this.#putCode(column, code);
-    }
-    return this.#codes.toString("latin1");
+    this.begin();
+    for (const [name, value] of fields) this.add(name, textOf(value), codes);
+    return this.end();
   }
 
   /** What an answer told of adds to a signature: see sign_also in take.lua. A code is left as it is, or not known. */
   ofAnswer(fields: SimFields, told: readonly string[]): string {
-    this.#bloom(fields);
+    this.begin();
+    for (const [name, value] of fields) this.add(name, textOf(value), () => unknownCode);
     for (const [column, field] of codedFields.entries()) {
       if (told.includes(field)) this.#putCode(column, unknownCode);
-      else this.#codes.fill(keepCharacter, columnAt(column), columnAt(column) + codeLength);
+      else this.#characters.fill(keepCharacter, columnAt(column), columnAt(column) + codeLength);
     }
-    return this.#codes.toString("latin1");
+    return this.end();
+  }
+
+  /** Begins a signature: without any field, which the codes are sure of. */
+  begin(): void {
+    this.#characters.fill(firstCharacter);
+    for (let column = 0; column < codedFields.length; column += 1) this.#putCode(column, absentCode);
+  }
+
+  /** Adds a field of the SIM at hand. */
+  add(name: string, text: string, codes: CodeLookup): void {
+    let mixed = basis;
+    for (let i = 0; i < name.length; i += 1) {
+      const code = name.charCodeAt(i);
+      // An object is there when it has a member, at whatever depth; its members have no codes.
+      if (code === dot) {
+        this.#set(mixed);
+        this.#code(name.slice(0, i), unknownCode);
+      }
+      mixed = mix(mixed, code);
+    }
+    this.#set(mixed);
+    this.#set(mixedText(text, mix(mixed, equals)));
+    if (columnOf(name) >= 0) this.#code(name, codes(itemOf(name, text)));
+  }
+
+  end(): string {
+    return this.#characters.toString("latin1");
+  }
+
+  #code(field: string, code: number): void {
+    const column = columnOf(field);
+    if (column >= 0) this.#putCode(column, code);
   }
 
   #putCode(column: number, code: number): void {
-    this.#codes[columnAt(column)] = firstCharacter + (code >> bitsPerCharacter);
-    this.#codes[columnAt(column) + 1] = firstCharacter + (code & 0x3f);
-  }
-
-  #bloom(fields: SimFields): void {
-    this.#codes.fill(firstCharacter);
-    for (const [name, value] of fields) {
-      let mixed = basis;
-      for (let i = 0; i < name.length; i += 1) {
-        const code = name.charCodeAt(i);
-        // An object is there when it has a member, at whatever depth.
-        if (code === dot) this.#set(mixed);
-        mixed = mix(mixed, code);
-      }
-      this.#set(mixed);
-      this.#set(mixedText(textOf(value), mix(mixed, equals)));
-    }
+    this.#characters[columnAt(column)] = firstCharacter + (code >> bitsPerCharacter);
+    this.#characters[columnAt(column) + 1] = firstCharacter + (code & 0x3f);
   }
 
   #set(mixed: number): void {
-    const { first, step } = walkOf(mixed);
+    const spread = mixed ^ (mixed >>> 15);
+    const step = stepOf(spread);
+    let place = firstOf(spread);
     for (let i = 0; i < bitsPerItem; i += 1) {
-      const place = (first + i * step) % bits;
       const at = Math.floor(place / bitsPerCharacter);
-      const code = (this.#codes[at] ?? firstCharacter) - firstCharacter;
-      this.#codes[at] = (code | (1 << (place % bitsPerCharacter))) + firstCharacter;
+      const code = (this.#characters[at] ?? firstCharacter) - firstCharacter;
+      this.#characters[at] = (code | (1 << (place % bitsPerCharacter))) + firstCharacter;
+      place = (place + step) % bits;
     }
   }
 }
 
-/** A field that turns out to be an object is there by its members, which have no codes. */
-function codeWithout(fields: SimFields, field: string): number {
-  for (const name of fields.keys()) if (name.startsWith(`${field}.`)) return unknownCode;
-  return absentCode;
+function columnOf(field: string): number {
+  return codedFields.indexOf(field as (typeof codedFields)[number]);
 }
 
 /**
@@ -108,7 +123,7 @@ type Test = (chunk: Buffer, start: number) => Sighting;
 
 /** Of a field that has codes: sure, unless the SIM's code is not known. */
 function codedTestOf(condition: Condition, codes: CodeLookup): Test | undefined {
-  const column = codedFields.findIndex((field) => field === condition.field);
+  const column = columnOf(condition.field);
   if (column < 0) return undefined;
   const fallback = testOf(condition);
   const decide = decisionOf(condition, codes);
@@ -207,13 +222,16 @@ function mixedText(text: string, from: number): number {
   return mixed;
 }
 
-/** An item's first bit, and how far the next ones are. */
-function walkOf(mixed: number): { first: number; step: number } {
-  const spread = mixed ^ (mixed >>> 15);
-  return { first: (spread >>> 0) % bits, step: 1 + ((Math.imul(spread, 0x9e3779b1) >>> 8) % (bits - 1)) };
+function firstOf(spread: number): number {
+  return (spread >>> 0) % bits;
+}
+
+function stepOf(spread: number): number {
+  return 1 + ((Math.imul(spread, 0x9e3779b1) >>> 8) % (bits - 1));
 }
 
 function placesOf(item: string): readonly number[] {
-  const { first, step } = walkOf(mixedText(item, basis));
-  return Array.from({ length: bitsPerItem }, (_, i) => (first + i * step) % bits);
+  const mixed = mixedText(item, basis);
+  const spread = mixed ^ (mixed >>> 15);
+  return Array.from({ length: bitsPerItem }, (_, i) => (firstOf(spread) + i * stepOf(spread)) % bits);
 }

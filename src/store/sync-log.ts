@@ -3,9 +3,9 @@
  * place saved in one step, so that a sync killed anywhere goes on at the page after the last one taken. Its moves:
  *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
  */
-import type { SimFields } from "#fleet/sim-fields.ts";
+import type { FieldVisitor } from "#fleet/sim-fields.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import { encodeFields, encodeName } from "./sim-record.ts";
+import { encodeName } from "./sim-record.ts";
 import { Signatures } from "./signature.ts";
 import { ValueCodes } from "./value-codes.ts";
 
@@ -48,8 +48,8 @@ export interface ListedSim {
   readonly key: string;
   /** Tells whether anything in the platform's record is another than last time. */
   readonly digest: string;
-  /** Works out what is kept of the record; asked for only where it is not as it was known. */
-  readonly fields: () => SimFields;
+  /** Goes through what is kept of the record; asked only where it is not as it was known. */
+  readonly tell: (visit: FieldVisitor) => void;
 }
 
 export class SyncLog {
@@ -128,9 +128,14 @@ export class SyncLog {
     }
   }
 
-  #tell({ key, digest, fields }: ListedSim, codes: ValueCodes): string {
-    const kept = fields();
-    return `${key} ${digest} ${this.#signatures.of(kept, codes.lookUp)}\n${encodeFields(kept)}`;
+  #tell({ key, digest, tell }: ListedSim, codes: ValueCodes): string {
+    let lines = "";
+    this.#signatures.begin();
+    tell((name, kind, text) => {
+      this.#signatures.add(name, text, codes.lookUp);
+      lines += `\n${encodeName(name)}${kind === "text" ? "=" : ":"}${text}`;
+    });
+    return `${key} ${digest} ${this.#signatures.end()}${lines === "" ? "\n" : lines}`;
   }
 
   /**

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type Condition, type Filter, matches } from "#fleet/filter.ts";
-import { pickFields, textOf } from "#fleet/sim-fields.ts";
+import { type FieldVisitor, pickFields, textOf, visitFields } from "#fleet/sim-fields.ts";
 import { Inventory } from "#store/inventory.ts";
 import { SyncLog } from "#store/sync-log.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -51,7 +51,7 @@ async function takeIn(profile: string, records: readonly Record<string, unknown>
   const sims = records.map((one, n) => ({
     key: `8942300000${n}`,
     digest: "0000000000000",
-    fields: () => pickFields(one, choice).fields,
+    tell: (visit: FieldVisitor) => void visitFields(one, choice, visit),
   }));
   const codes = await syncs.codes(profile);
   const half = Math.ceil(sims.length / 2);
