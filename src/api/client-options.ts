@@ -71,6 +71,8 @@ export interface CallOptions {
   /** `normal` by default. */
   readonly urgency?: Urgency | undefined;
   readonly pace?: Pace | undefined;
+  /** Told when the request goes out, for a caller with work of its own to do meanwhile. */
+  readonly onSending?: (() => void) | undefined;
   /** How many calls are still wanted in all, where the caller knows; for the permits. */
   readonly backlog?: (() => number) | undefined;
 }

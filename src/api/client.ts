@@ -150,7 +150,7 @@ export class PlatformClient {
 
   async #reply<I, O>(operation: Operation<I, O>, input: I, options: CallOptions): Promise<Reply<O>> {
     const target = targetOf(operation, input);
-    const turn = this.#slots.enter(options.signal);
+    const turn = this.#slots.enter(operation.id, options.signal);
     if (turn !== undefined) await turn;
     try {
       return operation.authenticated

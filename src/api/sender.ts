@@ -53,13 +53,14 @@ export class Sender {
   async send<I, O>(operation: Operation<I, O>, call: Sending): Promise<Reply<O>> {
     const { address } = call.route;
     const { path, body } = call.target;
-    const { signal, urgency = "normal", pace, backlog } = call.options;
+    const { signal, urgency = "normal", pace, backlog, onSending } = call.options;
     const headers = body === undefined ? call.route.headers : call.route.bodyHeaders;
     const bucket = this.#bucketOf(operation);
     const permit = await this.#permits.acquire({ bucket, urgency, pace, backlog, signal });
     const watcher = new Attempt({ permit, around: this.#around, operation: operation.id, bucket });
     const { id, method } = operation;
     let answer;
+    onSending?.();
     try {
       // Not told of the signal: with a slot there is a connection, so the request goes out at once.
       answer = await this.#transport.exchange({ operation: id, address, method, path, headers, body, watcher });

@@ -90,7 +90,7 @@ class Reader {
   conditions(): Condition[] {
     const conditions = [this.#condition()];
     while (this.#take(/\s*/y) !== undefined && this.#at < this.#text.length) {
-      if (this.#take(/and(?=\s)/iy) === undefined) throw this.#fault("an `and` was expected");
+      if (this.#take(/and(?=\s|$)/iy) === undefined) throw this.#fault("an `and` was expected");
       conditions.push(this.#condition());
     }
     return conditions;

@@ -1,15 +1,15 @@
 /**
  * Reads the whole fleet through the paginated list and keeps it in the inventory; what the list no longer shows is marked
  * as gone. The place is saved with every page, so that a sync that is cut short, by a crash or a spent quota, goes on at
- * that page, and nothing is marked before the last one. The next page is asked for while one is being taken in.
+ * that page, and nothing is marked before the last one. Asking, working out and taking in overlap, a page each.
  */
 import type { Page } from "#api/pages.ts";
 import { type SimRecord, simOperations } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
-import { jsonWithoutSecrets, pickFields } from "#fleet/sim-fields.ts";
+import { type Clock, turn } from "#core/time.ts";
+import { jsonWithoutSecrets, visitFields } from "#fleet/sim-fields.ts";
 import { isImsi, isSimId, keyColumnOf } from "#fleet/sim.ts";
-import type { Inventory } from "#store/inventory.ts";
+import type { Inventory, InventoryFacts } from "#store/inventory.ts";
 import { digestOf } from "#store/sim-record.ts";
 import { type ListedSim, type SyncLog, type SyncState, isSyncOver } from "#store/sync-log.ts";
 import type { Account } from "./account.ts";
@@ -24,6 +24,8 @@ export interface SyncContext {
 }
 
 const sleepInPlaceMs = 2_000;
+/** How long the next request may take to go out before the page at hand is worked on. */
+const sendingMs = 5;
 const refusalPauseMs = 30_000;
 const unreachablePauseMs = 5_000;
 
@@ -78,35 +80,59 @@ class Listing {
 
   async #readPages(): Promise<void> {
     const { client, wording, pageLimit } = this.#account;
-    const { syncs, inventory } = this.#context;
-    const quiet = this.#newFields(await inventory.facts(this.#profile));
+    const { syncs, inventory, clock } = this.#context;
+    const facts = await inventory.facts(this.#profile);
+    const quiet = this.#otherFields(facts);
+    const codes = await syncs.codes(this.#profile);
     const input = { lastEvaluatedKey: this.#state.cursor, limit: pageLimit };
-    const pages = client.pages(simOperations(wording).list, input, { signal: this.#signal });
+    let sent = Promise.withResolvers<void>();
+    const onSending = (): void => sent.resolve();
+    const pages = client.pages(simOperations(wording).list, input, { signal: this.#signal, onSending });
     let knownMs = await syncs.nowMs();
     let asked = askFor(pages, knownMs);
-    for (;;) {
-      const { done, value: page } = await asked.page;
-      if (done) return;
-      const { asOfMs } = asked;
-      asked = askFor(pages, knownMs);
-      const taken = await syncs.takePage(this.#profile, {
-        syncId: this.#state.syncId,
-        pagesBefore: this.#pages,
-        sims: this.#listed(page.items),
-        nextKey: page.nextKey,
-        asOfMs,
-        quiet,
-      });
-      if (taken === undefined) return; // another process has the sync
-      this.#pages += 1;
-      knownMs = taken;
-      this.#signal.throwIfAborted();
+    /** The page before, on its way into the inventory while this one is worked out. */
+    let taking: Promise<number | undefined> = Promise.resolve(knownMs);
+    try {
+      for (;;) {
+        const { done, value: page } = await asked.page;
+        if (done) return;
+        const { asOfMs } = asked;
+        sent = Promise.withResolvers<void>();
+        asked = askFor(pages, knownMs);
+        // What follows keeps this thread busy: the request should be out before. A spent quota is not waited for.
+        await Promise.race([sent.promise, clock.sleep(sendingMs)]);
+        await turn();
+        const sims = this.#listed(page.items);
+        const taken = await taking;
+        if (taken === undefined) return; // another process has the sync
+        knownMs = taken;
+        this.#signal.throwIfAborted();
+        taking = syncs.takePage(this.#profile, {
+          syncId: this.#state.syncId,
+          pagesBefore: this.#pages,
+          sims,
+          nextKey: page.nextKey,
+          asOfMs,
+          quiet,
+          codes,
+          expect: facts.isComplete ? "known" : "new",
+        });
+        taking.catch(() => undefined); // awaited at the next page, or below
+        this.#pages += 1;
+      }
+    } finally {
+      await taking;
     }
   }
 
-  /** Fields that earlier syncs did not keep: seeing them for the first time is no change. */
-  #newFields(facts: { readonly isComplete: boolean; readonly fields: readonly string[] }): string[] {
-    return facts.isComplete ? this.#account.choice.fields.filter((name) => !facts.fields.includes(name)) : [];
+  /** Fields that the last sync did not keep, or that this one does not: that they come and go is no change. */
+  #otherFields({ isComplete, fields: before }: Pick<InventoryFacts, "isComplete" | "fields">): string[] {
+    const { fields } = this.#account.choice;
+    const differ = [
+      ...fields.filter((name) => !before.includes(name)),
+      ...before.filter((name) => !fields.includes(name)),
+    ];
+    return isComplete ? differ : [];
   }
 
   #listed(records: readonly SimRecord[]): ListedSim[] {
@@ -114,12 +140,12 @@ class Listing {
     const keyColumn = keyColumnOf(wording);
     const isKey = wording === "sims" ? isSimId : isImsi;
     // Another choice of fields makes every record worth another look.
-    const salt = choice.fields.join(",");
+    const mark = digestOf(choice.fields.join(",")).slice(0, 2);
     return records.flatMap((record): ListedSim[] => {
       const key = record[keyColumn];
       if (typeof key !== "string" || !isKey(key)) return [];
-      const digest = digestOf(salt + jsonWithoutSecrets(record, choice.secrets));
-      return [{ key, digest, fields: pickFields(record, choice).fields }];
+      const digest = mark + digestOf(jsonWithoutSecrets(record, choice.secrets));
+      return [{ key, digest, tell: (visit) => void visitFields(record, choice, visit) }];
     });
   }
 

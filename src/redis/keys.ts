@@ -84,6 +84,11 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:signs:${chunk ?? ""}`;
   }
 
+  /** Hash: value of a field with few values to its code. */
+  simsCodes(profile: string): string {
+    return `${this.prefix}:sims:${profile}:codes`;
+  }
+
   /** Bitmap: ordinals of the SIMs that the sync under way has seen. */
   simsSeen(profile: string): string {
     return `${this.prefix}:sims:${profile}:seen`;

@@ -17,6 +17,8 @@ export interface Answer {
 const badGatewayPage =
   "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n";
 
+const longBody = 32_768;
+
 export function asAnswer(result: Result, headers: readonly string[] = []): Answer {
   return {
     status: result.status,
@@ -68,12 +70,14 @@ export function deliver(response: ServerResponse, answer: Answer, fault?: FaultK
     response.writeHead(answer.status, [...answer.headers]).end();
     return;
   }
-  const length = String(Buffer.byteLength(answer.body));
+  // A long text is put into bytes once, not once to count them and once to send them.
+  const body = answer.body.length > longBody ? Buffer.from(answer.body) : answer.body;
+  const length = String(Buffer.byteLength(body));
   response.writeHead(answer.status, ["content-type", "application/json", "content-length", length, ...answer.headers]);
   if (fault === "truncated") {
     const half = answer.body.slice(0, Math.floor(answer.body.length / 2));
     response.write(half, () => response.socket?.destroy());
     return;
   }
-  response.end(answer.body);
+  response.end(body);
 }

@@ -60,15 +60,15 @@ export function answerPage(
   show: (place: number) => string | undefined,
 ): Result {
   const page = cutPage(options, list, new URLSearchParams(queryText));
-  const texts: string[] = [];
+  let items = "";
   for (let place = page.from; place < page.to; place += 1) {
     const text = show(place);
-    if (text !== undefined) texts.push(text);
+    if (text !== undefined) items += items === "" ? text : `,${text}`;
   }
   const { path } = list;
   const headers =
     page.cursor === undefined ? [] : pageHeaders(options, { path, cursor: page.cursor, keyHeader: names.nextKey });
-  return { status: 200, text: `[${texts.join(",")}]`, headers };
+  return { status: 200, text: `[${items}]`, headers };
 }
 
 /** The holder of the pair of a call to an operation that needs one. */

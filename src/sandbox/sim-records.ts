@@ -2,23 +2,12 @@
  * The records of SIMs: what the seed makes of a place in the list, and the two shapes in which answers show it. `svc` has
  * the fields of the interface at the top; `soracom` has no `imsi`, `msisdn` and `subscription` there, since a deployment
  * keeps them under `profiles`, next to a secret that nobody may store or print. Times are epoch milliseconds in both.
- * Records are JSON text from the start: objects whose keys are ids would make long lists three times slower.
+ * Records are put together as JSON text: objects whose keys are ids would make long lists of the second shape slow.
  */
 import { seededBits } from "./seeded.ts";
 
 export const recordShapes = ["svc", "soracom"] as const;
 export type RecordShape = (typeof recordShapes)[number];
-
-/** Everything about a SIM, all of it at the top. */
-export interface SimFacts {
-  readonly simId: string;
-  readonly imsi: string;
-  readonly msisdn: unknown;
-  readonly subscription: unknown;
-  readonly status: unknown;
-  readonly speedClass: string;
-  readonly [field: string]: unknown;
-}
 
 /** A SIM as answers show it; beyond `simId`, `imsi` and `speedClass` the fields are the sandbox's choice. */
 export interface SimRecord {
@@ -45,8 +34,8 @@ const createdSpanMs = Date.UTC(2026, 0, 1) - firstCreatedMs;
 /** The groups that the seed puts SIMs in. */
 export const seededGroupIds = [...new Set(groups)].filter((groupId) => groupId !== null);
 
-/** What a SIM has of its own, beyond what the seed makes. */
-interface OwnFacts {
+/** What the sandbox keeps of a SIM, next to what the seed makes of its place. */
+export interface KeptFacts {
   readonly simId: string;
   readonly imsi: string;
   readonly operatorId: string;
@@ -55,45 +44,77 @@ interface OwnFacts {
   readonly modifiedMs: number;
 }
 
-export function factsOf({ seed, place }: Origin, own: OwnFacts): SimFacts {
+/** Fields that were set from outside, and their values. */
+export type Edits = Readonly<Record<string, unknown>>;
+
+/** The members of a record as JSON without braces, cut where the shapes differ, and what `profiles` repeats of them. */
+interface Members {
+  readonly simId: string;
+  readonly imsi: string;
+  readonly operator: string;
+  readonly subscriber: string;
+  readonly others: string;
+  readonly status: string;
+}
+
+/** The record as JSON. */
+export function recordText(shape: RecordShape, origin: Origin, kept: KeptFacts, edits: Edits | undefined): string {
+  const { simId, imsi, operator, subscriber, others, status } = membersOf(origin, kept, edits);
+  if (shape === "svc") return `{"simId":"${simId}",${operator},${subscriber},${others}}`;
+  return (
+    `{"simId":"${simId}",${operator},${others},"profiles":{"${simId}":{"iccid":"${simId}","primaryImsi":"${imsi}",` +
+    `"subscribers":{"${imsi}":{${subscriber},"status":${status}}},` +
+    `"arcClientPeerPrivateKey":"${peerKeyOf(origin)}"}}}`
+  );
+}
+
+/** The record of the earlier wording as JSON: known by its IMSI alone, in either shape. */
+export function subscriberText(origin: Origin, kept: KeptFacts, edits: Edits | undefined): string {
+  const { simId, operator, subscriber, others } = membersOf(origin, kept, edits);
+  return `{${operator},${subscriber},${others},"iccid":"${simId}"}`;
+}
+
+function membersOf(origin: Origin, kept: KeptFacts, edits: Edits | undefined): Members {
+  const members = seededMembers(origin, kept);
+  return edits === undefined ? members : editedMembers(members, edits);
+}
+
+function seededMembers({ seed, place }: Origin, kept: KeptFacts): Members {
   const bits = seededBits(seed, place);
   const createdTime = firstCreatedMs + Math.floor((bits / 2 ** 32) * createdSpanMs);
   const site = sites[(bits >>> 8) % sites.length];
-  const name = `sim-${place + 1}`;
-  const status = statuses[bits % statuses.length];
+  const status = `"${statuses[bits % statuses.length]}"`;
+  const groupId = groups[(bits >>> 4) % groups.length];
+  const isOnline = status === '"active"' && (bits & 0x1000) !== 0;
+  const { simId, imsi } = kept;
   return {
-    simId: own.simId,
-    operatorId: own.operatorId,
-    imsi: own.imsi,
-    msisdn: `42300${String(place).padStart(9, "0")}`,
-    subscription: subscriptions[(bits >>> 20) % subscriptions.length],
+    simId,
+    imsi,
     status,
-    speedClass: own.speedClass,
-    type: "s1.standard",
-    moduleType: "nano",
-    groupId: groups[(bits >>> 4) % groups.length],
-    tags: site === undefined ? { name } : { name, site },
-    sessionStatus: { online: status === "active" && (bits & 0x1000) !== 0 },
-    expiryAction: null,
-    createdTime,
-    lastModifiedTime: own.modifiedMs || createdTime,
+    operator: `"operatorId":${JSON.stringify(kept.operatorId)}`,
+    subscriber:
+      `"imsi":"${imsi}","msisdn":"42300${String(place).padStart(9, "0")}",` +
+      `"subscription":"${subscriptions[(bits >>> 20) % subscriptions.length]}"`,
+    others:
+      `"status":${status},"speedClass":"${kept.speedClass}","type":"s1.standard","moduleType":"nano",` +
+      `"groupId":${groupId === null ? "null" : `"${groupId}"`},` +
+      `"tags":{"name":"sim-${place + 1}"${site === undefined ? "" : `,"site":"${site}"`}},` +
+      `"sessionStatus":{"online":${isOnline}},"expiryAction":null,` +
+      `"createdTime":${createdTime},"lastModifiedTime":${kept.modifiedMs || createdTime}`,
   };
 }
 
-export function recordText(shape: RecordShape, facts: SimFacts, origin: Origin): string {
-  if (shape === "svc") return JSON.stringify(facts);
-  const { simId, imsi, msisdn, subscription, status } = facts;
-  const record = JSON.stringify({ ...facts, imsi: undefined, msisdn: undefined, subscription: undefined });
-  const subscriber = JSON.stringify({ imsi, msisdn, subscription, status });
-  const profile =
-    `{"iccid":"${simId}","primaryImsi":"${imsi}","subscribers":{"${imsi}":${subscriber}},` +
-    `"arcClientPeerPrivateKey":"${peerKeyOf(origin)}"}`;
-  return `${record.slice(0, -1)},"profiles":{"${simId}":${profile}}}`;
-}
-
-/** In the earlier wording a record is known by its IMSI alone, in either shape. */
-export function subscriberText(facts: SimFacts): string {
-  return JSON.stringify({ ...facts, simId: undefined, iccid: facts.simId });
+function editedMembers({ operator, subscriber, others, simId, imsi }: Members, edits: Edits): Members {
+  const record = { ...(JSON.parse(`{${subscriber},${others}}`) as Edits), ...edits };
+  const { imsi: _, msisdn, subscription, ...rest } = record;
+  return {
+    simId,
+    imsi,
+    operator,
+    subscriber: JSON.stringify({ imsi, msisdn, subscription }).slice(1, -1),
+    others: JSON.stringify(rest).slice(1, -1),
+    status: JSON.stringify(record["status"] ?? null),
+  };
 }
 
 /** Looks like a private key of 32 bytes, and differs from SIM to SIM. */

@@ -7,7 +7,14 @@ import type { Clock } from "#core/time.ts";
 import { seededBits } from "./seeded.ts";
 import { SimColumns } from "./sim-columns.ts";
 import { SimIds } from "./sim-ids.ts";
-import { factsOf, type RecordShape, recordText, type SimFacts, type SimRecord, subscriberText } from "./sim-records.ts";
+import {
+  type Edits,
+  type KeptFacts,
+  recordText,
+  type RecordShape,
+  type SimRecord,
+  subscriberText,
+} from "./sim-records.ts";
 
 export interface SimsOptions {
   /** Clock of windows, lifetimes, delays and timestamps. */
@@ -30,7 +37,7 @@ export class Sims {
   readonly #options: SimsOptions;
   readonly #ids: SimIds;
   readonly #columns: SimColumns;
-  readonly #edits = new Map<number, Readonly<Record<string, unknown>>>();
+  readonly #edits = new Map<number, Edits>();
   /** Classes from outside that are not among those of the options. */
   readonly #foreignClasses = new Map<number, string>();
   #places = 0;
@@ -119,12 +126,12 @@ export class Sims {
   /** The record as JSON. */
   textAt(place: number): string {
     const { records, seed } = this.#options;
-    return recordText(records, this.#factsAt(place), { seed, place });
+    return recordText(records, { seed, place }, this.#keptAt(place), this.#edits.get(place));
   }
 
   /** The record of the earlier wording as JSON. */
   subscriberTextAt(place: number): string {
-    return subscriberText(this.#factsAt(place));
+    return subscriberText({ seed: this.#options.seed, place }, this.#keptAt(place), this.#edits.get(place));
   }
 
   /** Appends SIMs by the rule of the seed. @throws RangeError when one of their ids was given to another SIM */
@@ -153,7 +160,7 @@ export class Sims {
   }
 
   /** Sets fields of the record from outside: no accepted change, and any class may be set. */
-  edit(place: number, set: Readonly<Record<string, unknown>>): void {
+  edit(place: number, set: Edits): void {
     const { speedClass, lastModifiedTime, ...others } = set;
     if (typeof speedClass === "string") this.#putClass(place, speedClass);
     this.#columns.modifiedMs[place] = Number(lastModifiedTime ?? this.#options.clock.wallMs());
@@ -175,20 +182,14 @@ export class Sims {
     return this.#options.simIds?.length ?? this.#options.sims;
   }
 
-  #factsAt(place: number): SimFacts {
-    const { operatorId, seed } = this.#options;
-    const facts = factsOf(
-      { seed, place },
-      {
-        simId: this.simIdAt(place),
-        imsi: this.imsiAt(place),
-        operatorId,
-        speedClass: this.speedClassAt(place),
-        modifiedMs: this.#columns.modifiedMs[place] ?? 0,
-      },
-    );
-    const edits = this.#edits.get(place);
-    return edits === undefined ? facts : { ...facts, ...edits };
+  #keptAt(place: number): KeptFacts {
+    return {
+      simId: this.simIdAt(place),
+      imsi: this.imsiAt(place),
+      operatorId: this.#options.operatorId,
+      speedClass: this.speedClassAt(place),
+      modifiedMs: this.#columns.modifiedMs[place] ?? 0,
+    };
   }
 
   #grow(places: number): void {

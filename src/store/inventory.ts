@@ -6,9 +6,11 @@
 import { type Filter, matches } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim-fields.ts";
 import type { KeyColumn } from "#fleet/sim.ts";
+import { Script } from "#redis/script.ts";
 import type { InventoryTerms } from "./inventory-script.ts";
-import { type KnownSim, decodeName, decodeSim } from "./sim-record.ts";
-import { sighting, simsPerChunk } from "./signature.ts";
+import { type KnownSim, decodeName, decodeSim, encodeName } from "./sim-record.ts";
+import { objectText, sighting, simsPerChunk } from "./signature.ts";
+import { codesFor } from "./value-codes.ts";
 
 export interface InventoryFacts {
   /** SIMs that are listed, and SIMs that were and are gone. */
@@ -41,6 +43,7 @@ export interface FoundSim {
   readonly sim: KnownSim;
 }
 
+const withoutScript = Script.load(new URL("./without.lua", import.meta.url));
 const lookUpAtOnce = 1_000;
 const readAtOnce = 500;
 
@@ -93,7 +96,7 @@ export class Inventory {
     const last = Math.floor((end - 1) / simsPerChunk);
     const step = isForward ? 1 : -1;
     for (let chunk = Math.floor(start / simsPerChunk); chunk >= 0 && chunk <= last; chunk += step) {
-      const keys = await this.#candidates(profile, filter, chunk, walk);
+      const keys = await this.#without(profile, filter, await this.#candidates(profile, filter, chunk, walk), walk);
       for (let at = 0; at < keys.length; at += readAtOnce) {
         const found = await this.#read(profile, filter, keys.slice(at, at + readAtOnce), walk);
         if (found.length > 0) yield found;
@@ -110,13 +113,22 @@ export class Inventory {
     ]);
     const keys = (roll ?? "").split("\n");
     keys.pop(); // after the end of the last line
-    const seen = signs ? sighting({ ...filter, conditions }, signs) : undefined;
+    const at = { redis: this.#redis, keys: this.#keys, profile };
+    const seen = signs ? sighting({ ...filter, conditions }, signs, await codesFor(conditions, at)) : undefined;
     const first = chunk * simsPerChunk;
     const candidates: string[] = [];
     keys.forEach((key, place) => {
       if (isInReach(first + place, walk) && seen?.(place) !== "differs") candidates.push(key);
     });
     return walk.order === "newest-first" ? candidates.toReversed() : candidates;
+  }
+
+  /** Leaves out what the conditions that want a value not to be there deny; a signature cannot. */
+  async #without(profile: string, filter: Filter, keys: readonly string[], walk: Walk): Promise<readonly string[]> {
+    const texts = deniedTexts(filter, walk.keyColumn);
+    if (texts.length === 0 || keys.length === 0) return keys;
+    const reply = await withoutScript.run(this.#redis, [this.#keys.sims(profile)], [texts.length, ...texts, ...keys]);
+    return (reply as number[]).flatMap((place) => keys[place] ?? []);
   }
 
   async #read(profile: string, filter: Filter, keys: readonly string[], walk: Walk): Promise<FoundSim[]> {
@@ -142,6 +154,17 @@ function inOrder(found: readonly FoundSim[], { order }: Walk): FoundSim[] {
   return found.toSorted((a, b) => sign * (a.sim.ordinal - b.sim.ordinal));
 }
 
+/** What a record must not have in it, where conditions want a value or a field not to be there. */
+function deniedTexts({ conditions }: Filter, keyColumn: KeyColumn): string[] {
+  return conditions.flatMap((condition) => {
+    const line = `\n${encodeName(condition.field)}`;
+    if (condition.field === keyColumn) return [];
+    if (condition.kind === "absent") return ["=", ":", "."].map((mark) => line + mark);
+    if (condition.kind !== "differs" || condition.value === objectText || condition.value.includes("\n")) return [];
+    return ["=", ":"].map((mark) => `${line}${mark}${condition.value}\n`);
+  });
+}
+
 /** The SIMs that a filter names one by one: they are looked up, whatever the size of the fleet. */
 function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | undefined {
   for (const condition of conditions) {
@@ -156,7 +179,7 @@ function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | und
 function textOfField({ fields }: KnownSim, name: string): string | undefined {
   const value = fields.get(name);
   if (value !== undefined) return textOf(value);
-  return [...fields.keys()].some((field) => field.startsWith(`${name}.`)) ? "{}" : undefined;
+  return [...fields.keys()].some((field) => field.startsWith(`${name}.`)) ? objectText : undefined;
 }
 
 /** The speed class, where the record has one. */

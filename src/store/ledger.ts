@@ -210,7 +210,7 @@ export class Ledger {
   }
 
   #encodeShown({ fields, told }: ShownSim): string {
-    return `${told.map(encodeName).join(",")}\n${this.#signatures.of(fields)}\n${encodeFields(fields)}`;
+    return `${told.map(encodeName).join(",")}\n${this.#signatures.ofAnswer(fields, told)}\n${encodeFields(fields)}`;
   }
 
   /** Remembers tries that did not settle a row, so that a restart goes on counting. */

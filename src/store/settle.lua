@@ -60,6 +60,8 @@ for at = 8, #ARGV do
   end
 end
 
+write_new(inv)
+
 local pending = number(2) - count.done - count.skipped - count.rejected - count.failed
 local update = { 'done', count.done, 'skipped', count.skipped, 'rejected', count.rejected, 'failed', count.failed,
   'failures', failures, 'canaryLeft', canary_left }

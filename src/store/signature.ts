@@ -1,64 +1,112 @@
 /**
- * The index of the inventory: 32 bytes a SIM that say which fields and values it may have (a Bloom filter). Signatures of
+ * The index of the inventory: 40 bytes a SIM. 32 of them say which fields and values it may have (a Bloom filter), which
+ * errs to one side alone: what it denies is not there; what it affirms has to be looked up, as a few in a hundred are not
+ * there either. The other 8 are the codes of four fields with few values, and are exact (value-codes.ts). Signatures of
  * 4,096 SIMs lie side by side in one string, so that a filter is held against a million in a few hundred milliseconds;
- * only SIMs that may match are read. A signature errs to one side alone: what it denies is not there; what it affirms
- * has to be looked up, as a few in a hundred are not there either.
+ * only SIMs that may match are read.
  *
  * Six bits are kept in one printable character, so that scripts can take, store and join signatures as plain text.
  */
 import type { Condition, Filter } from "#fleet/filter.ts";
 import { type SimFields, textOf } from "#fleet/sim-fields.ts";
+import { type CodeLookup, absentCode, codedFields, itemOf, unknownCode } from "./value-codes.ts";
 
 /** SIMs whose signatures lie in one string. */
 export const simsPerChunk = 4_096;
-const signatureLength = 32;
+const bloomLength = 32;
+const codeLength = 2;
+const signatureLength = bloomLength + codedFields.length * codeLength;
 const bitsPerCharacter = 6;
-const bits = signatureLength * bitsPerCharacter;
-const firstCharacter = 48; // "0"; the scripts know it as well
-const rememberedItems = 20_000;
+const bits = bloomLength * bitsPerCharacter;
+const firstCharacter = 48; // "0"; the scripts know it as well, and the next one
+const keepCharacter = "~";
 
 /** What a filter asks of signatures: decided by bits alone, or only after a look at the record. */
 export type Sighting = "matches" | "may-match" | "differs";
 
+/** Makes signatures, one after the other. Made for every SIM of a page, so that it builds little and remembers nothing. */
 export class Signatures {
-  /** Values repeat from SIM to SIM: their places are worked out once. */
-  readonly #places = new Map<string, readonly number[]>();
+  /** Of the SIM at hand. */
+  readonly #characters = Buffer.alloc(signatureLength);
 
-  of(fields: SimFields): string {
-    const codes = new Uint8Array(signatureLength);
-    for (const [name, value] of fields) {
-      const dot = name.indexOf(".");
-      if (dot > 0) this.#set(codes, name.slice(0, dot));
-      this.#set(codes, name);
-      this.#set(codes, `${name}=${textOf(value)}`);
-    }
-    return String.fromCharCode(...codes.map((code) => code + firstCharacter));
+  /** The signature of all that is kept of a SIM. */
+  of(fields: SimFields, codes: CodeLookup): string {
+    this.begin();
+    for (const [name, value] of fields) this.add(name, textOf(value), codes);
+    return this.end();
   }
 
-  #set(codes: Uint8Array, item: string): void {
-    for (const place of this.#placesOf(item)) {
+  /** What an answer told of adds to a signature: see sign_also in take.lua. A code is left as it is, or not known. */
+  ofAnswer(fields: SimFields, told: readonly string[]): string {
+    this.begin();
+    for (const [name, value] of fields) this.add(name, textOf(value), () => unknownCode);
+    for (const [column, field] of codedFields.entries()) {
+      if (told.includes(field)) this.#putCode(column, unknownCode);
+      else this.#characters.fill(keepCharacter, columnAt(column), columnAt(column) + codeLength);
+    }
+    return this.end();
+  }
+
+  /** Begins a signature: without any field, which the codes are sure of. */
+  begin(): void {
+    this.#characters.fill(firstCharacter);
+    for (let column = 0; column < codedFields.length; column += 1) this.#putCode(column, absentCode);
+  }
+
+  /** Adds a field of the SIM at hand. */
+  add(name: string, text: string, codes: CodeLookup): void {
+    let mixed = basis;
+    for (let i = 0; i < name.length; i += 1) {
+      const code = name.charCodeAt(i);
+      // An object is there when it has a member, at whatever depth; its members have no codes.
+      if (code === dot) {
+        this.#set(mixed);
+        this.#code(name.slice(0, i), unknownCode);
+      }
+      mixed = mix(mixed, code);
+    }
+    this.#set(mixed);
+    this.#set(mixedText(text, mix(mixed, equals)));
+    if (columnOf(name) >= 0) this.#code(name, codes(itemOf(name, text)));
+  }
+
+  end(): string {
+    return this.#characters.toString("latin1");
+  }
+
+  #code(field: string, code: number): void {
+    const column = columnOf(field);
+    if (column >= 0) this.#putCode(column, code);
+  }
+
+  #putCode(column: number, code: number): void {
+    this.#characters[columnAt(column)] = firstCharacter + (code >> bitsPerCharacter);
+    this.#characters[columnAt(column) + 1] = firstCharacter + (code & 0x3f);
+  }
+
+  #set(mixed: number): void {
+    const spread = mixed ^ (mixed >>> 15);
+    const step = stepOf(spread);
+    let place = firstOf(spread);
+    for (let i = 0; i < bitsPerItem; i += 1) {
       const at = Math.floor(place / bitsPerCharacter);
-      codes[at] = (codes[at] ?? 0) | (1 << (place % bitsPerCharacter));
+      const code = (this.#characters[at] ?? firstCharacter) - firstCharacter;
+      this.#characters[at] = (code | (1 << (place % bitsPerCharacter))) + firstCharacter;
+      place = (place + step) % bits;
     }
   }
+}
 
-  #placesOf(item: string): readonly number[] {
-    let places = this.#places.get(item);
-    if (places === undefined) {
-      places = placesOf(item);
-      if (this.#places.size >= rememberedItems) this.#places.clear();
-      this.#places.set(item, places);
-    }
-    return places;
-  }
+function columnOf(field: string): number {
+  return codedFields.indexOf(field as (typeof codedFields)[number]);
 }
 
 /**
  * Holds a filter against a chunk of signatures.
  * @returns a function from a SIM's place in the chunk to what its signature says
  */
-export function sighting(filter: Filter, chunk: Buffer): (place: number) => Sighting {
-  const tests = filter.conditions.map(testOf);
+export function sighting(filter: Filter, chunk: Buffer, codes: CodeLookup): (place: number) => Sighting {
+  const tests = filter.conditions.map((condition) => codedTestOf(condition, codes) ?? testOf(condition));
   return (place) => {
     const start = place * signatureLength;
     let isSure = true;
@@ -73,6 +121,48 @@ export function sighting(filter: Filter, chunk: Buffer): (place: number) => Sigh
 
 type Test = (chunk: Buffer, start: number) => Sighting;
 
+/** Of a field that has codes: sure, unless the SIM's code is not known. */
+function codedTestOf(condition: Condition, codes: CodeLookup): Test | undefined {
+  const column = columnOf(condition.field);
+  if (column < 0) return undefined;
+  const fallback = testOf(condition);
+  const decide = decisionOf(condition, codes);
+  return (chunk, start) => {
+    const code = codeIn(chunk, start + columnAt(column));
+    if (code === unknownCode) return fallback(chunk, start);
+    return decide(code) ? "matches" : "differs";
+  };
+}
+
+/** Whether a SIM with this code holds the condition. A value without a code of its own is no SIM's that has one. */
+function decisionOf(condition: Condition, codes: CodeLookup): (code: number) => boolean {
+  const { field } = condition;
+  switch (condition.kind) {
+    case "exists":
+      return (code) => code !== absentCode;
+    case "absent":
+      return (code) => code === absentCode;
+    case "equals":
+    case "differs": {
+      const wanted = codes(itemOf(field, condition.value));
+      return (code) => (code === wanted) === (condition.kind === "equals");
+    }
+    case "in": {
+      const wanted = new Set(condition.values.map((value) => codes(itemOf(field, value))));
+      return (code) => wanted.has(code);
+    }
+  }
+}
+
+function columnAt(column: number): number {
+  return bloomLength + column * codeLength;
+}
+
+function codeIn(chunk: Buffer, at: number): number {
+  const high = (chunk[at] ?? firstCharacter) - firstCharacter;
+  return (high << bitsPerCharacter) | ((chunk[at + 1] ?? firstCharacter) - firstCharacter);
+}
+
 function testOf(condition: Condition): Test {
   const { field } = condition;
   switch (condition.kind) {
@@ -81,12 +171,19 @@ function testOf(condition: Condition): Test {
     case "absent":
       return wantsNone(field);
     case "equals":
-      return wants([`${field}=${condition.value}`]);
+      return wants(itemsOf(field, condition.value));
     case "in":
-      return wants(condition.values.map((value) => `${field}=${value}`));
+      return wants(condition.values.flatMap((value) => itemsOf(field, value)));
     case "differs":
-      return wantsNone(`${field}=${condition.value}`);
+      return condition.value === objectText ? () => "may-match" : wantsNone(`${field}=${condition.value}`);
   }
+}
+
+/** As filters see an object that is kept member by member: no signature has this text, only that the field is there. */
+export const objectText = "{}";
+
+function itemsOf(field: string, value: string): string[] {
+  return value === objectText ? [`${field}=${value}`, field] : [`${field}=${value}`];
 }
 
 /** One of the items has to be there. */
@@ -109,12 +206,32 @@ function hasBit(chunk: Buffer, start: number, place: number): boolean {
   return ((code >> (place % bitsPerCharacter)) & 1) === 1;
 }
 
-/** Three bits an item: FNV-1a, and two steps from it. */
+const basis = 0x811c9dc5;
+const bitsPerItem = 3;
+const equals = "=".charCodeAt(0);
+const dot = ".".charCodeAt(0);
+
+/** FNV-1a, a character at a time. */
+function mix(mixed: number, code: number): number {
+  return Math.imul(mixed ^ code, 0x01000193);
+}
+
+function mixedText(text: string, from: number): number {
+  let mixed = from;
+  for (let i = 0; i < text.length; i += 1) mixed = mix(mixed, text.charCodeAt(i));
+  return mixed;
+}
+
+function firstOf(spread: number): number {
+  return (spread >>> 0) % bits;
+}
+
+function stepOf(spread: number): number {
+  return 1 + ((Math.imul(spread, 0x9e3779b1) >>> 8) % (bits - 1));
+}
+
 function placesOf(item: string): readonly number[] {
-  let mixed = 0x811c9dc5;
-  for (let i = 0; i < item.length; i += 1) mixed = Math.imul(mixed ^ item.charCodeAt(i), 0x01000193);
-  mixed ^= mixed >>> 15;
-  const first = (mixed >>> 0) % bits;
-  const step = 1 + ((Math.imul(mixed, 0x9e3779b1) >>> 8) % (bits - 1));
-  return [first, (first + step) % bits, (first + 2 * step) % bits];
+  const mixed = mixedText(item, basis);
+  const spread = mixed ^ (mixed >>> 15);
+  return Array.from({ length: bitsPerItem }, (_, i) => (firstOf(spread) + i * stepOf(spread)) % bits);
 }

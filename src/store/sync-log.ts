@@ -3,10 +3,11 @@
  * place saved in one step, so that a sync killed anywhere goes on at the page after the last one taken. Its moves:
  *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
  */
-import type { SimFields } from "#fleet/sim-fields.ts";
+import type { FieldVisitor } from "#fleet/sim-fields.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import { encodeFields, encodeName } from "./sim-record.ts";
+import { encodeName } from "./sim-record.ts";
 import { Signatures } from "./signature.ts";
+import { ValueCodes } from "./value-codes.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
 const pageScript = inventoryScript("take-page.lua");
@@ -45,9 +46,10 @@ export function isSyncOver({ phase }: SyncState): boolean {
 /** A SIM of a page. */
 export interface ListedSim {
   readonly key: string;
-  readonly fields: SimFields;
   /** Tells whether anything in the platform's record is another than last time. */
   readonly digest: string;
+  /** Goes through what is kept of the record; asked only where it is not as it was known. */
+  readonly tell: (visit: FieldVisitor) => void;
 }
 
 export class SyncLog {
@@ -105,15 +107,35 @@ export class SyncLog {
       readonly nextKey: string | undefined;
       readonly asOfMs: number;
       readonly quiet: readonly string[];
+      readonly codes: ValueCodes;
+      /** Whether most of its SIMs will be known as they are, or new. */
+      readonly expect: "known" | "new";
     },
   ): Promise<number | undefined> {
-    const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet } = page;
-    const args: (string | number)[] = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
-    for (const { key, digest, fields } of sims) {
-      args.push(`${key} ${digest} ${this.#signatures.of(fields)}\n${encodeFields(fields)}`);
+    const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet, codes } = page;
+    const terms = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
+    const told = sims.map((sim) => (page.expect === "new" ? this.#tell(sim, codes) : `${sim.key} ${sim.digest}`));
+    for (;;) {
+      const reply = await this.#run(pageScript, profile, [...terms, ...told]);
+      if (!Array.isArray(reply)) {
+        await codes.register();
+        return reply === "stale" ? undefined : Number(reply);
+      }
+      for (const place of reply as number[]) {
+        const sim = sims[place];
+        if (sim !== undefined) told[place] = this.#tell(sim, codes);
+      }
     }
-    const reply = await this.#run(pageScript, profile, args);
-    return reply === "stale" ? undefined : Number(reply);
+  }
+
+  #tell({ key, digest, tell }: ListedSim, codes: ValueCodes): string {
+    let lines = "";
+    this.#signatures.begin();
+    tell((name, kind, text) => {
+      this.#signatures.add(name, text, codes.lookUp);
+      lines += `\n${encodeName(name)}${kind === "text" ? "=" : ":"}${text}`;
+    });
+    return `${key} ${digest} ${this.#signatures.end()}${lines === "" ? "\n" : lines}`;
   }
 
   /**
@@ -130,6 +152,11 @@ export class SyncLog {
 
   async fail(profile: string, syncId: string, reason: string): Promise<void> {
     await this.#run(failScript, profile, [syncId, reason]);
+  }
+
+  /** The codes of the values that earlier syncs have seen. */
+  codes(profile: string): Promise<ValueCodes> {
+    return ValueCodes.load(this.#terms.redis, this.#terms.keys, profile);
   }
 
   /** Redis's clock, ms. */

@@ -9,7 +9,8 @@
 -- `settled` in the head is set once a first sync has ended: before that nothing counts as added.
 
 local SIMS_PER_CHUNK = 4096
-local SIGNATURE = 32
+local SIGNATURE = 40 -- a Bloom filter of 32 characters, and the codes of four fields (signature.ts)
+local BLOOM = 32
 local ZERO = 48 -- '0', the character of six bits that are not set
 local NO_FIELDS = {}
 
@@ -53,13 +54,18 @@ local function sign(inv, ordinal, signature)
   redis.call('SETRANGE', inv.signs .. chunk, at, signature)
 end
 
--- What was seen of a part of a record adds its bits; those of what was there before stay until the next sync.
+-- What was seen of a part of a record adds its bits; those of what was there before stay until the next sync. A code
+-- that is `~~` stays as it is.
 local function sign_also(inv, ordinal, signature)
   local chunk, at = chunk_of(tonumber(ordinal))
   local before = redis.call('GETRANGE', inv.signs .. chunk, at, at + SIGNATURE - 1)
   local joined = {}
-  for i = 1, SIGNATURE do
+  for i = 1, BLOOM do
     joined[i] = string.char(bit.bor(string.byte(before, i) - ZERO, string.byte(signature, i) - ZERO) + ZERO)
+  end
+  for i = BLOOM + 1, SIGNATURE do
+    local one = string.sub(signature, i, i)
+    joined[i] = one == '~' and string.sub(before, i, i) or one
   end
   redis.call('SETRANGE', inv.signs .. chunk, at, table.concat(joined))
 end
@@ -101,19 +107,37 @@ local function begin_chunk(inv, chunk)
   redis.call('SETRANGE', inv.signs .. chunk, (SIMS_PER_CHUNK - 1) * SIGNATURE, string.rep('0', SIGNATURE))
 end
 
+-- SIMs that are new get their ordinals at once and are written together, chunk by chunk: see write_new.
 local function add_sim(inv, sim, seen, by, cause)
-  local ordinal = redis.call('HINCRBY', inv.head, 'next', 1) - 1
-  redis.call('HINCRBY', inv.head, 'known', 1)
-  local chunk, at = chunk_of(ordinal)
+  if inv.is_new[sim] then return end
+  local ordinal = inv.next
+  inv.next = ordinal + 1
+  inv.is_new[sim] = true
+  local new = inv.new
+  new.keys[#new.keys + 1] = sim
+  new.signatures[#new.signatures + 1] = string.gsub(seen.signature, '~', '0')
+  new.fields[#new.fields + 1] = sim
+  new.fields[#new.fields + 1] = string.format('%d %s %s %s %s -\n', ordinal, seen.digest,
+    by == 'run' and 'run' or 'sync', inv.now, inv.now) .. seen.lines
+  if inv.is_settled then tell_of(inv, 'sim.added', sim, by, cause) end
+  if inv.next % SIMS_PER_CHUNK == 0 or #new.keys == 500 then inv.write_new() end
+end
+
+-- To be called at the end of a script that may have added SIMs.
+local function write_new(inv)
+  local new = inv.new
+  local count = #new.keys
+  if count == 0 then return end
+  local first = inv.next - count
+  local chunk, at = chunk_of(first)
   if at == 0 then begin_chunk(inv, chunk) end
-  redis.call('APPEND', inv.roll .. chunk, sim .. '\n')
-  sign(inv, ordinal, seen.signature)
-  redis.call('SETBIT', inv.seen, ordinal, 1)
-  redis.call('HSET', inv.sims, sim, join_record({
-    ordinal = string.format('%d', ordinal), digest = seen.digest, by = by == 'run' and 'run' or 'sync',
-    added = inv.now, updated = inv.now, gone = '-', lines = seen.lines,
-  }))
-  if redis.call('HEXISTS', inv.head, 'settled') == 1 then tell_of(inv, 'sim.added', sim, by, cause) end
+  redis.call('APPEND', inv.roll .. chunk, table.concat(new.keys, '\n') .. '\n')
+  redis.call('SETRANGE', inv.signs .. chunk, at, table.concat(new.signatures))
+  redis.call('HSET', inv.sims, unpack(new.fields))
+  for ordinal = first, inv.next - 1 do redis.call('SETBIT', inv.seen, ordinal, 1) end
+  redis.call('HSET', inv.head, 'next', inv.next)
+  redis.call('HINCRBY', inv.head, 'known', count)
+  inv.new = { keys = {}, signatures = {}, fields = {} }
 end
 
 local function welcome_back(inv, sim, record, by, cause)
@@ -157,8 +181,12 @@ local function take_answer(inv, sim, seen, told_of, run)
 end
 
 local function inventory(keys, profile, most)
-  return {
+  local head = redis.call('HMGET', keys[2], 'next', 'settled')
+  local inv = {
     sims = keys[1], head = keys[2], roll = keys[3], signs = keys[4], seen = keys[5], claims = keys[6], events = keys[7],
-    profile = profile, most = most, now = now_ms(),
+    profile = profile, most = most, now = now_ms(), next = tonumber(head[1] or '0'), is_settled = head[2] and true,
+    new = { keys = {}, signatures = {}, fields = {} }, is_new = {},
   }
+  inv.write_new = function() write_new(inv) end
+  return inv
 end

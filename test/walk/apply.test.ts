@@ -1,8 +1,10 @@
 /** The walk of the main road: a file, its plan, its run, its results. */
 import { hostname } from "node:os";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { column, counted, resultRows } from "./support/results.ts";
 import { type RunDocument, Walk } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 90_000 });
 
 const runKeys = [
   "runId",

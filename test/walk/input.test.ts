@@ -89,7 +89,8 @@ describe.concurrent("a file is refused with its reason:", () => {
 
 describe.concurrent("a command line that makes no sense", () => {
   test.each([
-    [["plan"], "error: missing required argument 'file'"],
+    [["plan"], "error: missing argument 'file', or --where"],
+    [["apply", "fleet.csv", "--where", "a=b"], "error: argument 'file' and --where exclude each other"],
     [["aply", "fleet.csv"], "error: unknown command 'aply'\n(Did you mean apply?)"],
     [["plan", "fleet.csv", "--spedclass", "x"], "error: unknown option '--spedclass'\n(Did you mean --speed-class?)"],
     [

@@ -53,13 +53,47 @@ export function pageQuery(input: ListInput): Record<string, string | undefined> 
   return { limit: input.limit?.toString(), last_evaluated_key: input.lastEvaluatedKey };
 }
 
+/**
+ * A list may have thousands of records, of which little is read: they are looked at where they are, not copied.
+ * @param key the field that names a SIM
+ */
+function recordsWith(key: "simId" | "imsi"): z.ZodType<SimRecord[]> {
+  const schema = z.looseObject({ ...shown, [key]: z.string() });
+  return z.custom<SimRecord[]>().superRefine((value: unknown, context) => {
+    if (!Array.isArray(value)) {
+      context.addIssue({ code: "custom", message: "is no list" });
+      return;
+    }
+    for (const [place, record] of value.entries()) {
+      if (isRecordWith(record, key)) continue;
+      // The schema says where the fault is.
+      for (const { path, message } of schema.safeParse(record).error?.issues ?? []) {
+        context.addIssue({ code: "custom", message, path: [place, ...path] });
+      }
+      return;
+    }
+  });
+}
+
+function isRecordWith(record: unknown, key: "simId" | "imsi"): boolean {
+  if (typeof record !== "object" || record === null || Array.isArray(record)) return false;
+  // Of an own field of this name, a careless copy would make a prototype.
+  if (Object.hasOwn(record, "__proto__")) Reflect.deleteProperty(record, "__proto__");
+  const { simId, imsi, speedClass, [key]: name } = record as Record<string, unknown>;
+  return typeof name === "string" && isTextOrNone(simId) && isTextOrNone(imsi) && isTextOrNone(speedClass);
+}
+
+function isTextOrNone(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === "string";
+}
+
 export const listSims: Operation<ListInput, SimRecord[]> = {
   ...listing,
   id: "listSims",
   path: "/v1/sims",
   successStatuses: [200],
   query: pageQuery,
-  output: z.array(z.looseObject({ ...shown, simId: z.string() })),
+  output: recordsWith("simId"),
 };
 
 export const listSubscribers: Operation<ListInput, SimRecord[]> = {
@@ -68,7 +102,7 @@ export const listSubscribers: Operation<ListInput, SimRecord[]> = {
   path: "/v1/subscribers",
   successStatuses: [200],
   query: pageQuery,
-  output: z.array(z.looseObject({ ...shown, imsi: z.string() })),
+  output: recordsWith("imsi"),
 };
 
 /** Setting the class that a SIM already has changes nothing, so a lost answer is safely asked for again. */

@@ -13,7 +13,7 @@ import { type Output, grouped } from "../output.ts";
 import { planText } from "../plan-text.ts";
 import { countsText, runText } from "../run-text.ts";
 import { whereOption } from "../where.ts";
-import { makePlan } from "./plan.ts";
+import { makePlan, originOf } from "./plan.ts";
 
 export function applyCommand(context: Context): Command {
   const command = new Command("apply")
@@ -37,7 +37,8 @@ export function applyCommand(context: Context): Command {
   return withCommon(
     command,
     "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast --skip-unchanged\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
-  ).action(async (file, options) => {
+  ).action(async (file, options, self) => {
+    const from = originOf(file, options.where, self);
     const output = context.output(options);
     const config = context.config(options);
     const { profile } = config;
@@ -45,8 +46,8 @@ export function applyCommand(context: Context): Command {
       const callsPerMinute = options.rate;
       const runOptions = runOptionsOf(options);
       const { skipUnchanged } = runOptions;
-      const { where, speedClass } = options;
-      const plan = await makePlan(app, config, { file, where, speedClass, skipUnchanged, callsPerMinute });
+      const { speedClass } = options;
+      const plan = await makePlan(app, config, { from, speedClass, skipUnchanged, callsPerMinute });
       output.say(planText(plan));
       assertAllValid(plan.source, runOptions);
       // Wrong credentials show now, not after the first thousand rows have been submitted.

@@ -85,7 +85,7 @@ async function runDemo(
 
 async function submitSample(app: App, output: Output, file: string): Promise<string> {
   const { config } = app;
-  const plan = await makePlan(app, config, { file, where: undefined });
+  const plan = await makePlan(app, config, { from: { path: file } });
   output.say(planText(plan));
   const report = await app.desk.submit(plan, {
     name: "demo",

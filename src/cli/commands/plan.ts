@@ -2,13 +2,12 @@
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
-import { SimfleetError } from "#core/errors.ts";
-import type { Filter } from "#fleet/filter.ts";
+import { type Filter, parseFilter } from "#fleet/filter.ts";
 import type { Plan } from "#runs/plan.ts";
 import { writeResults } from "#runs/results.ts";
 import { type Context, withCommon } from "../context.ts";
 import { planDocument, planText } from "../plan-text.ts";
-import { filterOf, whereOption } from "../where.ts";
+import { whereOption } from "../where.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
@@ -20,11 +19,12 @@ export function planCommand(context: Context): Command {
   return withCommon(
     command,
     "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow",
-  ).action(async (file, options) => {
+  ).action(async (file, options, self) => {
+    const from = originOf(file, options.where, self);
     const output = context.output(options);
     const config = context.config(options);
     const exitCode = await context.withApp(config, async (app) => {
-      const plan = await makePlan(app, config, { file, where: options.where, speedClass: options.speedClass });
+      const plan = await makePlan(app, config, { from, speedClass: options.speedClass });
       if (options.out !== undefined) {
         const mend = "Choose another place with --out";
         await writeResults(options.out, app.desk.verdicts(plan, config.profile), mend);
@@ -36,23 +36,19 @@ export function planCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-/**
- * Plans a file, or the SIMs that a filter means, for the selected profile.
- * @throws SimfleetError USAGE unless exactly one of them is given
- */
+/** Plans a file, or the SIMs that a filter means, for the selected profile. */
 export function makePlan(
   app: App,
   config: Config,
   ask: {
-    file: string | undefined;
-    where: readonly string[] | undefined;
+    from: Origin;
     speedClass?: string | undefined;
     skipUnchanged?: boolean;
     callsPerMinute?: number | undefined;
   },
 ): Promise<Plan> {
   return app.desk.plan({
-    from: originOf(ask),
+    from: ask.from,
     wording: app.wordingOf(config.profile),
     bucket: app.bucketOf(config.profile),
     speedClass: ask.speedClass,
@@ -63,13 +59,21 @@ export function makePlan(
   });
 }
 
-function originOf(ask: {
-  file: string | undefined;
-  where: readonly string[] | undefined;
-}): { path: string } | { filter: Filter } {
-  const filter = filterOf(ask.where);
-  if (ask.file !== undefined && filter === undefined) return { path: ask.file };
-  if (ask.file === undefined && filter !== undefined) return { filter };
-  const message = ask.file === undefined ? "Name a CSV file, or SIMs with --where" : "Name a file or --where, not both";
-  throw new SimfleetError("USAGE", message);
+/** Where a command's rows come from. */
+export type Origin = { readonly path: string } | { readonly filter: Filter };
+
+/**
+ * Reads it from a command line; ends the command unless exactly one of the two is given.
+ * @throws SimfleetError USAGE for a filter that cannot be read
+ */
+export function originOf(
+  file: string | undefined,
+  where: readonly string[] | undefined,
+  command: Pick<Command, "error">,
+): Origin {
+  if (file !== undefined && where === undefined) return { path: file };
+  if (file === undefined && where !== undefined) return { filter: parseFilter(where) };
+  const wrong =
+    file === undefined ? "missing argument 'file', or --where" : "argument 'file' and --where exclude each other";
+  return command.error(`error: ${wrong}`);
 }

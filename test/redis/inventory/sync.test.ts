@@ -142,7 +142,7 @@ describe("differences", () => {
     expect(await fleet.events(["sim.changed"])).toEqual([]);
   });
 
-  it("are none for a field that is kept from now on, and are told of it from then on", async () => {
+  it("are none for a field that is kept from now on or no longer, and are told of what is kept from then on", async () => {
     const fleet = await open({ sims: 10 });
     fleet.account = fleet.keeping(["speedClass"]);
     await fleet.sync();
@@ -154,6 +154,10 @@ describe("differences", () => {
       moduleType: "nano",
       sessionStatus: { online: expect.any(Boolean) },
     });
+    fleet.account = fleet.keeping(["speedClass", "moduleType"]);
+    await fleet.sync();
+    expect(await fleet.events(["sim.changed"])).toEqual([]);
+    expect((await fleet.known()).get(sim)).not.toHaveProperty("sessionStatus");
     fleet.sandbox.fleet.edit(sim, { moduleType: "embedded" });
     await fleet.sync();
     expect(await fleet.events(["sim.changed"])).toMatchObject([
@@ -243,7 +247,9 @@ describe("a sync that is cut short", () => {
   it("is left alone by a process that comes late", async () => {
     const fleet = await open({ sims: 30, pageSize: 10 });
     const state = await fleet.begin();
-    const late = { syncId: state.syncId, pagesBefore: 0, sims: [], nextKey: "k", asOfMs: 0, quiet: [] };
+    const codes = await fleet.syncs.codes(fleet.profile);
+    const terms = { asOfMs: 0, quiet: [], codes, expect: "known" } as const;
+    const late = { ...terms, syncId: state.syncId, pagesBefore: 0, sims: [], nextKey: "k" };
     expect(await fleet.syncs.takePage(fleet.profile, late)).toEqual(expect.any(Number));
     expect(await fleet.syncs.takePage(fleet.profile, late)).toBeUndefined();
     await fleet.begin("anew");

@@ -1,0 +1,354 @@
+/**
+ * The inventory's promises: the speed of a sync against a bare loop over the same pages, on the same sandbox (a process
+ * of its own) in the same run, turn by turn; the memory of sync, export and plan from a thousand SIMs on; bytes of Redis
+ * per SIM; the time of filters.
+ *
+ *   npm run bench:inventory
+ *   npm run bench:inventory -- --sims 100000 --only a,d --rounds 5
+ *
+ * a: sync and bare loop   b: memory of sync and export   c: Redis per SIM   d: filters   e: plans
+ * `--sims` is the size of the fleet in c and d, and the largest in b and e; a reads `--pages-of` SIMs, in pages of
+ * `--limits`, from a platform that answers after `--latency` ms: with 0 only the work of the two is compared.
+ */
+import { mkdtemp, open, rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { Agent, request } from "undici";
+import { App } from "#app.ts";
+import { loadConfig } from "#config/load.ts";
+import { systemClock } from "#core/time.ts";
+import { parseFilter } from "#fleet/filter.ts";
+import { type FieldVisitor, secretFields, usualFields, visitFields } from "#fleet/sim-fields.ts";
+import { RedisConnections } from "#redis/connection.ts";
+import { EmbeddedRedis } from "#redis/embedded.ts";
+import { Keys } from "#redis/keys.ts";
+import { defaultOptions } from "#sandbox/options.ts";
+import { Sims } from "#sandbox/sims.ts";
+import { digestOf } from "#store/sim-record.ts";
+import { SyncLog } from "#store/sync-log.ts";
+import { createLogger } from "#telemetry/logger.ts";
+import { bytesOfKeys, runMeasured, usedMemory } from "./memory.ts";
+import { startSandboxProcess } from "./simfleet-process.ts";
+
+const { values } = parseArgs({
+  options: {
+    sims: { type: "string", default: "1000000" },
+    only: { type: "string", default: "a,b,c,d,e" },
+    rounds: { type: "string", default: "3" },
+    "pages-of": { type: "string", default: "100000" },
+    limits: { type: "string", default: "1000,100" },
+    latency: { type: "string", default: "0" },
+  },
+});
+const most = Number(values.sims);
+const rounds = Array.from({ length: Number(values.rounds) }, (_, i) => i);
+const parts = new Set(values.only.split(","));
+const sizes = [1_000, 10_000, 100_000, 1_000_000].filter((size) => size < most).concat(most);
+
+const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
+const dataDir = join(folder, "d");
+const keys = new Keys();
+const embedded = await EmbeddedRedis.attach({
+  dataDir,
+  cacheDir: join(homedir(), ".cache", "simfleet"),
+  path: process.env.PATH ?? "",
+});
+const connections = new RedisConnections({ embedded });
+const redis = connections.connect("bench");
+
+type Environment = Record<string, string>;
+type Table = Record<string, string | number>[];
+
+/** A sandbox with so many SIMs for as long as `use` takes, and the settings with which commands reach it. */
+async function withFleet(
+  { sims, profile, latencyMs = "0" }: { sims: number; profile: string; latencyMs?: string },
+  use: (env: Environment) => Promise<void>,
+): Promise<void> {
+  const quota = ["--limit", "Sim=1000000000", "--limit", "Auth=1000000"];
+  const sandbox = await startSandboxProcess(["--sims", String(sims), "--latency", latencyMs, ...quota]);
+  try {
+    const { environment } = sandbox;
+    const settings = { SIMFLEET_DATA_DIR: dataDir, SIMFLEET_PROFILE: profile, SIMFLEET_INVENTORY_LIMIT: "1000" };
+    await use({ ...environment, ...settings });
+  } finally {
+    await sandbox.stop();
+  }
+}
+
+async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const startMs = systemClock.monotonicMs();
+  await work();
+  return (systemClock.monotonicMs() - startMs) / 1_000;
+}
+
+/** Seconds of a loop that only follows the pages and parses them. */
+async function bareLoop(env: Environment, sims: number, limit: number): Promise<number> {
+  const dispatcher = new Agent({ connections: 1, pipelining: 1 });
+  const url = env.SIMFLEET_ENDPOINT_GLOBAL ?? "";
+  const answer = await request(`${url}/v1/auth`, {
+    dispatcher,
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ authKeyId: env.SIMFLEET_AUTH_KEY_ID, authKey: env.SIMFLEET_AUTH_KEY }),
+  });
+  const pair = (await answer.body.json()) as { apiKey: string; token: string };
+  const headers = { "x-svc-api-key": pair.apiKey, "x-svc-token": pair.token };
+  let listed = 0;
+  const seconds = await secondsOf(async () => {
+    let key: string | undefined;
+    do {
+      const from = key === undefined ? "" : `&last_evaluated_key=${encodeURIComponent(key)}`;
+      const page = await request(`${url}/v1/sims?limit=${limit}${from}`, { dispatcher, headers });
+      if (page.statusCode !== 200) throw new Error(`status ${page.statusCode}`);
+      listed += ((await page.body.json()) as unknown[]).length;
+      const next = page.headers["x-svc-next-key"];
+      key = typeof next === "string" ? next : undefined;
+    } while (key !== undefined);
+  });
+  await dispatcher.close();
+  if (listed !== sims) throw new Error(`the bare loop listed ${listed} of ${sims}`);
+  return seconds;
+}
+
+interface SyncFigures {
+  readonly seconds: number;
+  readonly wallSeconds: number;
+  readonly peakMegabytes: number;
+}
+
+async function syncOnce(env: Environment, sims: number): Promise<SyncFigures> {
+  const startMs = systemClock.monotonicMs();
+  const { out, peakMegabytes } = await runMeasured(["sims", "sync", "--json"], env);
+  const wallSeconds = (systemClock.monotonicMs() - startMs) / 1_000;
+  const report = JSON.parse(out) as { sims: number; seconds: number };
+  if (report.sims !== sims) throw new Error(`the sync listed ${report.sims} of ${sims}`);
+  return { seconds: report.seconds, wallSeconds, peakMegabytes };
+}
+
+async function compareSpeed(): Promise<void> {
+  const sims = Number(values["pages-of"]);
+  const table: Table = [];
+  await withFleet({ sims, profile: "a", latencyMs: values.latency }, async (base) => {
+    await bareLoop(base, sims, 1_000); // warms the sandbox up
+    for (const limit of values.limits.split(",").map(Number)) {
+      for (const round of rounds) {
+        const profile = `a-${limit}-${round}`;
+        const env = { ...base, SIMFLEET_PROFILE: profile, SIMFLEET_INVENTORY_LIMIT: String(limit) };
+        for (const sync of ["all are new", "nothing changed"]) {
+          const bare = await bareLoop(env, sims, limit);
+          const { seconds, wallSeconds } = await syncOnce(env, sims);
+          table.push({
+            "page of": limit,
+            sync,
+            "bare loop SIMs/s": Math.round(sims / bare),
+            "simfleet SIMs/s": Math.round(sims / seconds),
+            ratio: (bare / seconds).toFixed(2),
+            "sync s": seconds.toFixed(2),
+            "command s": wallSeconds.toFixed(2),
+          });
+        }
+        await forget(profile);
+      }
+    }
+  });
+  show(`a: ${sims} SIMs, answers after ${values.latency} ms`, table);
+}
+
+/** So that one part's inventory does not weigh on the next; at once, since what goes is measured as well. */
+async function forget(profile: string): Promise<void> {
+  let cursor = "0";
+  do {
+    const [next, found] = await redis.scan(cursor, "MATCH", `${keys.sims(profile)}*`, "COUNT", 1_000);
+    if (found.length > 0) await redis.del(...found);
+    cursor = next;
+  } while (cursor !== "0");
+}
+
+/** Reads a fleet of each size, and measures what is asked for on the way. */
+async function measureSizes(): Promise<void> {
+  const tables: Record<"b" | "c" | "d" | "e", Table> = { b: [], c: [], d: [], e: [] };
+  for (const sims of parts.has("b") || parts.has("e") ? sizes : [most]) {
+    await withFleet({ sims, profile: `s-${sims}` }, async (env) => {
+      const before = await usedMemory(redis);
+      const first = await syncOnce(env, sims);
+      if (parts.has("b")) tables.b.push(await memoryRow(env, sims, first));
+      if (sims === most && parts.has("c")) {
+        tables.c.push(await bytesRow("a fleet of the sandbox", `s-${sims}`, { before, sims }));
+      }
+      if (sims === most && parts.has("d")) tables.d.push(...(await filterRows(env, sims)));
+      if (sims >= Math.min(100_000, most) && parts.has("e")) tables.e.push(await planRow(env, sims));
+    });
+    await forget(`s-${sims}`);
+  }
+  if (parts.has("c")) tables.c.push(await fullestRecords());
+  show("b: peak memory, MB", tables.b);
+  show("c: bytes of Redis per SIM", tables.c);
+  show(`d: time of a filter among ${most} SIMs`, tables.d);
+  show("e: plan of a file", tables.e);
+}
+
+function show(title: string, table: Table): void {
+  if (table.length === 0) return;
+  console.log(title);
+  console.table(table);
+}
+
+async function memoryRow(env: Environment, sims: number, first: SyncFigures): Promise<Table[number]> {
+  const again = await syncOnce(env, sims);
+  const exported = (format: string) =>
+    runMeasured(["sims", "export", "--format", format, "--out", join(folder, "fleet.out")], env);
+  return {
+    SIMs: sims,
+    "first sync": first.peakMegabytes.toFixed(0),
+    "second sync": again.peakMegabytes.toFixed(0),
+    "export csv": (await exported("csv")).peakMegabytes.toFixed(0),
+    "export ndjson": (await exported("ndjson")).peakMegabytes.toFixed(0),
+    "first sync s": first.seconds.toFixed(1),
+    "second sync s": again.seconds.toFixed(1),
+  };
+}
+
+async function bytesRow(
+  records: string,
+  profile: string,
+  { before, sims }: { before: number; sims: number },
+): Promise<Table[number]> {
+  const grown = ((await usedMemory(redis)) - before) / sims;
+  const ofKeys = (await bytesOfKeys(redis, `${keys.sims(profile)}*`)) / sims;
+  const ofRecords = ((await redis.memory("USAGE", keys.sims(profile), "SAMPLES", 0)) ?? 0) / sims;
+  return {
+    records,
+    SIMs: sims,
+    "used_memory grew by": grown.toFixed(0),
+    "MEMORY USAGE of all keys": ofKeys.toFixed(0),
+    "of it records": ofRecords.toFixed(0),
+  };
+}
+
+/** The sandbox's records with what they could have besides: a group for each SIM, of a UUID's length, a subscription. */
+async function fullestRecords(): Promise<Table[number]> {
+  const fleet = sandboxFleet(most);
+  const syncs = new SyncLog({ redis, keys, bounds: { keepMs: 1, most: 1_000 } });
+  const choice = { fields: usualFields.slice(1), secrets: new Set(secretFields), places: {} };
+  const before = await usedMemory(redis);
+  const profile = "c";
+  const { syncId } = await syncs.begin(profile, "s-bench", "anew");
+  const codes = await syncs.codes(profile);
+  const page = 1_000;
+  for (let pagesBefore = 0; pagesBefore * page < most; pagesBefore += 1) {
+    const from = pagesBefore * page;
+    const sims = Array.from({ length: Math.min(page, most - from) }, (_, i) => {
+      const groupId = `3f6c1d52-9a41-4d0e-b7c3-${String((from + i) % 50).padStart(12, "0")}`;
+      const record = { ...fleet.recordAt(from + i), groupId, subscription: "plan01s-ldv" };
+      const tell = (visit: FieldVisitor): void => void visitFields(record, choice, visit);
+      return { key: record.simId, digest: digestOf(record.simId), tell };
+    });
+    const nextKey = from + page < most ? "more" : undefined;
+    await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: "new" });
+  }
+  const state = await syncs.state(profile);
+  if (state?.sims !== most) throw new Error(`the sync took ${state?.sims} of ${most}`);
+  await syncs.sweep(profile, state, choice.fields);
+  const row = await bytesRow("group of 36 characters and subscription each", profile, { before, sims: most });
+  await forget(profile);
+  return row;
+}
+
+/** The SIMs that a sandbox makes for `--sims`. */
+function sandboxFleet(sims: number): Sims {
+  return new Sims({ ...defaultOptions, clock: systemClock, sims, simIds: undefined });
+}
+
+async function filterRows(env: Environment, sims: number): Promise<Table> {
+  const fleet = sandboxFleet(sims);
+  const one = Math.floor(sims / 3);
+  const texts = [
+    "speedClass=s1.fast",
+    "speedClass=s1.fast and tags.site=berlin and groupId=91e5bb07-meters and status=standby",
+    `tags.name=sim-${one}`,
+    "tags.site=nowhere",
+    "status!=active",
+    "status!=active and status!=ready and status!=inactive and status!=standby",
+    "speedClass exists and speedClass=s1.none",
+    "tags.site in (oslo, paris, rome)",
+    "tags.site in (berlin, osaka) and status in (standby, inactive)",
+    "groupId not exists",
+    `imsi=${fleet.imsiAt(one)}`,
+    `simId=${fleet.simIdAt(one)}`,
+  ];
+  const table: Table = [];
+  const config = loadConfig({ env, file: undefined });
+  const app = await App.open(config, {
+    env: { ...env, HOME: homedir(), PATH: process.env.PATH },
+    logger: createLogger({ level: "silent", destination: process.stderr }),
+  });
+  try {
+    for (const text of texts) {
+      const filter = parseFilter(text);
+      const times: number[] = [];
+      let found = 0;
+      for (const _ of rounds) {
+        times.push(
+          1_000 *
+            (await secondsOf(async () => {
+              found = (await app.sims.list(config.profile, { filter, limit: 50 })).sims.length;
+            })),
+        );
+      }
+      const all = await secondsOf(async () => {
+        for await (const lines of app.sims.export(config.profile, { filter, format: "ndjson" })) void lines;
+      });
+      const command = await secondsOf(() => runMeasured(["sims", "list", "--where", text, "--json"], env));
+      table.push({
+        filter: text,
+        found: found === 50 ? "50 of more" : found,
+        "page ms": range(times, 0),
+        "all matches s": all.toFixed(2),
+        "command s": command.toFixed(2),
+      });
+    }
+    const start = await secondsOf(() => runMeasured(["sims", "list", "--where", "simId=0", "--json"], env));
+    table.push({ filter: "(a command that finds nothing)", found: 0, "command s": start.toFixed(2) });
+  } finally {
+    await app.close();
+  }
+  return table;
+}
+
+function range(figures: readonly number[], digits: number): string {
+  return `${Math.min(...figures).toFixed(digits)} to ${Math.max(...figures).toFixed(digits)}`;
+}
+
+async function planRow(env: Environment, sims: number): Promise<Table[number]> {
+  const fleet = sandboxFleet(sims);
+  const path = join(folder, "plan.csv");
+  const file = await open(path, "w");
+  await file.write("simId,speedClass,asset\n");
+  for (let from = 0; from < sims; from += 1_000) {
+    const length = Math.min(1_000, sims - from);
+    const line = (_: unknown, i: number): string =>
+      `${fleet.simIdAt(from + i)},${(from + i) % 2 === 0 ? "s1.slow" : "s1.fast"},asset-${from + i}\n`;
+    await file.write(Array.from({ length }, line).join(""));
+  }
+  await file.close();
+  const times: number[] = [];
+  const peaks: number[] = [];
+  for (const _ of rounds) {
+    times.push(
+      await secondsOf(async () => {
+        peaks.push((await runMeasured(["plan", path, "--json"], env)).peakMegabytes);
+      }),
+    );
+  }
+  return { "rows and SIMs": sims, "command s": range(times, 1), "peak memory, MB": range(peaks, 0) };
+}
+
+try {
+  if (parts.has("a")) await compareSpeed();
+  if (["b", "c", "d", "e"].some((part) => parts.has(part))) await measureSizes();
+} finally {
+  await connections.close();
+  await embedded.close();
+  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { settingIds, settingOf } from "#config/schema.ts";
+import { parseFilter } from "#fleet/filter.ts";
+import { secretFields, usualFields } from "#fleet/sim-fields.ts";
+import { changeTypes } from "#runs/changes.ts";
+
+const page = readFileSync(new URL("../../docs/inventory.md", import.meta.url), "utf8");
+
+/** First cells of the table below a heading of a column, without their code marks. */
+function firstColumn(heading: string): string[] {
+  const lines = page.split("\n");
+  const head = lines.findIndex((line) => line.startsWith(`| ${heading} `));
+  const end = lines.findIndex((line, at) => at > head && !line.startsWith("|"));
+  return lines.slice(head + 2, end).map((line) => /^\| `(.*?)` +\|/.exec(line)?.[1] ?? `no code in ${line}`);
+}
+
+/** What stands after --where in the commands, without the shell's quotes. */
+const whereTexts = [...page.matchAll(/--where (?:'([^']+)'|([^\s'`]+))/g)].map(
+  ([, quoted, bare]) => quoted ?? bare ?? "",
+);
+
+describe("docs/inventory.md", () => {
+  it.each([...firstColumn("filter"), ...whereTexts])("shows a filter that can be read: %s", (text) => {
+    expect(parseFilter(text).conditions).not.toHaveLength(0);
+  });
+
+  it("shows each operator", () => {
+    const kinds = firstColumn("filter").flatMap((text) => parseFilter(text).conditions.map(({ kind }) => kind));
+    expect(new Set(kinds)).toEqual(new Set(["equals", "differs", "in", "exists", "absent"]));
+    expect(whereTexts.length).toBeGreaterThan(3);
+  });
+
+  it("names the fields that are kept by default, and every secret that never is", () => {
+    expect(page.replaceAll("\n", " ")).toContain(`(by default ${usualFields.join(", ")})`);
+    for (const name of secretFields) expect(page).toContain(`\`${name}\``);
+  });
+
+  it("names each kind of change", () => {
+    expect(firstColumn("kind").map((kind) => `sim.${kind}`)).toEqual(changeTypes);
+  });
+
+  it("names the settings of the inventory and of events, with their variables", () => {
+    const settings = settingIds.map(settingOf).filter(({ path }) => /^(inventory|events)\./.test(path));
+    const rows = settings.map(({ path, variable }) => new RegExp(`\\| \`${path}\` +\\| \`${variable}\` +\\|`));
+    for (const row of rows) expect(page).toMatch(row);
+    expect(firstColumn("setting")).toHaveLength(settings.length);
+  });
+});

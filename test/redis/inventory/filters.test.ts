@@ -1,0 +1,112 @@
+/** A filter means the same SIMs whether an index answers it or every record is looked at. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { type Condition, type Filter, matches } from "#fleet/filter.ts";
+import { type FieldVisitor, pickFields, textOf, visitFields } from "#fleet/sim-fields.ts";
+import { Inventory } from "#store/inventory.ts";
+import { SyncLog } from "#store/sync-log.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+const { redis, keys } = openTestRedis();
+const terms = { redis, keys, bounds: keptBounds };
+const inventory = new Inventory(terms);
+const syncs = new SyncLog(terms);
+const fields = ["speedClass", "status", "groupId", "tags", "online", "deep.er"];
+const choice = { fields, secrets: new Set<string>(), places: {} };
+
+const value = fc.constantFrom("a", "b", "s1.fast", "true", "7", "{}", "x=y", "a b", "", "é\u2028");
+const record = fc.record(
+  {
+    speedClass: value,
+    status: value,
+    groupId: fc.oneof(value, fc.record({ in: value })),
+    online: fc.constantFrom(true, false, null, 7, ["a"]),
+    tags: fc.dictionary(fc.constantFrom("site", "a.b", "x=y", "n:1"), value, { maxKeys: 3 }),
+    deep: fc.record({ er: fc.oneof(value, fc.record({ in: value })) }),
+  },
+  { requiredKeys: [] },
+);
+const field = fc.constantFrom(
+  "simId",
+  "speedClass",
+  "status",
+  "tags",
+  "tags.site",
+  "tags.a.b",
+  "tags.x=y",
+  "online",
+  "deep.er",
+  "deep.er.in",
+  "no",
+);
+const condition: fc.Arbitrary<Condition> = fc.oneof(
+  fc.record({ kind: fc.constantFrom("equals" as const, "differs" as const), field, value }),
+  fc.record({ kind: fc.constant("in" as const), field, values: fc.array(value, { minLength: 1, maxLength: 3 }) }),
+  fc.record({ kind: fc.constantFrom("exists" as const, "absent" as const), field }),
+);
+
+async function takeIn(profile: string, records: readonly Record<string, unknown>[]): Promise<string[]> {
+  const { syncId } = await syncs.begin(profile, "s-1", "anew");
+  const sims = records.map((one, n) => ({
+    key: `8942300000${n}`,
+    digest: "0000000000000",
+    tell: (visit: FieldVisitor) => void visitFields(one, choice, visit),
+  }));
+  const codes = await syncs.codes(profile);
+  const half = Math.ceil(sims.length / 2);
+  // The first half teaches the codes of values, which the second half is written with.
+  const first = { syncId, pagesBefore: 0, sims: sims.slice(0, half), nextKey: "k", asOfMs: 0, quiet: [], codes };
+  await syncs.takePage(profile, { ...first, expect: "new" });
+  const page = {
+    syncId,
+    pagesBefore: 1,
+    sims: sims.slice(half),
+    nextKey: undefined,
+    asOfMs: 0,
+    quiet: [],
+    codes,
+    expect: "new",
+  } as const;
+  await syncs.takePage(profile, page);
+  return sims.map(({ key }) => key);
+}
+
+async function found(profile: string, filter: Filter): Promise<string[]> {
+  const all: string[] = [];
+  for await (const batch of inventory.walk(profile, filter, { keyColumn: "simId" }))
+    all.push(...batch.map(({ key }) => key));
+  return all;
+}
+
+it("for every kind of condition, in every combination", async () => {
+  let round = 0;
+  let meantInAll = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(record, { minLength: 1, maxLength: 40 }),
+      fc.array(fc.array(condition, { minLength: 1, maxLength: 3 }), { minLength: 5, maxLength: 5 }),
+      async (records, filters) => {
+        round += 1;
+        const profile = `f${round}`;
+        const sims = await takeIn(profile, records);
+        for (const conditions of filters) {
+          const filter = { text: "", conditions };
+          const meant = sims.filter((key, n) => {
+            const kept = pickFields(records[n] ?? {}, choice).fields;
+            return matches(filter, (name) => {
+              if (name === "simId") return key;
+              const own = kept.get(name);
+              if (own !== undefined) return textOf(own);
+              return [...kept.keys()].some((inner) => inner.startsWith(`${name}.`)) ? "{}" : undefined;
+            });
+          });
+          meantInAll += meant.length;
+          expect(await found(profile, filter)).toEqual(meant);
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
+  expect(meantInAll).toBeGreaterThan(200);
+});

@@ -1,0 +1,218 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SimfleetError } from "#core/errors.ts";
+import { type Condition, everySim, matches, parseFilter } from "#fleet/filter.ts";
+
+function conditionsOf(text: string): readonly Condition[] {
+  return parseFilter(text).conditions;
+}
+
+function faultOf(text: string): string {
+  try {
+    parseFilter(text);
+  } catch (thrown) {
+    if (thrown instanceof SimfleetError && thrown.code === "USAGE") return thrown.message;
+    throw thrown;
+  }
+  throw new Error(`${text} can be read`);
+}
+
+const field = fc.constantFrom("speedClass", "tags", "tags.site", "in", "and", "exists", "not", "_x-1", "tags.a.b:%é");
+const value = fc.oneof(
+  fc.string({ maxLength: 12 }),
+  fc.string({ unit: "grapheme", maxLength: 6 }),
+  fc.string({ unit: fc.constantFrom('"', "\\", "\n", " ", ",", "(", ")", "=", "!", "a"), maxLength: 8 }),
+  fc.constantFrom("and", "in", "exists", "not exists", "s1.fast"),
+);
+const condition: fc.Arbitrary<Condition> = fc.oneof(
+  fc.record({ kind: fc.constantFrom("equals" as const, "differs" as const), field, value }),
+  fc.record({ kind: fc.constant("in" as const), field, values: fc.array(value, { minLength: 1, maxLength: 4 }) }),
+  fc.record({ kind: fc.constantFrom("exists" as const, "absent" as const), field }),
+);
+
+/** A text for conditions, every value in quotes: not how the parser itself would write it. */
+function written(conditions: readonly Condition[]): string {
+  const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`;
+  const texts = conditions.map((one) => {
+    switch (one.kind) {
+      case "equals":
+        return `${one.field} = ${quoted(one.value)}`;
+      case "differs":
+        return `${one.field}!=${quoted(one.value)}`;
+      case "in":
+        return `${one.field} IN(${one.values.map(quoted).join(" ,")})`;
+      case "exists":
+        return `${one.field} EXISTS`;
+      case "absent":
+        return `${one.field} Not \n exists`;
+    }
+  });
+  return texts.join("  AND\t");
+}
+
+describe("reading a filter", () => {
+  it.each<[string, Condition]>([
+    ["speedClass=s1.fast", { kind: "equals", field: "speedClass", value: "s1.fast" }],
+    ["tags.site != berlin", { kind: "differs", field: "tags.site", value: "berlin" }],
+    ["status in (active,ready)", { kind: "in", field: "status", values: ["active", "ready"] }],
+    ["status IN( active , ready )", { kind: "in", field: "status", values: ["active", "ready"] }],
+    ["groupId exists", { kind: "exists", field: "groupId" }],
+    ["groupId NOT  exists", { kind: "absent", field: "groupId" }],
+    ['tags.site="Lyon, quay 4"', { kind: "equals", field: "tags.site", value: "Lyon, quay 4" }],
+    ['tags.note="say \\"hi\\" \\\\ bye"', { kind: "equals", field: "tags.note", value: 'say "hi" \\ bye' }],
+    ['tags.note=""', { kind: "equals", field: "tags.note", value: "" }],
+    ["tags.path=C:\\temp", { kind: "equals", field: "tags.path", value: "C:\\temp" }],
+    ["tags.a.b=東京", { kind: "equals", field: "tags.a.b", value: "東京" }],
+    ["in in (in)", { kind: "in", field: "in", values: ["in"] }],
+    ["exists exists", { kind: "exists", field: "exists" }],
+  ])("%s", (text, only) => expect(conditionsOf(text)).toEqual([only]));
+
+  it("joins conditions by `and`, in one text or in several", () => {
+    const all = conditionsOf("a=1 AND b exists and and=and");
+    expect(all.map((one) => one.field)).toEqual(["a", "b", "and"]);
+    expect(parseFilter(["a=1", "b exists and and=and"]).conditions).toEqual(all);
+    expect(parseFilter([])).toEqual(everySim);
+  });
+
+  it("says its text in one form, however it was written", () => {
+    expect(parseFilter([' a = "1" ', 'b in(x,"y z")AND c NOT EXISTS']).text).toBe(
+      'a=1 and b in (x, "y z") and c not exists',
+    );
+  });
+
+  it("reads back the text of any conditions, and its own text is a fixed point", () => {
+    fc.assert(
+      fc.property(fc.array(condition, { minLength: 1, maxLength: 5 }), (conditions) => {
+        const filter = parseFilter(written(conditions));
+        expect(filter.conditions).toEqual(conditions);
+        expect(parseFilter(filter.text)).toEqual(filter);
+      }),
+    );
+  });
+});
+
+describe("a filter that cannot be read", () => {
+  it.each([
+    ["", "the name of a field was expected at its end"],
+    ["   ", "the name of a field was expected at its end"],
+    ["=x", 'the name of a field was expected at "=x"'],
+    ["1a=x", 'the name of a field was expected at "1a=x"'],
+    ["a", "one of = != in exists was expected at its end"],
+    ["a > 3", 'one of = != in exists was expected at " > 3"'],
+    ["a existsx", 'one of = != in exists was expected at " existsx"'],
+    ["a not in (b)", 'one of = != in exists was expected at " not in (b)"'],
+    ["a=", "a value was expected; an empty one is written as two double quotes at its end"],
+    ["a==b", 'an empty one is written as two double quotes at "=b"'],
+    ['a="open', 'an empty one is written as two double quotes at "\\"open"'],
+    ["a in b", 'a ( was expected at "b"'],
+    ["a in ()", 'an empty one is written as two double quotes at ")"'],
+    ["a in (b,)", 'an empty one is written as two double quotes at ")"'],
+    ["a in (b c)", 'a , or ) was expected at " c)"'],
+    ["a in (b", "a , or ) was expected at its end"],
+    ["a=b or c=d", 'an `and` was expected at "or c=d"'],
+    ["a=b c=d", 'an `and` was expected at "c=d"'],
+    ["a=b and", "the name of a field was expected at its end"],
+    ["a=b and ", "the name of a field was expected at its end"],
+    ["a=b and and", "one of = != in exists was expected at its end"],
+    ["(a=b)", 'the name of a field was expected at "(a=b)"'],
+  ])("%j: %s", (text, place) => expect(faultOf(text)).toContain(place));
+
+  it("quotes a long text only in part, and refuses one beyond its bound", () => {
+    expect(faultOf(`a=b ${"x".repeat(4_000)}`).length).toBeLessThan(500);
+    expect(faultOf(`a=${"x".repeat(4_095)}`)).toContain("is longer than 4096 characters");
+    expect(conditionsOf(`a=${"x".repeat(4_094)}`)).toHaveLength(1);
+  });
+
+  it("is told of by a usage error, whatever the text is, and never by anything else", () => {
+    const word = fc.oneof(
+      fc.constantFrom("a", "=", "!=", "in", "(", ")", ",", "and", " ", '"', "\\", "\n"),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 12 }), (words) => {
+        const text = words.join("");
+        let filter;
+        try {
+          filter = parseFilter(text);
+        } catch (thrown) {
+          expect(thrown).toMatchObject({ code: "USAGE" });
+          return;
+        }
+        expect(parseFilter(filter.text)).toEqual(filter);
+      }),
+    );
+  });
+
+  it("is refused in linear time", () => {
+    for (const text of [
+      '"'.repeat(4_000),
+      `a=${'"\\'.repeat(2_000)}`,
+      `a${" ".repeat(4_000)}!`,
+      `a in (${"a,".repeat(2_000)}`,
+    ]) {
+      expect(faultOf(text)).toContain("cannot be read");
+    }
+  });
+});
+
+describe("matching", () => {
+  const sim = fc.dictionary(field, value, { maxKeys: 5 }).map((fields) => new Map(Object.entries(fields)));
+  const holds = (one: Condition, fields: ReadonlyMap<string, string>): boolean =>
+    matches({ text: "", conditions: [one] }, (name) => fields.get(name));
+
+  it.each([
+    ["a=1", true],
+    ["a=2", false],
+    ["a!=1", false],
+    ["a!=2", true],
+    ["b!=1", true],
+    ["b=1", false],
+    ['b=""', false],
+    ["a in (2, 1)", true],
+    ["a in (2, 3)", false],
+    ["b in (1)", false],
+    ["a exists", true],
+    ["b exists", false],
+    ["a not exists", false],
+    ["b not exists", true],
+    ["a=1 and b not exists", true],
+    ["a=1 and b exists", false],
+    ["A=1", false],
+  ])("of a SIM that has a=1 alone: %s is %s", (text, expected) => {
+    expect(matches(parseFilter(text), (name) => (name === "a" ? "1" : undefined))).toBe(expected);
+  });
+
+  it("is for every SIM without conditions", () => expect(matches(everySim, () => undefined)).toBe(true));
+
+  it("has `!=` as the opposite of `=`, `not exists` as that of `exists`", () => {
+    fc.assert(
+      fc.property(sim, field, value, (fields, name, wanted) => {
+        expect(holds({ kind: "differs", field: name, value: wanted }, fields)).toBe(
+          !holds({ kind: "equals", field: name, value: wanted }, fields),
+        );
+        expect(holds({ kind: "absent", field: name }, fields)).toBe(!holds({ kind: "exists", field: name }, fields));
+      }),
+    );
+  });
+
+  it("has `in` as any of its values with `=`, and both only where there is a value", () => {
+    fc.assert(
+      fc.property(sim, field, fc.array(value, { minLength: 1, maxLength: 4 }), (fields, name, wanted) => {
+        const isIn = holds({ kind: "in", field: name, values: wanted }, fields);
+        expect(isIn).toBe(wanted.some((one) => holds({ kind: "equals", field: name, value: one }, fields)));
+        expect(isIn && !holds({ kind: "exists", field: name }, fields)).toBe(false);
+      }),
+    );
+  });
+
+  it("holds when each condition does, in whatever order", () => {
+    fc.assert(
+      fc.property(sim, fc.array(condition, { maxLength: 4 }), (fields, conditions) => {
+        const valueOf = (name: string): string | undefined => fields.get(name);
+        const all = conditions.every((one) => holds(one, fields));
+        expect(matches({ text: "", conditions }, valueOf)).toBe(all);
+        expect(matches({ text: "", conditions: conditions.toReversed() }, valueOf)).toBe(all);
+      }),
+    );
+  });
+});

@@ -1,0 +1,193 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type FieldChoice,
+  type SimFields,
+  documentOf,
+  jsonWithoutSecrets,
+  keptFields,
+  pickFields,
+  secretFields,
+  textOf,
+  usualFields,
+} from "#fleet/sim-fields.ts";
+
+function choiceOf(fields: readonly string[], more: Partial<FieldChoice> = {}): FieldChoice {
+  return { fields, secrets: new Set(secretFields), places: {}, ...more };
+}
+
+function picked(record: unknown, fields: readonly string[], more: Partial<FieldChoice> = {}): Record<string, string> {
+  const kept = pickFields(record as Record<string, unknown>, choiceOf(fields, more)).fields;
+  return Object.fromEntries([...kept].map(([name, value]) => [name, textOf(value)]));
+}
+
+/** As it comes from the platform: `__proto__` in it is a name like any other. */
+function parsed(json: string): Record<string, unknown> {
+  return JSON.parse(json) as Record<string, unknown>;
+}
+
+describe("picking fields", () => {
+  it("takes text as it is, and anything else as JSON", () => {
+    const { fields } = pickFields({ a: "1", b: 1, c: true, d: ["x"], e: "" }, choiceOf(["a", "b", "c", "d", "e"]));
+    expect([...fields]).toEqual([
+      ["a", { text: "1" }],
+      ["b", { json: "1" }],
+      ["c", { json: "true" }],
+      ["d", { json: '["x"]' }],
+      ["e", { text: "" }],
+    ]);
+  });
+
+  it("takes an object member by member", () => {
+    const record = { tags: { site: "berlin", "a.b": "dot", "": "none", deep: { x: 1 } } };
+    expect(picked(record, ["tags"])).toEqual({
+      "tags.site": "berlin",
+      "tags.a.b": "dot",
+      "tags.": "none",
+      "tags.deep": '{"x":1}',
+    });
+  });
+
+  it("takes a single member that is named", () => {
+    const record = { sessionStatus: { online: true, location: { cell: 7 } } };
+    expect(picked(record, ["sessionStatus.online", "sessionStatus.location.cell", "sessionStatus.none"])).toEqual({
+      "sessionStatus.online": "true",
+      "sessionStatus.location.cell": "7",
+    });
+  });
+
+  it("says which fields the record spoke of: null is spoken of and has no value", () => {
+    const { fields, told } = pickFields({ a: null, b: { c: null }, d: {}, e: 0 }, choiceOf(["a", "b", "d", "e", "f"]));
+    expect(told).toEqual(["a", "b", "d", "e"]);
+    expect([...fields.keys()]).toEqual(["e"]);
+  });
+
+  it("leaves out what is not chosen", () => {
+    expect(picked({ a: "1", b: "2" }, ["a"])).toEqual({ a: "1" });
+  });
+
+  it("looks at a record's place only for what the record does not have at its top", () => {
+    const places = { imsi: ["profiles", "*", "primaryImsi"] };
+    const profiles = { p: { primaryImsi: "002" } };
+    expect(picked({ profiles }, ["imsi"], { places })).toEqual({ imsi: "002" });
+    expect(picked({ imsi: "001", profiles }, ["imsi"], { places })).toEqual({ imsi: "001" });
+    expect(picked({ profiles: {} }, ["imsi"], { places })).toEqual({});
+  });
+
+  it("keeps the first thousand characters of a long value, and no half of a character", () => {
+    expect(picked({ a: "x".repeat(1_000) }, ["a"]).a).toBe("x".repeat(1_000));
+    expect(picked({ a: "x".repeat(1_001) }, ["a"]).a).toBe(`${"x".repeat(1_000)}…`);
+    expect(picked({ a: `${"x".repeat(999)}😀😀` }, ["a"]).a).toBe(`${"x".repeat(999)}…`);
+    const list = pickFields({ a: Array.from({ length: 900 }, () => "😀") }, choiceOf(["a"])).fields.get("a");
+    expect(list).toHaveProperty("text");
+    expect(list === undefined ? "" : textOf(list)).toHaveLength(1_001);
+  });
+
+  it.each(["two\nlines", "\r", "\t", "\0", "\u001b[31m", "\u0085", "\u2028", "\u2029", "\u009b"])(
+    "keeps %j, which would break a line or a terminal, as JSON",
+    (text) => expect(pickFields({ a: text }, choiceOf(["a"])).fields.get("a")).toEqual({ json: JSON.stringify(text) }),
+  );
+
+  it("keeps half a character as the mark of one, as a store of UTF-8 would", () => {
+    expect(picked({ a: "x\ud83d", tags: { "\udc00": "y" } }, ["a", "tags"])).toEqual({
+      a: "x\ufffd",
+      "tags.\ufffd": "y",
+    });
+  });
+
+  it("always keeps the class, and never the key twice", () => {
+    expect(keptFields([...usualFields], "simId")).toEqual(usualFields.filter((name) => name !== "simId"));
+    expect(keptFields(["imsi", "status", "status"], "imsi")).toEqual(["status", "speedClass"]);
+  });
+});
+
+describe("secrets", () => {
+  const secret = "do-not-keep";
+
+  it.each<[string, unknown, string[]]>([
+    ["as a field that is named", { privateKey: secret }, ["privateKey"]],
+    ["as an object that is named", { privateKey: { pem: secret } }, ["privateKey"]],
+    ["as a member that is named", { profiles: { privateKey: secret } }, ["profiles.privateKey"]],
+    ["below a secret, by its path", { privateKey: { pem: secret } }, ["privateKey.pem"]],
+    ["as a member of a kept field", { profiles: { arcClientPeerPrivateKey: secret, a: "b" } }, ["profiles"]],
+    ["deeper in a kept field", { profiles: { p: { arc: { arcClientPeerPrivateKey: secret } } } }, ["profiles"]],
+    ["in a list", { profiles: [{ arcClientPeerPrivateKey: secret }] }, ["profiles"]],
+    ["in a list of lists", { profiles: { p: [[{ ki: secret, opc: secret }]] } }, ["profiles"]],
+    ["as a tag", { tags: { password: secret, psk: { a: secret } } }, ["tags"]],
+    ["by a configured name", { arc: { x: { clientSecretKey: secret } } }, ["arc"]],
+    ["by a place that names it", { profiles: { p: { psk: secret } } }, ["imsi"]],
+  ])("are never kept %s", (_, record, fields) => {
+    const more = {
+      secrets: new Set([...secretFields, "clientSecretKey"]),
+      places: { imsi: ["profiles", "*", "psk"] },
+    };
+    expect(JSON.stringify(picked(record, fields, more))).not.toContain(secret);
+  });
+
+  it("leave the rest of a kept field alone", () => {
+    const profiles = {
+      p: { primaryImsi: "001", arcClientPeerPrivateKey: secret, subscribers: { s: { ki: secret, n: 1 } } },
+    };
+    expect(picked({ profiles }, ["profiles"])).toEqual({
+      "profiles.p": '{"primaryImsi":"001","subscribers":{"s":{"n":1}}}',
+    });
+  });
+
+  it("are nowhere in what is kept or digested of any record", () => {
+    const leaf = fc.oneof(fc.string(), fc.integer(), fc.constant(null));
+    const name = fc.oneof(fc.constantFrom(...secretFields, "a", "b", "__proto__"), fc.string({ maxLength: 3 }));
+    const { record } = fc.letrec<{ record: unknown; any: unknown }>((tie) => ({
+      any: fc.oneof({ depthSize: "small" }, leaf, fc.array(tie("any"), { maxLength: 3 }), tie("record")),
+      record: fc.array(fc.tuple(name, tie("any")), { maxLength: 4 }).map((entries) => Object.fromEntries(entries)),
+    }));
+    /** Everything below a secret name is made to say so. */
+    const spoilt = (value: unknown): unknown =>
+      JSON.parse(JSON.stringify(value), (key, inner: unknown) => (secretFields.includes(key) ? { x: secret } : inner));
+    fc.assert(
+      fc.property(record, fc.array(name, { maxLength: 3 }), (any, names) => {
+        const spoiled = spoilt(any) as Record<string, unknown>;
+        const fields = ["a", "b", "psk", "psk.x", "a.psk", ...names].filter((text) => text !== "");
+        expect(JSON.stringify(picked(spoiled, fields))).not.toContain(secret);
+        expect(jsonWithoutSecrets(spoiled, new Set(secretFields))).not.toContain(secret);
+      }),
+    );
+  });
+
+  it("do not make a digest change, and everything else does", () => {
+    const json = (record: unknown): string => jsonWithoutSecrets(record, new Set(secretFields));
+    expect(json({ a: 1, arc: { privateKey: "1" } })).toBe(json({ a: 1, arc: { privateKey: "2" } }));
+    expect(json({ a: 1, arc: { privateKey: "1" } })).not.toBe(json({ a: 2, arc: { privateKey: "1" } }));
+  });
+});
+
+describe("fields as a document", () => {
+  it("puts members back into their objects", () => {
+    const record = { speedClass: "s1.fast", tags: { site: "berlin", "a.b": "dot" }, count: 7, list: [1, { x: null }] };
+    const { fields } = pickFields(record, choiceOf(Object.keys(record)));
+    expect(documentOf(fields)).toEqual(record);
+  });
+
+  it("has a field called __proto__ as its own, and leaves every other object alone", () => {
+    const record = parsed('{"tags":{"__proto__":"p","constructor":"c"},"__proto__":{"polluted":"yes"}}');
+    const { fields } = pickFields(record, choiceOf(["tags", "__proto__", "constructor"]));
+    const document = documentOf(fields);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    expect(JSON.parse(JSON.stringify(document))).toEqual(record);
+    expect(Object.getPrototypeOf(document)).toBe(Object.prototype);
+    expect(Object.keys(document.tags as object).toSorted()).toEqual(["__proto__", "constructor"]);
+  });
+
+  it("is what the record was, for any record of texts and objects of texts", () => {
+    const text = fc.string({ unit: "grapheme", maxLength: 20 });
+    const inner = fc.dictionary(fc.string({ unit: "grapheme", maxLength: 8 }), text, { minKeys: 1, maxKeys: 4 });
+    const top = fc.constantFrom("a", "b", "tags", "__proto__", "constructor", "toString");
+    const entries = fc.uniqueArray(fc.tuple(top, fc.oneof(text, inner)), { selector: ([name]) => name, maxLength: 5 });
+    fc.assert(
+      fc.property(entries, (pairs) => {
+        const record = Object.fromEntries(pairs);
+        const fields: SimFields = pickFields(record, choiceOf(Object.keys(record))).fields;
+        expect(JSON.parse(JSON.stringify(documentOf(fields)))).toEqual(JSON.parse(JSON.stringify(record)));
+      }),
+    );
+  });
+});

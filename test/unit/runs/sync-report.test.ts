@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { newSyncId, reportOfSync } from "#runs/sync-report.ts";
+
+const counts = { pages: 3, sims: 250, added: 1, changed: 2, returned: 3, gone: 4 };
+
+describe("a sync's report", () => {
+  it("has no end and no length while the sync is under way", () => {
+    const state = { syncId: "s-1", phase: "listing", startedAtMs: 0, cursor: "k", ...counts } as const;
+    expect(reportOfSync("p", state)).toEqual({
+      ...{ syncId: "s-1", profile: "p", state: "listing", ...counts },
+      ...{ startedAt: "1970-01-01T00:00:00.000Z", finishedAt: null, seconds: null },
+    });
+  });
+
+  it("says how long the sync took in seconds, and why it failed", () => {
+    const state = {
+      syncId: "s-1",
+      phase: "failed",
+      startedAtMs: 500,
+      finishedAtMs: 2_000,
+      reason: "why",
+      ...counts,
+    } as const;
+    expect(reportOfSync("p", state)).toMatchObject({ state: "failed", seconds: 1.5, reason: "why" });
+  });
+
+  it("has an id that sorts by time and stays short", () => {
+    const ids = [0, 1_000, 61_000, 86_400_000].map((ms) => newSyncId(Date.UTC(2026, 10, 20) + ms));
+    expect(ids.toSorted()).toEqual(ids);
+    for (const id of ids) expect(id).toMatch(/^s-\d{8}-\d{6}-\d{3}$/);
+  });
+});

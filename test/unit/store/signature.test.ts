@@ -1,0 +1,204 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter.ts";
+import { type SimFields, pickFields, secretFields, textOf, usualFields } from "#fleet/sim-fields.ts";
+import { defaultOptions } from "#sandbox/options.ts";
+import { Sims } from "#sandbox/sims.ts";
+import { Signatures, sighting, simsPerChunk } from "#store/signature.ts";
+
+const signatures = new Signatures();
+
+/** Gives every second value a code, as a dictionary that is still being filled does. */
+function dictionary(): (item: string) => number {
+  const codes = new Map<string, number>();
+  return (item) => {
+    const code = codes.get(item) ?? (codes.size % 2 === 0 ? 0 : codes.size + 1);
+    codes.set(item, code);
+    return code;
+  };
+}
+
+const noCodes = (): number => 0;
+
+function fieldsOf(record: unknown, names: readonly string[]): SimFields {
+  return pickFields(record as Record<string, unknown>, { fields: names, secrets: new Set(), places: {} }).fields;
+}
+
+/** A field's value as filters see it: an object is there when it has a member, and has no text of its own. */
+function valueIn(fields: SimFields): (name: string) => string | undefined {
+  return (name) => {
+    const own = fields.get(name);
+    if (own !== undefined) return textOf(own);
+    return [...fields.keys()].some((other) => other.startsWith(`${name}.`)) ? "{}" : undefined;
+  };
+}
+
+function sightingsOf(filter: Filter, sims: readonly SimFields[]): string[] {
+  const codes = dictionary();
+  const see = sighting(filter, Buffer.from(sims.map((fields) => signatures.of(fields, codes)).join("")), codes);
+  return sims.map((_, place) => see(place));
+}
+
+describe("a signature", () => {
+  it("is 40 printable characters that scripts can join as text", () => {
+    const text = fc.string({ unit: "grapheme", maxLength: 5 });
+    fc.assert(
+      fc.property(fc.dictionary(text, text), (tags) => {
+        expect(signatures.of(fieldsOf({ tags }, ["tags"]), noCodes)).toMatch(/^[0-o]{40}$/);
+      }),
+    );
+    expect(signatures.of(new Map(), noCodes)).toBe("0".repeat(32) + "01".repeat(4));
+  });
+
+  it("is the same from whichever process, whatever was signed before", () => {
+    const fields = fieldsOf({ speedClass: "s1.fast", tags: { site: "berlin" } }, ["speedClass", "tags"]);
+    const first = new Signatures().of(fields, noCodes);
+    const other = new Signatures();
+    for (let i = 0; i < 30_000; i += 1) other.of(new Map([[`f${i}`, { text: String(i) }]]), noCodes);
+    expect(other.of(fields, noCodes)).toBe(first);
+  });
+
+  it("stands for a SIM that is not there as for one without fields", () => {
+    const see = sighting(parseFilter("a=1"), Buffer.alloc(0), noCodes);
+    expect(see(simsPerChunk - 1)).toBe("differs");
+    expect(sighting(parseFilter("a not exists"), Buffer.alloc(0), noCodes)(0)).toBe("matches");
+  });
+});
+
+describe("the codes of a signature", () => {
+  const codes = (item: string): number => ["speedClass=a", "speedClass=b", "status=a"].indexOf(item) + 2 || 0;
+  const known = (item: string): number => (codes(item) === 1 ? 0 : codes(item));
+  const sims = [{ speedClass: "a" }, { speedClass: "b", status: "a" }, {}, { speedClass: "c" }].map((record) =>
+    fieldsOf(record, ["speedClass", "status"]),
+  );
+  const see = (text: string): string[] => {
+    const seen = sighting(parseFilter(text), Buffer.from(sims.map((one) => signatures.of(one, known)).join("")), known);
+    return sims.map((_, place) => seen(place));
+  };
+
+  it("are sure of what is there and of what is not, and leave the rest to be looked up", () => {
+    // The last SIM's class has no code yet: only its bits are known.
+    expect(see("speedClass=a")).toEqual(["matches", "differs", "differs", "differs"]);
+    expect(see("speedClass!=a")).toEqual(["differs", "matches", "matches", "matches"]);
+    expect(see("speedClass=c")).toEqual(["differs", "differs", "differs", "may-match"]);
+    expect(see("speedClass!=c")).toEqual(["matches", "matches", "matches", "may-match"]);
+    expect(see("speedClass in (b, c)")).toEqual(["differs", "matches", "differs", "may-match"]);
+    expect(see("status exists")).toEqual(["differs", "matches", "differs", "differs"]);
+    expect(see("status not exists")).toEqual(["matches", "differs", "matches", "matches"]);
+  });
+
+  it("are left as they are by an answer that does not tell of the field", () => {
+    const answer = signatures.ofAnswer(fieldsOf({ speedClass: "a" }, ["speedClass"]), ["speedClass"]);
+    expect(answer.slice(32)).toBe("00~~~~~~");
+  });
+});
+
+describe("what a signature says of a filter", () => {
+  const name = fc.constantFrom("a", "b", "a.b", "a.b.c", "a.b.c.d", "tags", "tags.x", "status", "groupId");
+  const text = fc.oneof(
+    fc.constantFrom("", "1", "2", "true", "null", "{}", "[]", '{"c":1}', "x"),
+    fc.string({ unit: "grapheme", maxLength: 4 }),
+  );
+  const leaf = fc.oneof(text, fc.integer({ min: 0, max: 3 }), fc.boolean(), fc.constant(null));
+  const { any } = fc.letrec<{ any: unknown }>((tie) => ({
+    any: fc.oneof(
+      { depthSize: "small" },
+      leaf,
+      fc.dictionary(fc.constantFrom("a", "b", "c", "d", "x", "b.c", "", "é"), tie("any"), { maxKeys: 3 }),
+    ),
+  }));
+  const record = fc.dictionary(fc.constantFrom("a", "b", "tags", "a.b"), any, { maxKeys: 4 });
+  const condition: fc.Arbitrary<Condition> = fc.oneof(
+    fc.record({ kind: fc.constantFrom("equals" as const, "differs" as const), field: name, value: text }),
+    fc.record({
+      kind: fc.constant("in" as const),
+      field: name,
+      values: fc.array(text, { minLength: 1, maxLength: 4 }),
+    }),
+    fc.record({ kind: fc.constantFrom("exists" as const, "absent" as const), field: name }),
+  );
+
+  /** Conditions that the SIM itself suggests: they hold, or fail, more often than those out of the air. */
+  function near(fields: SimFields, pick: number): Condition[] {
+    const own = [...fields].flatMap(([field, value]): [string, string][] => {
+      const steps = field.split(".").map((_, i, all) => all.slice(0, i + 1).join("."));
+      return [...steps.map((step): [string, string] => [step, "{}"]), [field, textOf(value)]];
+    });
+    const chosen = own[pick % Math.max(1, own.length)];
+    if (chosen === undefined) return [];
+    const [field, value] = chosen;
+    return [
+      { kind: "equals", field, value },
+      { kind: "differs", field, value },
+      { kind: "in", field, values: ["no", value] },
+      { kind: "exists", field },
+      { kind: "absent", field },
+    ];
+  }
+
+  it("never denies what is there, and is sure only of what holds, for every kind of condition", () => {
+    const fieldNames = fc.uniqueArray(name, { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(record, fieldNames, fc.array(condition, { maxLength: 3 }), fc.nat(100), (any_, names, some, pick) => {
+        const fields = fieldsOf(any_, names);
+        const filters = [some, ...[...some, ...near(fields, pick)].map((one) => [one])];
+        for (const conditions of filters) {
+          const filter = { text: "", conditions };
+          const holds = matches(filter, valueIn(fields));
+          const [seen] = sightingsOf(filter, [fields]);
+          if (holds) expect(seen, JSON.stringify(conditions)).not.toBe("differs");
+          else expect(seen, JSON.stringify(conditions)).not.toBe("matches");
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("is about the SIM at its place in the chunk", () => {
+    const sims = ["a", "b", "a", "c"].map((status) => fieldsOf({ status }, ["status"]));
+    expect(sightingsOf(parseFilter("status=a"), sims)).toEqual(["may-match", "differs", "may-match", "differs"]);
+  });
+});
+
+describe("ten thousand SIMs with the fields that are kept by default", () => {
+  const fleet = new Sims({ ...defaultOptions, clock: systemClock, sims: 10_000 });
+  const choice = { fields: usualFields.slice(1), secrets: new Set(secretFields), places: {} };
+  const sims = Array.from({ length: 10_000 }, (_, i) => {
+    const record = { ...fleet.recordAt(i), subscription: i % 3 === 0 ? "plan01s" : "plan-D" };
+    return pickFields(record, choice).fields;
+  });
+  const chunk = Buffer.from(sims.map((fields) => signatures.of(fields, noCodes)).join(""));
+
+  it.for([
+    "speedClass=s1.none",
+    "speedClass in (s1.none, s1.other)",
+    "status=terminated",
+    "groupId=00000000-0000-4000-8000-000000000000",
+    "tags.site=oslo",
+    "tags.name=sim-10001",
+    "tags.none exists",
+    "imsi=001010123456789",
+    "subscription=plan-K2",
+    "speedClass=s1.fast and tags.site=oslo",
+    "speedClass=s1.slow and status=inactive",
+    `imsi=${fleet.imsiAt(7)}`,
+  ])("%s: fewer than one in twenty is looked up in vain", async (text, { annotate }) => {
+    const filter = parseFilter(text);
+    const see = sighting(filter, chunk, noCodes);
+    const seen = sims.map((_, place) => see(place));
+    const vain = sims.filter((fields, place) => seen[place] !== "differs" && !matches(filter, valueIn(fields)));
+    await annotate(`${vain.length} of ${sims.length} in vain`);
+    expect(vain.length / sims.length).toBeLessThan(0.05);
+  });
+
+  it("of two hundred values that no SIM has, fewer than one look in fifty is in vain", async ({ annotate }) => {
+    const looks = Array.from({ length: 200 }, (_, i) => {
+      const see = sighting(parseFilter(`tags.site=nowhere-${i}`), chunk, noCodes);
+      return sims.filter((_sim, place) => see(place) !== "differs").length;
+    });
+    const share = looks.reduce((sum, count) => sum + count, 0) / (looks.length * sims.length);
+    await annotate(`${(100 * share).toFixed(2)} % in vain`);
+    expect(share).toBeLessThan(0.02);
+  });
+});

@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type SimFields, pickFields } from "#fleet/sim-fields.ts";
+import { decodeName, decodeSim, decodeValue, digestOf, encodeFields, encodeName } from "#store/sim-record.ts";
+
+function recordOf(fields: SimFields, header = "7 abcdefghijk sync 1000 2000 -"): string {
+  return `${header}\n${encodeFields(fields)}`;
+}
+
+function fieldsOf(record: unknown, names: readonly string[]): SimFields {
+  return pickFields(record as Record<string, unknown>, { fields: names, secrets: new Set(), places: {} }).fields;
+}
+
+const hostile = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 8 }),
+  fc.string({
+    unit: fc.constantFrom("=", ":", "%", ",", " ", "\n", "\r", "\0", "\u2028", "\u0085", ".", "é", "\ud800"),
+    maxLength: 8,
+  }),
+  fc.constantFrom("", "%", "%41", "100%", "a=b", "a:b", "__proto__", "x".repeat(1_200), "😀".repeat(700)),
+);
+const { any } = fc.letrec<{ any: unknown }>((tie) => ({
+  any: fc.oneof(
+    { depthSize: "small" },
+    hostile,
+    fc.double(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(tie("any"), { maxLength: 3 }),
+    fc.dictionary(hostile, tie("any"), { maxKeys: 3 }),
+  ),
+}));
+/** As a platform's answer is: what JSON can say. */
+const record = fc
+  .record({ speedClass: hostile, tags: fc.dictionary(hostile, any, { maxKeys: 4 }), a: any })
+  .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>);
+const names = ["speedClass", "tags", "a"];
+
+describe("a SIM's record", () => {
+  it("is a header line and a line for each field", () => {
+    const fields = fieldsOf({ speedClass: "s1.fast", n: 7, tags: { site: "a=b", "x y": "z" } }, [
+      "speedClass",
+      "n",
+      "tags",
+    ]);
+    expect(recordOf(fields)).toBe(
+      "7 abcdefghijk sync 1000 2000 -\nspeedClass=s1.fast\nn:7\ntags.site=a=b\ntags.x%20y=z",
+    );
+  });
+
+  it("tells when and by whom it was seen", () => {
+    const seen = { ordinal: 7, fields: new Map(), addedAtMs: 1_000, updatedAtMs: 2_000 };
+    expect(decodeSim("7 abcdefghijk sync 1000 2000 -\n")).toEqual({ ...seen, updatedBy: "sync" });
+    expect(decodeSim("7 ? run 1000 2000 3000\n")).toEqual({ ...seen, updatedBy: "run", goneAtMs: 3_000 });
+  });
+
+  it("comes back from a store of UTF-8 as it was, whatever the platform says", () => {
+    fc.assert(
+      fc.property(record, (value) => {
+        const fields = fieldsOf(value, names);
+        const stored = Buffer.from(recordOf(fields), "utf8").toString("utf8");
+        expect([...decodeSim(stored).fields]).toEqual([...fields]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("has one line for each field, which a script splits at its first = or :", () => {
+    fc.assert(
+      fc.property(record, (value) => {
+        const fields = fieldsOf(value, names);
+        const split = [...encodeFields(fields).matchAll(/([^=:\n]+)([=:][^\n]*)/g)];
+        expect(split.map(([, name = "", text = ""]) => [decodeName(name), decodeValue(text)])).toEqual([...fields]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("keeps the first part of a member's name readable for scripts", () => {
+    fc.assert(
+      fc.property(fc.dictionary(hostile, hostile, { minKeys: 1, maxKeys: 3 }), (tags) => {
+        for (const name of fieldsOf({ tags }, ["tags"]).keys()) expect(encodeName(name)).toMatch(/^tags\./);
+      }),
+    );
+  });
+});
+
+describe("a field's name", () => {
+  it("comes back, and never has what separates names, values and lines", () => {
+    fc.assert(
+      fc.property(hostile, (name) => {
+        const encoded = encodeName(name);
+        expect(encoded).not.toMatch(/[=:,\s\p{Cc}\u2028\u2029]/u);
+        expect(decodeName(Buffer.from(encoded).toString())).toBe(name.toWellFormed());
+      }),
+    );
+  });
+
+  it("stays as it is where nothing in it separates", () => {
+    for (const name of ["speedClass", "tags.a/b", "tags.東京", "tags.", "a_b-c"]) expect(encodeName(name)).toBe(name);
+  });
+});
+
+describe("a digest", () => {
+  it("is eleven characters without a space, the same for the same text and another for another", () => {
+    const texts = Array.from({ length: 2_000 }, (_, i) => `record ${i}`);
+    const digests = texts.map(digestOf);
+    expect(new Set(digests).size).toBe(texts.length);
+    expect(texts.map(digestOf)).toEqual(digests);
+    for (const digest of digests) expect(digest).toMatch(/^[\w-]{11}$/);
+  });
+
+  it("can be told from the marks that stand in its place", () => {
+    expect(digestOf("")).not.toBe("-");
+    expect(digestOf("")).not.toBe("?");
+  });
+});
