@@ -56,22 +56,22 @@ export const eventCatalogue = {
     when: "Nothing that simfleet can change names the old Credential Set any more; its grace begins.",
     fields: {
       ...ofRotation,
-      before: "the old set",
+      oldId: "the old set",
       credentialsId: "the new set",
       groups: "groups that were changed, with commas between; empty when there were none, or a person did it",
     },
   },
   "credential.unconfirmed": {
     when: "A person has to see to what names the old Credential Set, since simfleet cannot.",
-    fields: { ...ofRotation, before: "the old set", credentialsId: "the new set", reason: "what there is to do" },
+    fields: { ...ofRotation, oldId: "the old set", credentialsId: "the new set", reason: "what there is to do" },
   },
   "credential.in-use": {
     when: "The old Credential Set was used after everything named the new one; its grace begins again.",
-    fields: { ...ofRotation, before: "the old set", lastUsedAt: "its last use, ISO 8601" },
+    fields: { ...ofRotation, oldId: "the old set", lastUsedAt: "its last use, ISO 8601" },
   },
   "credential.unused": {
     when: "The old Credential Set was out of use for the whole grace and nothing names it: its time is over.",
-    fields: { ...ofRotation, before: "the old set" },
+    fields: { ...ofRotation, oldId: "the old set" },
   },
   "credential.left-behind": {
     when: "A Credential Set that is no longer wanted could not be deleted: a person has to.",
@@ -82,7 +82,7 @@ export const eventCatalogue = {
     fields: {
       ...ofRotation,
       credentialsId: "the set that holds now",
-      before: "the old set; absent where there was none",
+      oldId: "the old set; absent where there was none",
     },
   },
   "credential.failed": {

@@ -196,7 +196,7 @@ export class CredentialDesk {
   }
 
   #sets(profile: string, signal: AbortSignal): AccountSets {
-    return new AccountSets(this.#house.accountFor(profile), signal);
+    return new AccountSets(this.#house.accountFor(profile), signal, "Looking at Credential Sets");
   }
 
   #report(

@@ -35,10 +35,13 @@ export const feature = "Rotating Credential Sets";
 export class AccountSets {
   readonly #account: RotationAccount;
   readonly #signal: AbortSignal;
+  readonly #purpose: string;
 
-  constructor(account: RotationAccount, signal: AbortSignal) {
+  /** @param purpose what a lacking operation is needed for, as the beginning of a sentence */
+  constructor(account: RotationAccount, signal: AbortSignal, purpose: string = feature) {
     this.#account = account;
     this.#signal = signal;
+    this.#purpose = purpose;
   }
 
   /** Whether the deployment describes an operation. */
@@ -92,7 +95,7 @@ export class AccountSets {
   }
 
   #described(id: DeploymentOperationId) {
-    return requireOperation(this.#account.deployment, id, feature);
+    return requireOperation(this.#account.deployment, id, this.#purpose);
   }
 
   /** Rotations do little and wait long, and their calls go before those of a run. */

@@ -19,20 +19,19 @@ export async function makeSecret(turn: Turn): Promise<void> {
 export async function handOverToAll(turn: Turn): Promise<void> {
   const { rotation, context, signal } = turn;
   const { name, profile, constants, source } = rotation;
-  await turn.withSecrets(async (secrets) => {
-    for (const sink of rotation.sinks) {
-      const { rotationId, newId, type, handedTo, handedToNames, startedAtMs } = turn.record;
-      const key = sinkKey(sink);
-      if (handedTo.includes(key)) continue;
-      const what = {
-        ...{ rotation: name, rotationId, profile, credentialsId: newId, type, secrets, constants },
-        ...{ field: source.field, startedAtMs },
-      };
-      await handOver(sink, what, context.sinkHouse, signal);
-      await turn.move({ handedTo: [...handedTo, key], handedToNames: [...handedToNames, sinkName(sink)] }, [
-        { type: "credential.handed-over", fields: { sink: sinkName(sink) } },
-      ]);
-    }
-  });
+  const secrets = await turn.secrets();
+  for (const sink of rotation.sinks) {
+    const { rotationId, newId, type, handedTo, handedToNames, startedAtMs } = turn.record;
+    const key = sinkKey(sink);
+    if (handedTo.includes(key)) continue;
+    const what = {
+      ...{ rotation: name, rotationId, profile, credentialsId: newId, type, secrets, constants },
+      ...{ field: source.field, startedAtMs },
+    };
+    await handOver(sink, what, context.sinkHouse, signal);
+    await turn.move({ handedTo: [...handedTo, key], handedToNames: [...handedToNames, sinkName(sink)] }, [
+      { type: "credential.handed-over", fields: { sink: sinkName(sink) } },
+    ]);
+  }
   await turn.move({ state: "handed-over" });
 }

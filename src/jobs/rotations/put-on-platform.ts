@@ -7,7 +7,6 @@ import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 import type { RotationChange, RotationRecord } from "#store/rotation-record.ts";
-import type { SealedFields } from "#store/seal.ts";
 import type { Turn } from "./turn.ts";
 
 /** Clocks that are further apart than this are not made for each other. */
@@ -20,17 +19,15 @@ const laterMs = 10 * minuteMs;
 /** handed-over -> created: the successor. */
 export async function createSuccessor(turn: Turn): Promise<void> {
   const { newId } = turn.record;
-  await turn.withSecrets((secrets) =>
-    withInput(turn, secrets, async (input) => {
-      try {
-        await turn.sets.create(input);
-      } catch (thrown) {
-        if (!isDoubtful(thrown)) throw thrown;
-        const found = await turn.sets.find(newId);
-        if (found === undefined || !isOurs(found, turn.record)) throw thrown;
-      }
-    }),
-  );
+  await withInput(turn, async (input) => {
+    try {
+      await turn.sets.create(input);
+    } catch (thrown) {
+      if (!isDoubtful(thrown)) throw thrown;
+      const found = await turn.sets.find(newId);
+      if (found === undefined || !isOurs(found, turn.record)) throw thrown;
+    }
+  });
   await turn.move({ state: "created" }, [
     { type: "credential.created", fields: { credentialsId: newId, strategy: "successor" } },
   ]);
@@ -73,23 +70,21 @@ async function finishInPlace(turn: Turn): Promise<void> {
     ...{ expiringToldOf: undefined, expiryLookAtMs: undefined },
     state: "done",
   };
-  await turn.move(done, [{ type: "credential.rotated", fields: { credentialsId: newId, before: newId } }]);
+  await turn.move(done, [{ type: "credential.rotated", fields: { credentialsId: newId, oldId: newId } }]);
 }
 
 /** A refusal of what was taken before, with its answer lost, is no refusal. */
 async function sendUpdate(turn: Turn): Promise<void> {
   const { newId, updatedBeforeMs } = turn.record;
-  await turn.withSecrets((secrets) =>
-    withInput(turn, secrets, async (input) => {
-      try {
-        await turn.sets.update(input);
-      } catch (thrown) {
-        if (!isDoubtful(thrown)) throw thrown;
-        const found = await turn.sets.find(newId);
-        if (found?.updatedAtMs === undefined || found.updatedAtMs === updatedBeforeMs) throw thrown;
-      }
-    }),
-  );
+  await withInput(turn, async (input) => {
+    try {
+      await turn.sets.update(input);
+    } catch (thrown) {
+      if (!isDoubtful(thrown)) throw thrown;
+      const found = await turn.sets.find(newId);
+      if (found?.updatedAtMs === undefined || found.updatedAtMs === updatedBeforeMs) throw thrown;
+    }
+  });
 }
 
 /** Whether the call may have been carried out, now or in a try before. */
@@ -105,11 +100,9 @@ export function isOurs(found: CredentialSet, { rotationId, startedAtMs }: Rotati
 }
 
 /** Constants are no secrets, but go the way of secrets for the time of a call. */
-async function withInput<T>(
-  { record, rotation }: Turn,
-  secrets: SealedFields,
-  use: (input: CredentialInput) => Promise<T>,
-): Promise<T> {
+async function withInput<T>(turn: Turn, use: (input: CredentialInput) => Promise<T>): Promise<T> {
+  const { record, rotation } = turn;
+  const secrets = await turn.secrets();
   const constants = Object.entries(rotation.constants).map(([name, value]) => [name, new Secret(value)] as const);
   const mark = `(simfleet ${record.rotationId})`;
   try {

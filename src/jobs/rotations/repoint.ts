@@ -54,7 +54,7 @@ export async function repointGroups(turn: Turn, { from, to }: { from: string; to
 async function goOn(turn: Turn, quietSinceMs: number, left: readonly Reference[] = []): Promise<void> {
   const { oldId, newId, groups } = turn.record;
   const events: RotationEvent[] = [
-    { type: "credential.repointed", fields: { before: oldId, credentialsId: newId, groups: groups.join(", ") } },
+    { type: "credential.repointed", fields: { oldId, credentialsId: newId, groups: groups.join(", ") } },
   ];
   if (oldId !== undefined && left.length > 0) events.push(placeholdersLeft({ oldId, newId }, left));
   const holds = { currentId: newId, rotatedAtMs: turn.nowMs, expiringToldOf: undefined, expiryLookAtMs: undefined };
@@ -84,7 +84,7 @@ export function reasonToKeep(oldId: string, left: readonly Reference[]): string 
 }
 
 function unconfirmed({ oldId, newId }: { oldId: string; newId: string }, reason: string): RotationEvent {
-  return { type: "credential.unconfirmed", fields: { before: oldId, credentialsId: newId, reason } };
+  return { type: "credential.unconfirmed", fields: { oldId, credentialsId: newId, reason } };
 }
 
 /** `SoracomBeam of group g-1 (placeholder)`; of many the first ones. */

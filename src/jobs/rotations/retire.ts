@@ -21,7 +21,7 @@ export async function retire(turn: Turn): Promise<void> {
   if (!sets.some((set) => set.credentialsId === newId)) {
     const reason = `the new Credential Set ${newId} is gone, so ${oldId} is kept`;
     return turn.wait({ waitsFor: "fault", reason, delayMs: lookAgainMs }, [
-      { type: "credential.unconfirmed", fields: { before: oldId, credentialsId: newId, reason } },
+      { type: "credential.unconfirmed", fields: { oldId, credentialsId: newId, reason } },
     ]);
   }
   if (await isInGrace(turn, oldId, old.lastUsedAtMs)) return;
@@ -41,9 +41,7 @@ async function isInGrace(turn: Turn, oldId: string, lastUsedAtMs = 0): Promise<b
   const since = turn.record.quietSinceMs ?? turn.record.movedAtMs;
   if (lastUsedAtMs > since) {
     const lastUsedAt = new Date(lastUsedAtMs).toISOString();
-    await turn.move({ quietSinceMs: lastUsedAtMs }, [
-      { type: "credential.in-use", fields: { before: oldId, lastUsedAt } },
-    ]);
+    await turn.move({ quietSinceMs: lastUsedAtMs }, [{ type: "credential.in-use", fields: { oldId, lastUsedAt } }]);
   }
   const endsAtMs = Math.max(since, lastUsedAtMs) + turn.rotation.graceMs;
   const leftMs = endsAtMs - turn.nowMs;
@@ -79,7 +77,7 @@ export function leftBehind(credentialsId: string, reason: string): RotationEvent
 }
 
 function unused(oldId: string): RotationEvent {
-  return { type: "credential.unused", fields: { before: oldId } };
+  return { type: "credential.unused", fields: { oldId } };
 }
 
 async function finish(turn: Turn, events: readonly RotationEvent[]): Promise<void> {
@@ -88,6 +86,6 @@ async function finish(turn: Turn, events: readonly RotationEvent[]): Promise<voi
   const reason = left === undefined ? undefined : `${oldId} has to be deleted by a person: ${left}`;
   await turn.move({ state: "done", finishedAtMs: turn.nowMs, sealed: undefined, reason }, [
     ...events,
-    { type: "credential.rotated", fields: { credentialsId: newId, before: oldId } },
+    { type: "credential.rotated", fields: { credentialsId: newId, oldId } },
   ]);
 }

@@ -35,6 +35,7 @@ export class Turn {
   readonly account: RotationAccount;
   readonly sets: AccountSets;
   readonly signal: AbortSignal;
+  #opened: SealedFields | undefined;
 
   constructor(parts: { record: RotationRecord; rotation: Rotation; context: RotationContext; signal: AbortSignal }) {
     this.record = parts.record;
@@ -96,15 +97,21 @@ export class Turn {
     this.record = saved;
   }
 
-  /** Opens the sealed secret for the time of `use`. @throws SimfleetError SEAL_UNOPENED */
-  async withSecrets<T>(use: (secrets: SealedFields) => Promise<T>): Promise<T> {
+  /**
+   * The sealed secret, opened once. It stays known to the scrubber until the process lets go of the turn, since whoever
+   * is told of a fault in between, the record among them, must not be told the secret that a platform or sink threw back.
+   * @throws SimfleetError SEAL_UNOPENED
+   */
+  async secrets(): Promise<SealedFields> {
     const { rotationId, sealed } = this.record;
     if (sealed === undefined) throw new Error(`the sealed secret of ${rotationId} vanished`);
-    const secrets = await this.context.seal.open(rotationId, sealed);
-    try {
-      return await use(secrets);
-    } finally {
-      forgetAll(secrets);
-    }
+    this.#opened ??= await this.context.seal.open(rotationId, sealed);
+    return this.#opened;
+  }
+
+  /** Forgets the secret. */
+  letGo(): void {
+    if (this.#opened !== undefined) forgetAll(this.#opened);
+    this.#opened = undefined;
   }
 }

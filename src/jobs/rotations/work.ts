@@ -91,6 +91,8 @@ async function workOnRotation(
   } catch (thrown) {
     if (thrown instanceof MovedElsewhere || signal.aborted) return;
     throw thrown;
+  } finally {
+    turn.letGo();
   }
 }
 

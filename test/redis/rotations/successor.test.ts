@@ -2,7 +2,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ConfigError, SimfleetError } from "#core/errors.ts";
+import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+import type { RotationAccount } from "#jobs/rotations/account-sets.ts";
+import { Seal } from "#store/seal.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { type HouseOptions, oldSecret, RotationHouse } from "./rotation-house.ts";
 
@@ -260,6 +263,31 @@ describe("a rotation that cannot go on", () => {
     expect(house.sets).toEqual({ [house.rotation.credentialsId]: oldSecret });
   });
 
+  it("says nothing of the secret that the platform throws back at it", async () => {
+    const house = await open();
+    house.makeOldSet();
+    const context = house.context((name, thing) => {
+      if (name !== "client") return thing;
+      const call = (operation: { id: string }, input: unknown, options: object): unknown => {
+        const { call: real } = thing as unknown as RotationAccount["client"];
+        if (operation.id !== "createCredential") return real.call(thing, operation as never, input as never, options);
+        const { credentials } = input as { credentials: { key: Secret } };
+        const words = `createCredential: refused (400 ECHO: ${credentials.key.reveal()})`;
+        throw new PlatformError("PLATFORM_REJECTED", words, { operation: operation.id });
+      };
+      return new Proxy(thing, {
+        get: (target, property) => {
+          const value: unknown = property === "call" ? call : Reflect.get(target, property, target);
+          return typeof value === "function" && property !== "call" ? (value.bind(target) as unknown) : value;
+        },
+      });
+    });
+    await house.begin();
+    const record = await house.workToEnd(context);
+    expect(record.reason).toBe("createCredential: refused (400 ECHO: [secret])");
+    expect(JSON.stringify([record, await house.events(), house.troubles])).not.toContain(house.handed);
+  });
+
   it("because the new secret does not come to be leaves everything as it was", async () => {
     const house = await open({
       rotation: { source: { kind: "command", command: ["sh", "-c", "echo no luck >&2; exit 3"], field: "key" } },
@@ -287,4 +315,44 @@ it("a sink program is given the secret by its input, and knows what it is for", 
   const seen = readFileSync(`${out}.seen`, "utf8");
   expect(seen).toContain(`SIMFLEET_ROTATION_ID=${record.rotationId}`);
   expect(seen).not.toContain(stored);
+});
+
+describe("a person's hand", () => {
+  it("is waited for when the key that seals was changed, and nothing is lost", async () => {
+    const house = await open({ without: ["listGroups", "putGroupConfiguration"], withWebhook: true });
+    house.makeOldSet();
+    house.answers.push(503);
+    await house.begin();
+    await house.work();
+    house.clock.pass(60_000);
+    const { key } = house;
+    const other = house.context();
+    const changed = {
+      ...other,
+      seal: new Seal({ key: new Secret(Buffer.alloc(32).toString("base64url")), previousKey: undefined }),
+    };
+    await house.work(changed);
+    expect(await house.record()).toMatchObject({ state: "generated", waitsFor: "fault" });
+    expect((await house.record()).reason).toContain("seal.previousKeyFile");
+    house.clock.pass(60_000);
+    await house.work({
+      ...changed,
+      seal: new Seal({ key: new Secret(Buffer.alloc(32).toString("base64url")), previousKey: key }),
+    });
+    expect((await house.record()).state).toBe("created");
+    expect(house.heard).toEqual([house.handed]);
+  });
+
+  it("is waited for when the rotation was taken out of the configuration", async () => {
+    const house = await open({ withWebhook: true });
+    house.makeOldSet();
+    house.answers.push(503);
+    await house.begin();
+    await house.work();
+    house.clock.pass(60_000);
+    await house.work({ ...house.context(), rotationOf: () => undefined });
+    expect((await house.record()).reason).toMatch(/no longer in the configuration: put it back/);
+    house.clock.pass(60_000);
+    expect((await house.workToEnd()).state).toBe("done");
+  });
 });
