@@ -48,8 +48,7 @@ A profile is a named account; the variables of a profile's settings apply to the
 are exactly one of: \`authKeyId\` and \`authKey\`; \`email\` and \`password\`; \`operatorId\`, \`userName\` and \`password\`. The
 latter two take \`mfaSecret\` as well.
 
-A deployment file holds \`brand\`, \`endpoints.global\`, \`endpoints.japan\`, \`auth.ttlField\` and \`speedClasses\`, and can
-build on a built-in one with \`extends: soracom\`.
+What a deployment file holds, and how to write one of your own: [deployments.md](deployments.md).
 
 `;
 

@@ -10,6 +10,7 @@ import type { Config } from "#config/config.ts";
 import { requirePlatform } from "#config/config.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
+import { keepYoungGenerationSmall, letYoungGenerationGrow } from "#core/young-generation.ts";
 import { Feed } from "#events/feed.ts";
 import { keptFields, secretFields } from "#fleet/sim-fields.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim.ts";
@@ -74,6 +75,8 @@ export class App {
   readonly #rotations: Rotations;
   readonly #accounts = new Map<string, Account>();
   readonly #working = new Set<Working>();
+  /** Of runs; there were so many, which is all that matters. */
+  #consumers = 0;
   readonly #backlog = new Backlog();
   readonly #watch: RunWatch;
 
@@ -234,6 +237,7 @@ export class App {
 
   /** Works on a bucket's queue until it is stopped. */
   async consume(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Working> {
+    letYoungGenerationGrow();
     const consumer = await Consumer.start({
       bucket: this.bucketOf(profile),
       connect: (name) => this.#connections.connect(name),
@@ -246,6 +250,7 @@ export class App {
       onTrouble,
       execute: (reference, signal) => this.#execute(reference, signal),
     });
+    this.#consumers += 1;
     return this.#watchOver(`consumer of ${profile}`, consumer);
   }
 
@@ -298,9 +303,14 @@ export class App {
       accountFor: (name: string) => this.#account(name),
       newSyncId: () => newSyncId(this.#clock.wallMs()),
     };
-    const verdict = await syncInventory(profile, context, signal);
-    if (verdict.kind === "ended") await this.feed.trim();
-    return verdict;
+    keepYoungGenerationSmall();
+    try {
+      const verdict = await syncInventory(profile, context, signal);
+      if (verdict.kind === "ended") await this.feed.trim();
+      return verdict;
+    } finally {
+      if (this.#consumers > 0) letYoungGenerationGrow();
+    }
   }
 
   /** Whether Redis answers within a second. */

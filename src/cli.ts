@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The entry of the command line: looks at Node's version, wires signals, and hands everything else on. */
-import { startSmall } from "#core/start-small.ts";
+import { keepYoungGenerationSmall } from "#core/young-generation.ts";
 
 const oldestNode = 24;
 
@@ -12,9 +12,12 @@ async function main(): Promise<void> {
     );
     process.exit(2);
   }
-  const [{ runProgram }, { serve }, { version }] = await startSmall(() =>
-    Promise.all([import("#cli/program.ts"), import("./serve.ts"), import("./app.ts")]),
-  );
+  keepYoungGenerationSmall();
+  const [{ runProgram }, { serve }, { version }] = await Promise.all([
+    import("#cli/program.ts"),
+    import("./serve.ts"),
+    import("./app.ts"),
+  ]);
   const interrupt = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {

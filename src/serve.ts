@@ -1,5 +1,7 @@
 /** The always-on process: works on the queues of every profile, and answers for its health over HTTP. */
 import type { Config } from "#config/config.ts";
+import { messageOf } from "#core/errors.ts";
+import { every, minuteMs } from "#core/time.ts";
 import { startHttp } from "#http/server.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App, version } from "./app.ts";
@@ -7,6 +9,7 @@ import { App, version } from "./app.ts";
 /** Work that waits and is not taken up for so long is a sick worker. */
 const standstillMs = 60_000;
 const stopMs = 25_000;
+const trimEveryMs = 60 * minuteMs;
 
 /**
  * Runs until the signal aborts, then stops within 25 s: calls in flight end, the rest goes back to the queue.
@@ -48,8 +51,12 @@ export async function serve(house: {
     if (config.http.port !== 0 && http.port !== config.http.port) {
       logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is answered on another`);
     }
+    const stopTrimming = every(trimEveryMs, () => {
+      app.feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
+    });
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
     await aborted(stop);
+    stopTrimming();
     logger.info("the worker is stopping");
     await http.close();
   } finally {

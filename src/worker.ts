@@ -1,17 +1,16 @@
 #!/usr/bin/env node
 /** The worker as a program of its own: its configuration comes from the environment, or from the usual file. */
-import { startSmall } from "#core/start-small.ts";
+import { keepYoungGenerationSmall } from "#core/young-generation.ts";
 
+keepYoungGenerationSmall();
 const stop = new AbortController();
 for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
-const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { serve }] = await startSmall(() =>
-  Promise.all([
-    import("#config/load.ts"),
-    import("#core/errors.ts"),
-    import("#telemetry/logger.ts"),
-    import("./serve.ts"),
-  ]),
-);
+const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { serve }] = await Promise.all([
+  import("#config/load.ts"),
+  import("#core/errors.ts"),
+  import("#telemetry/logger.ts"),
+  import("./serve.ts"),
+]);
 try {
   const config = loadConfig({ env: process.env });
   const logger = createLogger({ level: config.logLevel });

@@ -84,6 +84,7 @@ class Listing {
     const facts = await inventory.facts(this.#profile);
     const quiet = this.#otherFields(facts);
     const codes = await syncs.codes(this.#profile);
+    await syncs.forgetOldClaims(this.#profile);
     const input = { lastEvaluatedKey: this.#state.cursor, limit: pageLimit };
     let sent = Promise.withResolvers<void>();
     const onSending = (): void => sent.resolve();

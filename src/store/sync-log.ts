@@ -4,6 +4,7 @@
  *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
  */
 import type { FieldVisitor } from "#fleet/sim-fields.ts";
+import { Script } from "#redis/script.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import { encodeName } from "./sim-record.ts";
 import { Signatures } from "./signature.ts";
@@ -13,6 +14,10 @@ const beginScript = inventoryScript("begin-sync.lua");
 const pageScript = inventoryScript("take-page.lua");
 const sweepScript = inventoryScript("sweep.lua");
 const failScript = inventoryScript("fail-sync.lua");
+
+const releaseScript = Script.load(new URL("./release-claims.lua", import.meta.url));
+/** The outcome of a call that was out when its run ended comes within this time, or never. */
+const lateOutcomeMs = 10 * 60_000;
 
 export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
 
@@ -154,6 +159,24 @@ export class SyncLog {
     await this.#run(failScript, profile, [syncId, reason]);
   }
 
+  /**
+   * Lets go of what runs claimed that have been over for a while: of a run that was cancelled while its worker died, no
+   * outcome releases the rows that were under way, and every later change to that class would pass for the run's.
+   */
+  async forgetOldClaims(profile: string): Promise<void> {
+    const { redis, keys } = this.#terms;
+    const claims = Object.entries(await redis.hgetall(keys.simsClaims(profile)));
+    const runIds = [...new Set(claims.map(([, claim]) => runOf(claim)))];
+    const nowMs = await this.nowMs();
+    const isOld = new Set<string>();
+    for (const runId of runIds) {
+      const finishedAtMs = await redis.hget(keys.run(runId), "finishedAtMs");
+      if (finishedAtMs !== null && nowMs - Number(finishedAtMs) > lateOutcomeMs) isOld.add(runId);
+    }
+    const old = claims.filter(([, claim]) => isOld.has(runOf(claim)));
+    if (old.length > 0) await releaseScript.run(redis, [keys.simsClaims(profile)], old.flat());
+  }
+
   /** The codes of the values that earlier syncs have seen. */
   codes(profile: string): Promise<ValueCodes> {
     return ValueCodes.load(this.#terms.redis, this.#terms.keys, profile);
@@ -165,8 +188,12 @@ export class SyncLog {
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 
-  #run(script: typeof beginScript, profile: string, args: readonly (string | number)[]): Promise<unknown> {
+  #run(script: Script, profile: string, args: readonly (string | number)[]): Promise<unknown> {
     const { redis, keys, bounds } = this.#terms;
     return script.run(redis, [...inventoryKeys(keys, profile), keys.sync(profile)], [profile, bounds.most, ...args]);
   }
+}
+
+function runOf(claim: string): string {
+  return claim.split(" ", 1)[0] ?? "";
 }

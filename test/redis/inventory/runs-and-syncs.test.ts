@@ -157,6 +157,18 @@ describe("a sync beside a run", () => {
     ]);
   });
 
+  it("lets go of what a run claimed that has been over for long, not of what has just ended", async () => {
+    const fleet = await open({ sims: 3 });
+    const [just, long] = [await runOn(fleet), await runOn(fleet)];
+    const [first, second] = [1, 2].map((place) => fleet.sandbox.state.sims.simIdAt(place));
+    await fleet.ledger.claim(just, [row(first ?? "", "s1.fast")]);
+    await fleet.ledger.claim(long, [row(second ?? "", "s1.fast")]);
+    for (const { runId } of [just, long]) await fleet.ledger.move(runId, "cancelled", ["running"]);
+    await redis.hset(keys.run(long.runId), "finishedAtMs", Date.now() - 3_600_000);
+    await fleet.sync();
+    expect(await redis.hgetall(keys.simsClaims(fleet.profile))).toEqual({ [first ?? ""]: `${just.runId} s1.fast` });
+  });
+
   it("leaves a claim alone that a later run has taken over", async () => {
     const fleet = await open({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
