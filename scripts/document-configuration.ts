@@ -46,7 +46,9 @@ A secret is given as it is, or by the file that holds it (the second name). Nobo
 
 A profile is a named account; the variables of a profile's settings apply to the one that is selected. Its credentials
 are exactly one of: \`authKeyId\` and \`authKey\`; \`email\` and \`password\`; \`operatorId\`, \`userName\` and \`password\`. The
-latter two take \`mfaSecret\` as well.
+latter two take \`mfaSecret\` as well. An AuthKey may have a second one beside it, which is used where the first is
+refused; and its secret, by file or not, may be a JSON object \`{"authKeyId": "…", "authKey": "…"}\` of both. The files of
+credentials are watched, and taken up when they change (docs/authkeys.md); that of the Redis password is read at start.
 
 What a deployment file holds, and how to write one of your own: [deployments.md](deployments.md).
 

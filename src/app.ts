@@ -214,15 +214,16 @@ export class App {
       endpoints: config.deployment.endpoints,
       ttlField: config.deployment.ttlField,
       ttlSeconds: config.tokenTtlMs === undefined ? undefined : config.tokenTtlMs / 1_000,
-      credentials: access.credentials,
+      credentials: () => access.credentials,
+      renewToken: config.deployment.operations.renewToken,
       tokenVerification: config.tokenKey,
       periodMs: config.limits.periodMs,
       connections: config.limits.connections,
       clock: this.#clock,
       permits: this.limiter,
       userAgent: `simfleet/${version}`,
-      // Hosts may share an address, and then each learns of the others from the answers.
-      egress: hostname().replace(/[^A-Za-z0-9_-]/g, "-"),
+      // Hosts that share an address without saying so learn of each other from the answers.
+      egress: config.limits.egress ?? hostname().replace(/[^A-Za-z0-9_-]/g, "-"),
       onEvent: (event) => {
         if (event.type === "throttled") log.warn(event, "the platform answered 429");
         else if (event.type === "renewal-failed") log.warn(event, "authentication failed");

@@ -28,7 +28,7 @@ export async function serve(house: {
   }
   const app = await App.open(config, house);
   try {
-    const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials !== undefined);
+    const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials.length !== 0);
     if (profiles.length === 0) app.client(config.profile); // throws with what is missing
     const consumers = await Promise.all(
       profiles.flatMap((profile) => [

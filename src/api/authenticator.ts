@@ -56,7 +56,7 @@ export class Authenticator {
     const refused: CredentialForm[] = [];
     for (const form of forms) {
       try {
-        const pair = await this.#authenticateWith(form);
+        const pair = await this.authenticateWith(form);
         this.#used = forms;
         return pair;
       } catch (thrown) {
@@ -72,11 +72,12 @@ export class Authenticator {
     throw new RangeError("a list of credentials is never empty");
   }
 
-  async #authenticateWith(form: CredentialForm): Promise<Pair> {
+  /** Obtains a pair with one form, whatever the list has. @throws as `authenticate`, in the platform's words */
+  async authenticateWith(form: CredentialForm): Promise<Pair> {
     const askedAtMs = this.#clock.monotonicMs();
     const grant = await this.#send(this.#inputOf(form));
     return pairOf(grant, {
-      ...{ clock: this.#clock, tokens: this.#tokens, askedAtMs },
+      ...{ madeWith: form, clock: this.#clock, tokens: this.#tokens, askedAtMs },
       lifetimeMs: lifetimeMs(this.#ttl),
     });
   }

@@ -29,6 +29,8 @@ export type ClientEvent =
       /** `auth` by an authentication, `token` by the deployment's operation for it. */
       readonly by: "auth" | "token";
       readonly expiresAtMs: number;
+      /** The AuthKey that the pair was made with, if it was one. */
+      readonly authKeyId?: string;
     }
   | {
       readonly type: "renewal-failed";

@@ -4,11 +4,12 @@
  * a 401, with a new pair; all others are the queue's.
  */
 import { PlatformError } from "#core/errors.ts";
-import type { Coverage, Profile } from "#fleet/profile.ts";
+import type { Profile } from "#fleet/profile.ts";
 import { type HeaderNames, headerNames } from "./brand.ts";
 import type { ClientEvent } from "./client-event.ts";
 import type { CallOptions, PlatformClientOptions } from "./client-options.ts";
 import { addressFor, authAddress, type Routes, routesOf } from "./coverage.ts";
+import type { CredentialForm } from "./credential-form.ts";
 import { CredentialList, type Credentials } from "./credential-list.ts";
 import { keySetFetcher } from "./key-set.ts";
 import { type AuthInput, type AuthOutput, authOperation } from "./operations/auth.ts";
@@ -17,23 +18,13 @@ import type { ListInput } from "./operations/sims.ts";
 import { type Page, walkPages } from "./pages.ts";
 import { PairKeeper } from "./pair-keeper.ts";
 import { pairSource } from "./pair-source.ts";
-import type { Pair } from "./pair.ts";
+import { forget, type Pair } from "./pair.ts";
+import { type Principal, principalOf } from "./principal.ts";
 import { checkTtl } from "./renewal-timing.ts";
 import { type Reply, type Route, Sender } from "./sender.ts";
 import { Slots } from "./slots.ts";
 import { type TokenReader, tokenReader } from "./token-claims.ts";
 import { Transport } from "./transport.ts";
-
-/** Who the credentials belong to, as the platform says. */
-export interface Principal {
-  readonly operatorId: string;
-  /** Present for a sub-user. */
-  readonly userName: string | undefined;
-  /** Undefined unless tokens are verified. */
-  readonly coverageTypes: readonly Coverage[] | undefined;
-  /** End of the present pair, milliseconds since the Unix epoch. */
-  readonly expiresAtMs: number;
-}
 
 export class PlatformClient {
   readonly #profile: Profile;
@@ -44,6 +35,7 @@ export class PlatformClient {
   readonly #sender: Sender;
   readonly #credentials: CredentialList;
   readonly #keeper: PairKeeper;
+  readonly #authenticateWith: (form: CredentialForm) => Promise<Pair>;
   readonly #plainHeaders: readonly string[];
   /** Where calls without a pair go. */
   readonly #openRoute: Route;
@@ -88,6 +80,7 @@ export class PlatformClient {
       authenticate: (input) => this.#authenticate(input),
       callWith: (pair, operation, input) => this.#callWith(pair, operation, input),
     });
+    this.#authenticateWith = (form) => source.authenticateWith(form);
     this.#keeper = new PairKeeper({ clock, tell, source, chance: options.chance });
   }
 
@@ -121,6 +114,21 @@ export class PlatformClient {
   /** Who the credentials belong to; authenticates where no pair is at hand. */
   async whoAmI(signal?: AbortSignal): Promise<Principal> {
     return principalOf(await this.#keeper.obtain(signal));
+  }
+
+  /** The credentials that the present pair was made with; undefined where there is no pair. */
+  get inUse(): CredentialForm | undefined {
+    return this.#keeper.held?.madeWith;
+  }
+
+  /**
+   * Authenticates once with credentials of any kind, to know whether they are good; calls go on with the pair at hand.
+   * @throws PlatformError PLATFORM_UNAUTHORIZED where the platform refuses them, and as `whoAmI`
+   */
+  async prove(form: CredentialForm): Promise<Principal> {
+    const pair = await this.#authenticateWith(form);
+    forget(pair);
+    return principalOf(pair);
   }
 
   /**
@@ -216,10 +224,6 @@ export class PlatformClient {
     const headers = [...this.#plainHeaders, ...pairHeaders];
     return { address, headers, bodyHeaders: [...headers, "content-type", "application/json"] };
   }
-}
-
-function principalOf({ operatorId, userName, coverageTypes, expiresAtMs }: Pair): Principal {
-  return { operatorId, userName, coverageTypes, expiresAtMs };
 }
 
 /** Pairs were good until now, so they are being revoked under our hands: a matter of time, not of credentials. */

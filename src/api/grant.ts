@@ -4,6 +4,7 @@
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
+import type { CredentialForm } from "./credential-form.ts";
 import type { AuthOutput } from "./operations/auth.ts";
 import type { Pair } from "./pair.ts";
 import type { TokenClaims, TokenReader } from "./token-claims.ts";
@@ -16,14 +17,20 @@ import type { TokenClaims, TokenReader } from "./token-claims.ts";
  */
 export async function pairOf(
   grant: AuthOutput,
-  how: { clock: Clock; tokens: TokenReader | undefined; askedAtMs: number; lifetimeMs: number },
+  how: {
+    madeWith: CredentialForm;
+    clock: Clock;
+    tokens: TokenReader | undefined;
+    askedAtMs: number;
+    lifetimeMs: number;
+  },
 ): Promise<Pair> {
-  const { clock, tokens, askedAtMs, lifetimeMs } = how;
+  const { madeWith, clock, tokens, askedAtMs, lifetimeMs } = how;
   const claims = await tokens?.read(grant.token);
   const endsAtMs = askedAtMs + Math.min(lifetimeMs, lifetimeIn(claims, clock));
   const expiresAtMs = Math.round(clock.wallMs() + endsAtMs - clock.monotonicMs());
   const { operatorId, userName, apiKey, token } = grant;
-  return { operatorId, userName, apiKey, token, coverageTypes: claims?.coverageTypes, endsAtMs, expiresAtMs };
+  return { operatorId, userName, madeWith, apiKey, token, coverageTypes: claims?.coverageTypes, endsAtMs, expiresAtMs };
 }
 
 /** How long the token says that it holds; by its own two times where this machine's clock contradicts them. */

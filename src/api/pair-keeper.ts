@@ -55,6 +55,11 @@ export class PairKeeper {
     this.#chance = parts.chance ?? anyChance;
   }
 
+  /** The pair, valid or not, as it is; starts nothing. */
+  get held(): Pair | undefined {
+    return this.#current;
+  }
+
   /** The pair, where one is valid; starts an early renewal when it is due. */
   ready(): Pair | undefined {
     if (this.#current === undefined) return undefined;
@@ -174,7 +179,9 @@ export class PairKeeper {
     this.#renewAtMs = isOfPresentCredentials ? pair.endsAtMs - marginMs(leftMs, this.#chance()) : 0;
     this.#failure = undefined;
     this.#failures = 0;
-    this.#tell({ type: "renewed", reason, by, expiresAtMs: pair.expiresAtMs });
+    const { madeWith, expiresAtMs } = pair;
+    const authKey = madeWith.kind === "auth-key" ? { authKeyId: madeWith.authKeyId } : {};
+    this.#tell({ type: "renewed", reason, by, expiresAtMs, ...authKey });
   }
 
   #remember(error: unknown): void {

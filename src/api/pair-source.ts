@@ -5,6 +5,7 @@
 import { Authenticator } from "./authenticator.ts";
 import type { ClientEvent } from "./client-event.ts";
 import type { PlatformClientOptions } from "./client-options.ts";
+import type { CredentialForm } from "./credential-form.ts";
 import type { CredentialList } from "./credential-list.ts";
 import type { AuthInput, AuthOutput } from "./operations/auth.ts";
 import type { Operation } from "./operations/operation.ts";
@@ -24,13 +25,14 @@ export function pairSource(
     /** Makes a call with a given pair. */
     callWith: <O>(pair: Pair, operation: Operation<RenewTokenInput, O>, input: RenewTokenInput) => Promise<O>;
   },
-): PairSource {
+): PairSource & Pick<Authenticator, "authenticateWith"> {
   const { clock, ttlField, ttlSeconds: seconds } = options;
   const { credentials, tokens, tell } = parts;
   const ttl = { field: ttlField, seconds };
   const authenticator = new Authenticator({ clock, credentials, ttl, tokens, tell, send: parts.authenticate });
   const authenticate = (): Promise<Pair> => authenticator.authenticate();
-  if (options.renewToken === undefined) return { authenticate };
+  const authenticateWith = (form: CredentialForm): Promise<Pair> => authenticator.authenticateWith(form);
+  if (options.renewToken === undefined) return { authenticate, authenticateWith };
   const operation = renewToken(options.renewToken);
   const renewal = new TokenRenewal({
     ...{ clock, tokens, ttl: { field: options.renewToken.ttlField, seconds } },
@@ -38,5 +40,5 @@ export function pairSource(
   });
   // Other credentials are taken up by an authentication with them.
   const renew = (pair: Pair) => (authenticator.isUpToDate() ? renewal.renew(pair) : Promise.resolve(undefined));
-  return { authenticate, renew };
+  return { authenticate, authenticateWith, renew };
 }

@@ -1,11 +1,14 @@
 /** The key and token pair (interface, section 2), and the two ways to a fresh one. */
 import type { Secret } from "#core/secret.ts";
 import type { Coverage } from "#fleet/profile.ts";
+import type { CredentialForm } from "./credential-form.ts";
 
 /** What one authentication gave; it lives in memory alone. */
 export interface Pair {
   readonly operatorId: string;
   readonly userName: string | undefined;
+  /** The credentials that the platform gave it for. */
+  readonly madeWith: CredentialForm;
   readonly apiKey: Secret;
   readonly token: Secret;
   /** From the token's verified claims; undefined when they are not verified or say nothing. */

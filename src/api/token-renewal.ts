@@ -45,7 +45,8 @@ export class TokenRenewal {
       const { token } = await this.#send(pair, { operatorId: pair.operatorId, ttlSeconds: endMs / 1_000 });
       // A Secret of its own, so that the retired pair can forget its key while this one's stays watched.
       const grant = { ...pair, token, apiKey: new Secret(pair.apiKey.reveal()) };
-      return await pairOf(grant, { clock: this.#clock, tokens: this.#tokens, askedAtMs, lifetimeMs: endMs });
+      const { madeWith } = pair;
+      return await pairOf(grant, { madeWith, clock: this.#clock, tokens: this.#tokens, askedAtMs, lifetimeMs: endMs });
     } catch (thrown) {
       if (thrown instanceof PlatformError && final.has(thrown.code)) return undefined;
       throw thrown;

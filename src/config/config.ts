@@ -14,7 +14,20 @@ import { makingOf, type SealKeys } from "./seal-key.ts";
 export interface ProfileConfig {
   readonly profile: Profile;
   readonly language: Language;
-  readonly credentials: Credentials | undefined;
+  /** What to authenticate with, the preferred form first; empty where nothing is configured. */
+  readonly credentials: readonly Credentials[];
+  readonly secrets: SecretOrigin;
+}
+
+/** Where the credentials of a profile come from, for whoever takes up a change of their files. */
+export interface SecretOrigin {
+  /** Files that hold secrets of these credentials. */
+  readonly files: readonly string[];
+  /**
+   * The credentials as the files have them now, each in Secrets of its own.
+   * @throws ConfigError with every fault
+   */
+  readonly read: () => readonly Credentials[];
 }
 
 /** How much of the past the event feed keeps. */
@@ -38,7 +51,13 @@ export interface Config {
   readonly tokenTtlMs: number | undefined;
   /** Absent: a token's claims are not used. */
   readonly tokenKey: { readonly jwksUrl: string } | { readonly publicKeyPem: string } | undefined;
-  readonly limits: { readonly periodMs: number; readonly reserve: number; readonly connections: number };
+  readonly limits: {
+    readonly periodMs: number;
+    readonly reserve: number;
+    readonly connections: number;
+    /** Name of the address that calls leave from; absent: the host's. */
+    readonly egress: string | undefined;
+  };
   /** Credential Sets that the account may hold. */
   readonly credentialSets: number;
   /** By name; those of all profiles. */
@@ -61,7 +80,8 @@ export interface Config {
 
 /** What calls to the platform need of the configuration. */
 export interface PlatformAccess {
-  readonly credentials: Credentials;
+  /** The preferred form first; at least one. */
+  readonly credentials: readonly Credentials[];
   /** Base address for authentication, which works on any. */
   readonly authEndpoint: string;
   /** Absent: decided by the verified token's claims. */
@@ -73,9 +93,9 @@ export interface PlatformAccess {
  * @param name the selected profile by default
  * @throws ConfigError that says which settings to give
  */
-export function requireCredentials(config: Config, name: string = config.profile): Credentials {
+export function requireCredentials(config: Config, name: string = config.profile): readonly Credentials[] {
   const { credentials } = requireProfile(config, name);
-  if (credentials) return credentials;
+  if (credentials.length > 0) return credentials;
   throw new ConfigError([missingCredentials(name)]);
 }
 
@@ -86,7 +106,7 @@ export function requireCredentials(config: Config, name: string = config.profile
 export function requirePlatform(config: Config, name: string = config.profile): PlatformAccess {
   const { profile, credentials } = requireProfile(config, name);
   const { global, japan } = config.deployment.endpoints;
-  const problems: Problem[] = credentials ? [] : [missingCredentials(name)];
+  const problems: Problem[] = credentials.length > 0 ? [] : [missingCredentials(name)];
   const only = global === undefined ? "jp" : japan === undefined ? "g" : undefined;
   const coverage = profile.coverage ?? only;
   const endpoint = coverage === "jp" ? japan : (global ?? japan);
@@ -98,7 +118,7 @@ export function requirePlatform(config: Config, name: string = config.profile): 
         "is needed, since there are base addresses for both coverages and no key to verify a token's claims. Set it, or SIMFLEET_COVERAGE, to g or jp.",
     });
   }
-  if (problems.length > 0 || !credentials || endpoint === undefined) throw new ConfigError(problems);
+  if (problems.length > 0 || endpoint === undefined) throw new ConfigError(problems);
   return { credentials, authEndpoint: endpoint, coverage };
 }
 

@@ -1,11 +1,21 @@
-/** The credentials of a profile: exactly one of the interface's three forms (section 5), or none at all. */
+/**
+ * The credentials of a profile: exactly one of the interface's three forms (section 5), or none at all. An AuthKey may
+ * have a second one beside it, since a user can hold two so that one can be replaced while the other works.
+ */
 import type { Problem } from "#core/errors.ts";
-import type { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secret.ts";
+import { parseAuthKeyText } from "./auth-key-text.ts";
 import { placesOf, type SettingId, settingOf } from "./schema.ts";
 import type { Values } from "./values.ts";
 
+export interface AuthKeyCredentials {
+  readonly kind: "auth-key";
+  readonly authKeyId: string;
+  readonly authKey: Secret;
+}
+
 export type Credentials =
-  | { readonly kind: "auth-key"; readonly authKeyId: string; readonly authKey: Secret }
+  | AuthKeyCredentials
   | {
       readonly kind: "root";
       readonly email: string;
@@ -22,7 +32,7 @@ export type Credentials =
 
 /** The settings of each form, and those of them that no other form has. */
 const forms = {
-  "auth-key": { needs: ["authKeyId", "authKey"], shownBy: ["authKeyId", "authKey"] },
+  "auth-key": { needs: [], shownBy: ["authKeyId", "authKey"] },
   root: { needs: ["email", "password"], shownBy: ["email"] },
   "sub-user": { needs: ["operatorId", "userName", "password"], shownBy: ["operatorId", "userName"] },
 } as const satisfies Record<Credentials["kind"], { needs: readonly SettingId[]; shownBy: readonly SettingId[] }>;
@@ -31,11 +41,46 @@ const forms = {
 export const credentialForms =
   "SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD";
 
-/**
- * Puts the credentials of one profile together.
- * @returns undefined where there are none, or where they are faulty, which `problems` then says
- */
-export function readCredentials(values: Values, profile: string, problems: Problem[]): Credentials | undefined {
+export interface ReadCredentials {
+  /** The preferred form first; empty where there is none, or where it is faulty. */
+  readonly forms: readonly Credentials[];
+  /** Files that hold their secrets. */
+  readonly files: readonly string[];
+}
+
+/** What takes the faults, and what works but not as it may have been meant. */
+interface Report {
+  readonly problems: Problem[];
+  readonly warnings: Problem[];
+}
+
+/** Puts the credentials of one profile together. */
+export function readCredentials(values: Values, profile: string, report: Report): ReadCredentials {
+  const first = readFirst(values, profile, report);
+  const second = readSecond(values, profile, { ...report, isBesideAuthKey: first?.kind === "auth-key" });
+  const files = (["authKey", "authKey2", "password", "mfaSecret"] as const).flatMap((id) => values.fileOf(id) ?? []);
+  if (first === undefined) return { forms: [], files };
+  if (second === undefined) return { forms: [first], files };
+  if (first.kind === "auth-key" && first.authKeyId === second.authKeyId) {
+    const where = `profiles.${profile}.credentials.second`;
+    report.warnings.push({ where, message: `is the AuthKey ${first.authKeyId}, as is the first. One is used.` });
+    forgetCredentials(second);
+    return { forms: [first], files };
+  }
+  return { forms: [first, second], files };
+}
+
+/** Ends the scrubber's watch over secrets that are replaced. */
+export function forgetCredentials(form: Credentials): void {
+  if (form.kind === "auth-key") form.authKey.forget();
+  else {
+    form.password.forget();
+    form.mfaSecret?.forget();
+  }
+}
+
+function readFirst(values: Values, profile: string, report: Report): Credentials | undefined {
+  const { problems } = report;
   const where = `profiles.${profile}.credentials`;
   const given = (ids: readonly SettingId[]) => ids.flatMap((id) => values.whereOf(id) ?? []);
   const kinds = (Object.keys(forms) as Credentials["kind"][]).filter((kind) => given(forms[kind].shownBy).length > 0);
@@ -55,24 +100,70 @@ export function readCredentials(values: Values, profile: string, problems: Probl
   if (kind === "auth-key") {
     for (const stray of strays)
       problems.push({ where: stray, message: "does not go with an AuthKey. Drop one of them." });
+    return readAuthKey(values, { id: "authKeyId", secret: "authKey" }, { ...report, profile });
   }
   for (const id of forms[kind].needs) {
     if (values.whereOf(id) !== undefined) continue;
-    const beside = given(forms[kind].shownBy).join(" and ");
-    problems.push({
-      where: pathOf(id, profile),
-      message: `is missing beside ${beside}. Set it, or ${variablesOf(id)}.`,
-    });
+    problems.push(missing(values, id, { profile, beside: forms[kind].shownBy }));
   }
   return assemble(values, kind);
 }
 
-function assemble(values: Values, kind: Credentials["kind"]): Credentials | undefined {
-  if (kind === "auth-key") {
-    const authKeyId = values.get("authKeyId");
-    const authKey = values.getSecret("authKey");
-    return authKeyId !== undefined && authKey ? { kind, authKeyId, authKey } : undefined;
+function readSecond(
+  values: Values,
+  profile: string,
+  report: Report & { readonly isBesideAuthKey: boolean },
+): AuthKeyCredentials | undefined {
+  const where = values.whereOf("authKeyId2") ?? values.whereOf("authKey2");
+  if (where === undefined) return undefined;
+  const second = readAuthKey(values, { id: "authKeyId2", secret: "authKey2" }, { ...report, profile });
+  if (report.isBesideAuthKey) return second;
+  // A first one that is faulty has been reported.
+  if (values.whereOf("authKeyId") === undefined && values.whereOf("authKey") === undefined) {
+    report.problems.push({ where, message: "is the second AuthKey of a profile that has no first one." });
   }
+  return undefined;
+}
+
+/** One AuthKey: id and secret each by its own setting, or both by that of the secret. */
+function readAuthKey(
+  values: Values,
+  ids: { readonly id: "authKeyId" | "authKeyId2"; readonly secret: "authKey" | "authKey2" },
+  { problems, warnings, profile }: Report & { readonly profile: string },
+): AuthKeyCredentials | undefined {
+  const configuredId = values.get(ids.id);
+  const whereOfId = values.whereOf(ids.id);
+  const whereOfSecret = values.whereOf(ids.secret);
+  if (whereOfSecret === undefined) {
+    problems.push(missing(values, ids.secret, { profile, beside: [ids.id] }));
+    return undefined;
+  }
+  const written = values.getSecret(ids.secret);
+  if (written === undefined) return undefined;
+  const read = parseAuthKeyText(written.reveal());
+  if (read?.authKeyId === undefined) {
+    if (whereOfId === undefined) problems.push(missing(values, ids.id, { profile, beside: [ids.secret] }));
+    return configuredId === undefined ? undefined : { kind: "auth-key", authKeyId: configuredId, authKey: written };
+  }
+  const { authKeyId, authKey } = read;
+  if (whereOfId !== undefined) {
+    const message = `does not count, since ${whereOfSecret} names its AuthKey itself. Take it out.`;
+    warnings.push({ where: whereOfId, message });
+  }
+  written.forget();
+  return { kind: "auth-key", authKeyId, authKey: new Secret(authKey) };
+}
+
+function missing(
+  values: Values,
+  id: SettingId,
+  { profile, beside }: { profile: string; beside: readonly SettingId[] },
+): Problem {
+  const given = beside.flatMap((one) => values.whereOf(one) ?? []).join(" and ");
+  return { where: pathOf(id, profile), message: `is missing beside ${given}. Set it, or ${variablesOf(id)}.` };
+}
+
+function assemble(values: Values, kind: "root" | "sub-user"): Credentials | undefined {
   const password = values.getSecret("password");
   const mfaSecret = values.getSecret("mfaSecret");
   if (kind === "root") {

@@ -9,7 +9,7 @@ import { secretFields } from "#fleet/sim-fields.ts";
 import { ConfigError, messageOf, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
-import { readCredentials } from "./credentials.ts";
+import { type Credentials, forgetCredentials, readCredentials } from "./credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readRotations, rotationsSection } from "./rotations.ts";
 import { fileVariable, placesOf, settingIds, settingOf } from "./schema.ts";
@@ -57,7 +57,7 @@ function assemble(source: Source): Config {
     const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
     warnings.push({ where: values.whereOf("tokenTtlSeconds") ?? "tokenTtlSeconds", message });
   }
-  const profiles = readProfiles(source, values, profile);
+  const profiles = readProfiles(source, { selected: values, profile, warnings });
   return {
     file,
     redis: readRedis(values, problems),
@@ -71,6 +71,7 @@ function assemble(source: Source): Config {
       periodMs: values.getOrDefault("periodSeconds") * 1000,
       reserve: values.getOrDefault("reserve"),
       connections: values.getOrDefault("connections"),
+      egress: values.get("egress"),
     },
     credentialSets: values.getOrDefault("credentialSets"),
     rotations: readRotations(source.tree, { deployment, profiles: Object.keys(profiles) }, problems),
@@ -110,7 +111,10 @@ function readDeployment(values: Values, problems: Problem[]): Deployment {
   };
 }
 
-function readProfiles(source: Source, selected: Values, profile: string): Record<string, ProfileConfig> {
+function readProfiles(
+  source: Source,
+  { selected, profile, warnings }: { selected: Values; profile: string; warnings: Problem[] },
+): Record<string, ProfileConfig> {
   const { tree, problems } = source;
   const language = selected.getOrDefault("language");
   const written = valueAt(tree, "profiles");
@@ -120,14 +124,26 @@ function readProfiles(source: Source, selected: Values, profile: string): Record
     problems.push({ where, message: `There is no profile ${profile}.${suggestion(profile, Object.keys(written))}` });
   }
   const read = (name: string): ProfileConfig => {
-    const values = name === profile ? selected : new Values({ ...source, env: {}, profile: name });
+    const env = name === profile ? source.env : {};
+    const values = name === profile ? selected : new Values({ ...source, env, profile: name });
+    const { forms, files } = readCredentials(values, name, { problems, warnings });
     return {
       profile: { name, coverage: values.get("coverage"), wording: values.getOrDefault("wording") },
       language: values.get("profileLanguage") ?? language,
-      credentials: readCredentials(values, name, problems),
+      credentials: forms,
+      secrets: { files, read: () => readAgain({ tree, env, profile: name }) },
     };
   };
   return Object.fromEntries([...names].map((name) => [name, read(name)]));
+}
+
+/** The credentials of a profile as their files have them now. @throws ConfigError */
+function readAgain(from: { tree: Tree; env: Environment; profile: string }): readonly Credentials[] {
+  const problems: Problem[] = [];
+  const { forms } = readCredentials(new Values({ ...from, problems }), from.profile, { problems, warnings: [] });
+  if (problems.length === 0) return forms;
+  for (const form of forms) forgetCredentials(form);
+  throw new ConfigError(withoutRepeats(problems));
 }
 
 /** A password inside the address is taken out of it, so that the address can be shown. */

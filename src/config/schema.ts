@@ -4,6 +4,7 @@
  * its path and its variable then end in `File` and `_FILE`.
  */
 import { usualFields } from "#fleet/sim-fields.ts";
+import { authKeyText } from "./auth-key-text.ts";
 import { choice, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";
 
 export interface Setting<T = unknown> {
@@ -107,14 +108,27 @@ export const settings = {
     path: "profiles.<name>.credentials.authKeyId",
     variable: "SIMFLEET_AUTH_KEY_ID",
     kind: text(),
-    about: "ID of an AuthKey.",
+    about: "ID of an AuthKey; not needed where its file holds a JSON object of both.",
   },
   authKey: {
     path: "profiles.<name>.credentials.authKey",
     variable: "SIMFLEET_AUTH_KEY",
-    kind: text(),
+    kind: authKeyText,
     secret: true,
-    about: "Secret of the AuthKey.",
+    about: "Secret of the AuthKey, or id and secret together.",
+  },
+  authKeyId2: {
+    path: "profiles.<name>.credentials.second.authKeyId",
+    variable: "SIMFLEET_AUTH_KEY_ID_2",
+    kind: text(),
+    about: "ID of a second AuthKey of the same user, which is used where the first is refused.",
+  },
+  authKey2: {
+    path: "profiles.<name>.credentials.second.authKey",
+    variable: "SIMFLEET_AUTH_KEY_2",
+    kind: authKeyText,
+    secret: true,
+    about: "Secret of the second AuthKey, or id and secret together.",
   },
   email: {
     path: "profiles.<name>.credentials.email",
@@ -187,6 +201,14 @@ export const settings = {
     kind: integer(1, 1024),
     default: 64,
     about: "Connections to the platform at the same time, per process.",
+  },
+  egress: {
+    path: "limits.egress",
+    variable: "SIMFLEET_EGRESS",
+    kind: text("letters, digits, - and _", /^[A-Za-z0-9_-]{1,64}$/),
+    defaultAbout: "the host's name",
+    about:
+      "Name of the address that calls leave from; authentications are limited per address, so those behind one address share a name.",
   },
   inventoryFields: {
     path: "inventory.fields",

@@ -52,6 +52,12 @@ export class Values {
     return read === undefined ? undefined : new Secret(read.value as string);
   }
 
+  /** The file that a secret is given by. */
+  fileOf(id: SecretId): string | undefined {
+    const found = this.#find(settingOf(id)).at(0);
+    return found?.isFile === true && typeof found.raw === "string" ? found.raw : undefined;
+  }
+
   /** Where the setting is given, be it faulty or not; undefined where it is not. */
   whereOf(id: SettingId): string | undefined {
     return this.#find(settingOf(id)).at(0)?.where;

@@ -24,6 +24,7 @@ function keeperFor(name = "pair") {
           resolve({
             operatorId: "OP1",
             userName: undefined,
+            madeWith: { kind: "root", email: "root@example.com", password: new Secret("pair-password") },
             apiKey: new Secret(`${name}-key-${number}`),
             token: new Secret(`${name}-token-${number}`),
             coverageTypes: undefined,

@@ -27,6 +27,7 @@ function keeperFor(chance = 0) {
       const endsAtMs = clock.monotonicMs() + hourMs;
       const pair: Pair = {
         ...{ operatorId: "OP1", userName: undefined, coverageTypes: undefined },
+        madeWith: { kind: "root", email: "root@example.com", password: new Secret("renewal-password") },
         ...{ apiKey: new Secret("renewal-key"), token: new Secret(`renewal-token-${name}`) },
         ...{ endsAtMs, expiresAtMs: clock.epochMs + endsAtMs },
       };

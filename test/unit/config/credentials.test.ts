@@ -25,7 +25,7 @@ describe("forms", () => {
     ["root", { ...root, SIMFLEET_MFA_SECRET: "JBSW Y3DP" }],
     ["sub-user", subUser],
   ])("%s is taken", (kind, env) => {
-    expect(requireCredentials(loadConfig({ env }))).toMatchObject({ kind });
+    expect(requireCredentials(loadConfig({ env }))).toMatchObject([{ kind }]);
   });
 
   it.each<[string, Environment, string[]]>([

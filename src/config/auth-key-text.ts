@@ -1,0 +1,38 @@
+/**
+ * An AuthKey as one text: its secret alone, or a JSON object of id and secret. In the latter form a file can be replaced
+ * by one that holds another AuthKey, and nobody ever sees an id with the secret of another.
+ */
+import { z } from "zod";
+import type { Kind } from "./kind.ts";
+
+export interface AuthKeyText {
+  /** Undefined where the text is the secret alone. */
+  readonly authKeyId: string | undefined;
+  readonly authKey: string;
+}
+
+const line = z.string().regex(/^[^\0\r\n]+$/);
+const both = z.strictObject({ authKeyId: line, authKey: line });
+
+/** @returns undefined where the text is neither; what begins with a brace is never taken for a secret */
+export function parseAuthKeyText(written: string): AuthKeyText | undefined {
+  if (!written.trimStart().startsWith("{")) {
+    return line.safeParse(written).success ? { authKeyId: undefined, authKey: written } : undefined;
+  }
+  try {
+    return both.safeParse(JSON.parse(written)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a file holds that gives both. */
+export function authKeyFileText(key: { readonly authKeyId: string; readonly authKey: string }): string {
+  const { authKeyId, authKey } = key;
+  return `${JSON.stringify({ authKeyId, authKey })}\n`;
+}
+
+export const authKeyText: Kind<string> = {
+  schema: z.string().refine((written) => parseAuthKeyText(written) !== undefined),
+  expects: "text, or a JSON object of `authKeyId` and `authKey` and nothing else",
+};

@@ -1,0 +1,158 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { authKeyFileText, parseAuthKeyText } from "#config/auth-key-text.ts";
+import { loadConfig } from "#config/load.ts";
+import type { Environment } from "#config/values.ts";
+import { ConfigError } from "#core/errors.ts";
+import { liveSecrets } from "#core/secret.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "simfleet-keys-"));
+let files = 0;
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileOf(text: string, mode = 0o600): string {
+  const path = join(folder, `key-${(files += 1)}`);
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+/** The AuthKeys of the selected profile as `id=secret`. */
+function keysOf(env: Environment, yaml = ""): string[] {
+  const config = loadConfig({ file: fileOf(yaml), env });
+  return (config.profiles[config.profile]?.credentials ?? []).map((form) =>
+    form.kind === "auth-key" ? `${form.authKeyId}=${form.authKey.reveal()}` : form.kind,
+  );
+}
+
+function problemsOf(env: Environment, yaml = ""): string[] {
+  try {
+    loadConfig({ file: fileOf(yaml), env });
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown.problems.map(({ where, message }) => `${where}: ${message}`);
+    throw thrown;
+  }
+  return [];
+}
+
+const first = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
+const second = { SIMFLEET_AUTH_KEY_ID_2: "keyId-2", SIMFLEET_AUTH_KEY_2: "secret-2" };
+
+describe("two AuthKeys", () => {
+  it("of the environment, in the order of preference", () => {
+    expect(keysOf({ ...first, ...second })).toEqual(["keyId-1=secret-1", "keyId-2=secret-2"]);
+  });
+
+  it("of the file, each secret in a file of its own", () => {
+    const yaml = `profiles: { default: { credentials: { authKeyId: keyId-a, authKeyFile: ${fileOf("secret-a\n")},
+      second: { authKeyId: keyId-b, authKeyFile: ${fileOf("secret-b\n")} } } } }`;
+    expect(keysOf({}, yaml)).toEqual(["keyId-a=secret-a", "keyId-b=secret-b"]);
+  });
+
+  it("by secret files of the environment", () => {
+    const env = { SIMFLEET_AUTH_KEY_2_FILE: fileOf("secret-c"), SIMFLEET_AUTH_KEY_ID_2: "keyId-c" };
+    expect(keysOf({ ...first, ...env })).toEqual(["keyId-1=secret-1", "keyId-c=secret-c"]);
+  });
+
+  it("are one where both are the same, with a warning", () => {
+    const config = loadConfig({ env: { ...first, ...second, SIMFLEET_AUTH_KEY_ID_2: "keyId-1" } });
+    expect(config.profiles.default?.credentials).toHaveLength(1);
+    expect(config.warnings).toEqual([
+      {
+        where: "profiles.default.credentials.second",
+        message: "is the AuthKey keyId-1, as is the first. One is used.",
+      },
+    ]);
+  });
+
+  it.each<[string, Environment, string]>([
+    ["a second one alone", second, "SIMFLEET_AUTH_KEY_ID_2: is the second AuthKey of a profile that has no first one."],
+    [
+      "a second one beside a password",
+      { SIMFLEET_EMAIL: "a@b.c", SIMFLEET_PASSWORD: "pass-1", ...second },
+      "SIMFLEET_AUTH_KEY_ID_2: is the second AuthKey of a profile that has no first one.",
+    ],
+    [
+      "half a second one",
+      { ...first, SIMFLEET_AUTH_KEY_ID_2: "keyId-2" },
+      "profiles.default.credentials.second.authKey: is missing beside SIMFLEET_AUTH_KEY_ID_2. Set it, or SIMFLEET_AUTH_KEY_2 or SIMFLEET_AUTH_KEY_2_FILE.",
+    ],
+    [
+      "a second secret without an id",
+      { ...first, SIMFLEET_AUTH_KEY_2: "secret-2" },
+      "profiles.default.credentials.second.authKeyId: is missing beside SIMFLEET_AUTH_KEY_2. Set it, or SIMFLEET_AUTH_KEY_ID_2.",
+    ],
+  ])("%s is a problem", (_, env, problem) => {
+    expect(problemsOf(env)).toEqual([problem]);
+  });
+});
+
+describe("an AuthKey as a JSON object", () => {
+  const json = '{ "authKeyId": "keyId-j",\n  "authKey": "secret-\\"j" }\n';
+
+  it("needs no id beside its file, and its secret is watched over as itself", () => {
+    expect(keysOf({ SIMFLEET_AUTH_KEY_FILE: fileOf(json) })).toEqual(['keyId-j=secret-"j']);
+    expect(liveSecrets()).toContain('secret-"j');
+  });
+
+  it("is what this house writes", () => {
+    const text = authKeyFileText({ authKeyId: "keyId-w", authKey: "secret-w" });
+    expect(parseAuthKeyText(text)).toEqual({ authKeyId: "keyId-w", authKey: "secret-w" });
+    expect(keysOf({ SIMFLEET_AUTH_KEY_FILE: fileOf(text) })).toEqual(["keyId-w=secret-w"]);
+  });
+
+  it("beats an id beside it, with a warning", () => {
+    const config = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: fileOf(json) } });
+    expect(config.profiles.default?.credentials).toMatchObject([{ authKeyId: "keyId-j" }]);
+    expect(config.warnings).toEqual([
+      {
+        where: "SIMFLEET_AUTH_KEY_ID",
+        message: "does not count, since SIMFLEET_AUTH_KEY_FILE names its AuthKey itself. Take it out.",
+      },
+    ]);
+  });
+
+  it.each(['{"authKeyId":"keyId-1"', '{"authKeyId":"keyId-1"}', '{"authKeyId":"a","authKey":"b","c":1}', "{}"])(
+    "is never a secret when it is cut or strange: %s",
+    (text) => {
+      expect(problemsOf({ SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: fileOf(text) })).toEqual([
+        "SIMFLEET_AUTH_KEY_FILE: must be text, or a JSON object of `authKeyId` and `authKey` and nothing else.",
+      ]);
+    },
+  );
+});
+
+describe("credentials that are read again", () => {
+  it("are those that the files hold now, in Secrets of their own", () => {
+    const path = fileOf("secret-old");
+    const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: path } });
+    const { secrets } = profiles.default ?? {};
+    expect(secrets?.files).toEqual([path]);
+    writeFileSync(path, "secret-new");
+    const [form] = secrets?.read() ?? [];
+    expect(form).toMatchObject({ kind: "auth-key", authKeyId: "keyId-1" });
+    expect(form?.kind === "auth-key" && form.authKey.reveal()).toBe("secret-new");
+  });
+
+  it.each<[string, (path: string) => void, RegExp]>([
+    ["readable by others", (path) => chmodSync(path, 0o644), /can be read by others.*chmod 600/],
+    ["empty", (path) => writeFileSync(path, ""), /is empty/],
+    ["gone", (path) => rmSync(path), /There is no file/],
+  ])("are refused where a file is %s", (_, spoil, message) => {
+    const path = fileOf("secret-old");
+    const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: path } });
+    spoil(path);
+    expect(() => profiles.default?.secrets.read()).toThrow(message);
+  });
+
+  it("belong to their own profile, which the environment's variables are not meant for", () => {
+    const path = fileOf('{"authKeyId":"keyId-p","authKey":"secret-p"}');
+    const yaml = `profiles: { default: {}, plant: { credentials: { authKeyFile: ${path} } } }`;
+    const { profiles } = loadConfig({ file: fileOf(yaml), env: first });
+    expect(profiles.plant?.secrets).toMatchObject({ files: [path] });
+    expect(profiles.plant?.secrets.read()).toMatchObject([{ authKeyId: "keyId-p" }]);
+    expect(profiles.default?.secrets.files).toEqual([]);
+  });
+});
