@@ -61,7 +61,7 @@ export const packages = {
 };
 
 /** The files of src/ that lie outside the rooms, and may open every door. */
-export const hall = ["cli.ts", "worker.ts", "serve.ts", "app.ts", "app-rotations.ts"];
+export const hall = ["cli.ts", "worker.ts", "serve.ts", "app.ts", "app-rotations.ts", "accounts.ts"];
 
 const doors = Object.entries(rooms).map(([room, { opens, reason }]) => {
   const inside = [room, ...opens.filter((name) => name !== "app")].join("|");

@@ -3,21 +3,18 @@
  * nothing; commands and the worker open it, use the rooms and close it.
  */
 import { readFileSync } from "node:fs";
-import { homedir, hostname } from "node:os";
+import { homedir } from "node:os";
 import { join } from "node:path";
-import { PlatformClient } from "#api/client.ts";
+import type { PlatformClient } from "#api/client.ts";
 import type { Config } from "#config/config.ts";
-import { requirePlatform } from "#config/config.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { keepYoungGenerationSmall, letYoungGenerationGrow } from "#core/young-generation.ts";
 import { Feed } from "#events/feed.ts";
-import { keptFields, secretFields } from "#fleet/sim-fields.ts";
-import { type Wording, keyColumnOf } from "#fleet/sim.ts";
+import type { Wording } from "#fleet/sim.ts";
 import { speedClassBucket } from "#jobs/change-speed-class.ts";
 import { execute } from "#jobs/execute.ts";
 import type { SegmentReference, SyncVerdict, Verdict } from "#jobs/job.ts";
-import type { Account } from "#jobs/account.ts";
 import { syncInventory } from "#jobs/sync-inventory.ts";
 import { RunWatch } from "#jobs/run-watch.ts";
 import { Backlog } from "#jobs/settler.ts";
@@ -35,11 +32,13 @@ import type { CredentialDesk } from "#runs/credential-desk.ts";
 import { RunDesk } from "#runs/desk.ts";
 import { SimDesk } from "#runs/sim-desk.ts";
 import { newSyncId } from "#runs/sync-report.ts";
+import { AuthKeyUsers } from "#store/auth-key-users.ts";
 import { Inventory } from "#store/inventory.ts";
 import { Ledger } from "#store/ledger.ts";
 import { SyncLog, isSyncOver } from "#store/sync-log.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Rotations } from "./app-rotations.ts";
+import { Accounts } from "./accounts.ts";
 
 /** Segments that one process has under way at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
@@ -60,6 +59,7 @@ export class App {
   readonly credentials: CredentialDesk;
   readonly feed: Feed;
   readonly presence: Presence;
+  readonly authKeyUsers: AuthKeyUsers;
   readonly redisFacts: RedisFacts;
   /** Where the data lies, for people. */
   readonly redisPlace: string;
@@ -69,11 +69,10 @@ export class App {
   readonly #connections: RedisConnections;
   readonly #queues: Queues;
   readonly #lifecycle: Lifecycle;
-  readonly #logger: Logger;
   readonly #syncs: SyncLog;
   readonly #syncQueues: SyncQueues;
   readonly #rotations: Rotations;
-  readonly #accounts = new Map<string, Account>();
+  readonly #accounts: Accounts;
   readonly #working = new Set<Working>();
   /** Of runs; there were so many, which is all that matters. */
   #consumers = 0;
@@ -96,7 +95,6 @@ export class App {
     this.#clock = parts.clock;
     this.#connections = parts.connections;
     this.#lifecycle = parts.lifecycle;
-    this.#logger = parts.logger;
     this.#keys = new Keys();
     const redis = parts.connections.connect("main");
     this.#redis = redis;
@@ -108,6 +106,8 @@ export class App {
     this.#watch = new RunWatch({ ledger: this.ledger });
     this.inventory = new Inventory(terms);
     this.#syncs = new SyncLog(terms);
+    this.authKeyUsers = new AuthKeyUsers(terms);
+    this.#accounts = new Accounts({ ...parts, ...this.#shared, userAgent: `simfleet/${version}` });
     this.presence = new Presence({ redis, keys: this.#keys });
     const connect = (name: string): Redis => parts.connections.connect(name);
     this.#queues = new Queues({ connect, keys: this.#keys, ledger: this.ledger });
@@ -136,6 +136,10 @@ export class App {
       clientOf: (profile) => this.client(profile),
     });
     this.credentials = this.#rotations.desk;
+  }
+
+  get #shared(): { limiter: Limiter; feed: Feed; users: AuthKeyUsers } {
+    return { limiter: this.limiter, feed: this.feed, users: this.authKeyUsers };
   }
 
   /**
@@ -176,60 +180,7 @@ export class App {
    * @throws ConfigError when the profile lacks credentials or an address
    */
   client(profile: string): PlatformClient {
-    return this.#account(profile).client;
-  }
-
-  #account(profile: string): Account {
-    let account = this.#accounts.get(profile);
-    if (account === undefined) {
-      const { inventory, deployment } = this.config;
-      const wording = this.wordingOf(profile);
-      const client = this.#makeClient(profile);
-      account = {
-        client,
-        wording,
-        choice: {
-          fields: keptFields(inventory.fields, keyColumnOf(wording)),
-          secrets: new Set([...secretFields, ...inventory.secrets]),
-          places: { ...deployment.recordPaths },
-        },
-        pageLimit: inventory.limit,
-      };
-      this.#accounts.set(profile, account);
-      this.#lifecycle.onStop(`client of ${profile}`, () => client.close());
-    }
-    return account;
-  }
-
-  #makeClient(profile: string): PlatformClient {
-    const { config } = this;
-    const access = requirePlatform(config, profile);
-    const { profile: terms, language } = config.profiles[profile] ?? {};
-    if (terms === undefined || language === undefined) throw new Error(`profile ${profile} vanished`);
-    const log = this.#logger.child({ profile });
-    return new PlatformClient({
-      profile: terms,
-      brand: config.deployment.brand,
-      language,
-      endpoints: config.deployment.endpoints,
-      ttlField: config.deployment.ttlField,
-      ttlSeconds: config.tokenTtlMs === undefined ? undefined : config.tokenTtlMs / 1_000,
-      credentials: () => access.credentials,
-      renewToken: config.deployment.operations.renewToken,
-      tokenVerification: config.tokenKey,
-      periodMs: config.limits.periodMs,
-      connections: config.limits.connections,
-      clock: this.#clock,
-      permits: this.limiter,
-      userAgent: `simfleet/${version}`,
-      // Hosts that share an address without saying so learn of each other from the answers.
-      egress: config.limits.egress ?? hostname().replace(/[^A-Za-z0-9_-]/g, "-"),
-      onEvent: (event) => {
-        if (event.type === "throttled") log.warn(event, "the platform answered 429");
-        else if (event.type === "renewal-failed") log.warn(event, "authentication failed");
-        else if (event.type === "renewed") log.debug(event, "authenticated");
-      },
-    });
+    return this.#accounts.account(profile).client;
   }
 
   wordingOf(profile: string): Wording {
@@ -291,7 +242,7 @@ export class App {
       lanes: this.config.limits.connections,
       backlog: this.#backlog,
       watch: this.#watch,
-      accountFor: (profile: string) => this.#account(profile),
+      accountFor: (profile: string) => this.#accounts.account(profile),
     };
     return execute(reference, context, signal);
   }
@@ -301,7 +252,7 @@ export class App {
       syncs: this.#syncs,
       inventory: this.inventory,
       clock: this.#clock,
-      accountFor: (name: string) => this.#account(name),
+      accountFor: (name: string) => this.#accounts.account(name),
       newSyncId: () => newSyncId(this.#clock.wallMs()),
     };
     keepYoungGenerationSmall();

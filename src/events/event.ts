@@ -3,6 +3,7 @@
  * step as the change that it tells of, so that neither is ever there without the other.
  */
 
+const ofAuthKey = { authKeyId: "the AuthKey", cause: "the rotation" } as const;
 const ofRotation = { rotation: "its name", cause: "id of this turn of it" } as const;
 
 export const eventCatalogue = {
@@ -96,6 +97,46 @@ export const eventCatalogue = {
   "credential.expiring": {
     when: "The secret of a rotation is older than its `maxAgeDays`.",
     fields: { rotation: "its name", credentialsId: "the set", since: "when it got its secret, ISO 8601" },
+  },
+  "secret.taken-up": {
+    when: "A file of a profile's credentials has changed, and a process authenticates with what it holds now.",
+    fields: { worker: "the process" },
+  },
+  "secret.kept": {
+    when: "A file of a profile's credentials has changed, and cannot be taken up: a process stays with what it had.",
+    fields: { worker: "the process", reason: "what is wrong with it" },
+  },
+  "authkey.refused": {
+    when: "The platform does not accept an AuthKey of the configuration; the next one is used, where there is one. Told once by each process until the AuthKey is accepted.",
+    fields: { authKeyId: "the AuthKey", worker: "the process", reason: "the platform's words" },
+  },
+  "authkey.created": {
+    when: "A rotation has created an AuthKey; its secret lies sealed.",
+    fields: ofAuthKey,
+  },
+  "authkey.proved": {
+    when: "The platform has accepted the new AuthKey of a rotation.",
+    fields: ofAuthKey,
+  },
+  "authkey.handed-over": {
+    when: "A sink has taken the new AuthKey of a rotation.",
+    fields: { ...ofAuthKey, sink: "kind and place of the sink" },
+  },
+  "authkey.revoked": {
+    when: "A rotation has revoked an AuthKey, which no live process uses.",
+    fields: {
+      ...ofAuthKey,
+      reason:
+        "`rotated`: another took its place; `replaced`: a person named it to make room; `lost`: the answer with its secret never came; `taken-back`: the rotation failed",
+    },
+  },
+  "authkey.rotated": {
+    when: "A rotation is over: the new AuthKey is in use and the old one is gone.",
+    fields: { authKeyId: "the new AuthKey", before: "the old one", cause: "the rotation" },
+  },
+  "authkey.failed": {
+    when: "A rotation could not go on and was taken back: the old AuthKey stays in use.",
+    fields: { authKeyId: "the AuthKey that stays", cause: "the rotation", reason: "why" },
   },
 } as const satisfies Record<string, { readonly when: string; readonly fields: Readonly<Record<string, string>> }>;
 

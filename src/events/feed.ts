@@ -71,6 +71,13 @@ export class Feed {
     return { events, nextCursor: before.slice(1) };
   }
 
+  /** Tells of something that changed nothing in the store; what changes something tells of it in the same script. */
+  async tell({ type, profile, fields }: Pick<Event, "type" | "profile" | "fields">): Promise<void> {
+    const pairs = Object.entries(fields).flat();
+    const { most } = this.bounds;
+    await this.#redis.xadd(this.key, "MAXLEN", "~", most, "*", "type", type, "profile", profile, ...pairs);
+  }
+
   /** Lets go of what is older than the bounds allow. */
   async trim(): Promise<void> {
     const oldestMs = this.#clock.wallMs() - this.bounds.keepMs;

@@ -114,6 +114,16 @@ export class Keys {
     return `${this.prefix}:rotations:${profile}`;
   }
 
+  /** Hash: the rotation of the profile's AuthKey that is under way, or how the last one went. */
+  authKeyRotation(profile: string): string {
+    return `${this.prefix}:authkeys:${profile}:rotation`;
+  }
+
+  /** Hash: live process to the AuthKey that it uses, and until when that is believed. */
+  authKeyUsers(profile: string): string {
+    return `${this.prefix}:authkeys:${profile}:users`;
+  }
+
   /** Stream: the event feed of all profiles. */
   events(): string {
     return `${this.prefix}:events`;

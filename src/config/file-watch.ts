@@ -1,0 +1,135 @@
+/**
+ * Tells when files may have changed: also when they are replaced by a rename, and when a symbolic link anywhere on their
+ * path is swapped, as mounted secrets are. Folders are watched, since a watch on a file stays with what was replaced. A
+ * slow look stands behind it, for file systems that tell nothing. A burst of changes is told of once, at most a second
+ * after its first.
+ */
+import { type FSWatcher, lstatSync, readlinkSync, statSync, watch } from "node:fs";
+import { dirname, join, resolve, sep } from "node:path";
+import { type Clock, every } from "#core/time.ts";
+
+const lookEveryMs = 5_000;
+/** A burst is over when nothing came for so long … */
+const quietMs = 50;
+/** … and is not waited out for longer than this. */
+const longestBurstMs = 1_000;
+/** As many links as Linux follows. */
+const mostLinks = 40;
+
+export class FileWatch {
+  readonly #files: readonly string[];
+  readonly #clock: Clock;
+  readonly #onChange: () => void;
+  readonly #stopping = new AbortController();
+  #watchers: FSWatcher[] = [];
+  #folders = "";
+  #stopLooking: (() => void) | undefined;
+  #seen: string;
+  #lastHintMs = 0;
+  #isSettling = false;
+
+  /** @param options `onChange` is called when a file is another than before, or may now be read, or no longer */
+  constructor(options: { files: readonly string[]; clock: Clock; onChange: () => void }) {
+    this.#files = options.files;
+    this.#clock = options.clock;
+    this.#onChange = options.onChange;
+    this.#seen = this.#fingerprint();
+  }
+
+  start(): void {
+    this.#arm();
+    this.#stopLooking = every(lookEveryMs, () => this.look());
+    // What changed before the watch stood.
+    this.look();
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error("the watch has ended"));
+    this.#stopLooking?.();
+    for (const watcher of this.#watchers) watcher.close();
+    this.#watchers = [];
+  }
+
+  /** Looks at once. */
+  look(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#arm();
+    const now = this.#fingerprint();
+    if (now === this.#seen) return;
+    this.#seen = now;
+    this.#onChange();
+  }
+
+  #hint(): void {
+    this.#lastHintMs = this.#clock.monotonicMs();
+    if (this.#isSettling) return;
+    this.#isSettling = true;
+    this.#settle()
+      .catch(() => undefined) // stopped meanwhile
+      .finally(() => (this.#isSettling = false));
+  }
+
+  async #settle(): Promise<void> {
+    const endMs = this.#lastHintMs + longestBurstMs;
+    do await this.#clock.sleep(quietMs, this.#stopping.signal);
+    while (this.#clock.monotonicMs() - this.#lastHintMs < quietMs && this.#clock.monotonicMs() < endMs);
+    this.look();
+  }
+
+  /** Watches the folders that the files lie in now; links may have led them elsewhere. */
+  #arm(): void {
+    const folders = [...new Set(this.#files.flatMap(foldersOf))].sort();
+    const isWatching = this.#watchers.length > 0;
+    if (isWatching && folders.join("\0") === this.#folders) return;
+    for (const watcher of this.#watchers) watcher.close();
+    this.#folders = folders.join("\0");
+    this.#watchers = folders.flatMap((folder) => {
+      try {
+        const watcher = watch(folder, { persistent: false }, () => this.#hint());
+        watcher.on("error", () => watcher.close()); // the slow look goes on
+        return [watcher];
+      } catch {
+        return []; // no such folder, or no watches left: the slow look goes on
+      }
+    });
+  }
+
+  #fingerprint(): string {
+    return this.#files.map(fingerprintOf).join("\n");
+  }
+}
+
+function fingerprintOf(file: string): string {
+  try {
+    const { dev, ino, mode, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+    return [dev, ino, mode, size, mtimeNs, ctimeNs].join(" ");
+  } catch (thrown) {
+    return String((thrown as NodeJS.ErrnoException).code);
+  }
+}
+
+/** The folder of the file, and that of every link on the way to it. */
+function foldersOf(file: string): string[] {
+  const folders: string[] = [];
+  let place = resolve(file);
+  let links = 0;
+  for (let step = 1; step < place.split(sep).length && links <= mostLinks; step += 1) {
+    const steps = place.split(sep);
+    const here = steps.slice(0, step + 1).join(sep);
+    const target = linkTarget(here);
+    if (target === undefined) continue;
+    folders.push(dirname(here));
+    place = join(resolve(dirname(here), target), ...steps.slice(step + 1));
+    links += 1;
+    step = 0;
+  }
+  return [...folders, dirname(place)];
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}

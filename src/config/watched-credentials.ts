@@ -1,0 +1,109 @@
+/**
+ * The credentials of one profile while a process runs: as they were configured, until one of their files changes. A
+ * change is taken up whole or not at all: where anything about it is faulty, what was there before stays. Credentials
+ * that were replaced stay behind the new ones until those have been seen to be good, so that a wrong secret in a right
+ * file locks nobody out.
+ */
+import { messageOf } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { SecretOrigin } from "./config.ts";
+import { type Credentials, forgetCredentials } from "./credentials.ts";
+import { FileWatch } from "./file-watch.ts";
+
+interface Listener {
+  /** Other credentials are in place. */
+  takenUp(): void;
+  /** A change was not taken up; the reason names the file and never its content. */
+  kept(reason: string): void;
+}
+
+export class WatchedCredentials {
+  readonly #origin: SecretOrigin;
+  readonly #listener: Listener;
+  readonly #watch: FileWatch | undefined;
+  #current: readonly Credentials[];
+  /** Seen to be good, or configured at the start; behind the current ones until those are. */
+  #fallback: readonly Credentials[] = [];
+  /** Known to the scrubber for one more change: calls with them may still be out. */
+  #retired: readonly Credentials[] = [];
+  #isProven = true;
+
+  constructor(options: { initial: readonly Credentials[]; origin: SecretOrigin; clock: Clock; listener: Listener }) {
+    const { initial, origin, clock, listener } = options;
+    this.#current = initial;
+    this.#origin = origin;
+    this.#listener = listener;
+    if (origin.files.length > 0) {
+      this.#watch = new FileWatch({ files: origin.files, clock, onChange: () => this.#takeUp() });
+    }
+  }
+
+  start(): void {
+    this.#watch?.start();
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+  }
+
+  /** Takes up what has changed without waiting to be told. */
+  look(): void {
+    this.#watch?.look();
+  }
+
+  /** What to authenticate with, the preferred form first. */
+  forms(): readonly Credentials[] {
+    return [...this.#current, ...this.#fallback];
+  }
+
+  /** Says that the platform took these: where they are of the current ones, those before are let go. */
+  proven(form: Credentials): void {
+    if (this.#isProven || !this.#current.some((one) => isSame(one, form))) return;
+    this.#isProven = true;
+    this.#retire(this.#fallback);
+    this.#fallback = [];
+  }
+
+  #takeUp(): void {
+    let next: readonly Credentials[];
+    try {
+      next = this.#origin.read();
+    } catch (thrown) {
+      this.#listener.kept(messageOf(thrown));
+      return;
+    }
+    if (next.length === this.#current.length && next.every((form, i) => isSame(form, this.#current[i]))) {
+      for (const form of next) forgetCredentials(form);
+      return;
+    }
+    const before = this.#isProven ? this.#current : this.#fallback;
+    const dropped = this.#isProven ? [] : this.#current;
+    const isAgain = (form: Credentials): boolean => next.some((one) => isSame(one, form));
+    this.#fallback = before.filter((form) => !isAgain(form));
+    this.#retire([...dropped, ...before.filter(isAgain)]);
+    this.#current = next;
+    this.#isProven = false;
+    this.#listener.takenUp();
+  }
+
+  #retire(forms: readonly Credentials[]): void {
+    if (forms.length === 0) return;
+    for (const form of this.#retired) forgetCredentials(form);
+    this.#retired = forms;
+  }
+}
+
+function isSame(one: Credentials, other: Credentials | undefined): boolean {
+  return other !== undefined && identityOf(one).every((part, i) => part === identityOf(other)[i]);
+}
+
+function identityOf(form: Credentials): readonly (string | undefined)[] {
+  switch (form.kind) {
+    case "auth-key":
+      return [form.kind, form.authKeyId, form.authKey.reveal()];
+    case "root":
+      return [form.kind, form.email, form.password.reveal(), form.mfaSecret?.reveal()];
+    case "sub-user":
+      return [form.kind, form.operatorId, form.userName, form.password.reveal(), form.mfaSecret?.reveal()];
+  }
+}

@@ -1,0 +1,17 @@
+-- Says which AuthKey a live process uses, and lets go of processes that have not said so for too long.
+--
+-- KEYS  1 users of the profile's AuthKeys (hash: process to 'until-ms authKeyId')
+-- ARGV  1 process   2 AuthKey, or '' when the process uses none any more   3 how long it is believed, ms
+-- Returns nothing
+-- Atomic: everything. Instants are Redis's.
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if ARGV[2] == '' then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+else
+  redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[3]) .. ' ' .. ARGV[2])
+end
+for user, use in pairs(live_users(KEYS[1], now)) do
+  if not use.is_live then redis.call('HDEL', KEYS[1], user) end
+end

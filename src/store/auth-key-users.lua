@@ -1,0 +1,21 @@
+-- Part of scripts that have to know who uses an AuthKey.
+--
+-- live_users(users, now) gives a table of process to {is_live, key}, of the hash `users` (process to 'until-ms authKeyId').
+-- is_used(users, now, key) tells whether a live process uses the AuthKey.
+
+local function live_users(users, now)
+  local found = {}
+  local all = redis.call('HGETALL', users)
+  for i = 1, #all, 2 do
+    local until_ms, key = string.match(all[i + 1], '^(%d+) (.+)$')
+    found[all[i]] = { is_live = until_ms ~= nil and tonumber(until_ms) > now, key = key }
+  end
+  return found
+end
+
+local function is_used(users, now, key)
+  for _, use in pairs(live_users(users, now)) do
+    if use.is_live and use.key == key then return true end
+  end
+  return false
+end

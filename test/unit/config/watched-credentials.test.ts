@@ -1,0 +1,163 @@
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { authKeyFileText } from "#config/auth-key-text.ts";
+import { loadConfig } from "#config/load.ts";
+import { WatchedCredentials } from "#config/watched-credentials.ts";
+import { liveSecrets } from "#core/secret.ts";
+import { systemClock } from "#core/time.ts";
+import { until } from "../../support/until.ts";
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "simfleet-watch-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function put(path: string, text: string, mode = 0o600): void {
+  writeFileSync(path, text, { mode });
+  chmodSync(path, mode);
+}
+
+function textOf(name: string): string {
+  return authKeyFileText({ authKeyId: `keyId-${name}`, authKey: `secret-${name}` });
+}
+
+/** Credentials whose first AuthKey lies in `path`, watched. */
+function watched(path: string, clock = systemClock) {
+  const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_FILE: path } });
+  const { credentials = [], secrets } = profiles.default ?? {};
+  if (secrets === undefined) throw new Error("no default profile");
+  const kept: string[] = [];
+  let changes = 0;
+  const listener = { takenUp: () => void (changes += 1), kept: (reason: string) => void kept.push(reason) };
+  const all = new WatchedCredentials({ initial: credentials, origin: secrets, clock, listener });
+  all.start();
+  onTestFinished(() => all.stop());
+  const ids = (): string[] => all.forms().map((form) => (form.kind === "auth-key" ? form.authKeyId : form.kind));
+  return { all, kept, ids, changes: () => changes };
+}
+
+describe("a secret file that changes is taken up", () => {
+  it("when it is written over", async () => {
+    const path = join(newFolder(), "auth-key");
+    put(path, textOf("a"));
+    const { ids, all } = watched(path);
+    expect(ids()).toEqual(["keyId-a"]);
+    writeFileSync(path, textOf("b"));
+    await until("b is taken up", () => ids()[0] === "keyId-b");
+    expect(liveSecrets()).toContain("secret-b");
+    // The one before stays behind it until it has been seen to be good.
+    expect(ids()).toEqual(["keyId-b", "keyId-a"]);
+    const [form] = all.forms();
+    if (form !== undefined) all.proven(form);
+    expect(ids()).toEqual(["keyId-b"]);
+  });
+
+  it("when another is renamed over it", async () => {
+    const path = join(newFolder(), "auth-key");
+    put(path, textOf("a"));
+    const { ids } = watched(path);
+    for (const name of ["b", "c", "d"]) {
+      put(`${path}.new`, textOf(name));
+      renameSync(`${path}.new`, path);
+      await until(`${name} is taken up`, () => ids()[0] === `keyId-${name}`);
+    }
+  });
+
+  it("when the link of a mounted secret is swapped", async () => {
+    const folder = newFolder();
+    const mount = (version: string, name: string): void => {
+      mkdirSync(join(folder, version));
+      put(join(folder, version, "auth-key"), textOf(name));
+      symlinkSync(version, join(folder, "..data_tmp"));
+      renameSync(join(folder, "..data_tmp"), join(folder, "..data"));
+    };
+    mount("..2026_01", "a");
+    symlinkSync("..data/auth-key", join(folder, "auth-key"));
+    const { ids } = watched(join(folder, "auth-key"));
+    expect(ids()).toEqual(["keyId-a"]);
+    for (const [version, name] of [
+      ["..2026_02", "b"],
+      ["..2026_03", "c"],
+    ] as const) {
+      mount(version, name);
+      await until(`${name} is taken up`, () => ids()[0] === `keyId-${name}`, 3_000);
+    }
+  });
+
+  it("when a folder on the way to it is swapped", async () => {
+    const folder = newFolder();
+    for (const name of ["a", "b"]) {
+      mkdirSync(join(folder, name));
+      put(join(folder, name, "auth-key"), textOf(name));
+    }
+    symlinkSync("a", join(folder, "current"));
+    const { ids } = watched(join(folder, "current", "auth-key"));
+    symlinkSync("b", join(folder, "next"));
+    renameSync(join(folder, "next"), join(folder, "current"));
+    await until("b is taken up", () => ids()[0] === "keyId-b", 3_000);
+  });
+
+  it("once for a burst of changes", async () => {
+    const path = join(newFolder(), "auth-key");
+    put(path, textOf("a"));
+    const { ids, changes } = watched(path);
+    for (let i = 0; i < 20; i += 1) writeFileSync(path, textOf(`b${i}`));
+    await until("the last is taken up", () => ids()[0] === "keyId-b19");
+    expect(changes()).toBe(1);
+  });
+
+  it("by the slow look where nothing tells of changes, and not after the end", () => {
+    const path = join(newFolder(), "auth-key");
+    put(path, textOf("a"));
+    const { all, ids } = watched(path);
+    writeFileSync(path, textOf("b"));
+    all.look();
+    expect(ids()[0]).toBe("keyId-b");
+    all.stop();
+    writeFileSync(path, textOf("c"));
+    all.look();
+    expect(ids()[0]).toBe("keyId-b");
+  });
+});
+
+describe("what is faulty keeps the old", () => {
+  it.each<[string, (path: string) => void, RegExp]>([
+    ["empty", (path) => writeFileSync(path, ""), /is empty/],
+    ["cut", (path) => writeFileSync(path, textOf("b").slice(0, 20)), /must be text, or a JSON object/],
+    ["readable by others", (path) => chmodSync(path, 0o644), /can be read by others.*chmod 600/],
+    ["gone", (path) => rmSync(path), /There is no file/],
+  ])("a file that is %s", async (_, spoil, reason) => {
+    const path = join(newFolder(), "auth-key");
+    put(path, textOf("a"));
+    const { all, ids, kept } = watched(path);
+    spoil(path);
+    await until("it is told", () => kept.length > 0);
+    expect(kept.join()).toMatch(reason);
+    expect(kept.join()).not.toContain("secret-");
+    expect(ids()).toEqual(["keyId-a"]);
+    const told = kept.length;
+    all.look();
+    expect(kept.length).toBe(told); // once, not with every look
+    rmSync(path, { force: true });
+    put(path, textOf("c"));
+    await until("a good one is taken up", () => ids()[0] === "keyId-c");
+  });
+
+  it("and one that the platform never took is not kept behind the next", () => {
+    const path = join(newFolder(), "auth-key");
+    put(path, textOf("a"));
+    const { all, ids } = watched(path);
+    writeFileSync(path, textOf("wrong"));
+    all.look();
+    expect(ids()).toEqual(["keyId-wrong", "keyId-a"]);
+    writeFileSync(path, textOf("b"));
+    all.look();
+    expect(ids()).toEqual(["keyId-b", "keyId-a"]);
+    writeFileSync(path, textOf("a"));
+    all.look();
+    expect(ids()).toEqual(["keyId-a"]);
+  });
+});
