@@ -1,11 +1,12 @@
 /** Writes docs/configuration.md from the table of settings: `node --conditions=source scripts/document-configuration.ts`. */
 import { writeFileSync } from "node:fs";
+import { authKeysSection } from "#config/auth-keys.ts";
 import { rotationsSection } from "#config/rotations.ts";
 import { valuesOf } from "#config/section.ts";
 import { fileVariable, placesOf, type Setting, settingIds, settingOf } from "#config/schema.ts";
 
 /** Structures by name. */
-const sections = [rotationsSection];
+const sections = [rotationsSection, authKeysSection];
 
 /** The whole page. */
 export function renderConfiguration(): string {

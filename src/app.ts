@@ -29,6 +29,7 @@ import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { openRedis } from "#redis/open.ts";
 import type { CredentialDesk } from "#runs/credential-desk.ts";
+import type { AuthKeyDesk } from "#runs/auth-key-desk.ts";
 import { RunDesk } from "#runs/desk.ts";
 import { SimDesk } from "#runs/sim-desk.ts";
 import { newSyncId } from "#runs/sync-report.ts";
@@ -37,8 +38,9 @@ import { Inventory } from "#store/inventory.ts";
 import { Ledger } from "#store/ledger.ts";
 import { SyncLog, isSyncOver } from "#store/sync-log.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import { Accounts } from "./app-accounts.ts";
+import { AuthKeys } from "./app-auth-keys.ts";
 import { Rotations } from "./app-rotations.ts";
-import { Accounts } from "./accounts.ts";
 
 /** Segments that one process has under way at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
@@ -46,6 +48,8 @@ const segmentsAtOnce = 4;
 export const version = (
   JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }
 ).version;
+
+const userAgent = `simfleet/${version}`;
 
 export type { Working } from "#queue/consumer.ts";
 
@@ -59,7 +63,7 @@ export class App {
   readonly credentials: CredentialDesk;
   readonly feed: Feed;
   readonly presence: Presence;
-  readonly authKeyUsers: AuthKeyUsers;
+  readonly authKeys: AuthKeyDesk;
   readonly redisFacts: RedisFacts;
   /** Where the data lies, for people. */
   readonly redisPlace: string;
@@ -72,7 +76,9 @@ export class App {
   readonly #syncs: SyncLog;
   readonly #syncQueues: SyncQueues;
   readonly #rotations: Rotations;
+  readonly #users: AuthKeyUsers;
   readonly #accounts: Accounts;
+  readonly #authKeys: AuthKeys;
   readonly #working = new Set<Working>();
   /** Of runs; there were so many, which is all that matters. */
   #consumers = 0;
@@ -106,8 +112,8 @@ export class App {
     this.#watch = new RunWatch({ ledger: this.ledger });
     this.inventory = new Inventory(terms);
     this.#syncs = new SyncLog(terms);
-    this.authKeyUsers = new AuthKeyUsers(terms);
-    this.#accounts = new Accounts({ ...parts, ...this.#shared, userAgent: `simfleet/${version}` });
+    this.#users = new AuthKeyUsers(terms);
+    this.#accounts = new Accounts({ ...parts, ...this.#shared, userAgent });
     this.presence = new Presence({ redis, keys: this.#keys });
     const connect = (name: string): Redis => parts.connections.connect(name);
     this.#queues = new Queues({ connect, keys: this.#keys, ledger: this.ledger });
@@ -131,15 +137,15 @@ export class App {
       feed: this.feed,
       wordingOf: (profile) => this.wordingOf(profile),
     });
-    this.#rotations = new Rotations({
-      ...{ ...parts, redis, queueHouse, userAgent: `simfleet/${version}` },
-      clientOf: (profile) => this.client(profile),
-    });
+    const hall = { ...parts, ...this.#shared, redis, queueHouse, userAgent, accounts: this.#accounts };
+    this.#rotations = new Rotations({ ...hall, clientOf: (profile) => this.client(profile) });
     this.credentials = this.#rotations.desk;
+    this.#authKeys = new AuthKeys(hall);
+    this.authKeys = this.#authKeys.desk;
   }
 
   get #shared(): { limiter: Limiter; feed: Feed; users: AuthKeyUsers } {
-    return { limiter: this.limiter, feed: this.feed, users: this.authKeyUsers };
+    return { limiter: this.limiter, feed: this.feed, users: this.#users };
   }
 
   /**
@@ -222,6 +228,21 @@ export class App {
   /** Works on a profile's rotations until it is stopped. @throws ConfigError where no key seals secrets */
   async consumeRotations(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Working> {
     return this.#watchOver(`rotations of ${profile}`, await this.#rotations.consume(profile, onTrouble));
+  }
+
+  /** Works on the rotations of a profile's AuthKey until it is stopped. @throws ConfigError with what they lack */
+  async consumeAuthKeys(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Working> {
+    return this.#watchOver(`AuthKeys of ${profile}`, await this.#authKeys.consume(profile, onTrouble));
+  }
+
+  /** Authenticates with each of a profile's AuthKeys by itself, where it has two, and says which is refused. */
+  proveAuthKeys(profile: string): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
+    return this.#accounts.proveAuthKeys(profile);
+  }
+
+  /** Says to other processes which AuthKey a profile uses here. @throws ConfigError as `client` */
+  announceAuthKey(profile: string): Promise<void> {
+    return this.#accounts.announce(profile);
   }
 
   /** Whoever started it may stop it; at the end of the house it stops in any case. */

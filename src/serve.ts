@@ -3,6 +3,7 @@ import type { Config } from "#config/config.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, minuteMs } from "#core/time.ts";
 import { startHttp } from "#http/server.ts";
+import type { Trouble } from "#queue/consumer.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App, version } from "./app.ts";
 
@@ -40,6 +41,17 @@ export async function serve(house: {
           : []),
       ]),
     );
+    // What they lack keeps nobody from the rest of the work.
+    for (const profile of Object.keys(config.authKeys).filter((name) => profiles.includes(name))) {
+      const onTrouble = (trouble: Trouble): void => logger.error({ profile, job: "authkeys" }, trouble.message);
+      await app.consumeAuthKeys(profile, onTrouble).then(
+        (working) => consumers.push(working),
+        (thrown: unknown) => logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`),
+      );
+    }
+    for (const profile of profiles) {
+      await app.announceAuthKey(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
+    }
     const http = await startHttp({
       ...config.http,
       version,

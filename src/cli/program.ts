@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { applyCommand } from "./commands/apply.ts";
+import { authKeysCommand } from "./commands/authkeys/authkeys.ts";
 import { checkCommand } from "./commands/check.ts";
 import { credentialsCommand } from "./commands/credentials/credentials.ts";
 import { demoCommand } from "./commands/demo.ts";
@@ -43,6 +44,7 @@ function buildProgram(house: { surroundings: Surroundings; serve: Serve; version
     .addCommand(runsCommand(context))
     .addCommand(simsCommand(context))
     .addCommand(credentialsCommand(context))
+    .addCommand(authKeysCommand(context))
     .addCommand(quotaCommand(context))
     .addCommand(checkCommand(context))
     .addCommand(workerCommand(context, house.serve))

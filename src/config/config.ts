@@ -6,6 +6,7 @@ import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import type { Coverage, Language, Profile } from "#fleet/profile.ts";
 import type { Rotation } from "#fleet/rotation.ts";
+import type { AuthKeyTerms } from "./auth-keys.ts";
 import { type Credentials, credentialForms } from "./credentials.ts";
 import type { Deployment } from "./deployment.ts";
 import type { ValueOf } from "./schema.ts";
@@ -62,6 +63,8 @@ export interface Config {
   readonly credentialSets: number;
   /** By name; those of all profiles. */
   readonly rotations: Readonly<Record<string, Rotation>>;
+  /** How AuthKeys are rotated, by the name of the profile. */
+  readonly authKeys: Readonly<Record<string, AuthKeyTerms>>;
   /** Absent: nothing that needs sealing can be done. */
   readonly seal: SealKeys | undefined;
   readonly inventory: {

@@ -9,6 +9,7 @@ import { secretFields } from "#fleet/sim-fields.ts";
 import { ConfigError, messageOf, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
+import { authKeysSection, readAuthKeys } from "./auth-keys.ts";
 import { type Credentials, forgetCredentials, readCredentials } from "./credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readRotations, rotationsSection } from "./rotations.ts";
@@ -32,7 +33,7 @@ export function loadConfig(from: { readonly file?: string | undefined; readonly 
   const problems: Problem[] = [];
   const file = from.file ?? (env[fileVariable] || (existsSync(usualFile) ? usualFile : undefined));
   const tree = file === undefined ? {} : readYaml(file, problems);
-  checkKeys(tree, [rotationsSection.path], problems);
+  checkKeys(tree, [rotationsSection.path, authKeysSection.path], problems);
   checkVariables(env, problems);
   const config = assemble({ file, tree, env, problems });
   if (problems.length > 0) throw new ConfigError(withoutRepeats(problems));
@@ -75,6 +76,7 @@ function assemble(source: Source): Config {
     },
     credentialSets: values.getOrDefault("credentialSets"),
     rotations: readRotations(source.tree, { deployment, profiles: Object.keys(profiles) }, problems),
+    authKeys: readAuthKeys(source.tree, Object.keys(profiles), problems),
     seal: readSealKeys(values, problems),
     inventory: readInventory(values, problems),
     events: { keepMs: values.getOrDefault("eventsKeepDays") * dayMs, most: values.getOrDefault("eventsMost") },

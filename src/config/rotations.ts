@@ -66,7 +66,8 @@ const from = z
   })
   .refine(hasOneOf("command", "file"), says("must have either command or file."));
 
-const sink = z
+/** Who is handed a new secret. */
+export const sink = z
   .strictObject({
     file: optional(path, "File that is replaced by one that holds the new secret; its folder has to be there."),
     command: optional(command, "Program that reads the new secret from its standard input; it may be run twice."),
@@ -157,7 +158,7 @@ function recipeOf({ bytes, encoding, length, alphabet }: NonNullable<Written["ge
   return { kind: "letters", length: length ?? 0, alphabet: alphabet ?? "" };
 }
 
-function sinkOf({ file, command: program, webhook }: Written["sinks"][number]): Sink {
+export function sinkOf({ file, command: program, webhook }: z.output<typeof sink>): Sink {
   if (file !== undefined) return { kind: "file", path: file };
   if (program !== undefined) return { kind: "command", command: program };
   return { kind: "webhook", url: webhook?.url ?? "", secretFile: webhook?.secretFile ?? "" };
@@ -179,7 +180,13 @@ function meaningFaults(
     const most = maxIdLength - successorSuffixLength - 1;
     problems.push({ where: `${at}.credentialsId`, message: `is too long for successors: ${most} characters at most.` });
   }
-  problems.push(...fieldFaults(rotation, deployment.credentialTypes));
+  problems.push(...fieldFaults(rotation, deployment.credentialTypes), ...sinkFaults(at, sinks));
+  return problems;
+}
+
+/** @param at path of what has the sinks */
+export function sinkFaults(at: string, sinks: readonly Sink[]): Problem[] {
+  const problems: Problem[] = [];
   for (const [i, one] of sinks.entries()) {
     if (one.kind !== "webhook") continue;
     const read = readSecretFile(one.secretFile);

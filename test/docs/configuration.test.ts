@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { authKeysSection } from "#config/auth-keys.ts";
 import { rotationsSection } from "#config/rotations.ts";
 import { valuesOf } from "#config/section.ts";
 import { placesOf, settingIds, settingOf } from "#config/schema.ts";
@@ -12,7 +13,7 @@ it("docs/configuration.md says what the table of settings says (scripts/document
 it("the example file shows every key", () => {
   const example = readFileSync("config/simfleet.example.yaml", "utf8");
   const settings = settingIds.flatMap((id) => placesOf(settingOf(id)).map(({ path }) => path));
-  const structures = [rotationsSection].flatMap(({ path, schema }) =>
+  const structures = [rotationsSection, authKeysSection].flatMap(({ path, schema }) =>
     [...valuesOf(schema, path)].map((one) => one.path),
   );
   const keys = [...settings, ...structures].map((path) => path.split(".").at(-1) ?? "");

@@ -77,6 +77,7 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
     return [
       ok(what("address"), address),
       ok(what("credentials"), `${who}${coverage}, pair valid until ${new Date(me.expiresAtMs).toISOString()}`),
+      ...(await checkAuthKeys(app, name, what)),
       config.tokenKey === undefined
         ? ok(what("token"), "claims are not used: no SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE")
         : ok(what("token"), "the signature holds"),
@@ -85,9 +86,23 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
     const code = thrown instanceof SimfleetError ? thrown.code : "INTERNAL";
     const isRefusal = code === "PLATFORM_UNAUTHORIZED" || code === "PLATFORM_FORBIDDEN";
     return isRefusal
-      ? [ok(what("address"), address), wrong(what("credentials"), messageOf(thrown), thrown)]
+      ? [
+          ok(what("address"), address),
+          wrong(what("credentials"), messageOf(thrown), thrown),
+          ...(await checkAuthKeys(app, name, what)),
+        ]
       : [wrong(what("address"), messageOf(thrown), thrown)];
   }
+}
+
+/** Each AuthKey by itself, where there are two: the client would use the second and say no more of the first. */
+async function checkAuthKeys(app: App, name: string, what: (topic: string) => string): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { authKeyId, fault } of await app.proveAuthKeys(name)) {
+    if (fault === undefined) findings.push(ok(what("AuthKey"), `${authKeyId} is accepted`));
+    else findings.push(wrong(what("AuthKey"), `${authKeyId}: ${messageOf(fault)}`, fault));
+  }
+  return findings;
 }
 
 /** One-time codes and the times of tokens need a clock that is right; Redis's is the one at hand to compare with. */

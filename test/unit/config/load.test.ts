@@ -56,6 +56,7 @@ describe("defaults and precedence", () => {
       tokenKey: undefined,
       credentialSets: 100,
       rotations: {},
+      authKeys: {},
       seal: undefined,
       inventory: {
         fields: ["simId", "imsi", "speedClass", "status", "groupId", "tags", "subscription"],

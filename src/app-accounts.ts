@@ -66,6 +66,23 @@ export class Accounts {
     await this.#opened(profile).announce();
   }
 
+  /** Authenticates with each AuthKey by itself, where there are two; a fault is what the platform threw. */
+  async proveAuthKeys(profile: string): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
+    const { watch, account } = this.#opened(profile);
+    const keys = watch.forms().filter((form) => form.kind === "auth-key");
+    const proofs: { authKeyId: string; fault: unknown }[] = [];
+    if (keys.length < 2) return proofs;
+    for (const key of keys) {
+      const { authKeyId } = key;
+      const fault = await account.client.prove(key).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      proofs.push({ authKeyId, fault });
+    }
+    return proofs;
+  }
+
   #opened(profile: string): OpenAccount {
     let opened = this.#open.get(profile);
     if (opened === undefined) {

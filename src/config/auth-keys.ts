@@ -1,0 +1,68 @@
+/** The section `authKeys`: per profile, who is handed a new AuthKey when it is rotated, and how long the old one rests. */
+import { z } from "zod";
+import { ConfigError, type Problem } from "#core/errors.ts";
+import type { Sink } from "#fleet/rotation.ts";
+import { number } from "./kind.ts";
+import { sink, sinkFaults, sinkOf } from "./rotations.ts";
+import { defaulted, readSection } from "./section.ts";
+import { suggestion } from "./suggest.ts";
+import type { Tree } from "./yaml-file.ts";
+
+/** How the AuthKey of one profile is rotated. */
+export interface AuthKeyTerms {
+  readonly sinks: readonly Sink[];
+  /** How long the old AuthKey has to be out of use before it is revoked. */
+  readonly graceMs: number;
+}
+
+export const authKeysSection = {
+  path: "authKeys",
+  schema: z.strictObject({
+    graceSeconds: defaulted(
+      number(0, 31_536_000),
+      "How long nobody may have authenticated with the old AuthKey before it is revoked; a pair lives a day, so that a shorter one misses programs beside simfleet.",
+      86_400,
+    ),
+    sinks: z.array(sink, "must be a list of sinks.").min(1, "must have a sink that is handed the new AuthKey."),
+  }),
+  about:
+    "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile. A sink gets a JSON object of `authKeyId` and `authKey`; docs/authkeys.md tells the rest.",
+} as const;
+
+/** Reads the section and checks that each entry is of a profile. */
+export function readAuthKeys(
+  tree: Tree,
+  profiles: readonly string[],
+  problems: Problem[],
+): Readonly<Record<string, AuthKeyTerms>> {
+  const terms: [string, AuthKeyTerms][] = [];
+  for (const [name, { graceSeconds, sinks: written }] of readSection(tree, authKeysSection, problems)) {
+    const where = `${authKeysSection.path}.${name}`;
+    if (!profiles.includes(name)) {
+      problems.push({ where, message: `There is no profile ${name}.${suggestion(name, profiles)}` });
+    }
+    const sinks = written.map(sinkOf);
+    problems.push(...sinkFaults(where, sinks));
+    terms.push([name, { sinks, graceMs: graceSeconds * 1_000 }]);
+  }
+  return Object.fromEntries(terms);
+}
+
+/**
+ * How a profile's AuthKey is rotated.
+ * @param secretFile the file that the profile's AuthKey is read from, for the example
+ * @throws ConfigError with the lines to add
+ */
+export function requireAuthKeyTerms(
+  authKeys: Readonly<Record<string, AuthKeyTerms>>,
+  profile: string,
+  secretFile: string | undefined,
+): AuthKeyTerms {
+  const terms = Object.hasOwn(authKeys, profile) ? authKeys[profile] : undefined;
+  if (terms !== undefined) return terms;
+  const lines = ["authKeys:", `  ${profile}:`, `    sinks: [{ file: ${secretFile ?? "/run/secrets/auth-key"} }]`];
+  const message =
+    "is needed: it says who is handed the new AuthKey, before the old one is revoked. " +
+    `A profile takes up its own authKeyFile by itself; add to the configuration file:\n${lines.map((line) => `      ${line}`).join("\n")}`;
+  throw new ConfigError([{ where: `authKeys.${profile}.sinks`, message }]);
+}

@@ -1,0 +1,15 @@
+-- Begins the rotation of a profile's AuthKey, unless one is under way that can go on.
+--
+-- KEYS  1 the rotation (hash)
+-- ARGV  1 id for a new one   2 AuthKey that goes first, or ''
+-- Returns the id of the rotation that is under way now
+-- Atomic: everything.
+
+local before = redis.call('HMGET', KEYS[1], 'rotationId', 'phase')
+if before[1] and before[2] ~= 'done' and before[2] ~= 'failed' then return before[1] end
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], 'rotationId', ARGV[1], 'phase', 'begun', 'startedAtMs', now, 'movedAtMs', now, 'tries', 0)
+if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'replaceId', ARGV[2]) end
+return ARGV[1]

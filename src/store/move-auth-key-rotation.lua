@@ -1,0 +1,40 @@
+-- Makes one move of an AuthKey's rotation, and tells its events.
+--
+-- KEYS  1 the rotation (hash)   2 users of the profile's AuthKeys (auth-key-users.lua)   3 the event feed (stream)
+-- ARGV  1 profile   2 most events kept   3 rotation id   4 phase that it is in   5 AuthKey that nobody may use, or ''
+--       6 length of what follows: field, value, … to set ('now' is this instant in fields whose name ends with Ms)
+--       then the length of: field, … to take away   then for each event the length of: type, field, value, …
+-- Returns 'moved'; 'stale' when the rotation is elsewhere or another one is under way; 'used' when a live process uses
+--         that AuthKey. Nothing is done but with 'moved'.
+-- Atomic: everything. Of two processes that try the same move, one makes it.
+
+local at = redis.call('HMGET', KEYS[1], 'rotationId', 'phase')
+if at[1] ~= ARGV[3] or at[2] ~= ARGV[4] then return 'stale' end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if ARGV[5] ~= '' and is_used(KEYS[2], now, ARGV[5]) then return 'used' end
+local place = 6
+local function take()
+  local count = tonumber(ARGV[place])
+  local taken = {}
+  for i = 1, count do taken[i] = ARGV[place + i] end
+  place = place + count + 1
+  return taken
+end
+local set = take()
+for i = 1, #set, 2 do
+  local value = set[i + 1]
+  if value == 'now' and string.sub(set[i], -2) == 'Ms' then value = string.format('%.0f', now) end
+  redis.call('HSET', KEYS[1], set[i], value)
+  if set[i] == 'phase' and value ~= ARGV[4] then
+    redis.call('HSET', KEYS[1], 'movedAtMs', string.format('%.0f', now), 'tries', 0)
+    redis.call('HDEL', KEYS[1], 'waitsFor')
+  end
+end
+local away = take()
+if #away > 0 then redis.call('HDEL', KEYS[1], unpack(away)) end
+while ARGV[place] do
+  local event = take()
+  tell(KEYS[3], ARGV[2], event[1], ARGV[1], unpack(event, 2))
+end
+return 'moved'

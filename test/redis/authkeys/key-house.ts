@@ -1,0 +1,219 @@
+/** All that the rotation of an AuthKey needs, against the sandbox, in lives that a test can end anywhere. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { onTestFinished } from "vitest";
+import { PlatformClient } from "#api/client.ts";
+import type { Credentials } from "#config/credentials.ts";
+import { loadConfig } from "#config/load.ts";
+import { readSecretFile } from "#config/secret-file.ts";
+import { WatchedCredentials } from "#config/watched-credentials.ts";
+import { Secret } from "#core/secret.ts";
+import { systemClock } from "#core/time.ts";
+import { Feed } from "#events/feed.ts";
+import { WebhookSender } from "#events/webhook.ts";
+import { operationTerms } from "#fleet/deployment-operation.ts";
+import type { Sink } from "#fleet/rotation.ts";
+import { AuthKeyAccount } from "#jobs/auth-keys/account.ts";
+import { rotateAuthKey } from "#jobs/auth-keys/rotate.ts";
+import type { AuthKeyHouse } from "#jobs/auth-keys/turn.ts";
+import { CommandRunner } from "#jobs/rotations/command.ts";
+import { handOver } from "#jobs/rotations/sinks.ts";
+import type { Redis } from "ioredis";
+import type { Keys } from "#redis/keys.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import type { SandboxOptions } from "#sandbox/options.ts";
+import { type AuthKeyRotation, AuthKeyRotations, isRotationOver } from "#store/auth-key-rotation.ts";
+import { AuthKeyUsers } from "#store/auth-key-users.ts";
+import { Seal } from "#store/seal.ts";
+import { OpenPermits } from "../../unit/api/support.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+export class Crash extends Error {}
+
+/** Called at every boundary with the name of the call and whether it has been made; may throw. */
+export type Boundary = (call: string, when: "before" | "after") => void;
+
+export type Who = "root" | "sub-user";
+
+/** A sandbox whose AuthKeys are those of the start again for every house. */
+export async function sandboxFor(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  const limits = { Sim: 1e6, Operator: 1e6, Auth: 1e6 };
+  const user = { userAuthKeyId: "keyId-robot", userAuthKey: "secret-robot" };
+  return startSandbox({ operations: "all", sims: 5, limits, ...user, ...options });
+}
+
+export class KeyHouse {
+  readonly profile = `p-${randomBytes(4).toString("hex")}`;
+  readonly sandbox: Sandbox;
+  readonly folder = mkdtempSync(join(tmpdir(), "simfleet-authkeys-"));
+  readonly file = join(this.folder, "auth-key");
+  readonly rotations: AuthKeyRotations;
+  readonly users: AuthKeyUsers;
+  readonly who: Who;
+  readonly #feed: Feed;
+  readonly #sealKey = new Secret(randomBytes(32).toString("base64url"));
+  /** Over what a life would use. */
+  change: (house: AuthKeyHouse) => AuthKeyHouse = (house) => house;
+  sinks: readonly Sink[] = [{ kind: "file", path: this.file }];
+
+  constructor(terms: { redis: Redis; keys: Keys; sandbox: Sandbox; who?: Who }) {
+    const { redis, keys, sandbox, who = "root" } = terms;
+    this.sandbox = sandbox;
+    this.who = who;
+    sandbox.accounts.reset();
+    const all = { redis, keys, bounds: keptBounds };
+    this.rotations = new AuthKeyRotations(all);
+    this.users = new AuthKeyUsers(all);
+    this.#feed = new Feed({ ...all, clock: systemClock });
+    const { authKeyId, authKey, userAuthKeyId, userAuthKey } = sandbox.options;
+    const first = who === "root" ? { authKeyId, authKey } : { authKeyId: userAuthKeyId, authKey: userAuthKey };
+    this.old = first.authKeyId ?? "";
+    this.put(first);
+    onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }));
+  }
+
+  readonly old: string;
+
+  /** Writes the profile's file as a person would. */
+  put(key: object): void {
+    writeFileSync(this.file, JSON.stringify(key), { mode: 0o600 });
+  }
+
+  get userName(): string | undefined {
+    return this.who === "root" ? undefined : this.sandbox.options.userName;
+  }
+
+  /** Ids that the platform has. */
+  ids(): string[] {
+    return this.sandbox.accounts.authKeys.list(this.userName).map(({ authKeyId }) => authKeyId);
+  }
+
+  /** The AuthKey of the profile's file, and whether the platform takes it. */
+  inFile(): { id: string; isGood: boolean } {
+    const key = JSON.parse(readFileSync(this.file, "utf8")) as { authKeyId: string; authKey: string };
+    return { id: key.authKeyId, isGood: this.sandbox.accounts.authKeys.ownerOf(key) !== undefined };
+  }
+
+  async begin(replaceId?: string): Promise<AuthKeyRotation> {
+    return this.rotations.begin(this.profile, { rotationId: `k-${randomBytes(4).toString("hex")}`, replaceId });
+  }
+
+  async record(): Promise<AuthKeyRotation> {
+    const record = await this.rotations.record(this.profile);
+    if (record === undefined) throw new Error("there is no rotation");
+    return record;
+  }
+
+  async events(): Promise<string[]> {
+    const { events } = await this.#feed.newest({ profile: this.profile }, { limit: 500 });
+    return events.toReversed().map(({ type, fields }) => `${type} ${fields.reason ?? fields.authKeyId ?? ""}`.trim());
+  }
+
+  /** One life of a process: works on the rotation until it is over, looking often where it would wait. */
+  async live(boundary: Boundary = () => undefined, mostLooks = 500): Promise<AuthKeyRotation> {
+    const { client, watch } = this.#open();
+    try {
+      const house = this.change(this.#houseOf(client, watch, boundary));
+      for (let look = 0; look < mostLooks; look += 1) {
+        const verdict = await rotateAuthKey(this.profile, house, new AbortController().signal);
+        const record = await this.record();
+        if (verdict.kind === "ended" || isRotationOver(record)) return record;
+        await systemClock.sleep(10);
+      }
+      return await this.record();
+    } finally {
+      watch.stop();
+      await client.close();
+    }
+  }
+
+  #open(): { client: PlatformClient; watch: WatchedCredentials } {
+    const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_FILE: this.file } });
+    const { credentials = [], secrets } = profiles.default ?? {};
+    if (secrets === undefined) throw new Error("no default profile");
+    const watch: WatchedCredentials = new WatchedCredentials({
+      ...{ initial: credentials, origin: secrets, clock: systemClock },
+      listener: { takenUp: () => void client.renewNow().catch(() => undefined), kept: () => undefined },
+    });
+    const client = new PlatformClient({
+      profile: { name: this.profile, coverage: "g", wording: "sims" },
+      ...{ brand: "Svc", language: "en", endpoints: { global: this.sandbox.url }, connections: 4 },
+      credentials: () => watch.forms(),
+      ...{ clock: systemClock, permits: new OpenPermits(), userAgent: "simfleet/test" },
+      onEvent: ({ type }) => {
+        if (type === "renewed" && client.inUse !== undefined) watch.proven(client.inUse as Credentials);
+      },
+    });
+    watch.start();
+    return { client, watch };
+  }
+
+  #houseOf(client: PlatformClient, watch: WatchedCredentials, boundary: Boundary): AuthKeyHouse {
+    const { listAuthKeys, createAuthKey, revokeAuthKey } = operationTerms;
+    const account = new AuthKeyAccount(client, {
+      listAuthKeys: listAuthKeys.example,
+      createAuthKey: createAuthKey.example,
+      revokeAuthKey: revokeAuthKey.example,
+    });
+    const inUse = (): string | undefined => {
+      watch.look();
+      const form = client.inUse ?? watch.forms()[0];
+      return form?.kind === "auth-key" ? form.authKeyId : undefined;
+    };
+    // One process is one name, also after its death: the next life says anew what it uses.
+    const users = {
+      list: async (profile: string) => {
+        await this.users.say(profile, "w-1", inUse());
+        return this.users.list(profile);
+      },
+    };
+    const rotations = {
+      record: (profile: string) => this.rotations.record(profile),
+      nowMs: () => this.rotations.nowMs(),
+      move: async (...args: Parameters<AuthKeyRotations["move"]>) => {
+        await this.users.say(this.profile, "w-1", inUse());
+        return this.rotations.move(...args);
+      },
+    };
+    const sinkHouse = {
+      commands: new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock }),
+      readSecretFile,
+      webhooks: new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
+    };
+    const give: AuthKeyHouse["handOver"] = (sink, { rotationId, startedAtMs, key }, signal) => {
+      const { authKeyId, authKey } = key;
+      const named = { rotation: "authkey", rotationId, profile: this.profile, credentialsId: authKeyId };
+      const what = { ...named, type: "auth-key", secrets: { authKey }, constants: { authKeyId }, field: undefined };
+      return handOver(sink, { ...what, startedAtMs }, sinkHouse, signal);
+    };
+    const around = <T extends object>(part: T, name: string): T => bounded(part, name, boundary);
+    return {
+      rotations: around(rotations, "rotations"),
+      users: around(users, "users"),
+      seal: around(new Seal({ key: this.#sealKey, previousKey: undefined }), "seal"),
+      account: around(account, "account"),
+      sinks: this.sinks,
+      quietMs: 30,
+      inUseHere: inUse,
+      handOver: around({ give }, "sinks").give,
+    };
+  }
+}
+
+/** The same object with a boundary before and after each of its calls. */
+function bounded<T extends object>(part: T, name: string, boundary: Boundary): T {
+  return new Proxy(part, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key);
+      if (typeof value !== "function") return value;
+      return async (...args: unknown[]): Promise<unknown> => {
+        boundary(`${name}.${String(key)}`, "before");
+        const answer: unknown = await Reflect.apply(value, target, args);
+        boundary(`${name}.${String(key)}`, "after");
+        return answer;
+      };
+    },
+  });
+}
