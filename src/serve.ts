@@ -31,6 +31,10 @@ export async function serve(house: {
   try {
     const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials.length !== 0);
     if (profiles.length === 0) app.client(config.profile); // throws with what is missing
+    // Before the work, so that clients are closed after it.
+    for (const profile of profiles) {
+      await app.announceAuthKey(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
+    }
     const consumers = await Promise.all(
       profiles.flatMap((profile) => [
         app.consume(profile, (trouble) => logger.error({ profile, runId: trouble.runId }, trouble.message)),
@@ -48,9 +52,6 @@ export async function serve(house: {
         (working) => consumers.push(working),
         (thrown: unknown) => logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`),
       );
-    }
-    for (const profile of profiles) {
-      await app.announceAuthKey(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
     }
     const http = await startHttp({
       ...config.http,

@@ -43,8 +43,15 @@ export class AuthKeyUsers {
     inUse: () => string | undefined,
   ): Promise<{ readonly now: () => void; readonly leave: () => Promise<void> }> {
     let hasLeft = false;
+    let said = "";
+    let isSaying = false;
     const now = async (): Promise<void> => {
-      if (!hasLeft) await this.say(profile, worker, inUse()).catch(() => undefined);
+      // While Redis is away one word waits for it, not one for every few seconds.
+      if (hasLeft || (isSaying && said === inUse())) return;
+      isSaying = true;
+      said = inUse() ?? "";
+      await this.say(profile, worker, said === "" ? undefined : said).catch(() => undefined);
+      isSaying = false;
     };
     await now();
     const stop = every(sayEveryMs, () => void now());

@@ -123,6 +123,35 @@ describe("a secret file that changes is taken up", () => {
   });
 });
 
+it("the files of a password and of one-time codes are watched as well", () => {
+  const folder = newFolder();
+  put(join(folder, "password"), "password-a");
+  put(join(folder, "mfa"), "JBSWY3DPEHPK3PXP");
+  const { profiles } = loadConfig({
+    env: {
+      SIMFLEET_EMAIL: "root@example.com",
+      SIMFLEET_PASSWORD_FILE: join(folder, "password"),
+      SIMFLEET_MFA_SECRET_FILE: join(folder, "mfa"),
+    },
+  });
+  const { credentials = [], secrets } = profiles.default ?? {};
+  if (secrets === undefined) throw new Error("no default profile");
+  const kept: string[] = [];
+  const listener = { takenUp: () => undefined, kept: (reason: string) => void kept.push(reason) };
+  const all = new WatchedCredentials({ initial: credentials, origin: secrets, clock: systemClock, listener });
+  all.start();
+  onTestFinished(() => all.stop());
+  const revealed = (): string[] =>
+    all.forms().map((form) => (form.kind === "root" ? `${form.password.reveal()} ${form.mfaSecret?.reveal()}` : ""));
+  writeFileSync(join(folder, "password"), "password-b");
+  all.look();
+  writeFileSync(join(folder, "mfa"), "not base32!");
+  all.look();
+  expect(revealed()).toEqual(["password-b JBSWY3DPEHPK3PXP", "password-a JBSWY3DPEHPK3PXP"]);
+  expect(kept.join()).toMatch(/SIMFLEET_MFA_SECRET_FILE: must be base32/);
+  expect(kept.join()).not.toContain("not base32!");
+});
+
 describe("what is faulty keeps the old", () => {
   it.each<[string, (path: string) => void, RegExp]>([
     ["empty", (path) => writeFileSync(path, ""), /is empty/],

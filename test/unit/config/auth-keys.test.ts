@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { requireAuthKeyTerms } from "#config/auth-keys.ts";
+import { loadConfig } from "#config/load.ts";
+import { ConfigError } from "#core/errors.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "simfleet-authkeys-"));
+let files = 0;
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function load(yaml: string) {
+  const file = join(folder, `${(files += 1)}.yaml`);
+  writeFileSync(file, yaml);
+  return loadConfig({ file, env: {} });
+}
+
+function problemsOf(run: () => unknown): string[] {
+  try {
+    run();
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown.problems.map(({ where, message }) => `${where}: ${message}`);
+    throw thrown;
+  }
+  return [];
+}
+
+describe("how AuthKeys are rotated", () => {
+  it("is read for each profile, with a grace of a day", () => {
+    const { authKeys } = load(`profiles: { default: {}, plant: {} }
+authKeys:
+  default: { sinks: [{ file: /run/secrets/auth-key }] }
+  plant: { sinks: [{ command: [/usr/local/bin/store, plant] }], graceSeconds: 60 }
+`);
+    expect(authKeys).toEqual({
+      default: { sinks: [{ kind: "file", path: "/run/secrets/auth-key" }], graceMs: 86_400_000 },
+      plant: { sinks: [{ kind: "command", command: ["/usr/local/bin/store", "plant"] }], graceMs: 60_000 },
+    });
+  });
+
+  it.each<[string, string, string]>([
+    [
+      "no sink",
+      "{ default: { sinks: [] } }",
+      "authKeys.default.sinks: must have a sink that is handed the new AuthKey.",
+    ],
+    [
+      "a profile that is not there",
+      "{ defualt: { sinks: [{ file: a }] } }",
+      "authKeys.defualt: There is no profile defualt. Did you mean default?",
+    ],
+    [
+      "a key that is not there",
+      "{ default: { grace: 1, sinks: [{ file: a }] } }",
+      "authKeys.default.grace: There is no such setting.",
+    ],
+  ])("has a fault: %s", (_, written, problem) => {
+    expect(problemsOf(() => load(`authKeys: ${written}\n`))).toEqual([problem]);
+  });
+
+  it("is asked for with the lines to add", () => {
+    const [problem = ""] = problemsOf(() => requireAuthKeyTerms({}, "plant", "/etc/simfleet/key"));
+    expect(problem).toMatch(/^authKeys\.plant\.sinks: is needed/);
+    expect(problem).toContain("authKeys:\n        plant:\n          sinks: [{ file: /etc/simfleet/key }]");
+    const terms = { sinks: [], graceMs: 1 };
+    expect(requireAuthKeyTerms({ plant: terms }, "plant", undefined)).toBe(terms);
+  });
+});
