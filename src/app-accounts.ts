@@ -21,6 +21,7 @@ import type { Account } from "#jobs/account.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { AuthKeyUsers } from "#store/auth-key-users.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import { scrub } from "#telemetry/scrub.ts";
 
 const takeUpBackoff = { baseMs: 500, capMs: 30_000 };
 const leaveMs = 500;
@@ -144,10 +145,11 @@ class OpenAccount {
     this.#closing.abort(new Error("the house is closing"));
     this.watch.stop();
     await this.#client.close();
+    if (this.#announced === undefined) return;
     const hasLeft = new AbortController();
     // A Redis that is away lets the word end by itself.
     await Promise.race([
-      this.#announced?.then(({ leave }) => leave()).finally(() => hasLeft.abort()),
+      this.#announced.then(({ leave }) => leave()).finally(() => hasLeft.abort()),
       this.#house.clock.sleep(leaveMs, hasLeft.signal).catch(() => undefined),
     ]);
   }
@@ -254,10 +256,10 @@ class OpenAccount {
 
   #tell(type: EventType, fields: Readonly<Record<string, string>>): void {
     const { feed } = this.#house;
-    feed
-      .tell({ type, profile: this.#profile, fields: { worker: this.#worker, ...fields } })
-      .catch((thrown: unknown) => {
-        this.#log.warn({ type, reason: messageOf(thrown) }, "an event could not be written");
-      });
+    // A platform may throw a secret back in its words.
+    const clean = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, scrub(value)]));
+    feed.tell({ type, profile: this.#profile, fields: { worker: this.#worker, ...clean } }).catch((thrown: unknown) => {
+      this.#log.warn({ type, reason: messageOf(thrown) }, "an event could not be written");
+    });
   }
 }

@@ -167,6 +167,19 @@ describe.concurrent("the command line rotates", () => {
   });
 });
 
+test.concurrent("a pair is renewed by its token where the deployment has the operation", async () => {
+  await using walk = await Walk.open({
+    ...{ operations: "all", pairTtlSeconds: 6, limits: { Sim: 20, Operator: 600 } },
+    env: deployed,
+  });
+  await walk.fleet("fleet.csv", 100);
+  const env = { SIMFLEET_JWKS_URL: `${walk.sandbox.url}/.well-known/jwks.json` };
+  expect(await walk.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({ document: { counts: { done: 100 } } });
+  const { auth, renewToken } = walk.sandbox.state.totals.byOperation;
+  expect(auth).toBe(1);
+  expect(renewToken).toBeGreaterThanOrEqual(1);
+});
+
 describe.concurrent("two AuthKeys", () => {
   test("the second works where the first is refused, which is said once and checked for each", async () => {
     await using walk = await Walk.open({
@@ -175,12 +188,15 @@ describe.concurrent("two AuthKeys", () => {
         SIMFLEET_AUTH_KEY: "secret-gone",
         SIMFLEET_AUTH_KEY_ID_2: "keyId-sandbox",
         SIMFLEET_AUTH_KEY_2: "secret-sandbox",
+        SIMFLEET_EGRESS: "site-a",
       },
     });
     await walk.fleet("fleet.csv", 5);
     const applied = await walk.json(["apply", "fleet.csv", "--yes"]);
     expect(applied).toMatchObject({ code: 0, document: { counts: { done: 5 } } });
     expect(await events(walk)).toContain("authkey.refused");
+    const { document: quota } = await walk.json<{ buckets: { bucket: string }[] }>(["quota"]);
+    expect(quota.buckets.map(({ bucket }) => bucket)).toContain("ip.site-a.Auth-auth");
     const checked = await walk.run(["check"]);
     expect(checked.code).toBe(3);
     expect(checked.stdout).toMatch(/wrong +AuthKey +keyId-gone: auth: not authorized/);

@@ -24,8 +24,6 @@ export async function handOver(turn: Turn): Promise<Next> {
     const hasNobody = handedTo.length === 0 && sink.kind === "file";
     if (hasNobody && record.tries + 1 >= fileTries) return await turn.takeBack(thrown.message);
     return await turn.retry(thrown.message);
-  } finally {
-    key.authKey.forget();
   }
   const { authKeyId } = key;
   return turn.to(

@@ -51,21 +51,18 @@ export async function create(turn: Turn): Promise<Next> {
   }
   if ((await house.rotations.move(record, { askedAtMs: "now" })) !== "moved") return "again";
   const made = await house.account.create(turn.signal);
-  try {
-    const secrets = { authKeyId: new Secret(made.authKeyId), authKey: made.authKey };
-    const sealed = await house.seal.seal(rotationId, secrets);
-    // An id is no secret.
-    secrets.authKeyId.forget();
-    const { authKeyId } = made;
-    const event = { type: "authkey.created", fields: { authKeyId } } as const;
-    await house.rotations.move(record, { phase: "created", newId: authKeyId, sealed }, { events: [event] });
-    const now = await house.rotations.record(profile);
-    // Another process was faster, and nobody will ever know the secret of this one.
-    if (now?.newId !== authKeyId) await house.account.revoke(authKeyId, turn.signal);
-    return "again";
-  } finally {
-    made.authKey.forget();
-  }
+  turn.hold(made.authKey);
+  const secrets = { authKeyId: new Secret(made.authKeyId), authKey: made.authKey };
+  const sealed = await house.seal.seal(rotationId, secrets);
+  // An id is no secret.
+  secrets.authKeyId.forget();
+  const { authKeyId } = made;
+  const event = { type: "authkey.created", fields: { authKeyId } } as const;
+  await house.rotations.move(record, { phase: "created", newId: authKeyId, sealed }, { events: [event] });
+  const now = await house.rotations.record(profile);
+  // Another process was faster, and nobody will ever know the secret of this one.
+  if (now?.newId !== authKeyId) await house.account.revoke(authKeyId, turn.signal);
+  return "again";
 }
 
 /** created -> proved | taking-back */
@@ -78,17 +75,16 @@ export async function prove(turn: Turn): Promise<Next> {
     if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_UNAUTHORIZED") throw thrown;
     if (record.tries + 1 >= proofs) return await turn.takeBack(`The new AuthKey is not accepted: ${thrown.message}`);
     return await turn.retry(thrown.message, lookAgainMs);
-  } finally {
-    key.authKey.forget();
   }
   return turn.to({ phase: "proved" }, { type: "authkey.proved", fields: { authKeyId: key.authKeyId } });
 }
 
-/** The new AuthKey; whoever opens it forgets its secret again. @throws SimfleetError SEAL_UNOPENED */
-export async function openKey({ record, house }: Turn): Promise<CreatedAuthKey> {
-  const { rotationId, sealed = "" } = record;
-  const { authKeyId, authKey } = await house.seal.open(rotationId, sealed);
+/** The new AuthKey, whose secret the turn forgets again. @throws SimfleetError SEAL_UNOPENED */
+export async function openKey(turn: Turn): Promise<CreatedAuthKey> {
+  const { rotationId, sealed = "" } = turn.record;
+  const { authKeyId, authKey } = await turn.house.seal.open(rotationId, sealed);
   if (authKeyId === undefined || authKey === undefined) throw new Error("the sealed AuthKey is not whole");
   authKeyId.forget();
+  turn.hold(authKey);
   return { authKeyId: authKeyId.reveal(), authKey };
 }

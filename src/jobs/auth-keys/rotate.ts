@@ -41,6 +41,8 @@ export async function rotateAuthKey(profile: string, house: AuthKeyHouse, signal
       next = await step(turn);
     } catch (thrown) {
       next = await turn.afterFault(thrown);
+    } finally {
+      turn.letGo();
     }
     if (next !== "again") return next;
   }

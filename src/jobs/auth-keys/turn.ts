@@ -1,10 +1,12 @@
 /** One step of an AuthKey's rotation: the record as it was read, what the step works with, and the ways to end it. */
 import { backoffMs } from "#core/backoff.ts";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
+import type { Secret } from "#core/secret.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import type { AuthKeyChange, AuthKeyEvent, AuthKeyRotation, AuthKeyRotations } from "#store/auth-key-rotation.ts";
 import type { AuthKeyUsers } from "#store/auth-key-users.ts";
 import type { Seal } from "#store/seal.ts";
+import { scrub } from "#telemetry/scrub.ts";
 import type { SyncVerdict } from "../job.ts";
 import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "./account.ts";
 
@@ -42,11 +44,23 @@ export class Turn {
   readonly record: AuthKeyRotation;
   readonly house: AuthKeyHouse;
   readonly signal: AbortSignal;
+  #held: Secret[] = [];
 
   constructor(record: AuthKeyRotation, house: AuthKeyHouse, signal: AbortSignal) {
     this.record = record;
     this.house = house;
     this.signal = signal;
+  }
+
+  /** Keeps a secret known to the scrubber until the turn is over: what fails meanwhile may say it. */
+  hold(secret: Secret): void {
+    this.#held.push(secret);
+  }
+
+  /** To be called when the turn is over. */
+  letGo(): void {
+    for (const secret of this.#held) secret.forget();
+    this.#held = [];
   }
 
   list(): Promise<AuthKey[]> {
@@ -60,8 +74,9 @@ export class Turn {
   }
 
   /** Goes on later, and says in the record what is waited for. */
-  async wait(delayMs: number, reason: string, more: AuthKeyChange & { refusal?: PlatformError } = {}): Promise<Next> {
+  async wait(delayMs: number, words: string, more: AuthKeyChange & { refusal?: PlatformError } = {}): Promise<Next> {
     const { refusal, ...change } = more;
+    const reason = scrub(words);
     if (reason !== this.record.waitsFor || Object.keys(change).length > 0) {
       await this.house.rotations.move(this.record, { waitsFor: reason, ...change });
     }
@@ -75,8 +90,9 @@ export class Turn {
   }
 
   /** Ends the rotation without the new AuthKey. */
-  takeBack(reason: string): Promise<Next> {
+  takeBack(words: string): Promise<Next> {
     const { phase, oldId } = this.record;
+    const reason = scrub(words);
     if (phase !== "begun") return this.to({ phase: "taking-back", reason });
     return this.to(...failed(reason, oldId));
   }

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PlatformError } from "#core/errors.ts";
+import { liveSecrets } from "#core/secret.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { Crash, KeyHouse, sandboxFor, type Who } from "./key-house.ts";
@@ -143,6 +144,37 @@ describe("what another process uses is never revoked:", () => {
     expect(second.quietSinceMs).toBeGreaterThan(first.quietSinceMs ?? 0);
     expect((await house.live()).phase).toBe("done");
   });
+});
+
+it("a platform that throws the new secret back leaves none of it in Redis", async () => {
+  const house = open();
+  const secrets: string[] = [];
+  house.change = (parts) => ({
+    ...parts,
+    account: {
+      ...{ list: (signal) => parts.account.list(signal), create: (signal) => parts.account.create(signal) },
+      revoke: (id, signal) => parts.account.revoke(id, signal),
+      prove: ({ authKey }) => {
+        secrets.push(authKey.reveal());
+        const code = secrets.length < 3 ? "PLATFORM_UNAVAILABLE" : "PLATFORM_UNAUTHORIZED";
+        return Promise.reject(new PlatformError(code, `auth: no such key: ${authKey.reveal()}`, { operation: "auth" }));
+      },
+    },
+  });
+  const seen: string[] = [];
+  const look = async (): Promise<void> => void seen.push(JSON.stringify(await house.record()));
+  await house.begin();
+  await house.live(undefined, 1);
+  await look();
+  await house.live(undefined, 2);
+  await look();
+  await house.live();
+  await look();
+  const [secret = "none"] = secrets;
+  expect(seen.join()).toContain("auth: no such key: [secret]");
+  const events = JSON.stringify(await redis.xrange(keys.events(), "-", "+"));
+  expect(seen.join() + events).not.toContain(secret);
+  expect(liveSecrets()).not.toContain(secret);
 });
 
 describe("what cannot go on is taken back:", () => {
