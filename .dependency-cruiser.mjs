@@ -50,7 +50,7 @@ export const packages = {
   bullmq: { files: "queue/", types: [], reason: "The engine can be replaced where one room alone knows it." },
   ioredis: {
     files: "redis/",
-    types: ["limiter", "store", "queue", "events", "app.ts"],
+    types: ["limiter", "store", "queue", "events", "app.ts", "app-rotations.ts"],
     reason: "Connections are made in one place, with one set of options; others are handed one.",
   },
   undici: {
@@ -61,7 +61,7 @@ export const packages = {
 };
 
 /** The files of src/ that lie outside the rooms, and may open every door. */
-export const hall = ["cli.ts", "worker.ts", "serve.ts", "app.ts"];
+export const hall = ["cli.ts", "worker.ts", "serve.ts", "app.ts", "app-rotations.ts"];
 
 const doors = Object.entries(rooms).map(([room, { opens, reason }]) => {
   const inside = [room, ...opens.filter((name) => name !== "app")].join("|");

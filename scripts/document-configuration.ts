@@ -1,17 +1,34 @@
 /** Writes docs/configuration.md from the table of settings: `node --conditions=source scripts/document-configuration.ts`. */
 import { writeFileSync } from "node:fs";
+import { rotationsSection } from "#config/rotations.ts";
+import { valuesOf } from "#config/section.ts";
 import { fileVariable, placesOf, type Setting, settingIds, settingOf } from "#config/schema.ts";
+
+/** Structures by name. */
+const sections = [rotationsSection];
 
 /** The whole page. */
 export function renderConfiguration(): string {
-  const rows = [
+  const settings = tableOf([
     ["Setting", "Variable", "Value", "Default", "Meaning"],
     ...settingIds.map((id) => cellsOf(settingOf(id))),
-  ];
+  ]);
+  const structures = sections.map(({ path, schema, about }) => {
+    const values = [...valuesOf(schema, `${path}.<name>`)].map(({ path: where, facts }) => {
+      const { expects, fallback = "has to be given", about: meaning } = facts;
+      return [`\`${where}\``, expects, fallback, meaning];
+    });
+    const table = tableOf([["Setting", "Value", "Default", "Meaning"], ...values]);
+    return `\n## \`${path}\`\n\n${about} It is given by file alone. \`[]\` stands for each item of a list.\n\n${table}`;
+  });
+  return `${head}${settings}${structures.join("")}`;
+}
+
+function tableOf(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
   const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  return `${head}${[lines[0], rule, ...lines.slice(1)].join("\n")}\n`;
+  return `${[lines[0], rule, ...lines.slice(1)].join("\n")}\n`;
 }
 
 const head = `# Configuration

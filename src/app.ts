@@ -31,6 +31,7 @@ import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/conn
 import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { openRedis } from "#redis/open.ts";
+import type { CredentialDesk } from "#runs/credential-desk.ts";
 import { RunDesk } from "#runs/desk.ts";
 import { SimDesk } from "#runs/sim-desk.ts";
 import { newSyncId } from "#runs/sync-report.ts";
@@ -38,6 +39,7 @@ import { Inventory } from "#store/inventory.ts";
 import { Ledger } from "#store/ledger.ts";
 import { SyncLog, isSyncOver } from "#store/sync-log.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import { Rotations } from "./app-rotations.ts";
 
 /** Segments that one process has under way at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
@@ -55,6 +57,7 @@ export class App {
   readonly limiter: Limiter;
   readonly desk: RunDesk;
   readonly sims: SimDesk;
+  readonly credentials: CredentialDesk;
   readonly feed: Feed;
   readonly presence: Presence;
   readonly redisFacts: RedisFacts;
@@ -69,6 +72,7 @@ export class App {
   readonly #logger: Logger;
   readonly #syncs: SyncLog;
   readonly #syncQueues: SyncQueues;
+  readonly #rotations: Rotations;
   readonly #accounts = new Map<string, Account>();
   readonly #working = new Set<Working>();
   /** Of runs; there were so many, which is all that matters. */
@@ -84,6 +88,7 @@ export class App {
     redisPlace: string;
     lifecycle: Lifecycle;
     logger: Logger;
+    env: NodeJS.ProcessEnv;
   }) {
     this.config = parts.config;
     this.redisFacts = parts.redisFacts;
@@ -104,11 +109,8 @@ export class App {
     this.inventory = new Inventory(terms);
     this.#syncs = new SyncLog(terms);
     this.presence = new Presence({ redis, keys: this.#keys });
-    this.#queues = new Queues({
-      connect: (name) => parts.connections.connect(name),
-      keys: this.#keys,
-      ledger: this.ledger,
-    });
+    const connect = (name: string): Redis => parts.connections.connect(name);
+    this.#queues = new Queues({ connect, keys: this.#keys, ledger: this.ledger });
     parts.lifecycle.onStop("queues", () => this.#queues.close());
     this.desk = new RunDesk({
       ledger: this.ledger,
@@ -119,12 +121,8 @@ export class App {
       clock: parts.clock,
       periodMs,
     });
-    this.#syncQueues = new SyncQueues({
-      connect: (name) => parts.connections.connect(name),
-      keys: this.#keys,
-      presence: this.presence,
-      clock: parts.clock,
-    });
+    const queueHouse = { connect, keys: this.#keys, presence: this.presence, clock: parts.clock };
+    this.#syncQueues = new SyncQueues(queueHouse);
     parts.lifecycle.onStop("sync queues", () => this.#syncQueues.close());
     this.sims = new SimDesk({
       inventory: this.inventory,
@@ -133,6 +131,11 @@ export class App {
       feed: this.feed,
       wordingOf: (profile) => this.wordingOf(profile),
     });
+    this.#rotations = new Rotations({
+      ...{ ...parts, redis, queueHouse, userAgent: `simfleet/${version}` },
+      clientOf: (profile) => this.client(profile),
+    });
+    this.credentials = this.#rotations.desk;
   }
 
   /**
@@ -155,7 +158,8 @@ export class App {
       const redisFacts = await verifyRedis(probe, clock);
       probe.disconnect();
       const redisPlace = config.redis?.url ?? `embedded, in ${join(config.dataDir, "redis")}`;
-      return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger: house.logger });
+      const { logger, env } = house;
+      return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger, env });
     } catch (thrown) {
       await lifecycle.stop(5_000);
       throw thrown;
@@ -261,6 +265,11 @@ export class App {
       },
     });
     return this.#watchOver(`syncs of ${profile}`, working);
+  }
+
+  /** Works on a profile's rotations until it is stopped. @throws ConfigError where no key seals secrets */
+  async consumeRotations(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Working> {
+    return this.#watchOver(`rotations of ${profile}`, await this.#rotations.consume(profile, onTrouble));
   }
 
   /** Whoever started it may stop it; at the end of the house it stops in any case. */

@@ -23,6 +23,9 @@ export async function serve(house: {
 }): Promise<void> {
   const { config, logger, stop } = house;
   for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
+  if (config.seal === undefined && Object.keys(config.rotations).length > 0) {
+    logger.warn({ where: "seal.keyFile" }, "rotations are configured and nothing is rotated without a key that seals");
+  }
   const app = await App.open(config, house);
   try {
     const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials !== undefined);
@@ -31,6 +34,10 @@ export async function serve(house: {
       profiles.flatMap((profile) => [
         app.consume(profile, (trouble) => logger.error({ profile, runId: trouble.runId }, trouble.message)),
         app.consumeSyncs(profile, (trouble) => logger.error({ profile, job: "sync" }, trouble.message)),
+        // Without a key that seals secrets nothing is rotated, and the worker does everything else.
+        ...(config.seal !== undefined
+          ? [app.consumeRotations(profile, (trouble) => logger.error({ profile, job: "rotate" }, trouble.message))]
+          : []),
       ]),
     );
     const http = await startHttp({

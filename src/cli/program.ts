@@ -3,6 +3,7 @@ import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { applyCommand } from "./commands/apply.ts";
 import { checkCommand } from "./commands/check.ts";
+import { credentialsCommand } from "./commands/credentials/credentials.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { planCommand } from "./commands/plan.ts";
 import { quotaCommand } from "./commands/quota.ts";
@@ -41,6 +42,7 @@ function buildProgram(house: { surroundings: Surroundings; serve: Serve; version
     .addCommand(applyCommand(context))
     .addCommand(runsCommand(context))
     .addCommand(simsCommand(context))
+    .addCommand(credentialsCommand(context))
     .addCommand(quotaCommand(context))
     .addCommand(checkCommand(context))
     .addCommand(workerCommand(context, house.serve))

@@ -5,9 +5,11 @@
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import type { Coverage, Language, Profile } from "#fleet/profile.ts";
+import type { Rotation } from "#fleet/rotation.ts";
 import { type Credentials, credentialForms } from "./credentials.ts";
 import type { Deployment } from "./deployment.ts";
 import type { ValueOf } from "./schema.ts";
+import { makingOf, type SealKeys } from "./seal-key.ts";
 
 export interface ProfileConfig {
   readonly profile: Profile;
@@ -37,6 +39,12 @@ export interface Config {
   /** Absent: a token's claims are not used. */
   readonly tokenKey: { readonly jwksUrl: string } | { readonly publicKeyPem: string } | undefined;
   readonly limits: { readonly periodMs: number; readonly reserve: number; readonly connections: number };
+  /** Credential Sets that the account may hold. */
+  readonly credentialSets: number;
+  /** By name; those of all profiles. */
+  readonly rotations: Readonly<Record<string, Rotation>>;
+  /** Absent: nothing that needs sealing can be done. */
+  readonly seal: SealKeys | undefined;
   readonly inventory: {
     readonly fields: readonly string[];
     /** Names that are never kept, besides those that are built in. */
@@ -92,6 +100,19 @@ export function requirePlatform(config: Config, name: string = config.profile): 
   }
   if (problems.length > 0 || !credentials || endpoint === undefined) throw new ConfigError(problems);
   return { credentials, authEndpoint: endpoint, coverage };
+}
+
+/**
+ * What secrets are sealed with while they have to survive a crash.
+ * @param feature what it is for, as the beginning of a sentence: `Rotating Credential Sets`
+ * @throws ConfigError that says how to make a key
+ */
+export function requireSeal({ seal }: Config, feature: string): SealKeys {
+  if (seal !== undefined) return seal;
+  const message =
+    `is needed: ${feature} keeps the new secret sealed until everybody has it, so that a crash cannot lose it. ` +
+    `Make a key with ${makingOf("seal-key")} and name the file here, or as SIMFLEET_SEAL_KEY_FILE.`;
+  throw new ConfigError([{ where: "seal.keyFile", message }]);
 }
 
 function requireProfile(config: Config, name: string): ProfileConfig {

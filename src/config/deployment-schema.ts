@@ -10,7 +10,7 @@ import {
 import { parseRecordPath } from "#fleet/record-path.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
 import { settings } from "./schema.ts";
-import { suggestion } from "./suggest.ts";
+import { faultsOf } from "./section.ts";
 
 /** The deployments that come with simfleet. */
 export const builtIn = ["svc", "soracom"] as const;
@@ -87,26 +87,8 @@ export type DeploymentFile = z.infer<typeof deploymentSchema>;
 
 /** The faults of a file with the key of each; a key that is not known gets the one that was probably meant. */
 export function problemsOf(error: z.ZodError, file: string): Problem[] {
-  return error.issues.flatMap((issue) => {
-    if (issue.code !== "unrecognized_keys") return { where: placeOf(file, issue.path), message: issue.message };
-    const known = keysAt(issue.path);
-    return issue.keys.map((key) => ({
-      where: placeOf(file, [...issue.path, key]),
-      message: `There is no such key.${suggestion(key, known)}`,
-    }));
-  });
-}
-
-function placeOf(file: string, path: readonly PropertyKey[]): string {
-  return path.length === 0 ? file : `${file}: ${path.map(String).join(".")}`;
-}
-
-function keysAt(path: readonly PropertyKey[]): string[] {
-  let schema: unknown = deploymentSchema;
-  for (const step of path) {
-    while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) schema = schema.unwrap();
-    schema = schema instanceof z.ZodObject ? (schema.shape as Record<PropertyKey, unknown>)[step] : undefined;
-  }
-  while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) schema = schema.unwrap();
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  return faultsOf(error, { schema: deploymentSchema, where: "", noun: "key" }).map(({ where, message }) => ({
+    where: where === "" ? file : `${file}: ${where.replace(/^[.]/, "")}`,
+    message,
+  }));
 }

@@ -11,7 +11,9 @@ import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
 import { readCredentials } from "./credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
+import { readRotations, rotationsSection } from "./rotations.ts";
 import { fileVariable, placesOf, settingIds, settingOf } from "./schema.ts";
+import { readSealKeys } from "./seal-key.ts";
 import { suggestion } from "./suggest.ts";
 import { type Environment, Values } from "./values.ts";
 import { checkKeys, isTree, readYaml, type Tree, valueAt } from "./yaml-file.ts";
@@ -30,7 +32,7 @@ export function loadConfig(from: { readonly file?: string | undefined; readonly 
   const problems: Problem[] = [];
   const file = from.file ?? (env[fileVariable] || (existsSync(usualFile) ? usualFile : undefined));
   const tree = file === undefined ? {} : readYaml(file, problems);
-  checkKeys(tree, problems);
+  checkKeys(tree, [rotationsSection.path], problems);
   checkVariables(env, problems);
   const config = assemble({ file, tree, env, problems });
   if (problems.length > 0) throw new ConfigError(withoutRepeats(problems));
@@ -55,13 +57,14 @@ function assemble(source: Source): Config {
     const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
     warnings.push({ where: values.whereOf("tokenTtlSeconds") ?? "tokenTtlSeconds", message });
   }
+  const profiles = readProfiles(source, values, profile);
   return {
     file,
     redis: readRedis(values, problems),
     dataDir: values.get("dataDir") ?? usualDataDir(env),
     deployment,
     profile,
-    profiles: readProfiles(source, values, profile),
+    profiles,
     tokenTtlMs: tokenTtlSeconds === undefined ? undefined : tokenTtlSeconds * 1000,
     tokenKey: readTokenKey(values, problems),
     limits: {
@@ -69,6 +72,9 @@ function assemble(source: Source): Config {
       reserve: values.getOrDefault("reserve"),
       connections: values.getOrDefault("connections"),
     },
+    credentialSets: values.getOrDefault("credentialSets"),
+    rotations: readRotations(source.tree, { deployment, profiles: Object.keys(profiles) }, problems),
+    seal: readSealKeys(values, problems),
     inventory: readInventory(values, problems),
     events: { keepMs: values.getOrDefault("eventsKeepDays") * dayMs, most: values.getOrDefault("eventsMost") },
     http: {

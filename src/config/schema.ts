@@ -225,6 +225,26 @@ export const settings = {
     default: 1_000_000,
     about: "How many events are kept at most, about; the oldest go first. One takes some 100 bytes of Redis.",
   },
+  credentialSets: {
+    path: "limits.credentialSets",
+    variable: "SIMFLEET_CREDENTIAL_SETS",
+    kind: integer(1, 1_000_000),
+    default: 100,
+    about: "How many Credential Sets the account may hold; support raises it on request.",
+  },
+  sealKeyFile: {
+    path: "seal.keyFile",
+    variable: "SIMFLEET_SEAL_KEY_FILE",
+    kind: path,
+    about:
+      "File of the key that seals new secrets while a rotation is under way: 32 bytes, raw, in hex or in base64url. Nothing is rotated without it.",
+  },
+  sealPreviousKeyFile: {
+    path: "seal.previousKeyFile",
+    variable: "SIMFLEET_SEAL_PREVIOUS_KEY_FILE",
+    kind: path,
+    about: "File of the key before, which still opens what it sealed, while rotations begun with it are under way.",
+  },
   httpHost: {
     path: "http.host",
     variable: "SIMFLEET_HTTP_HOST",

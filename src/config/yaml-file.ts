@@ -47,9 +47,13 @@ export function valueAt(tree: Tree, path: string): unknown {
   return value ?? undefined;
 }
 
-/** Reports keys that no setting has, and values where a mapping belongs. */
-export function checkKeys(tree: Tree, problems: Problem[]): void {
-  const known = settingIds.flatMap((id) => placesOf(settingOf(id)).map((place) => place.path.split(".")));
+/**
+ * Reports keys that no setting has, and values where a mapping belongs.
+ * @param sections keys at the top whose structures are checked elsewhere
+ */
+export function checkKeys(tree: Tree, sections: readonly string[], problems: Problem[]): void {
+  const settings = settingIds.flatMap((id) => placesOf(settingOf(id)).map((place) => place.path.split(".")));
+  const known = [...settings, ...sections.map((name) => [name])];
   check(tree, known, "", problems);
 }
 

@@ -25,6 +25,28 @@ export const errorCatalogue = {
     exitCode: 4,
     meaning: "The results file could not be written (disk full, no permission); the ledger still holds every outcome.",
   },
+  ROTATION_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No rotation of the configuration has this name." },
+  ROTATION_STATE: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The rotation, or the account's Credential Sets, are not in a state that allows what was asked.",
+  },
+  SECRET_UNMADE: {
+    disposition: "never",
+    exitCode: 1,
+    meaning: "The new secret did not come to be: the program or file that gives it failed, or gave something else.",
+  },
+  SINK_FAILED: {
+    disposition: "retry",
+    exitCode: 1,
+    meaning: "A sink did not take the new secret. It is tried again some times before the rotation is taken back.",
+  },
+  SEAL_UNOPENED: {
+    disposition: "later",
+    exitCode: 2,
+    meaning:
+      "A sealed secret cannot be opened with the keys that are configured; the rotation waits for the right one.",
+  },
   PLATFORM_REJECTED: {
     disposition: "never",
     exitCode: 1,

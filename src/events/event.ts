@@ -3,6 +3,8 @@
  * step as the change that it tells of, so that neither is ever there without the other.
  */
 
+const ofRotation = { rotation: "its name", cause: "id of this turn of it" } as const;
+
 export const eventCatalogue = {
   "sim.added": {
     when: "A sync lists a SIM that was not known. The first sync of a profile tells of none: what it finds was there before.",
@@ -41,6 +43,59 @@ export const eventCatalogue = {
   "sync.failed": {
     when: "A sync ended without having read the whole list, and the next begins anew.",
     fields: { cause: "the sync", reason: "why" },
+  },
+  "credential.handed-over": {
+    when: "A sink has taken the new secret of a rotation; the platform does not have it yet.",
+    fields: { ...ofRotation, sink: "kind and place of the sink" },
+  },
+  "credential.created": {
+    when: "The platform has the new secret: as a new Credential Set, or in the old one.",
+    fields: { ...ofRotation, credentialsId: "the set", strategy: "`successor` or `in-place`" },
+  },
+  "credential.repointed": {
+    when: "Nothing that simfleet can change names the old Credential Set any more; its grace begins.",
+    fields: {
+      ...ofRotation,
+      oldId: "the old set",
+      credentialsId: "the new set",
+      groups: "groups that were changed, with commas between; empty when there were none, or a person did it",
+    },
+  },
+  "credential.unconfirmed": {
+    when: "A person has to see to what names the old Credential Set, since simfleet cannot.",
+    fields: { ...ofRotation, oldId: "the old set", credentialsId: "the new set", reason: "what there is to do" },
+  },
+  "credential.in-use": {
+    when: "The old Credential Set was used after everything named the new one; its grace begins again.",
+    fields: { ...ofRotation, oldId: "the old set", lastUsedAt: "its last use, ISO 8601" },
+  },
+  "credential.unused": {
+    when: "The old Credential Set was out of use for the whole grace and nothing names it: its time is over.",
+    fields: { ...ofRotation, oldId: "the old set" },
+  },
+  "credential.left-behind": {
+    when: "A Credential Set that is no longer wanted could not be deleted: a person has to.",
+    fields: { ...ofRotation, credentialsId: "the set", reason: "why" },
+  },
+  "credential.rotated": {
+    when: "A rotation is over: the new secret is in use and the old one is gone, or left to a person.",
+    fields: {
+      ...ofRotation,
+      credentialsId: "the set that holds now",
+      oldId: "the old set; absent where there was none",
+    },
+  },
+  "credential.failed": {
+    when: "A rotation could not go on and was taken back; the old secret holds.",
+    fields: {
+      ...ofRotation,
+      reason: "why",
+      sinks: "sinks that already have the new value, with commas between; empty when none has",
+    },
+  },
+  "credential.expiring": {
+    when: "The secret of a rotation is older than its `maxAgeDays`.",
+    fields: { rotation: "its name", credentialsId: "the set", since: "when it got its secret, ISO 8601" },
   },
 } as const satisfies Record<string, { readonly when: string; readonly fields: Readonly<Record<string, string>> }>;
 

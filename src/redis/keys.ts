@@ -104,6 +104,16 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:sync`;
   }
 
+  /** Hash: the rotation of this name that is under way, or how the last one went. */
+  rotation(name: string): string {
+    return `${this.prefix}:rotation:${name}`;
+  }
+
+  /** Set: names of the rotations of a profile that were ever begun. */
+  rotations(profile: string): string {
+    return `${this.prefix}:rotations:${profile}`;
+  }
+
   /** Stream: the event feed of all profiles. */
   events(): string {
     return `${this.prefix}:events`;

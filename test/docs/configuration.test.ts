@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { rotationsSection } from "#config/rotations.ts";
+import { valuesOf } from "#config/section.ts";
 import { placesOf, settingIds, settingOf } from "#config/schema.ts";
 import { renderConfiguration } from "../../scripts/document-configuration.ts";
 
@@ -9,6 +11,10 @@ it("docs/configuration.md says what the table of settings says (scripts/document
 
 it("the example file shows every key", () => {
   const example = readFileSync("config/simfleet.example.yaml", "utf8");
-  const keys = settingIds.flatMap((id) => placesOf(settingOf(id)).map((place) => place.path.split(".").at(-1) ?? ""));
-  expect(keys.filter((key) => !new RegExp(`^[ #]*${key}:`, "m").test(example))).toEqual([]);
+  const settings = settingIds.flatMap((id) => placesOf(settingOf(id)).map(({ path }) => path));
+  const structures = [rotationsSection].flatMap(({ path, schema }) =>
+    [...valuesOf(schema, path)].map((one) => one.path),
+  );
+  const keys = [...settings, ...structures].map((path) => path.split(".").at(-1) ?? "");
+  expect(keys.filter((key) => !new RegExp(`(^[ #-]*|[{,] *)${key}:`, "m").test(example))).toEqual([]);
 });

@@ -53,6 +53,9 @@ describe("defaults and precedence", () => {
       },
       tokenTtlMs: undefined,
       tokenKey: undefined,
+      credentialSets: 100,
+      rotations: {},
+      seal: undefined,
       inventory: {
         fields: ["simId", "imsi", "speedClass", "status", "groupId", "tags", "subscription"],
         secrets: [],

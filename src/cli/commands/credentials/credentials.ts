@@ -1,0 +1,43 @@
+/** `simfleet credentials …`: the account's Credential Sets and their rotation. */
+import { Command } from "@commander-js/extra-typings";
+import type { SetReport } from "#runs/credential-desk.ts";
+import { type Context, withCommon } from "../../context.ts";
+import { table } from "../../output.ts";
+import { ageText, referencesText } from "./columns.ts";
+import { confirmCommand } from "./confirm.ts";
+import { rotateCommand } from "./rotate.ts";
+import { statusCommand } from "./status.ts";
+
+export function credentialsCommand(context: Context): Command {
+  return new Command("credentials")
+    .description("Credential Sets, and the rotation of their secrets")
+    .addCommand(listCommand(context))
+    .addCommand(rotateCommand(context))
+    .addCommand(confirmCommand(context))
+    .addCommand(statusCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list").description("the account's Credential Sets: age, last use, what names them");
+  return withCommon(command, "simfleet credentials list").action(async (options) => {
+    const output = context.output(options);
+    const config = context.config(options);
+    await context.withApp(config, async (app) => {
+      const credentials = await app.credentials.list(config.profile, context.surroundings.interrupt);
+      output.answer({ credentials, nextCursor: null }, () => listText(credentials));
+    });
+  });
+}
+
+function listText(sets: readonly SetReport[]): string {
+  if (sets.length === 0) return "The account has no Credential Set.";
+  const rows = sets.map(({ credentialsId, type, createdAt, updatedAt, lastUsedAt, references, rotation }) => [
+    credentialsId,
+    type ?? "-",
+    ageText(updatedAt ?? createdAt),
+    lastUsedAt ?? "-",
+    rotation ?? "-",
+    referencesText(references),
+  ]);
+  return table(["CREDENTIALS ID", "TYPE", "AGE", "LAST USED", "ROTATION", "NAMED BY"], rows);
+}

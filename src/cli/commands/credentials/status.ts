@@ -1,0 +1,36 @@
+/** `simfleet credentials status`: how every rotation stands. */
+import { Command } from "@commander-js/extra-typings";
+import type { RotationReport } from "#runs/rotation-report.ts";
+import { type Context, withCommon } from "../../context.ts";
+import { table } from "../../output.ts";
+import { standingText } from "../../rotation-text.ts";
+import { ageText, referencesText } from "./columns.ts";
+
+export function statusCommand(context: Context): Command {
+  const command = new Command("status").description(
+    "every rotation: state, age of the secret, last use, next step, what names the set",
+  );
+  return withCommon(command, "simfleet credentials status --json").action(async (options) => {
+    const output = context.output(options);
+    const config = context.config(options);
+    const profiles = options.profile === undefined ? Object.keys(config.profiles) : [config.profile];
+    await context.withApp(config, async (app) => {
+      const { rotations, unknown } = await app.credentials.status(profiles, context.surroundings.interrupt);
+      output.answer({ rotations, unknown }, () => statusText(rotations));
+      for (const [profile, reason] of Object.entries(unknown)) {
+        output.say(`What the platform knows of ${profile} is missing: ${reason}`);
+      }
+    });
+  });
+}
+
+function statusText(rotations: readonly RotationReport[]): string {
+  if (rotations.length === 0) return "No rotation is configured (rotations: in the configuration).";
+  const rows = rotations.map(({ name, state, credentialsId, rotatedAt, lastUsedAt, nextAt, references }) => [
+    ...[name, state, credentialsId ?? "-", ageText(rotatedAt), lastUsedAt ?? "-", nextAt ?? "-"],
+    credentialsId === null ? "-" : referencesText(references),
+  ]);
+  const waiting = rotations.filter(({ reason, nextStep }) => reason !== null || nextStep !== null);
+  const words = waiting.map((report) => `\n${standingText(report)}`);
+  return `${table(["ROTATION", "STATE", "SET", "AGE", "LAST USED", "NEXT", "NAMED BY"], rows)}${words.join("")}`;
+}

@@ -1,0 +1,39 @@
+/** A rotation in words for a terminal. */
+import type { RotationReport } from "#runs/rotation-report.ts";
+
+/** One line: how the rotation stands, and what it waits for. */
+export function standingText(report: RotationReport): string {
+  const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor } = report;
+  switch (state) {
+    case "never":
+      return `${name} was never rotated.`;
+    case "done":
+      return `${name} is rotated: ${credentialsId ?? "the set"} holds the new secret.${reason === null ? "" : ` ${reason}.`}`;
+    case "failed": {
+      const sinks = handedTo.length === 0 ? "" : ` These already have the new value: ${handedTo.join(", ")}.`;
+      return `${name} failed, and the old secret holds: ${reason ?? "no reason is known"}.${sinks}`;
+    }
+    default: {
+      const when = nextAt === null ? "" : `, at ${nextAt}`;
+      // That of a grace says the same another time.
+      const why = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
+      return `${name} is ${state}. Next: ${nextStep ?? ""}${when}.${why}`;
+    }
+  }
+}
+
+/** What a person has to know to wait: which of the waits it is. */
+export function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
+  switch (waitsFor) {
+    case "grace":
+      return `The new secret holds. The old set is watched${nextAt === null ? "" : ` until ${nextAt}`}, and deleted if it is out of use.`;
+    case "confirmation":
+      return `A person is needed: ${reason ?? `simfleet credentials confirm ${name}`}.`;
+    case "reference":
+      return `The rotation goes on by itself once nothing stands in its way: ${reason ?? ""}.`;
+    default:
+      return reason === null
+        ? "It is under way."
+        : `It is tried again${nextAt === null ? "" : ` at ${nextAt}`}: ${reason}.`;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The Credential Sets of an account and what names them, as far as the deployment describes the operations. What it does
+ * not describe is asked for by `can…`, or refused with what to add.
+ */
+import type { PlatformClient } from "#api/client.ts";
+import type { CredentialTypes } from "#api/operations/credential-types.ts";
+import {
+  createCredential,
+  type CredentialInput,
+  type CredentialSet,
+  deleteCredential,
+  listCredentials,
+  updateCredential,
+} from "#api/operations/credentials.ts";
+import { type GroupRecord, listGroups, putGroupConfiguration } from "#api/operations/groups.ts";
+import type { Operation } from "#api/operations/operation.ts";
+import type { DeploymentOperationId, DeploymentOperations } from "#fleet/deployment-operation.ts";
+import { requireOperation } from "#fleet/required-operation.ts";
+import { type Reference, referencesIn } from "./references.ts";
+
+/** What rotations need of the account that they are for. */
+export interface RotationAccount {
+  readonly client: Pick<PlatformClient, "call" | "pages" | "whoAmI">;
+  readonly deployment: {
+    readonly name: string;
+    readonly operations: DeploymentOperations;
+    readonly credentialTypes: CredentialTypes;
+  };
+  /** Credential Sets that it may hold (interface, section 8). */
+  readonly mostSets: number;
+}
+
+export const feature = "Rotating Credential Sets";
+
+export class AccountSets {
+  readonly #account: RotationAccount;
+  readonly #signal: AbortSignal;
+  readonly #purpose: string;
+
+  /** @param purpose what a lacking operation is needed for, as the beginning of a sentence */
+  constructor(account: RotationAccount, signal: AbortSignal, purpose: string = feature) {
+    this.#account = account;
+    this.#signal = signal;
+    this.#purpose = purpose;
+  }
+
+  /** Whether the deployment describes an operation. */
+  can(id: DeploymentOperationId): boolean {
+    return this.#account.deployment.operations[id] !== undefined;
+  }
+
+  /** @throws PlatformError; ConfigError where the deployment lacks the operation, as all others here */
+  list(): Promise<CredentialSet[]> {
+    return this.#call(listCredentials(this.#described("listCredentials")), undefined);
+  }
+
+  async find(credentialsId: string): Promise<CredentialSet | undefined> {
+    return (await this.list()).find((set) => set.credentialsId === credentialsId);
+  }
+
+  create(input: CredentialInput): Promise<CredentialSet> {
+    return this.#call(createCredential, input);
+  }
+
+  update(input: CredentialInput): Promise<CredentialSet> {
+    return this.#call(updateCredential(this.#described("updateCredential")), input);
+  }
+
+  async delete(credentialsId: string): Promise<void> {
+    await this.#call(deleteCredential(this.#described("deleteCredential")), { credentialsId });
+  }
+
+  /** Every group, page by page. */
+  async *groups(): AsyncGenerator<GroupRecord> {
+    const operation = listGroups(this.#described("listGroups"), await this.#owner());
+    const pages = this.#account.client.pages(operation, {}, { signal: this.#signal });
+    for await (const page of pages) yield* page.items;
+  }
+
+  /** Sets keys in one namespace of a group's configuration. */
+  async configure(groupId: string, namespace: string, entries: Readonly<Record<string, unknown>>): Promise<void> {
+    const operation = putGroupConfiguration(this.#described("putGroupConfiguration"), await this.#owner());
+    await this.#call(operation, { groupId, namespace, entries });
+  }
+
+  /** What names a set, or may mean it. */
+  async references(credentialsId: string): Promise<Reference[]> {
+    const found: Reference[] = [];
+    for await (const group of this.groups()) found.push(...referencesIn(group, credentialsId));
+    return found;
+  }
+
+  async #owner(): Promise<{ operatorId: string }> {
+    return { operatorId: (await this.#account.client.whoAmI(this.#signal)).operatorId };
+  }
+
+  #described(id: DeploymentOperationId) {
+    return requireOperation(this.#account.deployment, id, this.#purpose);
+  }
+
+  /** Rotations do little and wait long, and their calls go before those of a run. */
+  #call<I, O>(operation: Operation<I, O>, input: I): Promise<O> {
+    return this.#account.client.call(operation, input, { signal: this.#signal, urgency: "priority" });
+  }
+}

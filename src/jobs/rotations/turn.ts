@@ -1,0 +1,117 @@
+/**
+ * One turn of a rotation in the hands of a process: the record as it was last saved, and what the steps need. Every move
+ * is saved before the next step is looked at; a turn that another process has moved on meanwhile is let go of.
+ */
+import type { Clock } from "#core/time.ts";
+import type { Rotation } from "#fleet/rotation.ts";
+import { scrub } from "#telemetry/scrub.ts";
+import type { RotationEvent, RotationLog } from "#store/rotation-log.ts";
+import { isRotationOver, type RotationChange, type RotationRecord, type RotationWait } from "#store/rotation-record.ts";
+import type { Seal, SealedFields } from "#store/seal.ts";
+import { AccountSets, type RotationAccount } from "./account-sets.ts";
+import { forgetAll } from "./new-secret.ts";
+import type { SinkHouse } from "./sinks.ts";
+
+/** What the work on rotations needs of the house. */
+export interface RotationContext {
+  readonly log: RotationLog;
+  readonly seal: Seal;
+  readonly clock: Clock;
+  readonly sinkHouse: SinkHouse;
+  /** Undefined where the configuration no longer has it. */
+  readonly rotationOf: (name: string) => Rotation | undefined;
+  /** The rotations of a profile. */
+  readonly rotationsOf: (profile: string) => readonly Rotation[];
+  readonly accountFor: (profile: string) => RotationAccount;
+}
+
+/** The record was moved by another process. */
+export class MovedElsewhere extends Error {}
+
+export class Turn {
+  record: RotationRecord;
+  readonly rotation: Rotation;
+  readonly context: RotationContext;
+  readonly account: RotationAccount;
+  readonly sets: AccountSets;
+  readonly signal: AbortSignal;
+  #opened: SealedFields | undefined;
+
+  constructor(parts: { record: RotationRecord; rotation: Rotation; context: RotationContext; signal: AbortSignal }) {
+    this.record = parts.record;
+    this.rotation = parts.rotation;
+    this.context = parts.context;
+    this.signal = parts.signal;
+    this.account = parts.context.accountFor(parts.record.profile);
+    this.sets = new AccountSets(this.account, parts.signal);
+  }
+
+  get nowMs(): number {
+    return this.context.clock.wallMs();
+  }
+
+  get isOver(): boolean {
+    return isRotationOver(this.record);
+  }
+
+  /** Saves a step forward, whatever was waited for before. @throws MovedElsewhere */
+  move(change: RotationChange, events: readonly RotationEvent[] = []): Promise<void> {
+    const isState = change.state !== undefined;
+    return this.#save(
+      {
+        ...{ waitsFor: undefined, reason: undefined, nextAtMs: 0, tries: 0 },
+        ...(isState ? { movedAtMs: this.nowMs } : {}),
+        ...change,
+      },
+      events,
+    );
+  }
+
+  /**
+   * Saves that the present state is to be looked at later.
+   * @param events are told when it did not wait for this before
+   */
+  wait(
+    {
+      waitsFor,
+      reason,
+      delayMs,
+      ...more
+    }: { waitsFor: RotationWait; reason: string; delayMs: number } & RotationChange,
+    events: readonly RotationEvent[] = [],
+  ): Promise<void> {
+    const clean = scrub(reason);
+    const isKnown = this.record.waitsFor === waitsFor && this.record.reason === clean;
+    const nextAtMs = this.nowMs + Math.max(1, Math.ceil(delayMs));
+    return this.#save({ ...more, waitsFor, reason: clean, nextAtMs }, isKnown ? [] : events);
+  }
+
+  /** Gives up going forward; what can be is taken back. */
+  giveUp(reason: string): Promise<void> {
+    return this.move({ state: "rolling-back", reason: scrub(reason) });
+  }
+
+  async #save(change: RotationChange, events: readonly RotationEvent[]): Promise<void> {
+    const saved = await this.context.log.move(this.record, change, events);
+    if (saved === undefined) throw new MovedElsewhere();
+    this.record = saved;
+  }
+
+  /**
+   * The sealed secret, opened once. It stays known to the scrubber until the process lets go of the turn, since whoever
+   * is told of a fault in between, the record among them, must not be told the secret that a platform or sink threw back.
+   * @throws SimfleetError SEAL_UNOPENED
+   */
+  async secrets(): Promise<SealedFields> {
+    const { rotationId, sealed } = this.record;
+    if (sealed === undefined) throw new Error(`the sealed secret of ${rotationId} vanished`);
+    this.#opened ??= await this.context.seal.open(rotationId, sealed);
+    return this.#opened;
+  }
+
+  /** Forgets the secret. */
+  letGo(): void {
+    if (this.#opened !== undefined) forgetAll(this.#opened);
+    this.#opened = undefined;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Secrets that have to survive a crash lie in Redis sealed: JSON Web Encryption (`dir`, A256GCM) with a key from a file
+ * that Redis never sees. A seal is bound to what it is for, so that it opens nowhere else. It keeps nothing in memory but
+ * its keys, and whoever opens a seal forgets the secrets again.
+ */
+import { createHash } from "node:crypto";
+import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
+import { SimfleetError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+
+/** Secrets by the name of their field. */
+export type SealedFields = Readonly<Record<string, Secret>>;
+
+interface Key {
+  readonly id: string;
+  readonly bytes: Uint8Array;
+}
+
+export class Seal {
+  readonly #key: Key;
+  readonly #previous: Key | undefined;
+
+  /** @param keys the base64url text of 32 bytes each; the previous key opens and does not seal */
+  constructor(keys: { readonly key: Secret; readonly previousKey: Secret | undefined }) {
+    this.#key = keyOf(keys.key);
+    this.#previous = keys.previousKey === undefined ? undefined : keyOf(keys.previousKey);
+  }
+
+  /** @param purpose names what the secrets are for, such as a rotation's id; it is needed to open them */
+  seal(purpose: string, fields: SealedFields): Promise<string> {
+    const clear = Object.fromEntries(Object.entries(fields).map(([name, secret]) => [name, secret.reveal()]));
+    return new CompactEncrypt(Buffer.from(JSON.stringify(clear)))
+      .setProtectedHeader({ alg: "dir", enc: "A256GCM", kid: this.#key.id, sub: purpose })
+      .encrypt(this.#key.bytes);
+  }
+
+  /** @throws SimfleetError SEAL_UNOPENED when neither key opens it, or it was sealed for something else */
+  async open(purpose: string, sealed: string): Promise<SealedFields> {
+    const key = this.#keyFor(purpose, sealed);
+    try {
+      const { plaintext } = await compactDecrypt(sealed, key.bytes, {
+        keyManagementAlgorithms: ["dir"],
+        contentEncryptionAlgorithms: ["A256GCM"],
+      });
+      const clear = JSON.parse(Buffer.from(plaintext).toString()) as Record<string, string>;
+      return Object.fromEntries(Object.entries(clear).map(([name, value]) => [name, new Secret(value)]));
+    } catch {
+      // Not as a cause: the parser's error would carry a piece of the secret.
+      throw unopened(`what is sealed for ${purpose} is damaged`);
+    }
+  }
+
+  #keyFor(purpose: string, sealed: string): Key {
+    let header;
+    try {
+      header = decodeProtectedHeader(sealed);
+    } catch {
+      throw unopened(`what is sealed for ${purpose} is damaged`);
+    }
+    if (header.sub !== purpose) throw unopened(`what should be sealed for ${purpose} is for something else`);
+    const key = [this.#key, this.#previous].find((one) => one?.id === header.kid);
+    if (key !== undefined) return key;
+    throw unopened(
+      `what is sealed for ${purpose} was sealed with another key than that of seal.keyFile: name the file of the key before as seal.previousKeyFile`,
+    );
+  }
+}
+
+function unopened(message: string): SimfleetError {
+  return new SimfleetError("SEAL_UNOPENED", message);
+}
+
+/** The id tells keys apart and nothing of the key. */
+function keyOf(secret: Secret): Key {
+  const bytes = Buffer.from(secret.reveal(), "base64url");
+  if (bytes.length !== 32) throw new RangeError("a seal's key has 32 bytes");
+  const id = createHash("sha256").update("simfleet seal").update(bytes).digest("base64url").slice(0, 12);
+  return { id, bytes: new Uint8Array(bytes) };
+}

@@ -1,0 +1,280 @@
+/** An account in a sandbox, a rotation of one of its sets, and everything between; its time passes when a test says so. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Redis } from "ioredis";
+import { onTestFinished } from "vitest";
+import { PlatformClient } from "#api/client.ts";
+import { loadDeployment } from "#config/deployment.ts";
+import { readSecretFile } from "#config/secret-file.ts";
+import { Secret } from "#core/secret.ts";
+import { type Clock, systemClock } from "#core/time.ts";
+import { Feed } from "#events/feed.ts";
+import { WebhookSender } from "#events/webhook.ts";
+import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
+import type { Rotation } from "#fleet/rotation.ts";
+import type { SyncVerdict } from "#jobs/job.ts";
+import type { RotationAccount } from "#jobs/rotations/account-sets.ts";
+import { CommandRunner } from "#jobs/rotations/command.ts";
+import { planRotation } from "#jobs/rotations/plan.ts";
+import type { RotationContext } from "#jobs/rotations/turn.ts";
+import { type TellTrouble, workOnRotations } from "#jobs/rotations/work.ts";
+import type { Keys } from "#redis/keys.ts";
+import type { SandboxOptions } from "#sandbox/options.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { RotationLog } from "#store/rotation-log.ts";
+import type { RotationRecord } from "#store/rotation-record.ts";
+import { Seal } from "#store/seal.ts";
+import { OpenPermits, type Platform, startPlatform } from "../../unit/api/support.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+/** Stands still until it is moved; who sleeps moves it. */
+class PassingClock implements Clock {
+  #passedMs = 0;
+  readonly #startMs = Date.UTC(2026, 10, 20, 3, 0, 0);
+
+  wallMs(): number {
+    return this.#startMs + this.#passedMs;
+  }
+
+  monotonicMs(): number {
+    return this.#passedMs;
+  }
+
+  sleep(delayMs: number): Promise<void> {
+    this.pass(delayMs);
+    return Promise.resolve();
+  }
+
+  pass(ms: number): void {
+    this.#passedMs += Math.ceil(ms);
+  }
+}
+
+export const oldSecret = "the-secret-before";
+
+export interface HouseOptions {
+  readonly place: { readonly redis: Redis; readonly keys: Keys };
+  readonly sandbox?: Partial<SandboxOptions>;
+  readonly rotation?: Partial<Rotation>;
+  /** Operations that the deployment does not have. */
+  readonly without?: readonly DeploymentOperationId[];
+  /** Sinks beyond a file. */
+  readonly withWebhook?: true;
+}
+
+/** Stands between the work and what it works with; it may throw at any of its turns. */
+export type Between = <T extends object>(name: string, thing: T) => T;
+
+export class RotationHouse {
+  readonly profile = `p-${randomBytes(4).toString("hex")}`;
+  readonly clock = new PassingClock();
+  readonly rotation: Rotation;
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  readonly key = new Secret(randomBytes(32).toString("base64url"));
+  readonly feed: Feed;
+  readonly troubles: string[] = [];
+  /** Every value that the webhook was handed. */
+  readonly heard: string[] = [];
+  /** How the receiver answers, first come first served; then 204. */
+  readonly answers: number[] = [];
+  readonly #options: HouseOptions;
+  readonly #clients: PlatformClient[] = [];
+
+  private constructor(options: HouseOptions, sandbox: Sandbox, folder: string, receiver: Platform | undefined) {
+    this.#options = options;
+    this.sandbox = sandbox;
+    this.folder = folder;
+    const webhookSecret = join(folder, "hook-secret");
+    writeFileSync(webhookSecret, `whsec_${Buffer.alloc(32, 5).toString("base64")}`, { mode: 0o600 });
+    const hook = { kind: "webhook", url: `${receiver?.url}/hook`, secretFile: webhookSecret } as const;
+    const name = `psk-${this.profile}`;
+    this.rotation = {
+      ...{ name, profile: this.profile, type: "psk", credentialsId: name, description: "of a test" },
+      source: { kind: "generate", field: "key", recipe: { kind: "bytes", bytes: 32, encoding: "base64url" } },
+      ...{ constants: {}, strategy: "successor", graceMs: 3_600_000, maxAgeMs: undefined },
+      sinks: [{ kind: "file", path: this.sinkFile }, ...(receiver === undefined ? [] : [hook])],
+      ...options.rotation,
+    };
+    this.feed = new Feed({ ...options.place, bounds: keptBounds, clock: this.clock });
+  }
+
+  static async open(options: HouseOptions): Promise<RotationHouse> {
+    const clock = { now: (): Clock => systemClock };
+    const later: Clock = {
+      wallMs: () => clock.now().wallMs(),
+      monotonicMs: () => clock.now().monotonicMs(),
+      sleep: (delayMs, signal) => systemClock.sleep(delayMs, signal),
+    };
+    const folder = mkdtempSync(join(tmpdir(), "simfleet-rotation-"));
+    const sandbox = await startSandbox({
+      ...{ operations: "all", clock: later, sims: 1, limits: { Credential: 1e9, Group: 1e9, Auth: 1e9 } },
+      ...options.sandbox,
+    });
+    const heard: ((body: string) => number)[] = [];
+    const receiver = options.withWebhook
+      ? await startPlatform((request, response) => response.writeHead(heard[0]?.(request.text) ?? 500).end())
+      : undefined;
+    const house = new RotationHouse(options, sandbox, folder, receiver);
+    clock.now = () => house.clock;
+    heard.push((body) => {
+      const status = house.answers.shift() ?? 204;
+      const { data } = JSON.parse(body) as { data: { credentials: { key: string } } };
+      if (status === 204) house.heard.push(data.credentials.key);
+      return status;
+    });
+    onTestFinished(async () => {
+      await Promise.all(house.#clients.map((client) => client.close()));
+      await sandbox.close();
+      await receiver?.[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true });
+    });
+    return house;
+  }
+
+  get sinkFile(): string {
+    return join(this.folder, "sink");
+  }
+
+  /** What the file has been handed; undefined before. */
+  get handed(): string | undefined {
+    try {
+      return readFileSync(this.sinkFile, "utf8");
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Puts the set that is there before into the account, a while ago. */
+  makeOldSet(credentialsId: string = this.rotation.credentialsId): void {
+    this.sandbox.state.credentials.create(credentialsId, { type: "psk", credentials: { key: oldSecret } });
+    this.clock.pass(5_000);
+  }
+
+  /** As of a process that has just started. */
+  context(between: Between = (_, thing) => thing): RotationContext {
+    const { place } = this.#options;
+    const client = between("client", this.#client());
+    const rotations = { [this.rotation.name]: this.rotation };
+    const webhooks = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" });
+    onTestFinished(() => webhooks.close());
+    return {
+      log: between("log", new RotationLog({ ...place, bounds: keptBounds })),
+      seal: between("seal", new Seal({ key: this.key, previousKey: undefined })),
+      clock: this.clock,
+      sinkHouse: {
+        commands: between("command", new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
+        readSecretFile,
+        webhooks: between("webhook", webhooks),
+      },
+      rotationOf: (name) => rotations[name],
+      rotationsOf: (profile) => (profile === this.profile ? [this.rotation] : []),
+      accountFor: () => this.account(client),
+    };
+  }
+
+  account(client: RotationAccount["client"] = this.#client()): RotationAccount {
+    const deployment = loadDeployment("soracom", []);
+    const operations = Object.fromEntries(
+      Object.entries(deployment.operations).filter(([id]) => !this.#options.without?.some((one) => one === id)),
+    );
+    return { client, deployment: { ...deployment, operations }, mostSets: 100 };
+  }
+
+  #client(): PlatformClient {
+    const client = new PlatformClient({
+      profile: { name: this.profile, coverage: "g", wording: "sims" },
+      brand: "Svc",
+      language: "en",
+      endpoints: { global: this.sandbox.url },
+      credentials: { kind: "auth-key", authKeyId: "keyId-sandbox", authKey: new Secret("secret-sandbox") },
+      connections: 4,
+      clock: this.clock,
+      permits: new OpenPermits(),
+      userAgent: "simfleet/test",
+    });
+    this.#clients.push(client);
+    return client;
+  }
+
+  async begin(context: RotationContext = this.context()): Promise<RotationRecord> {
+    const account = context.accountFor(this.profile);
+    const record = await context.log.record(this.rotation.name);
+    const terms = { account, record, nowMs: this.clock.wallMs() };
+    return context.log.begin(await planRotation(this.rotation, terms, new AbortController().signal));
+  }
+
+  work(context: RotationContext = this.context()): Promise<SyncVerdict> {
+    const tell: TellTrouble = ({ message }) => this.troubles.push(message);
+    return workOnRotations(this.profile, context, { signal: new AbortController().signal, tell });
+  }
+
+  /** Works, and lets the time pass that it asks for, until the rotation is over or waits for what time does not bring. */
+  async workToEnd(context: RotationContext = this.context(), mostWaits = 60): Promise<RotationRecord> {
+    for (let waits = 0; ; waits += 1) {
+      const verdict = await this.work(context);
+      const record = await this.record();
+      if (verdict.kind !== "postponed" || waits >= mostWaits) return record;
+      if (record.waitsFor === "confirmation" || record.waitsFor === "reference") return record;
+      this.clock.pass(verdict.delayMs);
+    }
+  }
+
+  async record(): Promise<RotationRecord> {
+    const record = await new RotationLog({ ...this.#options.place, bounds: keptBounds }).record(this.rotation.name);
+    if (record === undefined) throw new Error("no rotation was begun");
+    return record;
+  }
+
+  /** The secret that lies sealed; undefined where none does. */
+  async sealed(): Promise<string | undefined> {
+    const { rotationId, sealed } = await this.record();
+    if (sealed === undefined) return undefined;
+    const { key } = await new Seal({ key: this.key, previousKey: undefined }).open(rotationId, sealed);
+    const value = key?.reveal();
+    key?.forget();
+    return value;
+  }
+
+  /** Types and telling fields of the profile's events, oldest first. */
+  async events(): Promise<{ type: string; fields: Readonly<Record<string, string>> }[]> {
+    const { events } = await this.feed.newest({ profile: this.profile }, { limit: 1_000 });
+    return events.toReversed().map(({ type, fields }) => ({ type, fields }));
+  }
+
+  /** Ids of the account's sets, and the secret of each. */
+  get sets(): Record<string, unknown> {
+    const { credentials } = this.sandbox.state;
+    return Object.fromEntries(
+      credentials.all.map(({ credentialsId }) => [credentialsId, credentials.secretOf(credentialsId)?.key]),
+    );
+  }
+
+  /** Has two groups name a set, in every way there is. */
+  nameInGroups(credentialsId: string): void {
+    const { groups } = this.sandbox.state;
+    const [first = "", second = ""] = groups.all.map(({ groupId }) => groupId);
+    const put = (groupId: string, namespace: string, entries: Readonly<Record<string, unknown>>): void => {
+      const list = Object.entries(entries).map(([key, value]) => ({ key, value }));
+      groups.configure(groupId, namespace, list);
+    };
+    put(first, "SoracomFunnel", { enabled: true, credentialsId, destination: { url: "x" } });
+    put(first, "SoracomBeam", {
+      "mqtt://beam:1883": { custom: [{ $credentialsId: credentialsId }], name: credentialsId },
+    });
+    put(second, "SoracomFunk", { credentialsId: "another", nested: { credentialsId } });
+  }
+
+  /** Has a group name a set by a placeholder. */
+  nameByPlaceholder(name: string): void {
+    const groupId = this.sandbox.state.groups.all[2]?.groupId ?? "";
+    this.sandbox.state.groups.configure(groupId, "SoracomBeam", [{ key: "tcp", value: { $credentialsId: name } }]);
+  }
+
+  /** What the groups are configured with. */
+  get configurations(): unknown[] {
+    return this.sandbox.state.groups.all.map(({ configuration }) => configuration);
+  }
+}

@@ -1,0 +1,237 @@
+/** The parts of a rotation that need neither Redis nor a platform. */
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readSecretFile } from "#config/secret-file.ts";
+import { Secret } from "#core/secret.ts";
+import { systemClock } from "#core/time.ts";
+import type { Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
+import { CommandRunner } from "#jobs/rotations/command.ts";
+import { drawn, newSecret } from "#jobs/rotations/new-secret.ts";
+import { entriesRenamed, mayMean, referencesIn } from "#jobs/rotations/references.ts";
+import { handOver, SinkError, sinkKey, sinkName } from "#jobs/rotations/sinks.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "simfleet-parts-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const never = new AbortController().signal;
+const env = { PATH: process.env.PATH, SIMFLEET_AUTH_KEY: "not-for-programs" };
+const commands = new CommandRunner({ env, clock: systemClock, timeoutMs: 400 });
+const house = { commands, readSecretFile, webhooks: { send: () => Promise.reject(new Error("no webhook here")) } };
+
+const rotationOf = (source: SecretSource, more: Partial<Rotation> = {}): Rotation => ({
+  ...{ name: "a", profile: "default", type: "psk", credentialsId: "a", description: undefined, source },
+  ...{ constants: {}, strategy: "successor", graceMs: 0, maxAgeMs: undefined, sinks: [], ...more },
+});
+
+describe("a drawn value", () => {
+  it.each([
+    ["base64url", /^[\w-]{43}$/],
+    ["base64", /^[\w+/]{43}=$/],
+    ["hex", /^[0-9a-f]{64}$/],
+  ] as const)("is written in %s", (encoding, form) => {
+    expect(drawn({ kind: "bytes", bytes: 32, encoding })).toMatch(form);
+  });
+
+  it("has its length, and every character of its alphabet as often as any other", () => {
+    const alphabet = "abcdefghij";
+    const counts = new Map<string, number>();
+    for (const letter of drawn({ kind: "letters", length: 4_096, alphabet })) {
+      counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    }
+    expect([...counts.keys()].sort().join("")).toBe(alphabet);
+    // Ten standard deviations around the mean of 410.
+    for (const count of counts.values()) expect(Math.abs(count - 410)).toBeLessThan(200);
+  });
+
+  it("is never the same twice", () => {
+    const values = Array.from({ length: 200 }, () =>
+      drawn({ kind: "letters", length: 16, alphabet: "0123456789abcdef" }),
+    );
+    expect(new Set(values).size).toBe(200);
+  });
+});
+
+describe("a new secret", () => {
+  const made = async (source: SecretSource, more: Partial<Rotation> = {}): Promise<Record<string, string>> => {
+    const types = { psk: ["key"], pair: ["user", "word"] };
+    const fields = await newSecret(rotationOf(source, more), types, house, never);
+    return Object.fromEntries(Object.entries(fields).map(([name, secret]) => [name, secret.reveal()]));
+  };
+  const printed = (text: string, field?: string): SecretSource => ({
+    kind: "command",
+    command: ["printf", "%s", text],
+    field,
+  });
+
+  it("is what a program prints, without the line break at its end and without carriage returns", async () => {
+    expect(await made(printed("one\r\ntwo\n", "key"))).toEqual({ key: "one\ntwo" });
+  });
+
+  it("is what a file holds that nobody else can read", async () => {
+    const path = join(folder, "next");
+    writeFileSync(path, "from the file\n", { mode: 0o600 });
+    expect(await made({ kind: "file", path, field: "key" })).toEqual({ key: "from the file" });
+    chmodSync(path, 0o644);
+    await expect(made({ kind: "file", path, field: "key" })).rejects.toThrow("can be read by others");
+  });
+
+  it("is a JSON object of fields, of which the constants make a whole", async () => {
+    const more = { type: "pair", constants: { user: "me" } };
+    expect(await made(printed('{"word":"w"}'), more)).toEqual({ word: "w" });
+    await expect(made(printed('{"wort":"w"}'), more)).rejects.toThrow("credentials.word is missing");
+  });
+
+  it.each([
+    ["canary is no JSON", undefined],
+    ['["canary"]', undefined],
+    ['{"key":{"canary":1}}', undefined],
+    ["", "key"],
+  ])("is not %s, and the error shows nothing of it", async (text, field) => {
+    const thrown = await made(printed(text, field)).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ code: "SECRET_UNMADE", message: expect.not.stringContaining("canary") });
+  });
+});
+
+describe("a program", () => {
+  it("that makes a secret is not quoted, since nobody else knows what to blot out", async () => {
+    const source = { kind: "command", command: ["sh", "-c", "echo a-canary >&2; exit 3"], field: "key" } as const;
+    const making = newSecret(rotationOf(source), { psk: ["key"] }, house, never);
+    await expect(making).rejects.toThrow(/sh ended with exit code 3$/);
+  });
+
+  it("sees nothing of our own variables, and its complaint is told", async () => {
+    const { fault } = await commands.run(["sh", "-c", "env >&2; exit 7"], {
+      input: "",
+      complaint: "told",
+      signal: never,
+    });
+    expect(fault).toMatch(/^sh ended with exit code 7: .*PATH=/);
+    expect(fault).not.toContain("SIMFLEET");
+  });
+
+  it.each([
+    ["that is not there", ["/no/such/program"], "/no/such/program cannot be started (ENOENT)"],
+    ["that does not end", ["sleep", "30"], "sleep did not end within 0.4 s"],
+    ["that says too much", ["head", "-c", "70000", "/dev/zero"], "head printed more than 65536 bytes"],
+    ["that was killed", ["sh", "-c", "kill -9 $$"], "sh ended with SIGKILL"],
+  ] as const)("%s is a fault", async (_, command, fault) => {
+    expect(await commands.run([...command] as [string], { input: "x", complaint: "told", signal: never })).toEqual({
+      output: "",
+      fault,
+    });
+  });
+
+  it("is stopped with us", async () => {
+    const stop = new AbortController();
+    const running = commands.run(["sleep", "30"], { input: "", complaint: "told", signal: stop.signal });
+    stop.abort(new Error("this process is stopping"));
+    await expect(running).rejects.toThrow("this process is stopping");
+  });
+
+  it("that does not read its input is judged by how it ends", async () => {
+    const { fault } = await commands.run(["true"], { input: "x".repeat(60_000), complaint: "told", signal: never });
+    expect(fault).toBeUndefined();
+  });
+});
+
+describe("a file sink", () => {
+  const what = {
+    ...{ rotation: "a", rotationId: "t-1", profile: "default", credentialsId: "a", type: "psk", startedAtMs: 0 },
+    ...{ secrets: { key: new Secret("the value") }, constants: { user: "me" }, field: "key" },
+  };
+
+  it("replaces what was there, for its owner alone, and leaves nothing beside it", async () => {
+    const inside = mkdtempSync(join(folder, "sink-"));
+    const path = join(inside, "key");
+    writeFileSync(path, "before", { mode: 0o644 });
+    await handOver({ kind: "file", path }, what, house, never);
+    await handOver({ kind: "file", path }, what, house, never);
+    expect([readFileSync(path, "utf8"), readdirSync(inside)]).toEqual(["the value", ["key"]]);
+    await handOver({ kind: "file", path }, { ...what, field: undefined }, house, never);
+    expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ key: "the value", user: "me" });
+  });
+
+  it("does not follow a link that somebody put there", async () => {
+    const inside = mkdtempSync(join(folder, "sink-"));
+    const elsewhere = join(inside, "elsewhere");
+    writeFileSync(elsewhere, "untouched");
+    symlinkSync(elsewhere, join(inside, "key"));
+    await handOver({ kind: "file", path: join(inside, "key") }, what, house, never);
+    expect(readFileSync(elsewhere, "utf8")).toBe("untouched");
+  });
+
+  it("without its folder fails for good", async () => {
+    const sink = { kind: "file", path: join(folder, "no", "key") } as const;
+    const thrown = await handOver(sink, what, house, never).catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(SinkError);
+    expect(thrown).toMatchObject({ isFinal: true, message: expect.stringContaining("(ENOENT)") });
+  });
+
+  it("is told apart, and shows neither arguments nor paths of addresses", () => {
+    const sinks: Sink[] = [
+      { kind: "command", command: ["/bin/store", "token=abc"] },
+      { kind: "command", command: ["/bin/store", "token=abd"] },
+      { kind: "webhook", url: "https://x.example/hooks/T0K3N", secretFile: "/s" },
+    ];
+    expect(new Set(sinks.map(sinkKey)).size).toBe(3);
+    expect(sinks.map(sinkName)).toEqual(["command /bin/store", "command /bin/store", "webhook x.example"]);
+  });
+});
+
+describe("a reference", () => {
+  const group = {
+    groupId: "g-1",
+    configuration: {
+      SoracomFunnel: { enabled: true, credentialsId: "psk-1", destination: { service: "psk-1" } },
+      SoracomBeam: {
+        "http://beam": { headers: [{ deep: { $credentialsId: "psk-1" } }], $credentialsId: "psk-#{imsi}" },
+      },
+      SoracomFunk: { credentialsId: "psk-10" },
+      SoracomAir: "odd",
+    },
+  };
+
+  it("is found at any depth, and by its key alone", () => {
+    expect(referencesIn(group, "psk-1")).toEqual([
+      { groupId: "g-1", namespace: "SoracomFunnel", how: "id" },
+      { groupId: "g-1", namespace: "SoracomBeam", how: "id" },
+      { groupId: "g-1", namespace: "SoracomBeam", how: "placeholder" },
+    ]);
+    expect(referencesIn({ groupId: "g" }, "psk-1")).toEqual([]);
+  });
+
+  it("is changed alone: all else of its entry stays, and entries without it are not sent", () => {
+    expect(entriesRenamed(group, "psk-1", "psk-2")).toEqual([
+      { namespace: "SoracomFunnel", entries: { credentialsId: "psk-2" } },
+      {
+        namespace: "SoracomBeam",
+        entries: {
+          "http://beam": { headers: [{ deep: { $credentialsId: "psk-2" } }], $credentialsId: "psk-#{imsi}" },
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    ["psk-#{imsi}", "psk-001", true],
+    ["psk-#{imsi}", "psk-", true],
+    ["#{tag.a}", "anything", true],
+    ["a#{x}b#{y}c", "a-b-c", true],
+    ["a#{x}b#{y}c", "a-c-b", false],
+    ["a#{x}a", "a", false],
+    ["psk-#{imsi}.v1", "psk-001.v2", false],
+    ["pskX#{imsi}", "psk.001", false],
+    ["psk-1", "psk-1", false],
+  ])("%s may mean %s: %s", (name, id, may) => {
+    expect(mayMean(name, id)).toBe(may);
+  });
+
+  it("of a thousand placeholders is looked at in no time", () => {
+    expect(mayMean("#{a}a".repeat(1_000), "a".repeat(100))).toBe(false);
+  });
+});

@@ -1,0 +1,213 @@
+/**
+ * Rotations with the built command line: what a person sees, and that the secret is nowhere but where it belongs. The
+ * secret comes from a program, so that the test knows it before anybody does.
+ */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { until } from "../support/until.ts";
+import { Walk, type WalkOptions } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const canary = `canary+/="\\<ö>-${"z".repeat(24)}`;
+
+interface Report {
+  readonly name: string;
+  readonly state: string;
+  readonly waitsFor: string | null;
+  readonly credentialsId: string | null;
+  readonly successor: string | null;
+  readonly nextAt: string | null;
+  readonly references: readonly unknown[] | null;
+}
+
+interface House {
+  readonly deployment?: string;
+  readonly graceSeconds?: number;
+  readonly webhook?: string;
+  readonly isSealed?: false;
+  readonly options?: WalkOptions;
+}
+
+async function open({ deployment = "soracom", graceSeconds = 0, ...more }: House = {}): Promise<Walk> {
+  const walk = await Walk.open({
+    operations: "all",
+    limits: { Credential: 1_000, Group: 1_000 },
+    ...more.options,
+    env: {
+      SIMFLEET_BRAND: "Svc",
+      SIMFLEET_COVERAGE: "g",
+      SIMFLEET_DEPLOYMENT: deployment,
+      SIMFLEET_CONFIG: "simfleet.yaml",
+      ...more.options?.env,
+    },
+  });
+  const inFolder = (name: string): string => join(walk.folder, name);
+  mkdirSync(inFolder("out"));
+  writeFileSync(inFolder("next"), `${canary}\n`, { mode: 0o600 });
+  writeFileSync(inFolder("seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
+  const seal = more.isSealed === false ? "" : `seal: { keyFile: ${inFolder("seal-key")} }`;
+  writeFileSync(
+    inFolder("simfleet.yaml"),
+    `${seal}
+rotations:
+  mqtt:
+    type: psk
+    from: { command: [cat, ${inFolder("next")}], field: key }
+    graceSeconds: ${graceSeconds}
+    sinks: [ { file: ${inFolder("out/mqtt")} }, { command: [sh, -c, 'cat >${inFolder("out/stored")}'] } ]
+`,
+  );
+  walk.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
+  const [group] = walk.sandbox.state.groups.all;
+  walk.sandbox.state.groups.configure(group?.groupId ?? "", "SoracomFunk", [{ key: "credentialsId", value: "mqtt" }]);
+  return walk;
+}
+
+/** Ids of the account's sets, and the secret of each. */
+function setsOf(walk: Walk): [string, unknown][] {
+  const { credentials } = walk.sandbox.state;
+  return credentials.all.map(({ credentialsId: id }) => [id, credentials.secretOf(id)?.key]);
+}
+
+/** What could give the canary away, as it could stand in a text. */
+function formsOf(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const base64 = [0, 1, 2].map((offset) => {
+    return Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)])
+      .toString("base64")
+      .slice(4, -4);
+  });
+  const url = encodeURIComponent(secret);
+  return [secret, json, JSON.stringify(json).slice(1, -1), url, Buffer.from(secret).toString("hex"), ...base64];
+}
+
+/** Every file that was written, but those that the secret is for: Redis's own among them. */
+function textsIn(folder: string): string {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const mine = (path: string): boolean => path === join(folder, "next") || path.startsWith(join(folder, "out/"));
+  const paths = entries.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !mine(path));
+  return paths.map((path) => readFileSync(path, "latin1")).join("\n");
+}
+
+describe.concurrent("a rotation", () => {
+  test("is done by the command where no worker is up, and shows what it did", async () => {
+    await using walk = await open();
+    const { code, stderr, document } = await walk.json<Report>(["credentials", "rotate", "mqtt", "--yes"]);
+    expect([code, document.state, stderr]).toEqual([0, "done", expect.anything()]);
+    expect(stderr).toContain("mqtt: make the new secret");
+    expect(document.credentialsId).toMatch(/^mqtt-\d{8}T\d{4}Z$/);
+    expect(setsOf(walk)).toEqual([[document.credentialsId, canary]]);
+    expect(readFileSync(join(walk.folder, "out/mqtt"), "utf8")).toBe(canary);
+    expect(statSync(join(walk.folder, "out/mqtt")).mode & 0o777).toBe(0o600);
+    const { document: listed } = await walk.json<{ credentials: unknown[] }>(["credentials", "list"]);
+    expect(listed.credentials).toEqual([
+      expect.objectContaining({
+        ...{ credentialsId: document.credentialsId, type: "psk", rotation: "mqtt" },
+        references: [expect.objectContaining({ namespace: "SoracomFunk", how: "id" })],
+      }),
+    ]);
+    const { document: status } = await walk.json<{ rotations: Report[] }>(["credentials", "status"]);
+    expect(status.rotations).toEqual([expect.objectContaining({ name: "mqtt", state: "done", ageDays: 0 })]);
+    const shown = await walk.run(["credentials", "status"]);
+    expect(shown.stdout).toMatch(/^ROTATION .*\nmqtt +done +mqtt-\d{8}T\d{4}Z /);
+  });
+
+  test("waits for its grace and says so, goes on in a worker, and is over", async () => {
+    await using walk = await open({ graceSeconds: 3 });
+    const rotated = await walk.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect(rotated.code).toBe(0);
+    expect(rotated.stdout).toMatch(/^mqtt is repointed. Next: delete the old set once it is out of use, at /);
+    expect(rotated.stderr).toMatch(/The new secret holds. The old set is watched until .*\nNo worker is up: /);
+    expect(setsOf(walk).map(([id]) => id)).toHaveLength(2);
+    const worker = await walk.worker();
+    await until("the old set is gone", () => setsOf(walk).length === 1, 20_000);
+    worker.kill("SIGTERM");
+    expect((await worker.ended).code).toBe(0);
+    expect(setsOf(walk)[0]?.[1]).toBe(canary);
+  });
+
+  test("detached is left to the worker, which does it", async () => {
+    await using walk = await open();
+    await walk.worker();
+    const { document } = await walk.json<Report>(["credentials", "rotate", "mqtt", "--yes", "--detach"]);
+    expect(document.state).toBe("planned");
+    await until("the new set is alone", () => setsOf(walk).length === 1 && setsOf(walk)[0]?.[1] === canary, 20_000);
+  });
+
+  test("without what it needs begins nothing", async () => {
+    await using walk = await open({ isSealed: false });
+    const unsealed = await walk.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect([unsealed.code, unsealed.stderr]).toEqual([
+      2,
+      expect.stringMatching(/seal.keyFile: is needed: .*openssl rand -hex 32/),
+    ]);
+    const unknown = await walk.json<{ error: { code: string } }>(["credentials", "rotate", "mqt", "--yes"]);
+    expect([unknown.code, unknown.document.error.code]).toEqual([2, "ROTATION_NOT_FOUND"]);
+    const unasked = await walk.run(["credentials", "rotate", "mqtt"]);
+    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    const idle = await walk.run(["credentials", "confirm", "mqtt"]);
+    expect([idle.code, idle.stderr]).toEqual([2, "simfleet: the rotation mqtt is not under way\n"]);
+    await using plain = await open({ deployment: "svc" });
+    const lacking = await plain.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect([lacking.code, lacking.stderr]).toEqual([
+      2,
+      expect.stringMatching(/operations.listCredentials: .*\n.*extends: svc/),
+    ]);
+    expect([setsOf(walk), setsOf(plain)]).toEqual([[["mqtt", "before"]], [["mqtt", "before"]]]);
+  });
+
+  test("whose process is killed while a sink is handed the secret goes on with the same one", async () => {
+    await using walk = await open();
+    const inFolder = (name: string): string => join(walk.folder, name);
+    const yaml = readFileSync(inFolder("simfleet.yaml"), "utf8");
+    const deadly = `cat >>"$0"; if [ ! -e "$0.died" ]; then touch "$0.died"; kill -9 $PPID; fi`;
+    writeFileSync(
+      inFolder("simfleet.yaml"),
+      yaml
+        .replace(/from: .*/, "generate: { field: key, bytes: 32, encoding: hex }")
+        .replace(/command: \[sh, .*\]/, `command: [sh, -c, '${deadly}', ${inFolder("out/stored")}] } ]`),
+    );
+    const killed = await walk.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect(killed.code).toBe(137);
+    const handed = readFileSync(inFolder("out/mqtt"), "utf8");
+    expect(handed).toMatch(/^[0-9a-f]{64}$/);
+    const resumed = await walk.json<Report>(["credentials", "rotate", "mqtt"]);
+    expect([resumed.code, resumed.document.state, resumed.stderr]).toEqual([
+      ...[0, "done"],
+      expect.stringContaining("Going on with the rotation of "),
+    ]);
+    expect(setsOf(walk)).toEqual([[resumed.document.credentialsId, handed]]);
+    expect(readFileSync(inFolder("out/stored"), "utf8")).toBe(handed + handed);
+  });
+
+  test("leaves its secret nowhere but where it belongs, also when it fails", async () => {
+    await using walk = await open({ graceSeconds: 600, options: { env: { SIMFLEET_LOG_LEVEL: "trace" } } });
+    const said = [await walk.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];
+    expect(said[0]?.code).toBe(0);
+    const worker = await walk.worker();
+    said.push(await walk.run(["credentials", "status"]), await walk.run(["credentials", "list", "--json"]));
+    const title = readFileSync(`/proc/${worker.pid}/cmdline`, "latin1");
+    worker.kill("SIGTERM");
+    said.push(await worker.ended);
+    const texts = [title, textsIn(walk.folder), ...said.flatMap(({ stdout, stderr }) => [stdout, stderr])].join("\n");
+    // It lies sealed, and is found when it is looked for in the right way.
+    expect(texts).toContain("eyJhbGciOiJkaXIi");
+    expect(formsOf(canary).filter((form) => texts.includes(form))).toEqual([]);
+    // A sink that prints what it was given, and fails.
+    await using failing = await open({ options: { env: { SIMFLEET_LOG_LEVEL: "trace" } } });
+    const yaml = readFileSync(join(failing.folder, "simfleet.yaml"), "utf8");
+    const loud = yaml
+      .replace(/command: \[sh, -c, '.*'\]/, "command: [/no/such/store]")
+      .replace("[cat,", "[sh, -c, 'cat $0; cat $0 >&2; exit 1',");
+    writeFileSync(join(failing.folder, "simfleet.yaml"), loud);
+    const failed = await failing.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect([failed.code, failed.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^mqtt failed, and the old secret holds: /),
+    ]);
+    const left = `${failed.stdout}${failed.stderr}${textsIn(failing.folder)}`;
+    expect(formsOf(canary).filter((form) => left.includes(form))).toEqual([]);
+  });
+});
