@@ -3,7 +3,7 @@ import type { RotationReport } from "#runs/rotation-report.ts";
 
 /** One line: how the rotation stands, and what it waits for. */
 export function standingText(report: RotationReport): string {
-  const { name, state, credentialsId, reason, nextStep, nextAt, handedTo } = report;
+  const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor } = report;
   switch (state) {
     case "never":
       return `${name} was never rotated.`;
@@ -15,7 +15,9 @@ export function standingText(report: RotationReport): string {
     }
     default: {
       const when = nextAt === null ? "" : `, at ${nextAt}`;
-      return `${name} is ${state}. Next: ${nextStep ?? ""}${when}.${reason === null ? "" : `\n  ${reason}.`}`;
+      // That of a grace says the same another time.
+      const why = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
+      return `${name} is ${state}. Next: ${nextStep ?? ""}${when}.${why}`;
     }
   }
 }

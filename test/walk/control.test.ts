@@ -246,8 +246,10 @@ describe.concurrent("while it is under way, a run", () => {
     const apply = walk.start(["apply", "fleet.csv", "--yes"]);
     await walk.untilChanges(10);
     // The AuthKey is withdrawn: the pair ends, and no other is to be had.
-    Object.assign(walk.sandbox.options, { authKey: "another-secret" });
-    walk.sandbox.accounts.expirePairs();
+    const { accounts, options } = walk.sandbox;
+    accounts.revoke(undefined, options.authKeyId);
+    const { authKeyId, authKey } = accounts.authKeys.create(undefined);
+    accounts.expirePairs();
     const refused = await apply.ended;
     const runId = runIdIn(refused.stderr);
     expect(refused.code).toBe(3);
@@ -258,7 +260,10 @@ describe.concurrent("while it is under way, a run", () => {
     expect((await walk.run(["runs", "resume", runId])).code).toBe(3);
     // The rows were to be tried again after half a minute: a person who resumes does not wait for that.
     const beforeMs = performance.now();
-    const resumed = await walk.json(["runs", "resume", runId], { SIMFLEET_AUTH_KEY: "another-secret" });
+    const resumed = await walk.json(["runs", "resume", runId], {
+      SIMFLEET_AUTH_KEY_ID: authKeyId,
+      SIMFLEET_AUTH_KEY: authKey,
+    });
     expect(performance.now() - beforeMs).toBeLessThan(25_000);
     expect(resumed).toMatchObject({ code: 0, document: { counts: { done: 60 } } });
     expect(await outcomesOf(walk, runId)).toEqual({ done: 60 });

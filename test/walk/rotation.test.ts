@@ -158,6 +158,30 @@ describe.concurrent("a rotation", () => {
     expect([setsOf(walk), setsOf(plain)]).toEqual([[["mqtt", "before"]], [["mqtt", "before"]]]);
   });
 
+  test("whose process is killed while a sink is handed the secret goes on with the same one", async () => {
+    await using walk = await open();
+    const inFolder = (name: string): string => join(walk.folder, name);
+    const yaml = readFileSync(inFolder("simfleet.yaml"), "utf8");
+    const deadly = `cat >>"$0"; if [ ! -e "$0.died" ]; then touch "$0.died"; kill -9 $PPID; fi`;
+    writeFileSync(
+      inFolder("simfleet.yaml"),
+      yaml
+        .replace(/from: .*/, "generate: { field: key, bytes: 32, encoding: hex }")
+        .replace(/command: \[sh, .*\]/, `command: [sh, -c, '${deadly}', ${inFolder("out/stored")}] } ]`),
+    );
+    const killed = await walk.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect(killed.code).toBe(137);
+    const handed = readFileSync(inFolder("out/mqtt"), "utf8");
+    expect(handed).toMatch(/^[0-9a-f]{64}$/);
+    const resumed = await walk.json<Report>(["credentials", "rotate", "mqtt"]);
+    expect([resumed.code, resumed.document.state, resumed.stderr]).toEqual([
+      ...[0, "done"],
+      expect.stringContaining("Going on with the rotation of "),
+    ]);
+    expect(setsOf(walk)).toEqual([[resumed.document.credentialsId, handed]]);
+    expect(readFileSync(inFolder("out/stored"), "utf8")).toBe(handed + handed);
+  });
+
   test("leaves its secret nowhere but where it belongs, also when it fails", async () => {
     await using walk = await open({ graceSeconds: 600, options: { env: { SIMFLEET_LOG_LEVEL: "trace" } } });
     const said = [await walk.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];

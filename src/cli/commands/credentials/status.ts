@@ -28,7 +28,7 @@ function statusText(rotations: readonly RotationReport[]): string {
   if (rotations.length === 0) return "No rotation is configured (rotations: in the configuration).";
   const rows = rotations.map(({ name, state, credentialsId, rotatedAt, lastUsedAt, nextAt, references }) => [
     ...[name, state, credentialsId ?? "-", ageText(rotatedAt), lastUsedAt ?? "-", nextAt ?? "-"],
-    referencesText(references),
+    credentialsId === null ? "-" : referencesText(references),
   ]);
   const waiting = rotations.filter(({ reason, nextStep }) => reason !== null || nextStep !== null);
   const words = waiting.map((report) => `\n${standingText(report)}`);

@@ -1,0 +1,35 @@
+/** What docs/credentials.md shows works as it stands there. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { loadConfig } from "#config/load.ts";
+import { eventTypes } from "#events/event.ts";
+import { rotationStates } from "#store/rotation-record.ts";
+
+const page = readFileSync("docs/credentials.md", "utf8");
+
+it("the configuration on the page is one", () => {
+  const folder = mkdtempSync(join(tmpdir(), "simfleet-page-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [, shown = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+  writeFileSync(join(folder, "seal-key"), "ab".repeat(32), { mode: 0o600 });
+  writeFileSync(join(folder, "vault-hook"), `whsec_${"A".repeat(40)}`, { mode: 0o600 });
+  const file = join(folder, "simfleet.yaml");
+  writeFileSync(file, shown.replace(/^ {2}/gm, "").replaceAll("/run/secrets", folder));
+  const { rotations, seal } = loadConfig({ file, env: {} });
+  expect([seal?.key === undefined, rotations["mqtt-psk"]?.sinks.map(({ kind }) => kind)]).toEqual([
+    false,
+    ["file", "command", "webhook"],
+  ]);
+});
+
+it("the page names every event, and states that there are", () => {
+  const named = [...page.matchAll(/`(?:credential)?\.([a-z]+(?:-[a-z]+)?)`/g)].map(([, name]) => `credential.${name}`);
+  const told = eventTypes.filter((type) => type.startsWith("credential."));
+  expect([...new Set(named)].sort()).toEqual(told.toSorted());
+  const [, table = ""] = /\| state .*\n\|[ -|]*\n([\s\S]*?)\n\n/.exec(page) ?? [];
+  const states = [...table.matchAll(/^\| `([a-z-]+)`/gm)].map(([, state = ""]) => state);
+  expect(states.length).toBeGreaterThan(4);
+  expect(states.filter((state) => !rotationStates.some((known) => known === state))).toEqual([]);
+});
