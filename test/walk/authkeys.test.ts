@@ -149,6 +149,23 @@ describe.concurrent("the command line rotates", () => {
     expect((await walk.run(["check"])).code).toBe(0);
   });
 
+  test("to the end when its process was killed in the middle", async () => {
+    await using keyed = await withKeyFile();
+    const { walk } = keyed;
+    const redis = await walk.redis();
+    const killed = walk.start(["authkeys", "rotate", "--yes"]);
+    const sealed = (): Promise<string | null> => redis.hget("simfleet:authkeys:default:rotation", "sealed");
+    await until("the new secret lies sealed", async () => (await sealed()) !== null, 60_000);
+    killed.kill("SIGKILL");
+    await killed.ended;
+    expect(walk.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
+    const rotated = await walk.json<RotationDocument>(["authkeys", "rotate"]);
+    expect(rotated.stderr).toContain("Going on with the rotation of keyId-sandbox that is under way.");
+    expect(rotated).toMatchObject({ code: 0, document: { state: "done", oldAuthKeyId: "keyId-sandbox" } });
+    const left = walk.sandbox.accounts.authKeys.list(undefined).map(({ authKeyId }) => authKeyId);
+    expect(left).toEqual([rotated.document.newAuthKeyId]);
+  });
+
   test("and says what it lacks: operations, sinks, a seal", async () => {
     await using keyed = await withKeyFile();
     const { walk } = keyed;

@@ -22,8 +22,8 @@ export async function handOver(turn: Turn): Promise<Next> {
     // A file is written whole or not at all; a program may have passed the AuthKey on before it failed. What anybody
     // has may not be revoked, so that the rotation then waits for its sink, with both AuthKeys good.
     const hasNobody = handedTo.length === 0 && sink.kind === "file";
-    if (hasNobody && record.tries + 1 >= fileTries) return await turn.takeBack(thrown.message);
-    return await turn.retry(thrown.message);
+    if (hasNobody && record.tries + 1 >= fileTries) return turn.takeBack(thrown.message);
+    return turn.retry(thrown.message);
   }
   const { authKeyId } = key;
   return turn.to(

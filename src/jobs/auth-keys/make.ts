@@ -73,8 +73,8 @@ export async function prove(turn: Turn): Promise<Next> {
     await house.account.prove(key);
   } catch (thrown) {
     if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_UNAUTHORIZED") throw thrown;
-    if (record.tries + 1 >= proofs) return await turn.takeBack(`The new AuthKey is not accepted: ${thrown.message}`);
-    return await turn.retry(thrown.message, lookAgainMs);
+    if (record.tries + 1 >= proofs) return turn.takeBack(`The new AuthKey is not accepted: ${thrown.message}`);
+    return turn.retry(thrown.message, lookAgainMs);
   }
   return turn.to({ phase: "proved" }, { type: "authkey.proved", fields: { authKeyId: key.authKeyId } });
 }
