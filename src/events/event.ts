@@ -132,7 +132,7 @@ export const eventCatalogue = {
   },
   "authkey.rotated": {
     when: "A rotation is over: the new AuthKey is in use and the old one is gone.",
-    fields: { authKeyId: "the new AuthKey", before: "the old one", cause: "the rotation" },
+    fields: { authKeyId: "the new AuthKey", oldId: "the old one", cause: "the rotation" },
   },
   "authkey.failed": {
     when: "A rotation could not go on and was taken back: the old AuthKey stays in use.",

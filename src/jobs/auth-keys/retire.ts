@@ -42,7 +42,7 @@ export function finish(turn: Turn): Promise<Next> {
   const { oldId = "", newId = "" } = turn.record;
   return turn.to(
     { phase: "done", finishedAtMs: "now", sealed: undefined },
-    { type: "authkey.rotated", fields: { authKeyId: newId, before: oldId } },
+    { type: "authkey.rotated", fields: { authKeyId: newId, oldId } },
   );
 }
 
