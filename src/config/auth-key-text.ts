@@ -26,12 +26,6 @@ export function parseAuthKeyText(written: string): AuthKeyText | undefined {
   }
 }
 
-/** What a file holds that gives both. */
-export function authKeyFileText(key: { readonly authKeyId: string; readonly authKey: string }): string {
-  const { authKeyId, authKey } = key;
-  return `${JSON.stringify({ authKeyId, authKey })}\n`;
-}
-
 export const authKeyText: Kind<string> = {
   schema: z.string().refine((written) => parseAuthKeyText(written) !== undefined),
   expects: "text, or a JSON object of `authKeyId` and `authKey` and nothing else",

@@ -29,7 +29,8 @@ export const errorCatalogue = {
   ROTATION_STATE: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The rotation, or the account's Credential Sets, are not in a state that allows what was asked.",
+    meaning:
+      "The rotation, or the account's Credential Sets or AuthKeys, are not in a state that allows what was asked.",
   },
   SECRET_UNMADE: {
     disposition: "never",

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { PlatformClient } from "#api/client.ts";
 import { updateSimSpeedClass } from "#api/operations/sims.ts";
-import { authKeyFileText } from "#config/auth-key-text.ts";
 import type { Credentials } from "#config/credentials.ts";
 import { loadConfig } from "#config/load.ts";
 import { WatchedCredentials } from "#config/watched-credentials.ts";
@@ -12,6 +11,7 @@ import { systemClock } from "#core/time.ts";
 import { startSandbox } from "#sandbox/server.ts";
 import { until } from "../../support/until.ts";
 import { OpenPermits } from "./support.ts";
+import { authKeyFileText } from "../../support/auth-key-file.ts";
 
 it.each([false, true])(
   "a secret file that is swapped under load fails no call (revoking ends pairs: %s)",

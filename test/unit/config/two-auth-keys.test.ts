@@ -2,11 +2,12 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { authKeyFileText, parseAuthKeyText } from "#config/auth-key-text.ts";
+import { parseAuthKeyText } from "#config/auth-key-text.ts";
 import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/values.ts";
 import { ConfigError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secret.ts";
+import { authKeyFileText } from "../../support/auth-key-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "simfleet-keys-"));
 let files = 0;
@@ -97,7 +98,7 @@ describe("an AuthKey as a JSON object", () => {
     expect(liveSecrets()).toContain('secret-"j');
   });
 
-  it("is what this house writes", () => {
+  it("is read as it is written", () => {
     const text = authKeyFileText({ authKeyId: "keyId-w", authKey: "secret-w" });
     expect(parseAuthKeyText(text)).toEqual({ authKeyId: "keyId-w", authKey: "secret-w" });
     expect(keysOf({ SIMFLEET_AUTH_KEY_FILE: fileOf(text) })).toEqual(["keyId-w=secret-w"]);

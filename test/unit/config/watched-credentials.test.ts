@@ -2,12 +2,12 @@ import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { authKeyFileText } from "#config/auth-key-text.ts";
 import { loadConfig } from "#config/load.ts";
 import { WatchedCredentials } from "#config/watched-credentials.ts";
 import { liveSecrets } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { until } from "../../support/until.ts";
+import { authKeyFileText } from "../../support/auth-key-file.ts";
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "simfleet-watch-"));
