@@ -186,12 +186,13 @@ describe.concurrent("the command line rotates", () => {
 
 test.concurrent("a pair is renewed by its token where the deployment has the operation", async () => {
   await using walk = await Walk.open({
-    ...{ operations: "all", pairTtlSeconds: 6, limits: { Sim: 20, Operator: 600 } },
+    ...{ operations: "all", pairTtlSeconds: 16, sims: 110, limits: { Sim: 20, Operator: 600 } },
     env: deployed,
   });
-  await walk.fleet("fleet.csv", 100);
-  const env = { SIMFLEET_JWKS_URL: `${walk.sandbox.url}/.well-known/jwks.json` };
-  expect(await walk.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({ document: { counts: { done: 100 } } });
+  await walk.fleet("fleet.csv", 110);
+  // Few connections, so that calls begin throughout the run: a pair is looked at when a call begins.
+  const env = { SIMFLEET_JWKS_URL: `${walk.sandbox.url}/.well-known/jwks.json`, SIMFLEET_CONNECTIONS: "4" };
+  expect(await walk.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({ document: { counts: { done: 110 } } });
   const { auth, renewToken } = walk.sandbox.state.totals.byOperation;
   expect(auth).toBe(1);
   expect(renewToken).toBeGreaterThanOrEqual(1);
