@@ -1,7 +1,7 @@
 /** Canary secrets go the whole walk at the most talkative log level, and are then searched for wherever text is left. */
 import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
-import { dumpOf, found, textsIn, titleOf } from "./support/canary.ts";
+import { dumpOf, formsOf, found, textsIn, titleOf } from "./support/canary.ts";
 import type { Ended } from "./support/process.ts";
 import { echoServer } from "./support/stand-in.ts";
 import { Walk, type WalkOptions } from "./support/walk.ts";
@@ -26,6 +26,14 @@ function watchPairs(walk: Walk): string[] {
   };
   return pairs;
 }
+
+test("the search for a secret finds it in each of sixteen forms", () => {
+  const secret = 'a canary ?>?>?>~~~"<&>\\\u00ff\u00fe\u00ffz';
+  expect(new Set(formsOf(secret)).size).toBe(16);
+  for (const form of formsOf(secret)) expect(found(`before ${form} after`, [secret])).not.toEqual([]);
+  const header = Buffer.from(`user:${secret}`).toString("base64");
+  expect(found(`Basic ${header}`, [secret])).not.toEqual([]);
+});
 
 describe.concurrent("no secret is left anywhere", () => {
   test.each<[string, WalkOptions, readonly string[]]>([

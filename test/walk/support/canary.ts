@@ -1,24 +1,34 @@
 /** Where a secret could be left, and the forms in which it could stand there. */
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { inflateRawSync } from "node:zlib";
 import type { Redis } from "ioredis";
 import type { RunningProcess } from "./process.ts";
 
-/** The forms in which a secret could stand in a text. */
-function formsOf(secret: string): string[] {
+/** The sixteen forms in which a secret could stand in a text; of one with plain characters some are the same. */
+export function formsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   const url = encodeURIComponent(secret);
+  // Within a longer text that is coded, by where it begins.
   const base64 = [0, 1, 2].map((offset) => {
     const coded = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]).toString("base64");
     return coded.slice(4, -4);
   });
+  const base64url = base64.map((coded) => coded.replaceAll("+", "-").replaceAll("/", "_"));
+  const hex = Buffer.from(secret).toString("hex");
+  const html = secret
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
   const form = new URLSearchParams([["", secret]]).toString().slice(1);
-  const forms = [secret, json, JSON.stringify(json).slice(1, -1), url, url.toLowerCase(), form, ...base64];
-  return [...new Set([...forms, Buffer.from(secret).toString("hex")])];
+  const texts = [secret, json, JSON.stringify(json).slice(1, -1), html];
+  const addresses = [url, url.toLowerCase(), encodeURIComponent(url), form];
+  return [...texts, ...addresses, ...base64, ...base64url, hex, hex.toUpperCase()];
 }
 
 export function found(text: string, secrets: readonly string[]): string[] {
-  return secrets.flatMap((secret) => formsOf(secret).filter((form) => text.includes(form)));
+  return secrets.flatMap((secret) => [...new Set(formsOf(secret))].filter((form) => text.includes(form)));
 }
 
 /** What other users of the machine see of a process. */
@@ -27,7 +37,7 @@ export async function titleOf(running: RunningProcess): Promise<string> {
   return `${await read("cmdline")}\n${await read("comm")}`;
 }
 
-/** All keys and values, packed ones unpacked by nobody: what lies in Redis as it lies there. */
+/** All keys and values as they lie in Redis, and what is packed also unpacked. */
 export async function dumpOf(redis: Redis): Promise<string> {
   const parts: string[] = [];
   for await (const keys of redis.scanStream({ count: 500 })) {
@@ -39,7 +49,9 @@ export async function dumpOf(redis: Redis): Promise<string> {
 async function valueOf(redis: Redis, key: string): Promise<string> {
   switch (await redis.type(key)) {
     case "hash":
-      return JSON.stringify(await redis.hgetall(key));
+      return Object.entries(await redis.hgetallBuffer(key))
+        .map(([field, value]) => `${field}\n${value.toString()}\n${unpacked(value)}`)
+        .join("\n");
     case "set":
       return JSON.stringify(await redis.smembers(key));
     case "zset":
@@ -50,6 +62,15 @@ async function valueOf(redis: Redis, key: string): Promise<string> {
       return JSON.stringify(await redis.xrange(key, "-", "+"));
     default:
       return (await redis.get(key)) ?? "";
+  }
+}
+
+/** Rows and outcomes of runs are deflated. */
+function unpacked(value: Buffer): string {
+  try {
+    return inflateRawSync(value).toString();
+  } catch {
+    return "";
   }
 }
 
