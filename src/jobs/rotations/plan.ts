@@ -32,7 +32,8 @@ export async function planRotation(
   requireOperations(account.deployment, needed[strategy], feature);
   const problems = await faultsOfSinks(rotation);
   if (problems.length > 0) throw new ConfigError(problems);
-  const sets = await new AccountSets(account, signal).list();
+  const accountSets = new AccountSets(account, signal);
+  const sets = await accountSets.list();
   const current = currentSet(rotation, record, sets);
   if (current !== undefined && current.type !== undefined && current.type !== type) {
     throw refused(
@@ -54,7 +55,14 @@ export async function planRotation(
     );
   }
   const taken = new Set(sets.map((set) => set.credentialsId));
-  return { ...head, oldId: current?.credentialsId, newId: successorId(credentialsId, nowMs, taken) };
+  const oldId = current?.credentialsId ?? (await namedInVain(credentialsId, accountSets));
+  return { ...head, oldId, newId: successorId(credentialsId, nowMs, taken) };
+}
+
+/** Groups can name a set that is not there, or not yet: they are made to name the first that is. */
+async function namedInVain(credentialsId: string, sets: AccountSets): Promise<string | undefined> {
+  if (!sets.can("listGroups")) return undefined;
+  return (await sets.references(credentialsId)).length > 0 ? credentialsId : undefined;
 }
 
 /** The set that holds now: the one that the last turn left, else the newest of the rotation's. */

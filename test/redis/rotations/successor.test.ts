@@ -75,6 +75,19 @@ describe("a rotation by a successor", () => {
     expect(Object.values(house.sets)).toEqual([house.handed]);
   });
 
+  it("makes groups name the first set that is there, where they named one that was not", async () => {
+    const house = await open();
+    const { credentialsId } = house.rotation;
+    house.nameInGroups(credentialsId);
+    await house.begin();
+    const { newId, state } = await house.workToEnd();
+    expect(state).toBe("done");
+    expect(house.sets).toEqual({ [newId]: house.handed });
+    const configured = JSON.stringify(house.configurations);
+    expect(configured).toContain(`redentialsId":"${newId}"`);
+    expect(configured).not.toContain(`redentialsId":"${credentialsId}"`);
+  });
+
   it("does not begin twice, nor with the same id as a set that is there", async () => {
     const house = await open();
     house.makeOldSet();
