@@ -9,7 +9,11 @@ export const rooms = {
   fleet: { opens: ["core"], reason: "The nouns are types and parsers, without any input or output." },
   redis: { opens: ["core"], reason: "The connection knows nothing of what is kept in it." },
   telemetry: { opens: ["core"], reason: "Everything logs, so that logging may depend on nothing." },
-  config: { opens: ["fleet", "core"], reason: "Rooms get values from app.ts; the loader knows none of them." },
+  config: {
+    opens: ["events", "fleet", "core"],
+    reason:
+      "Rooms get values from app.ts; the loader knows none of them, but the catalogue of events and what address is open.",
+  },
   intake: { opens: ["fleet", "core"], reason: "Reading a file must not need a Redis or a platform." },
   limiter: { opens: ["redis", "core"], reason: "Buckets know of calls, not of what is called." },
   store: {
@@ -50,7 +54,18 @@ export const packages = {
   bullmq: { files: "queue/", types: [], reason: "The engine can be replaced where one room alone knows it." },
   ioredis: {
     files: "redis/",
-    types: ["limiter", "store", "queue", "events", "app.ts", "app-rotations.ts", "app-auth-keys.ts"],
+    types: [
+      "limiter",
+      "store",
+      "queue",
+      "events",
+      "app.ts",
+      "app-rotations.ts",
+      "app-auth-keys.ts",
+      "app-stores.ts",
+      "app-webhooks.ts",
+      "app-control.ts",
+    ],
     reason: "Connections are made in one place, with one set of options; others are handed one.",
   },
   undici: {
@@ -68,7 +83,12 @@ export const hall = [
   "app.ts",
   "app-accounts.ts",
   "app-auth-keys.ts",
+  "app-control.ts",
+  "app-http.ts",
   "app-rotations.ts",
+  "app-stores.ts",
+  "app-unattended.ts",
+  "app-webhooks.ts",
 ];
 
 const doors = Object.entries(rooms).map(([room, { opens, reason }]) => {
@@ -117,10 +137,17 @@ export default {
       to: { path: "^(test|bench|scripts|dist|examples)/" },
     },
     {
+      name: "pure-logic",
+      comment: "What lies in web/src/pure is tested without a browser: it knows no page, no request and no component.",
+      severity: "error",
+      from: { path: "^web/src/pure/" },
+      to: { pathNot: "^web/src/pure/" },
+    },
+    {
       name: "resolvable",
       comment: "An import that leads nowhere is checked by no other rule.",
       severity: "error",
-      from: { path: "^src/" },
+      from: { path: "^(src|web)/" },
       to: { couldNotResolve: true },
     },
     {

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "#core/time.ts";
 import { startSandbox } from "#sandbox/server.ts";
+import { leastTimeMs } from "./least-time.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { type SimfleetProcess, runSimfleet, startWorker } from "./simfleet-process.ts";
 
@@ -84,7 +85,9 @@ async function measure(rows: number, processes: number): Promise<Result> {
     const endMs = Date.parse(report.finishedAt) - offsetMs;
     const windows = sandbox.throttle.windows("Sim");
     const others = windows.reduce((sum, window) => sum + window.competitor, 0) / Math.max(1, windows.length);
-    const leastMs = leastTimeMs(rows, beginMs - startedMs, Math.max(1, limit - Math.round(others)));
+    const perWindow = Math.max(1, limit - Math.round(others));
+    const call = { meanLatencyMs, connections: Number(values.connections) };
+    const leastMs = leastTimeMs(rows, { periodMs, perWindow, beginAfterStartMs: beginMs - startedMs }, call);
     const seconds = (endMs - beginMs) / 1_000;
     return {
       rows,
@@ -103,15 +106,6 @@ async function measure(rows: number, processes: number): Promise<Result> {
     await sandbox.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }); // its Redis is just ending
   }
-}
-
-/** From the start of the run to the opening of the last window it needs, and that window's calls at full speed. */
-function leastTimeMs(rows: number, beginAfterStartMs: number, perWindow: number): number {
-  const untilRefreshMs = periodMs - (beginAfterStartMs % periodMs);
-  const windows = Math.ceil(rows / perWindow);
-  const inLast = rows - (windows - 1) * perWindow;
-  const tailMs = (inLast / Number(values.connections)) * meanLatencyMs;
-  return windows === 1 ? tailMs : untilRefreshMs + (windows - 2) * periodMs + tailMs;
 }
 
 const results: Result[] = [];

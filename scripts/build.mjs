@@ -1,4 +1,5 @@
-// Compiles src/ to dist/ and copies what is not TypeScript (Lua and shell scripts) to the same places.
+// Compiles src/ to dist/, copies what is not TypeScript (Lua and shell scripts) to the same places, and bundles the
+// dashboard of web/ into dist/web.
 // A failed compile leaves the previous dist/ as it was, so that a running checkout does not lose its commands.
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync } from "node:fs";
@@ -27,9 +28,27 @@ for (const file of globSync("src/**/*.{lua,sh}", { cwd: root })) {
   mkdirSync(dirname(target), { recursive: true });
   cpSync(join(root, file), target);
 }
+try {
+  await buildDashboard(join(fresh, "web"));
+} catch (thrown) {
+  rmSync(fresh, { recursive: true, force: true });
+  throw thrown;
+}
 const dist = join(root, "dist");
 rmSync(dist, { recursive: true, force: true });
 renameSync(fresh, dist);
 for (const entry of ["cli.js", "worker.js"]) {
   if (existsSync(join(dist, entry))) chmodSync(join(dist, entry), 0o755);
+}
+
+/** Where Vite or the sources are missing, as in a check of the rest alone, the worker says that there is no dashboard. */
+async function buildDashboard(outDir) {
+  if (!existsSync(join(root, "web")) || !existsSync(join(root, "node_modules", "vite"))) {
+    console.log("no Vite installed or no web/ here: the dashboard is left out");
+    return;
+  }
+  // Vite goes by it, and a test runner sets it otherwise: what is delivered does not depend on who builds.
+  process.env.NODE_ENV = "production";
+  const [{ build }, { dashboard }] = await Promise.all([import("vite"), import("./dashboard.mjs")]);
+  await build({ ...dashboard, build: { ...dashboard.build, outDir }, logLevel: "warn" });
 }

@@ -1,12 +1,9 @@
 /** Writes docs/configuration.md from the table of settings: `node --conditions=source scripts/document-configuration.ts`. */
 import { writeFileSync } from "node:fs";
-import { authKeysSection } from "#config/auth-keys.ts";
-import { rotationsSection } from "#config/rotations.ts";
 import { valuesOf } from "#config/section.ts";
-import { fileVariable, placesOf, type Setting, settingIds, settingOf } from "#config/schema.ts";
-
-/** Structures by name. */
-const sections = [rotationsSection, authKeysSection];
+import { sections } from "#config/sections.ts";
+import type { Setting } from "#config/setting.ts";
+import { fileVariable, placesOf, settingIds, settingOf } from "#config/schema.ts";
 
 /** The whole page. */
 export function renderConfiguration(): string {

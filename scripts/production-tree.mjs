@@ -16,7 +16,14 @@ if (installLine === null) throw new Error('The Dockerfile has no line RUN ["npm"
 const folder = mkdtempSync(join(tmpdir(), "simfleet-production-"));
 try {
   const build = join(folder, "build");
-  copy(["package.json", "tsconfig.json", "tsconfig.build.json", "scripts/build.mjs", "src"], build);
+  const sources = [
+    "package.json",
+    "tsconfig.json",
+    "tsconfig.build.json",
+    "scripts/build.mjs",
+    "scripts/dashboard.mjs",
+  ];
+  copy([...sources, "web", "src"], build);
   symlinkSync(join(project, "node_modules"), join(build, "node_modules"));
   run("the build", [process.execPath, "scripts/build.mjs"], { cwd: build });
 
@@ -49,7 +56,7 @@ function examine(tree) {
   const stray = unwanted.filter((name) => existsSync(join(tree, "node_modules", name)));
   if (stray.length > 0) throw new Error(`Not for production, and there: ${stray.join(", ")}.`);
   const assets = globSync("**/*.*", { cwd: join(project, "src") }).filter((path) => !path.endsWith(".ts"));
-  const missing = assets.filter((path) => !existsSync(join(tree, "dist", path)));
+  const missing = [...assets, "web/index.html"].filter((path) => !existsSync(join(tree, "dist", path)));
   if (missing.length > 0) throw new Error(`The build left out ${missing.join(", ")}.`);
 }
 

@@ -1,7 +1,8 @@
 // Checks how the rooms of src/ import from each other: the doors of .dependency-cruiser.mjs, and what it cannot see, which
-// is how an import is spelled, whether it is of types alone, and how files are named and placed.
+// is how an import is spelled, whether it is of types alone, and how files are named and placed. The dashboard's pure
+// logic is checked as well; its components cannot be (the parser knows no JSX), and oxlint has their one rule.
 // `node scripts/rooms.mjs [folder]` prints one line per violation and ends with 1 if there is any.
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { cruise } from "dependency-cruiser";
 import rules, { hall, packages, rooms } from "../.dependency-cruiser.mjs";
@@ -9,9 +10,10 @@ import rules, { hall, packages, rooms } from "../.dependency-cruiser.mjs";
 const dullNames = /(^|[-/])(utils?|helpers?|common|manager|service|base|misc)([-.]|$)/;
 
 process.chdir(resolve(process.argv[2] ?? "."));
-const { output } = await cruise(["src"], { ...rules.options, validate: true, ruleSet: { forbidden: rules.forbidden } });
-const modules = output.modules.filter(({ source }) => source.startsWith("src/") && source.endsWith(".ts"));
-const expected = globSync("src/**/*.ts").length;
+const folders = ["src", "web/src/pure"].filter((folder) => existsSync(folder));
+const { output } = await cruise(folders, { ...rules.options, validate: true, ruleSet: { forbidden: rules.forbidden } });
+const modules = output.modules.filter(({ source }) => /^(src|web\/src\/pure)\/.*\.ts$/.test(source));
+const expected = globSync("{src,web/src/pure}/**/*.ts").length;
 if (modules.length === 0 || modules.length !== expected) {
   console.error(`${modules.length} of ${expected} files were read, so little was checked: does @swc/core work here?`);
   process.exit(2);
@@ -42,12 +44,12 @@ function placing(source) {
   const found = [];
   const report = (rule, what, reason) => found.push({ place: `${source}:1`, rule, what, reason });
   const room = roomOf(source);
-  if (!Object.hasOwn(rooms, room) && !hall.includes(room)) {
+  if (source.startsWith("src/") && !Object.hasOwn(rooms, room) && !hall.includes(room)) {
     report("known-room", `${room} is no room`, "A new room gets its row in .dependency-cruiser.mjs, with a reason.");
   }
   if (source.endsWith("/index.ts")) {
     report("no-barrel", "is called index.ts", "A barrel hides which file is meant, and ties all of them together.");
-  } else if (dullNames.test(source.slice("src/".length))) {
+  } else if (dullNames.test(source.replace(/^(web\/)?src\//, ""))) {
     report("telling-name", "has a name that says nothing", "Such files grow without end; name what it keeps or does.");
   }
   return found;

@@ -8,6 +8,7 @@ import type { Clock } from "#core/time.ts";
 import { WebhookSender } from "#events/webhook.ts";
 import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
 import { AuthKeyAccount, authKeyOperationIds, listKeys } from "#jobs/auth-keys/account.ts";
+import { type FreezeHouse, unlessFrozen } from "#jobs/freeze-watch.ts";
 import { rotateAuthKey } from "#jobs/auth-keys/rotate.ts";
 import type { AuthKeyHouse } from "#jobs/auth-keys/turn.ts";
 import { CommandRunner } from "#jobs/rotations/command.ts";
@@ -33,6 +34,7 @@ interface Hall {
   readonly userAgent: string;
   readonly accounts: Accounts;
   readonly users: AuthKeyUsers;
+  readonly freezeHouse: FreezeHouse;
 }
 
 export class AuthKeys {
@@ -72,8 +74,9 @@ export class AuthKeys {
         const record = await this.#rotations.record(name);
         return record === undefined || isRotationOver(record) ? "none" : "waiting";
       },
-      work: async (name, signal) => {
-        const verdict = await rotateAuthKey(name, house, signal);
+      work: async (name, stop) => {
+        const frozen = { ...this.#hall.freezeHouse, scope: "job", signal: stop } as const;
+        const verdict = await unlessFrozen(name, frozen, (signal) => rotateAuthKey(name, house, signal));
         if (verdict.kind === "postponed" && verdict.refusal !== undefined) {
           onTrouble({ message: verdict.reason, refusal: verdict.refusal });
         }

@@ -6,6 +6,7 @@ import { readSecretFile } from "#config/secret-file.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
 import { WebhookSender } from "#events/webhook.ts";
+import { type FreezeHouse, unlessFrozen } from "#jobs/freeze-watch.ts";
 import type { RotationAccount } from "#jobs/rotations/account-sets.ts";
 import { CommandRunner } from "#jobs/rotations/command.ts";
 import type { RotationContext } from "#jobs/rotations/turn.ts";
@@ -28,6 +29,7 @@ interface Hall {
   readonly env: NodeJS.ProcessEnv;
   readonly userAgent: string;
   readonly clientOf: (profile: string) => PlatformClient;
+  readonly freezeHouse: FreezeHouse;
 }
 
 export class Rotations {
@@ -60,7 +62,10 @@ export class Rotations {
     return this.#queues.consume(profile, {
       onTrouble,
       standing: (name) => standingOf(name, context),
-      work: (name, signal) => workOnRotations(name, context, { signal, tell: onTrouble }),
+      work: (name, stop) =>
+        unlessFrozen(name, { ...this.#hall.freezeHouse, scope: "job", signal: stop }, (signal) =>
+          workOnRotations(name, context, { signal, tell: onTrouble }),
+        ),
     });
   }
 

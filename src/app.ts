@@ -9,9 +9,11 @@ import type { PlatformClient } from "#api/client.ts";
 import type { Config } from "#config/config.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import { keepYoungGenerationSmall, letYoungGenerationGrow } from "#core/young-generation.ts";
-import { Feed } from "#events/feed.ts";
+import { keepHeapSmall, letHeapGrow } from "#core/heap-room.ts";
+import type { Feed } from "#events/feed.ts";
+import { FeedTail } from "#events/tail.ts";
 import type { Wording } from "#fleet/sim.ts";
+import { type FreezeHouse, unlessFrozen } from "#jobs/freeze-watch.ts";
 import { speedClassBucket } from "#jobs/change-speed-class.ts";
 import { execute } from "#jobs/execute.ts";
 import type { SegmentReference, SyncVerdict, Verdict } from "#jobs/job.ts";
@@ -19,28 +21,33 @@ import { syncInventory } from "#jobs/sync-inventory.ts";
 import { RunWatch } from "#jobs/run-watch.ts";
 import { Backlog } from "#jobs/settler.ts";
 import type { Redis } from "ioredis";
-import { Limiter } from "#limiter/limiter.ts";
+import type { Limiter } from "#limiter/limiter.ts";
 import { Consumer, type Trouble, type Working } from "#queue/consumer.ts";
-import { Presence } from "#queue/presence.ts";
 import { Queues } from "#queue/queues.ts";
 import { SyncQueues } from "#queue/syncs.ts";
 import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/connection.ts";
-import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { openRedis } from "#redis/open.ts";
 import type { CredentialDesk } from "#runs/credential-desk.ts";
+import type { AutomationDesk } from "#runs/automation-desk.ts";
 import type { AuthKeyDesk } from "#runs/auth-key-desk.ts";
 import { RunDesk } from "#runs/desk.ts";
+import type { ScheduleDesk } from "#runs/schedule-desk.ts";
 import { SimDesk } from "#runs/sim-desk.ts";
+import type { WebhookDesk } from "#runs/webhook-desk.ts";
 import { newSyncId } from "#runs/sync-report.ts";
-import { AuthKeyUsers } from "#store/auth-key-users.ts";
-import { Inventory } from "#store/inventory.ts";
-import { Ledger } from "#store/ledger.ts";
-import { SyncLog, isSyncOver } from "#store/sync-log.ts";
+import type { Freezes } from "#store/freezes.ts";
+import type { Inventory } from "#store/inventory.ts";
+import type { Ledger } from "#store/ledger.ts";
+import { isSyncOver } from "#store/sync-log.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Accounts } from "./app-accounts.ts";
 import { AuthKeys } from "./app-auth-keys.ts";
+import { buildStores, type Stores } from "./app-stores.ts";
+import { Unattended } from "./app-unattended.ts";
+import { ControlParts } from "./app-control.ts";
 import { Rotations } from "./app-rotations.ts";
+import { Webhooks } from "./app-webhooks.ts";
 
 /** Segments that one process has under way at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
@@ -55,33 +62,35 @@ export type { Working } from "#queue/consumer.ts";
 
 export class App {
   readonly config: Config;
-  readonly ledger: Ledger;
-  readonly inventory: Inventory;
-  readonly limiter: Limiter;
   readonly desk: RunDesk;
   readonly sims: SimDesk;
   readonly credentials: CredentialDesk;
-  readonly feed: Feed;
-  readonly presence: Presence;
+  /** What the control API alone needs. */
+  readonly control: ControlParts;
   readonly authKeys: AuthKeyDesk;
+  readonly schedules: ScheduleDesk;
+  readonly automations: AutomationDesk;
+  readonly webhooks: WebhookDesk;
+  /** The live end of the feed, one reader for all who follow. */
+  readonly tail: FeedTail;
   readonly redisFacts: RedisFacts;
   /** Where the data lies, for people. */
   readonly redisPlace: string;
   readonly #clock: Clock;
-  readonly #keys: Keys;
+  readonly #stores: Stores;
   readonly #redis: Redis;
   readonly #connections: RedisConnections;
   readonly #queues: Queues;
   readonly #lifecycle: Lifecycle;
-  readonly #syncs: SyncLog;
   readonly #syncQueues: SyncQueues;
   readonly #rotations: Rotations;
-  readonly #users: AuthKeyUsers;
   readonly #accounts: Accounts;
   readonly #authKeys: AuthKeys;
+  readonly #unattended: Unattended;
+  readonly #webhooks: Webhooks;
   readonly #working = new Set<Working>();
-  /** Of runs; there were so many, which is all that matters. */
-  #consumers = 0;
+  /** Segments of runs under way: calls per second count then. */
+  #segments = 0;
   readonly #backlog = new Backlog();
   readonly #watch: RunWatch;
 
@@ -101,51 +110,69 @@ export class App {
     this.#clock = parts.clock;
     this.#connections = parts.connections;
     this.#lifecycle = parts.lifecycle;
-    this.#keys = new Keys();
     const redis = parts.connections.connect("main");
     this.#redis = redis;
-    const { periodMs, reserve } = parts.config.limits;
-    this.limiter = new Limiter({ redis, keys: this.#keys, periodMs, reserve, clock: parts.clock });
-    const terms = { redis, keys: this.#keys, bounds: parts.config.events };
-    this.feed = new Feed({ ...terms, clock: parts.clock });
-    this.ledger = new Ledger({ ...terms, clock: parts.clock });
-    this.#watch = new RunWatch({ ledger: this.ledger });
-    this.inventory = new Inventory(terms);
-    this.#syncs = new SyncLog(terms);
-    this.#users = new AuthKeyUsers(terms);
-    this.#accounts = new Accounts({ ...parts, ...this.#shared, userAgent });
-    this.presence = new Presence({ redis, keys: this.#keys });
+    const stores = buildStores({ ...parts, redis });
+    this.#stores = stores;
+    const { ledger, inventory, limiter, feed, presence, syncs, keys } = stores;
+    this.#watch = new RunWatch({ ledger });
+    this.#accounts = new Accounts({ ...parts, ...stores, userAgent });
     const connect = (name: string): Redis => parts.connections.connect(name);
-    this.#queues = new Queues({ connect, keys: this.#keys, ledger: this.ledger });
+    this.#queues = new Queues({ connect, keys, ledger });
     parts.lifecycle.onStop("queues", () => this.#queues.close());
+    const { periodMs } = parts.config.limits;
+    const policy = parts.config.changes;
     this.desk = new RunDesk({
-      ledger: this.ledger,
-      inventory: this.inventory,
-      queues: this.#queues,
-      limiter: this.limiter,
-      presence: this.presence,
-      clock: parts.clock,
-      periodMs,
+      ...{ ledger, inventory, limiter, presence, queues: this.#queues },
+      ...{ clock: parts.clock, periodMs, policy },
     });
-    const queueHouse = { connect, keys: this.#keys, presence: this.presence, clock: parts.clock };
+    const queueHouse = { connect, keys, presence, clock: parts.clock };
     this.#syncQueues = new SyncQueues(queueHouse);
     parts.lifecycle.onStop("sync queues", () => this.#syncQueues.close());
-    this.sims = new SimDesk({
-      inventory: this.inventory,
-      syncs: this.#syncs,
-      syncQueues: this.#syncQueues,
-      feed: this.feed,
-      wordingOf: (profile) => this.wordingOf(profile),
-    });
-    const hall = { ...parts, ...this.#shared, redis, queueHouse, userAgent, accounts: this.#accounts };
+    const wordingOf = (profile: string): Wording => this.wordingOf(profile);
+    this.sims = new SimDesk({ inventory, syncs, syncQueues: this.#syncQueues, feed, wordingOf });
+    const { accounts, freezeHouse } = { accounts: this.#accounts, freezeHouse: this.#freezeHouse };
+    const hall = { ...parts, ...stores, redis, queueHouse, userAgent, accounts, freezeHouse };
     this.#rotations = new Rotations({ ...hall, clientOf: (profile) => this.client(profile) });
     this.credentials = this.#rotations.desk;
     this.#authKeys = new AuthKeys(hall);
     this.authKeys = this.#authKeys.desk;
+    const { desk, sims, credentials, authKeys } = this;
+    this.#unattended = new Unattended({
+      ...{ ...hall, desk, sims, credentials, authKeys, wordingOf },
+      bucketOf: (profile) => this.bucketOf(profile),
+    });
+    this.schedules = this.#unattended.schedules;
+    this.automations = this.#unattended.automations;
+    this.#webhooks = new Webhooks(hall);
+    this.webhooks = this.#webhooks.desk;
+    this.tail = new FeedTail({ feed, connect: () => connect("tail"), clock: parts.clock });
+    parts.lifecycle.onStop("followers of the feed", () => this.tail.close());
+    this.control = new ControlParts({ ...{ ...hall, sims, connect }, auditKeepMs: parts.config.audit.keepMs });
   }
 
-  get #shared(): { limiter: Limiter; feed: Feed; users: AuthKeyUsers } {
-    return { limiter: this.limiter, feed: this.feed, users: this.#users };
+  get ledger(): Ledger {
+    return this.#stores.ledger;
+  }
+
+  get inventory(): Inventory {
+    return this.#stores.inventory;
+  }
+
+  get limiter(): Limiter {
+    return this.#stores.limiter;
+  }
+
+  get feed(): Feed {
+    return this.#stores.feed;
+  }
+
+  get freezes(): Freezes {
+    return this.#stores.freezes;
+  }
+
+  get #freezeHouse(): FreezeHouse {
+    return { clock: this.#clock, freezeOf: (profile) => this.freezes.of(profile) };
   }
 
   /**
@@ -195,20 +222,21 @@ export class App {
 
   /** Works on a bucket's queue until it is stopped. */
   async consume(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Working> {
-    letYoungGenerationGrow();
     const consumer = await Consumer.start({
       bucket: this.bucketOf(profile),
       connect: (name) => this.#connections.connect(name),
-      keys: this.#keys,
+      keys: this.#stores.keys,
       queues: this.#queues,
       ledger: this.ledger,
-      presence: this.presence,
+      presence: this.#stores.presence,
       clock: this.#clock,
       segmentsAtOnce,
       onTrouble,
-      execute: (reference, signal) => this.#execute(reference, signal),
+      execute: (reference, stop) =>
+        unlessFrozen(profile, { ...this.#freezeHouse, scope: "bucket", signal: stop }, (signal) =>
+          this.#execute(reference, signal),
+        ),
     });
-    this.#consumers += 1;
     return this.#watchOver(`consumer of ${profile}`, consumer);
   }
 
@@ -218,7 +246,7 @@ export class App {
       onTrouble,
       sync: (name, signal) => this.#sync(name, signal),
       isUnderWay: async (name) => {
-        const state = await this.#syncs.state(name);
+        const state = await this.#stores.syncs.state(name);
         return state !== undefined && !isSyncOver(state);
       },
     });
@@ -233,6 +261,30 @@ export class App {
   /** Works on the rotations of a profile's AuthKey until it is stopped. @throws ConfigError with what they lack */
   async consumeAuthKeys(profile: string, onTrouble: (trouble: Trouble) => void): Promise<Working> {
     return this.#watchOver(`AuthKeys of ${profile}`, await this.#authKeys.consume(profile, onTrouble));
+  }
+
+  /** Does the tasks of the schedules at their times until it is stopped. */
+  async consumeSchedules(onTrouble: (trouble: Trouble) => void): Promise<Working> {
+    return this.#watchOver("schedules", await this.#unattended.consumeSchedules(onTrouble));
+  }
+
+  /** Acts on what happens as the automations say until it is stopped. */
+  async consumeAutomations(onTrouble: (trouble: Trouble) => void): Promise<void> {
+    for (const automation of this.config.automations) {
+      const consumer = await this.#unattended.consumeAutomation(automation, onTrouble);
+      this.#lifecycle.onStop(`automation ${automation.name}`, () => consumer.stop());
+    }
+  }
+
+  /** Makes the files of the drop folder runs until it is stopped; nothing where no folder is configured. */
+  watchDropFolder(onTrouble: (trouble: Trouble) => void): void {
+    const watch = this.#unattended.watchDropFolder(onTrouble);
+    if (watch !== undefined) this.#lifecycle.onStop("drop folder", () => watch.stop());
+  }
+
+  /** Turns events into messages to webhooks, and delivers them, until it is stopped. */
+  async consumeDeliveries(onTrouble: (trouble: Trouble) => void): Promise<Working> {
+    return this.#watchOver("deliveries", await this.#webhooks.consume(onTrouble));
   }
 
   /** Authenticates with each of a profile's AuthKeys by itself, where it has two, and says which is refused. */
@@ -255,7 +307,7 @@ export class App {
     return { isMoving: (withinMs) => working.isMoving(withinMs), stop };
   }
 
-  #execute(reference: SegmentReference, signal: AbortSignal): Promise<Verdict> {
+  async #execute(reference: SegmentReference, signal: AbortSignal): Promise<Verdict> {
     const context = {
       ledger: this.ledger,
       inventory: this.inventory,
@@ -265,25 +317,27 @@ export class App {
       watch: this.#watch,
       accountFor: (profile: string) => this.#accounts.account(profile),
     };
-    return execute(reference, context, signal);
+    this.#segments += 1;
+    letHeapGrow();
+    try {
+      return await execute(reference, context, signal);
+    } finally {
+      this.#segments -= 1;
+      if (this.#segments === 0) keepHeapSmall();
+    }
   }
 
   async #sync(profile: string, signal: AbortSignal): Promise<SyncVerdict> {
     const context = {
-      syncs: this.#syncs,
+      syncs: this.#stores.syncs,
       inventory: this.inventory,
       clock: this.#clock,
       accountFor: (name: string) => this.#accounts.account(name),
       newSyncId: () => newSyncId(this.#clock.wallMs()),
     };
-    keepYoungGenerationSmall();
-    try {
-      const verdict = await syncInventory(profile, context, signal);
-      if (verdict.kind === "ended") await this.feed.trim();
-      return verdict;
-    } finally {
-      if (this.#consumers > 0) letYoungGenerationGrow();
-    }
+    const verdict = await syncInventory(profile, context, signal);
+    if (verdict.kind === "ended") await this.feed.trim();
+    return verdict;
   }
 
   /** Whether Redis answers within a second. */

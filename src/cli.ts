@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The entry of the command line: looks at Node's version, wires signals, and hands everything else on. */
-import { keepYoungGenerationSmall } from "#core/young-generation.ts";
+import { keepHeapSmall } from "#core/heap-room.ts";
 
 const oldestNode = 24;
 
@@ -12,7 +12,7 @@ async function main(): Promise<void> {
     );
     process.exit(2);
   }
-  keepYoungGenerationSmall();
+  keepHeapSmall();
   const [{ runProgram }, { serve }, { version }] = await Promise.all([
     import("#cli/program.ts"),
     import("./serve.ts"),

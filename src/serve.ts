@@ -2,10 +2,9 @@
 import type { Config } from "#config/config.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, minuteMs } from "#core/time.ts";
-import { startHttp } from "#http/server.ts";
 import type { Trouble } from "#queue/consumer.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { App, version } from "./app.ts";
+import { App, type Working } from "./app.ts";
 
 /** Work that waits and is not taken up for so long is a sick worker. */
 const standstillMs = 60_000;
@@ -21,6 +20,8 @@ export async function serve(house: {
   env: NodeJS.ProcessEnv;
   logger: Logger;
   stop: AbortSignal;
+  /** Told of the address once it answers. */
+  onReady?: (url: string) => void;
 }): Promise<void> {
   const { config, logger, stop } = house;
   for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
@@ -35,27 +36,11 @@ export async function serve(house: {
     for (const profile of profiles) {
       await app.announceAuthKey(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
     }
-    const consumers = await Promise.all(
-      profiles.flatMap((profile) => [
-        app.consume(profile, (trouble) => logger.error({ profile, runId: trouble.runId }, trouble.message)),
-        app.consumeSyncs(profile, (trouble) => logger.error({ profile, job: "sync" }, trouble.message)),
-        // Without a key that seals secrets nothing is rotated, and the worker does everything else.
-        ...(config.seal !== undefined
-          ? [app.consumeRotations(profile, (trouble) => logger.error({ profile, job: "rotate" }, trouble.message))]
-          : []),
-      ]),
-    );
-    // What they lack keeps nobody from the rest of the work.
-    for (const profile of Object.keys(config.authKeys).filter((name) => profiles.includes(name))) {
-      const onTrouble = (trouble: Trouble): void => logger.error({ profile, job: "authkeys" }, trouble.message);
-      await app.consumeAuthKeys(profile, onTrouble).then(
-        (working) => consumers.push(working),
-        (thrown: unknown) => logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`),
-      );
-    }
-    const http = await startHttp({
-      ...config.http,
-      version,
+    const consumers = await startWork(app, profiles, logger);
+    // Only here: the other commands start without what a server brings along.
+    const { openHttp } = await import("./app-http.ts");
+    const http = await openHttp({
+      ...{ app, config, logger },
       health: {
         isMoving: async () => (await Promise.all(consumers.map((c) => c.isMoving(standstillMs)))).every(Boolean),
         isReady: async () => (await app.ping()) && !stop.aborted,
@@ -68,6 +53,7 @@ export async function serve(house: {
       app.feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
     });
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
+    house.onReady?.(http.url);
     await aborted(stop);
     stopTrimming();
     logger.info("the worker is stopping");
@@ -76,6 +62,36 @@ export async function serve(house: {
     for (const problem of await app.close(stopMs)) logger.warn(problem);
   }
   logger.info("the worker has stopped");
+}
+
+/** Everything that this process works on. */
+async function startWork(app: App, profiles: readonly string[], logger: Logger): Promise<Working[]> {
+  const { config } = app;
+  const consumers = await Promise.all(
+    profiles.flatMap((profile) => [
+      app.consume(profile, (trouble) => logger.error({ profile, runId: trouble.runId }, trouble.message)),
+      app.consumeSyncs(profile, (trouble) => logger.error({ profile, job: "sync" }, trouble.message)),
+      // Without a key that seals secrets nothing is rotated, and the worker does everything else.
+      ...(config.seal !== undefined
+        ? [app.consumeRotations(profile, (trouble) => logger.error({ profile, job: "rotate" }, trouble.message))]
+        : []),
+    ]),
+  );
+  // What they lack keeps nobody from the rest of the work.
+  for (const profile of Object.keys(config.authKeys).filter((name) => profiles.includes(name))) {
+    const onTrouble = (trouble: Trouble): void => logger.error({ profile, job: "authkeys" }, trouble.message);
+    await app.consumeAuthKeys(profile, onTrouble).then(
+      (working) => consumers.push(working),
+      (thrown: unknown) => logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`),
+    );
+  }
+  const onTrouble = (trouble: Trouble): void => logger.error({ job: "schedules" }, trouble.message);
+  // Also without any: those that are no longer configured are taken out of the queue's clock.
+  consumers.push(await app.consumeSchedules(onTrouble));
+  await app.consumeAutomations((trouble) => logger.error({ job: "automations" }, trouble.message));
+  app.watchDropFolder((trouble) => logger.error({ job: "drop-folder" }, trouble.message));
+  consumers.push(await app.consumeDeliveries((trouble) => logger.error({ job: "deliver" }, trouble.message)));
+  return consumers;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The worker as a program of its own: its configuration comes from the environment, or from the usual file. */
-import { keepYoungGenerationSmall } from "#core/young-generation.ts";
+import { keepHeapSmall } from "#core/heap-room.ts";
 
-keepYoungGenerationSmall();
+keepHeapSmall();
 const stop = new AbortController();
 for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
 const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { serve }] = await Promise.all([

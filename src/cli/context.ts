@@ -1,10 +1,15 @@
 /** What every command has at hand, and the options that every command takes. */
-import { type Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
+import { readSecretFile } from "#config/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
 import { createLogger } from "#telemetry/logger.ts";
+import { RemoteWorker } from "./remote-worker.ts";
 import { Output, type TextSink } from "./output.ts";
 
 /** The process around a command, handed in by the entry. */
@@ -24,16 +29,42 @@ export interface CommonOptions {
   readonly config?: string | undefined;
   readonly profile?: string | undefined;
   readonly json?: boolean | undefined;
+  readonly server?: string | undefined;
 }
 
-/** Adds the options that every command has, and its example. */
+type WithCommon<A extends unknown[], O> = Command<
+  A,
+  O & { config?: string; profile?: string; server?: string; json?: true }
+>;
+
+const serverOption = (): Option =>
+  new Option("--server <url>", "ask this worker instead of doing it here (default: SIMFLEET_SERVER)");
+
+/** Adds the options that every command has, and its example: to a command that a worker elsewhere can be asked for. */
 export function withCommon<A extends unknown[], O extends Record<string, unknown>>(
   command: Command<A, O>,
   example: string,
-): Command<A, O & { config?: string; profile?: string; json?: true }> {
+): WithCommon<A, O> {
+  return withOptions(command, example, serverOption());
+}
+
+/** As `withCommon`, to a command that only works where it is given: `--server` is not offered, and refused in words. */
+export function withCommonHere<A extends unknown[], O extends Record<string, unknown>>(
+  command: Command<A, O>,
+  example: string,
+): WithCommon<A, O> {
+  return withOptions(command, example, serverOption().hideHelp());
+}
+
+function withOptions<A extends unknown[], O extends Record<string, unknown>>(
+  command: Command<A, O>,
+  example: string,
+  ofServer: Option,
+): WithCommon<A, O> {
   return command
     .option("--config <file>", "the YAML configuration (default: SIMFLEET_CONFIG, else config/simfleet.yaml)")
     .option("--profile <name>", "the account to work with (default: SIMFLEET_PROFILE, else default)")
+    .addOption(ofServer)
     .option("--json", "print one JSON document on stdout")
     .addHelpText("after", `\nExample:\n${example.replace(/^/gm, "  ")}`) as never;
 }
@@ -45,16 +76,46 @@ export class Context {
     this.surroundings = surroundings;
   }
 
+  /** Who gives the commands, as runs and events name them: the user of the operating system. */
+  get actor(): string {
+    return `cli:${userName()}`;
+  }
+
   output(options: CommonOptions): Output {
     const { stdout, stderr } = this.surroundings;
     return new Output({ isJson: options.json === true, stdout, stderr });
   }
 
-  /** @throws ConfigError */
+  /** For a command that works here. @throws ConfigError; SimfleetError USAGE where a worker elsewhere is to be asked */
   config(options: CommonOptions): Config {
+    const config = this.#load(options);
+    if (config.server === undefined) return config;
+    throw new SimfleetError(
+      "USAGE",
+      `This command works where it is given, and cannot ask ${config.server.url}: leave out --server, and SIMFLEET_SERVER`,
+    );
+  }
+
+  /**
+   * Has a question answered: here, or by the worker that `--server` or SIMFLEET_SERVER names.
+   * @param ways `here` gets the house for its time, `there` the worker
+   */
+  async ask<T>(
+    options: CommonOptions,
+    ways: { here: (app: App, config: Config) => Promise<T>; there: (worker: RemoteWorker) => Promise<T> },
+  ): Promise<T> {
+    const config = this.#load(options);
+    const { env, interrupt } = this.surroundings;
+    if (config.server === undefined) return this.withApp(config, (app) => ways.here(app, config));
+    const { url, token = tokenIn(config.dataDir) } = config.server;
+    return ways.there(new RemoteWorker({ url, token, interrupt, profile: options.profile ?? env.SIMFLEET_PROFILE }));
+  }
+
+  #load(options: CommonOptions): Config {
     const { env } = this.surroundings;
     const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
-    return loadConfig({ file: options.config, env: { ...env, ...profile } });
+    const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
+    return loadConfig({ file: options.config, env: { ...env, ...profile, ...server } });
   }
 
   /** Opens the house for the time of `use`, and closes it whatever happens. */
@@ -75,6 +136,21 @@ export class Context {
       await app.close(deadlineMs);
     }
   }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? "unknown"); // a container may run as a number without a name
+  }
+}
+
+/** The token of a worker on the same data directory. @throws SimfleetError UNAUTHENTICATED */
+function tokenIn(dataDir: string): Secret {
+  const read = readSecretFile(join(dataDir, "admin-token"));
+  if ("secret" in read) return new Secret(read.secret);
+  throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is needed: set SIMFLEET_SERVER_TOKEN_FILE");
 }
 
 export function asCount(text: string): number {

@@ -1,104 +1,81 @@
-/** Shows a sync until it is over, and works on it in this process while no live worker does. */
-import type { App, Working } from "#app.ts";
-import type { PlatformError } from "#core/errors.ts";
+/** Shows a sync until it is over: of this machine's Redis, or of a worker elsewhere. */
+import type { App } from "#app.ts";
 import { systemClock } from "#core/time.ts";
 import type { SyncReport } from "#runs/sync-report.ts";
+import { followWork } from "./follow-work.ts";
 import { type Output, grouped } from "./output.ts";
+import type { RemoteWorker } from "./remote-worker.ts";
 
-const lookEveryMs = 150;
-const lookForWorkersMs = 2_000;
 const plainLineEveryMs = 10_000;
 
-/** @returns the sync as it stood at the end, and the exit code that tells of it */
-export async function followSync(ask: {
-  app: App;
-  output: Output;
-  profile: string;
-  interrupt: AbortSignal;
-}): Promise<{ report: SyncReport; exitCode: number }> {
-  const follower = new SyncFollower(ask);
-  try {
-    return await follower.run();
-  } finally {
-    await follower.stopWorking();
-    ask.output.clearLiveLine();
-  }
+interface Ask {
+  readonly output: Output;
+  readonly profile: string;
+  readonly interrupt: AbortSignal;
 }
 
-class SyncFollower {
-  readonly #ask: Parameters<typeof followSync>[0];
-  #working: Working | undefined;
-  #refusal: PlatformError | undefined;
-  #lastTrouble = "";
-  #nextLookForWorkersMs = 0;
-  #nextPlainLineMs = systemClock.monotonicMs() + plainLineEveryMs;
+type Followed = Promise<{ report: SyncReport; exitCode: number }>;
 
-  constructor(ask: Parameters<typeof followSync>[0]) {
-    this.#ask = ask;
-  }
-
-  async run(): Promise<{ report: SyncReport; exitCode: number }> {
-    const { app, output, profile, interrupt } = this.#ask;
-    for (;;) {
+/** @returns the sync as it stood at the end, and the exit code that tells of it */
+export function followSync({ app, ...ask }: Ask & { app: App }): Followed {
+  const { profile, output } = ask;
+  const show = shower(output);
+  return followWork({
+    ...ask,
+    ...{ endOf, leaving },
+    workplace: {
+      isServed: () => app.sims.isServed(profile),
+      work: (onTrouble) => app.consumeSyncs(profile, onTrouble),
+      // A spent quota is told of by the live line.
+      isShown: (message) => message.startsWith("The quota of "),
+    },
+    report: async () => {
       const report = await app.sims.syncReport(profile);
       if (report === undefined) throw new Error(`the sync of ${profile} vanished`);
-      if (report.state === "finished") return { report, exitCode: 0 };
-      if (report.state === "failed") return { report, exitCode: 4 };
-      await this.#show(report);
-      if (this.#refusal !== undefined) {
-        output.say(`The platform refuses us: ${this.#refusal.message}`);
-        return { report, exitCode: this.#refusal.exitCode };
-      }
-      if (interrupt.aborted) return { report: await this.#leave(report), exitCode: 1 };
-      await this.#seeToWorkers();
-      await systemClock.sleep(lookEveryMs, interrupt).catch(() => undefined);
-    }
-  }
+      return report;
+    },
+    show: (report) => show(report, () => quotaText(app, profile)),
+  });
+}
 
-  async #leave(report: SyncReport): Promise<SyncReport> {
-    const { app, output, profile } = this.#ask;
-    const wasOurs = this.#working !== undefined;
-    await this.stopWorking();
-    const last = (await app.sims.syncReport(profile)) ?? report;
-    output.say(
-      wasOurs
-        ? `Nothing is lost: the sync stands after page ${grouped(last.pages)}. Go on with: simfleet sims sync`
-        : "The sync goes on in its worker.",
-    );
-    return last;
-  }
+/** As `followSync`, of a worker elsewhere. */
+export function followSyncElsewhere({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
+  const show = shower(ask.output);
+  return followWork({
+    ...ask,
+    ...{ endOf, leaving },
+    report: () => worker.get<SyncReport>(`/v1/syncs/${encodeURIComponent(ask.profile)}`),
+    show: (report) => show(report, () => Promise.resolve("")),
+  });
+}
 
-  async #show({ sims, pages, state }: SyncReport): Promise<void> {
-    const { app, output, profile } = this.#ask;
+function endOf({ state }: SyncReport): number | undefined {
+  return state === "finished" ? 0 : state === "failed" ? 4 : undefined;
+}
+
+function leaving({ pages }: SyncReport, { wasOurs }: { wasOurs: boolean }): string {
+  if (!wasOurs) return "The sync goes on in its worker.";
+  return `Nothing is lost: the sync stands after page ${grouped(pages)}. Go on with: simfleet sims sync`;
+}
+
+/** Writes the live line, or now and then a plain one. */
+function shower(output: Output) {
+  let nextPlainLineMs = systemClock.monotonicMs() + plainLineEveryMs;
+  return async ({ sims, pages, state }: SyncReport, waitText: () => Promise<string>): Promise<void> => {
     const nowMs = systemClock.monotonicMs();
-    if (!output.isLive && nowMs < this.#nextPlainLineMs) return;
-    this.#nextPlainLineMs = nowMs + plainLineEveryMs;
-    const bucket = await app.desk.bucket(app.bucketOf(profile));
-    const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
-    const isWaiting = bucket.left === 0 && toRefreshMs > 0;
-    const wait = isWaiting ? `, the quota refreshes in ${Math.ceil(toRefreshMs / 1_000)} s` : "";
+    if (!output.isLive && nowMs < nextPlainLineMs) return;
+    nextPlainLineMs = nowMs + plainLineEveryMs;
+    const wait = await waitText();
     const line =
       state === "sweeping" ? "marking what is gone" : `${grouped(sims)} SIMs, ${grouped(pages)} pages${wait}`;
     if (output.isLive) output.live(line);
     else output.say(line);
-  }
+  };
+}
 
-  async #seeToWorkers(): Promise<void> {
-    const { app, output, profile } = this.#ask;
-    const nowMs = systemClock.monotonicMs();
-    if (this.#working !== undefined || nowMs < this.#nextLookForWorkersMs) return;
-    this.#nextLookForWorkersMs = nowMs + lookForWorkersMs;
-    if (await app.sims.isServed(profile)) return;
-    this.#working = await app.consumeSyncs(profile, ({ message, refusal }) => {
-      if (refusal !== undefined) this.#refusal = refusal;
-      // A spent quota is told of by the live line.
-      if (message !== this.#lastTrouble && !message.startsWith("The quota of ")) output.say(`simfleet: ${message}`);
-      this.#lastTrouble = message;
-    });
-  }
-
-  async stopWorking(): Promise<void> {
-    await this.#working?.stop();
-    this.#working = undefined;
-  }
+async function quotaText(app: App, profile: string): Promise<string> {
+  const bucket = await app.desk.bucket(app.bucketOf(profile));
+  const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
+  const isWaiting = bucket.left === 0 && toRefreshMs > 0;
+  return isWaiting ? `, the quota refreshes in ${Math.ceil(toRefreshMs / 1_000)} s` : "";
 }

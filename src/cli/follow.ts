@@ -68,7 +68,7 @@ class Follower {
   }
 
   async run(): Promise<Followed> {
-    const { app, runId, interrupt } = this.#request;
+    const { app, runId, interrupt, mode } = this.#request;
     const { bucket, profile } = await app.desk.record(runId);
     for (;;) {
       const look = await this.#look(bucket);
@@ -84,6 +84,7 @@ class Follower {
       if (this.#refusal !== undefined) return this.#leaveRefused(this.#refusal);
       if (interrupt.aborted) return this.#leave();
       if (report.state === "paused") return this.#stoppedElsewhere(report);
+      if (report.state === "awaiting-approval" && mode === "work") return this.#leftForApproval(report);
       await this.#seeToWorkers(bucket, profile);
       await this.#clock.sleep(lookEveryMs, interrupt).catch(() => undefined);
     }
@@ -121,6 +122,12 @@ class Follower {
       "STORE_UNAVAILABLE",
       `Redis does not answer, so the run was left as it stands. Nothing that it has recorded is lost; once Redis is back, go on with: simfleet runs resume ${runId}`,
     );
+  }
+
+  #leftForApproval(report: RunReport): Followed {
+    const { output, runId } = this.#request;
+    output.say(`The run waits until somebody else approves it: simfleet runs approve ${runId}`);
+    return { report, exitCode: 0 };
   }
 
   /** Takes the work up here when nobody else does, also when the one who did has gone. */
@@ -173,7 +180,7 @@ class Follower {
   /** Pauses what was worked on here, unless it ended meanwhile. */
   async #holdRun(reason: string): Promise<Followed> {
     const { app, output, runId } = this.#request;
-    await app.desk.control.pause(runId, reason).catch(() => undefined);
+    await app.desk.control.pause(runId, { reason }).catch(() => undefined);
     await this.stopWorking();
     const report = await app.desk.show(runId);
     if (!isRunOver(report.state)) {

@@ -1,17 +1,7 @@
 /** All commands under one name, and the one place where an error becomes a message and an exit code. */
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
-import { applyCommand } from "./commands/apply.ts";
-import { authKeysCommand } from "./commands/authkeys/authkeys.ts";
-import { checkCommand } from "./commands/check.ts";
-import { credentialsCommand } from "./commands/credentials/credentials.ts";
-import { demoCommand } from "./commands/demo.ts";
-import { planCommand } from "./commands/plan.ts";
-import { quotaCommand } from "./commands/quota.ts";
-import { runsCommand } from "./commands/runs.ts";
-import { sandboxCommand } from "./commands/sandbox.ts";
-import { simsCommand } from "./commands/sims/sims.ts";
-import { type Serve, workerCommand } from "./commands/worker.ts";
+import type { Serve } from "./commands/worker.ts";
 import { Context, type Surroundings } from "./context.ts";
 import { Output } from "./output.ts";
 
@@ -19,37 +9,53 @@ import { Output } from "./output.ts";
  * Runs one command line.
  * @param argv the arguments after the program's name
  */
-export async function runProgram(
-  argv: readonly string[],
-  house: { surroundings: Surroundings; serve: Serve; version: string },
-): Promise<void> {
+export async function runProgram(argv: readonly string[], house: House): Promise<void> {
   const { surroundings } = house;
-  const program = buildProgram(house);
   try {
+    const program = await buildProgram(house, argv[0]);
     await program.parseAsync([...argv], { from: "user" });
   } catch (thrown) {
     surroundings.setExitCode(tell(thrown, argv, surroundings));
   }
 }
 
-function buildProgram(house: { surroundings: Surroundings; serve: Serve; version: string }): Command {
+type House = { surroundings: Surroundings; serve: Serve; version: string };
+type Load = (context: Context, house: House) => Promise<Command>;
+
+/** Every command, in the order of the help. Each is loaded when it is asked for: a worker carries none of the others. */
+const commands: Readonly<Record<string, Load>> = {
+  plan: async (context) => (await import("./commands/plan.ts")).planCommand(context),
+  apply: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
+  runs: async (context) => (await import("./commands/runs/runs.ts")).runsCommand(context),
+  sims: async (context) => (await import("./commands/sims/sims.ts")).simsCommand(context),
+  credentials: async (context) => (await import("./commands/credentials/credentials.ts")).credentialsCommand(context),
+  authkeys: async (context) => (await import("./commands/authkeys/authkeys.ts")).authKeysCommand(context),
+  schedules: async (context) => (await import("./commands/schedules.ts")).schedulesCommand(context),
+  automations: async (context) => (await import("./commands/automations.ts")).automationsCommand(context),
+  freeze: async (context) => (await import("./commands/freeze.ts")).freezeCommand(context),
+  events: async (context) => (await import("./commands/events/events.ts")).eventsCommand(context),
+  webhooks: async (context) => (await import("./commands/webhooks/webhooks.ts")).webhooksCommand(context),
+  deliveries: async (context) => (await import("./commands/webhooks/deliveries.ts")).deliveriesCommand(context),
+  quota: async (context) => (await import("./commands/quota.ts")).quotaCommand(context),
+  tokens: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
+  audit: async (context) => (await import("./commands/audit.ts")).auditCommand(context),
+  check: async (context) => (await import("./commands/check.ts")).checkCommand(context),
+  worker: async (context, { serve }) => (await import("./commands/worker.ts")).workerCommand(context, serve),
+  sandbox: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
+  demo: async (context, { serve }) => (await import("./commands/demo.ts")).demoCommand(context, serve),
+};
+
+/** @param asked the command's name where it is the first word; else all are needed, for the help or a suggestion */
+async function buildProgram(house: House, asked: string | undefined): Promise<Command> {
   const context = new Context(house.surroundings);
   const { stdout, stderr } = house.surroundings;
   const program = new Command("simfleet")
     .description("Looks after a fleet of SIMs through a rate-limited connectivity API.")
     .version(house.version)
-    .addHelpText("after", "\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv")
-    .addCommand(planCommand(context))
-    .addCommand(applyCommand(context))
-    .addCommand(runsCommand(context))
-    .addCommand(simsCommand(context))
-    .addCommand(credentialsCommand(context))
-    .addCommand(authKeysCommand(context))
-    .addCommand(quotaCommand(context))
-    .addCommand(checkCommand(context))
-    .addCommand(workerCommand(context, house.serve))
-    .addCommand(sandboxCommand())
-    .addCommand(demoCommand(context));
+    .addHelpText("after", "\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv");
+  const one = asked !== undefined && Object.hasOwn(commands, asked) ? commands[asked] : undefined;
+  const loads = one === undefined ? Object.values(commands) : [one];
+  for (const command of await Promise.all(loads.map((load) => load(context, house)))) program.addCommand(command);
   forEachCommand(program, (command) => {
     command.exitOverride().showHelpAfterError("(add --help for the options)");
     command.configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) });

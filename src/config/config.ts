@@ -5,12 +5,19 @@
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import type { Coverage, Language, Profile } from "#fleet/profile.ts";
+import type { Automation } from "#fleet/automation.ts";
+import type { DropFolder } from "#fleet/drop-folder.ts";
+import type { FreezeWindow } from "#fleet/freeze.ts";
+import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { AuthKeyTerms } from "./auth-keys.ts";
 import { type Credentials, credentialForms } from "./credentials.ts";
 import type { Deployment } from "./deployment.ts";
+import type { HttpConfig } from "./http-access.ts";
 import type { ValueOf } from "./schema.ts";
 import { makingOf, type SealKeys } from "./seal-key.ts";
+import type { Hooks } from "./schedules.ts";
+import type { WebhookConfig } from "./webhooks.ts";
 
 export interface ProfileConfig {
   readonly profile: Profile;
@@ -65,6 +72,16 @@ export interface Config {
   readonly rotations: Readonly<Record<string, Rotation>>;
   /** How AuthKeys are rotated, by the name of the profile. */
   readonly authKeys: Readonly<Record<string, AuthKeyTerms>>;
+  /** In the order of the file. */
+  readonly schedules: readonly Schedule[];
+  /** Secrets of messages from outside that trigger a schedule, by its name. */
+  readonly hooks: Hooks;
+  readonly automations: readonly Automation[];
+  readonly freezes: readonly FreezeWindow[];
+  /** By name. */
+  readonly webhooks: Readonly<Record<string, WebhookConfig>>;
+  /** Absent: no folder is watched. */
+  readonly dropFolder: DropFolder | undefined;
   /** Absent: nothing that needs sealing can be done. */
   readonly seal: SealKeys | undefined;
   readonly inventory: {
@@ -75,7 +92,13 @@ export interface Config {
     readonly limit: number | undefined;
   };
   readonly events: FeedBounds;
-  readonly http: { readonly host: string; readonly port: number; readonly adminToken: Secret | undefined };
+  /** How much one run may change by itself; undefined where there is no bound. */
+  readonly changes: { readonly mostChanges: number | undefined; readonly approvalAbove: number | undefined };
+  readonly http: HttpConfig;
+  /** The worker that commands ask; absent: they do it themselves. */
+  readonly server: { readonly url: string; readonly token: Secret | undefined } | undefined;
+  /** How long the record of who changed what is kept. */
+  readonly audit: { readonly keepMs: number };
   readonly logLevel: ValueOf<"logLevel">;
   /** What works but not as it may have been meant. */
   readonly warnings: readonly Problem[];

@@ -3,6 +3,7 @@
  * which words a fault says what was expected.
  */
 import { z } from "zod";
+import { type Role, roles } from "#fleet/role.ts";
 
 export interface Kind<T> {
   readonly schema: z.ZodType<T>;
@@ -31,11 +32,38 @@ export function integer(least: number, most: number): Kind<number> {
   };
 }
 
+/** Yes or no. */
+export const yesOrNo: Kind<boolean> = {
+  schema: z.boolean(),
+  expects: "`true` or `false`",
+  fromText: (written) => (written === "true" ? true : written === "false" ? false : written),
+};
+
+export const profileName = text("the name of a profile", /^[A-Za-z0-9_-]{1,64}$/);
+
+/** How many failures abort a run. */
+export const failureLimit: Kind<number | string> = {
+  schema: z.union([z.number().int().min(0), z.string().regex(/^\d+(\.\d+)?%?$/)]),
+  expects: "a number of rows, or a share such as `5%`",
+};
+
+/** An IANA time zone. */
+export const timezone: Kind<string> = {
+  schema: z.string().refine((name) => {
+    try {
+      return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+    } catch {
+      return false;
+    }
+  }),
+  expects: "a time zone such as `Asia/Tokyo` or `UTC`",
+};
+
 /** A list of names; in an environment variable with commas between them. */
 export const names: Kind<readonly string[]> = {
   schema: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/)).max(100),
   expects: "a list of names of fields, such as `[speedClass, status, tags]`",
-  fromText: (written) => written.split(",").map((name) => name.trim()),
+  fromText: listOf,
 };
 
 export function choice<const T extends readonly [string, ...string[]]>(words: T): Kind<T[number]> {
@@ -52,10 +80,33 @@ export const webAddress: Kind<string> = {
   expects: "an https address without user name (http to this machine alone)",
 };
 
+/** Some of these words; in an environment variable with commas between them. */
+export function choices<const T extends readonly [string, ...string[]]>(words: T): Kind<readonly T[number][]> {
+  return { schema: z.array(z.enum(words)).min(1), expects: `a list of ${words.join(", ")}`, fromText: listOf };
+}
+
+/** What stands in the `Host` header of a request. */
+export const hostNames: Kind<readonly string[]> = {
+  schema: z.array(z.string().regex(/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/)),
+  expects: "a list of host names, such as `[fleet.example.com, 10.0.0.5:8080]`",
+  fromText: listOf,
+};
+
+/** Names of others for our roles; in an environment variable `ops=operator,guests=viewer`. */
+export const roleNames: Kind<Readonly<Record<string, Role>>> = {
+  schema: z.record(z.string().min(1), z.enum(roles)),
+  expects: "a mapping of names to viewer, operator or admin (in the variable: `ops=operator,guests=viewer`)",
+  fromText: (written) => Object.fromEntries(listOf(written).map((pair) => pair.split(/=(?=[^=]*$)/))) as unknown,
+};
+
 export const redisAddress: Kind<string> = {
   schema: z.string().refine((address) => /^rediss?:$/.test(URL.parse(address)?.protocol ?? "")),
   expects: "an address such as `redis://host:6379` or `rediss://host:6380/1`",
 };
+
+function listOf(written: string): string[] {
+  return written.split(",").map((name) => name.trim());
+}
 
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.[0-9]{1,3}){3}$/.test(hostname);

@@ -9,14 +9,21 @@ import { secretFields } from "#fleet/sim-fields.ts";
 import { ConfigError, messageOf, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
-import { authKeysSection, readAuthKeys } from "./auth-keys.ts";
+import { readAuthKeys } from "./auth-keys.ts";
+import { readAutomations } from "./automations.ts";
 import { type Credentials, forgetCredentials, readCredentials } from "./credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
-import { readRotations, rotationsSection } from "./rotations.ts";
+import { readDropFolder } from "./drop-folder.ts";
+import { readFreezes } from "./freezes.ts";
+import { type HttpConfig, readJwt, readTokens } from "./http-access.ts";
+import { readRotations } from "./rotations.ts";
 import { fileVariable, placesOf, settingIds, settingOf } from "./schema.ts";
+import { readSchedules } from "./schedules.ts";
+import { sections } from "./sections.ts";
 import { readSealKeys } from "./seal-key.ts";
 import { suggestion } from "./suggest.ts";
 import { type Environment, Values } from "./values.ts";
+import { readWebhooks } from "./webhooks.ts";
 import { checkKeys, isTree, readYaml, type Tree, valueAt } from "./yaml-file.ts";
 
 const dayMs = 86_400_000;
@@ -33,7 +40,11 @@ export function loadConfig(from: { readonly file?: string | undefined; readonly 
   const problems: Problem[] = [];
   const file = from.file ?? (env[fileVariable] || (existsSync(usualFile) ? usualFile : undefined));
   const tree = file === undefined ? {} : readYaml(file, problems);
-  checkKeys(tree, [rotationsSection.path, authKeysSection.path], problems);
+  checkKeys(
+    tree,
+    sections.map(({ path }) => path),
+    problems,
+  );
   checkVariables(env, problems);
   const config = assemble({ file, tree, env, problems });
   if (problems.length > 0) throw new ConfigError(withoutRepeats(problems));
@@ -59,6 +70,10 @@ function assemble(source: Source): Config {
     warnings.push({ where: values.whereOf("tokenTtlSeconds") ?? "tokenTtlSeconds", message });
   }
   const profiles = readProfiles(source, { selected: values, profile, warnings });
+  const names = Object.keys(profiles);
+  const rotations = readRotations(source.tree, { deployment, profiles: names }, problems);
+  const authKeys = readAuthKeys(source.tree, names, problems);
+  const known = { profiles: names, rotations, authKeys: Object.keys(authKeys) };
   return {
     file,
     redis: readRedis(values, problems),
@@ -75,18 +90,42 @@ function assemble(source: Source): Config {
       egress: values.get("egress"),
     },
     credentialSets: values.getOrDefault("credentialSets"),
-    rotations: readRotations(source.tree, { deployment, profiles: Object.keys(profiles) }, problems),
-    authKeys: readAuthKeys(source.tree, Object.keys(profiles), problems),
+    rotations,
+    authKeys,
+    ...readSchedules(source.tree, known, problems),
+    automations: readAutomations(source.tree, known, problems),
+    freezes: readFreezes(source.tree, known.profiles, problems),
+    webhooks: readWebhooks(source.tree, known.profiles, problems),
+    dropFolder: readDropFolder(values, { profiles: names, selected: profile }, problems),
     seal: readSealKeys(values, problems),
     inventory: readInventory(values, problems),
     events: { keepMs: values.getOrDefault("eventsKeepDays") * dayMs, most: values.getOrDefault("eventsMost") },
-    http: {
-      host: values.getOrDefault("httpHost"),
-      port: values.getOrDefault("httpPort"),
-      adminToken: values.getSecret("adminToken"),
-    },
+    changes: { mostChanges: values.get("mostRows"), approvalAbove: values.get("approvalAbove") },
+    http: readHttp(source, values),
+    server: readServer(values),
+    audit: { keepMs: values.getOrDefault("auditKeepDays") * dayMs },
     logLevel: values.getOrDefault("logLevel"),
     warnings,
+  };
+}
+
+function readServer(values: Values): Config["server"] {
+  const url = values.get("serverUrl");
+  const token = values.getSecret("serverToken");
+  return url === undefined ? undefined : { url, token };
+}
+
+function readHttp({ tree, problems }: Source, values: Values): HttpConfig {
+  return {
+    host: values.getOrDefault("httpHost"),
+    port: values.getOrDefault("httpPort"),
+    adminToken: values.getSecret("adminToken"),
+    tokens: readTokens(tree, problems),
+    jwt: readJwt(values, problems),
+    hosts: values.getOrDefault("httpHosts"),
+    uploadBytes: values.getOrDefault("uploadBytes"),
+    metrics: values.getOrDefault("httpMetrics"),
+    requestsPerMinute: values.getOrDefault("requestsPerMinute"),
   };
 }
 

@@ -5,7 +5,7 @@ import { webhookKey } from "#core/webhook-secret.ts";
 import type { Command, Recipe, Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import { successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "./deployment.ts";
-import { choice, integer, type Kind, number, path, text, webAddress } from "./kind.ts";
+import { choice, integer, type Kind, number, path, text, webAddress, yesOrNo } from "./kind.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "./section.ts";
 import { suggestion } from "./suggest.ts";
@@ -75,6 +75,7 @@ export const sink = z
       .strictObject({
         url: given(webAddress, "Where the signed message with the new secret is sent."),
         secretFile: given(path, "File of the secret that signs it (`whsec_…`)."),
+        allowPrivate: optional(yesOrNo, "Whether the address may lead into a private network.", "`false`"),
       })
       .optional(),
   })
@@ -161,7 +162,8 @@ function recipeOf({ bytes, encoding, length, alphabet }: NonNullable<Written["ge
 export function sinkOf({ file, command: program, webhook }: z.output<typeof sink>): Sink {
   if (file !== undefined) return { kind: "file", path: file };
   if (program !== undefined) return { kind: "command", command: program };
-  return { kind: "webhook", url: webhook?.url ?? "", secretFile: webhook?.secretFile ?? "" };
+  const { url = "", secretFile = "", allowPrivate } = webhook ?? {};
+  return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) };
 }
 
 /** What is well formed and cannot work all the same. */

@@ -5,19 +5,10 @@
  */
 import { usualFields } from "#fleet/sim-fields.ts";
 import { authKeyText } from "./auth-key-text.ts";
+import { dropFolderSettings } from "./drop-folder-settings.ts";
+import { httpSettings } from "./http-settings.ts";
 import { choice, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";
-
-export interface Setting<T = unknown> {
-  /** `<name>` stands for the name of a profile. */
-  readonly path: string;
-  readonly variable: string;
-  readonly kind: Kind<T>;
-  readonly about: string;
-  readonly default?: T;
-  /** In words, where the default is no constant. */
-  readonly defaultAbout?: string;
-  readonly secret?: true;
-}
+import type { Setting } from "./setting.ts";
 
 export const settings = {
   redisUrl: {
@@ -247,6 +238,20 @@ export const settings = {
     default: 1_000_000,
     about: "How many events are kept at most, about; the oldest go first. One takes some 100 bytes of Redis.",
   },
+  mostRows: {
+    path: "changes.mostRows",
+    variable: "SIMFLEET_CHANGES_MOST_ROWS",
+    kind: integer(1, 100_000_000),
+    about: "Rows of a run that make a call, at most; a larger run is refused.",
+  },
+  approvalAbove: {
+    path: "changes.approvalAbove",
+    variable: "SIMFLEET_CHANGES_APPROVAL_ABOVE",
+    kind: integer(0, 100_000_000),
+    defaultAbout: "none waits for it",
+    about:
+      "A run with more rows than this that make a call waits until another person approves it (`simfleet runs approve`).",
+  },
   credentialSets: {
     path: "limits.credentialSets",
     variable: "SIMFLEET_CREDENTIAL_SETS",
@@ -267,26 +272,28 @@ export const settings = {
     kind: path,
     about: "File of the key before, which still opens what it sealed, while rotations begun with it are under way.",
   },
-  httpHost: {
-    path: "http.host",
-    variable: "SIMFLEET_HTTP_HOST",
-    kind: text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/),
-    default: "127.0.0.1",
-    about: "Address on which the worker's control API and dashboard listen.",
+  ...dropFolderSettings,
+  ...httpSettings,
+  serverUrl: {
+    path: "server.url",
+    variable: "SIMFLEET_SERVER",
+    kind: webAddress,
+    about: "Address of a worker that commands ask instead of doing it themselves, as with `--server`.",
   },
-  httpPort: {
-    path: "http.port",
-    variable: "SIMFLEET_HTTP_PORT",
-    kind: integer(0, 65_535),
-    default: 8080,
-    about: "Port of the control API; 0 takes any free one.",
-  },
-  adminToken: {
-    path: "http.adminToken",
-    variable: "SIMFLEET_HTTP_ADMIN_TOKEN",
+  serverToken: {
+    path: "server.token",
+    variable: "SIMFLEET_SERVER_TOKEN",
     kind: text(),
     secret: true,
-    about: "Bearer token with every right on the control API.",
+    defaultAbout: "that of `admin-token` in `dataDir`, where there is one",
+    about: "Token for that worker.",
+  },
+  auditKeepDays: {
+    path: "audit.keepDays",
+    variable: "SIMFLEET_AUDIT_KEEP_DAYS",
+    kind: number(1, 36_500),
+    default: 400,
+    about: "How many days the record of who changed what is kept.",
   },
   logLevel: {
     path: "logLevel",

@@ -49,11 +49,11 @@ export function valueAt(tree: Tree, path: string): unknown {
 
 /**
  * Reports keys that no setting has, and values where a mapping belongs.
- * @param sections keys at the top whose structures are checked elsewhere
+ * @param sections paths of structures that are checked elsewhere
  */
 export function checkKeys(tree: Tree, sections: readonly string[], problems: Problem[]): void {
   const settings = settingIds.flatMap((id) => placesOf(settingOf(id)).map((place) => place.path.split(".")));
-  const known = [...settings, ...sections.map((name) => [name])];
+  const known = [...settings, ...sections.map((path) => path.split("."))];
   check(tree, known, "", problems);
 }
 

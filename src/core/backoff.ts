@@ -12,3 +12,11 @@ export function backoffMs(policy: BackoffPolicy, attempt: number, random: number
   const full = Math.min(policy.capMs, policy.baseMs * 2 ** Math.max(0, Math.min(attempt - 1, 30)));
   return Math.max(1, Math.round(full / 2 + (full / 2) * random));
 }
+
+/**
+ * A delay of about `ms`: a tenth more or less, so that what failed together does not return together.
+ * @param random a number in [0, 1); the default is the process's generator
+ */
+export function about(ms: number, random: number = Math.random()): number {
+  return Math.round(ms * (0.9 + 0.2 * random));
+}

@@ -18,6 +18,14 @@ export const errorCatalogue = {
     exitCode: 2,
     meaning: "The input file cannot be taken as it is; line and column are named.",
   },
+  NO_SIM_MATCHES: { disposition: "never", exitCode: 2, meaning: "A filter means no SIM of the inventory." },
+  SCHEDULE_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No schedule of the configuration has this name." },
+  AUTOMATION_NOT_FOUND: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "No automation of the configuration has this name.",
+  },
+  AUTOMATION_STATE: { disposition: "never", exitCode: 2, meaning: "The automation is paused or has stopped itself." },
   RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this id." },
   RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The run's state does not allow what was asked." },
   RESULTS_UNWRITABLE: {
@@ -32,6 +40,13 @@ export const errorCatalogue = {
     meaning:
       "The rotation, or the account's Credential Sets or AuthKeys, are not in a state that allows what was asked.",
   },
+  WEBHOOK_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No webhook of the configuration has this name." },
+  WEBHOOK_STOPPED: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The webhook's receiver wants nothing more; `simfleet webhooks resume` lets it go on.",
+  },
+  DELIVERY_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No delivery that is kept has this id." },
   SECRET_UNMADE: {
     disposition: "never",
     exitCode: 1,
@@ -82,6 +97,54 @@ export const errorCatalogue = {
     disposition: "retry",
     exitCode: 4,
     meaning: "Redis cannot be reached, is too old, or is configured in a way that could lose data.",
+  },
+  REQUEST_INVALID: {
+    disposition: "never",
+    exitCode: 2,
+    meaning:
+      "A request to the control API makes no sense: a parameter or field that it does not have, or a wrong value.",
+  },
+  NOT_FOUND: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "There is no such thing: the message says what is missing.",
+  },
+  UNAUTHENTICATED: {
+    disposition: "never",
+    exitCode: 3,
+    meaning: "The control API does not know the caller: no token came, or one that is not valid.",
+  },
+  NOT_ALLOWED: {
+    disposition: "never",
+    exitCode: 3,
+    meaning: "The control API knows the caller, whose role does not allow this; or the request comes from elsewhere.",
+  },
+  TOO_LARGE: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The body of a request is larger than the control API takes.",
+  },
+  TOO_SLOW: { disposition: "retry", exitCode: 4, meaning: "The body of a request stopped coming." },
+  TOO_MANY_REQUESTS: {
+    disposition: "later",
+    exitCode: 4,
+    meaning: "A caller of the control API has asked too often; `Retry-After` says when it may again.",
+  },
+  SERVER_UNAVAILABLE: {
+    disposition: "retry",
+    exitCode: 4,
+    meaning: "The worker that a command was to ask (`--server`) cannot be reached, or what answers is none.",
+  },
+  OVERLOADED: { disposition: "later", exitCode: 4, meaning: "The worker has more to do than it can answer just now." },
+  IDEMPOTENCY_REUSED: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The `Idempotency-Key` belongs to another request of this caller: a new request needs a new key.",
+  },
+  IDEMPOTENCY_BUSY: {
+    disposition: "later",
+    exitCode: 4,
+    meaning: "The first request with this `Idempotency-Key` is still under way.",
   },
   INTERNAL: { disposition: "never", exitCode: 4, meaning: "A fault of simfleet itself; please report it." },
 } as const satisfies Record<string, { disposition: Disposition; exitCode: number; meaning: string }>;

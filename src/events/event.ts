@@ -3,10 +3,53 @@
  * step as the change that it tells of, so that neither is ever there without the other.
  */
 
+import type { FieldValue } from "#fleet/sim-fields.ts";
+
 const ofAuthKey = { authKeyId: "the AuthKey", cause: "the rotation" } as const;
+const ofDelivery = {
+  webhook: "its name",
+  delivery: "the message",
+  event: "type of the event that it tells of",
+} as const;
 const ofRotation = { rotation: "its name", cause: "id of this turn of it" } as const;
 
+const ofRun = {
+  run: "the run",
+  name: "its name",
+  state: "its state now",
+  total: "rows in all",
+  done: "rows done",
+  skipped: "rows skipped",
+  rejected: "rows rejected",
+  failed: "rows that failed",
+  cancelled: "rows cancelled with the run",
+  pending: "rows without an outcome",
+  reason: "why, where there is something to say",
+} as const;
+const ofFiring = {
+  schedule: "its name",
+  firing: "id of this time of it",
+  job: "its job",
+  due: "when it was due, ISO 8601",
+} as const;
+const ofFile = { file: "its name", run: "the run that it became, or would have" } as const;
+const ofRunBySomebody = { ...ofRun, by: "who did it, where that is known" } as const;
+
 export const eventCatalogue = {
+  "run.submitted": { when: "A run is in the ledger: its rows will be worked on.", fields: ofRunBySomebody },
+  "run.awaiting-approval": {
+    when: "A run that was submitted is so large that another person has to approve it first.",
+    fields: ofRunBySomebody,
+  },
+  "run.approved": { when: "A person has approved a run, and it begins.", fields: ofRunBySomebody },
+  "run.paused": { when: "A run is held; calls that are out end.", fields: ofRunBySomebody },
+  "run.resumed": { when: "A run that was held goes on.", fields: ofRunBySomebody },
+  "run.completed": { when: "Every row of a run has its outcome.", fields: ofRun },
+  "run.aborted": {
+    when: "A run has ended by itself: too many of its rows failed, or one of its canary.",
+    fields: ofRun,
+  },
+  "run.cancelled": { when: "A run was ended before all its rows had an outcome.", fields: ofRunBySomebody },
   "sim.added": {
     when: "A sync lists a SIM that was not known. The first sync of a profile tells of none: what it finds was there before.",
     fields: { sim: "its key", cause: "the sync, or the run whose answer showed it", by: "`outside` or `run`" },
@@ -45,6 +88,100 @@ export const eventCatalogue = {
     when: "A sync ended without having read the whole list, and the next begins anew.",
     fields: { cause: "the sync", reason: "why" },
   },
+  "schedule.started": {
+    when: "A schedule has begun its task, since its time has come or somebody asked for it.",
+    fields: {
+      ...ofFiring,
+      cause: "the run, sync or rotation that it began",
+      by: "who asked for it; absent where it was due",
+    },
+  },
+  "schedule.completed": {
+    when: "What a schedule began is over, and went well.",
+    fields: {
+      ...ofFiring,
+      cause: "the run, sync or rotation",
+      seconds: "how long it took",
+      reason: "what there is to say",
+    },
+  },
+  "schedule.failed": {
+    when: "What a schedule began has failed in whole or in part, or could not be begun.",
+    fields: { ...ofFiring, cause: "the run, sync or rotation, where it was begun", reason: "why" },
+  },
+  "schedule.cancelled": {
+    when: "What a schedule began was cancelled: by a person, or because its next time had come.",
+    fields: { ...ofFiring, cause: "the run, sync or rotation", reason: "why" },
+  },
+  "schedule.skipped": {
+    when: "The time of a schedule has come and was left out: what it began before is still under way, or nothing may change.",
+    fields: { ...ofFiring, reason: "why" },
+  },
+  "schedule.missed": {
+    when: "Times of a schedule have passed while no worker was up.",
+    fields: {
+      schedule: "its name",
+      job: "its job",
+      due: "the first of them, ISO 8601",
+      times: "how many, `1000` for that many and more",
+      madeUp: "`yes`: it is done once now, `no`: they are left out",
+    },
+  },
+  "schedule.late": {
+    when: "The clock of the queue has not told of a schedule's time, although it has come; it is set again.",
+    fields: { schedule: "its name", due: "the time, ISO 8601" },
+  },
+  "schedule.paused": { when: "A person has paused a schedule.", fields: { schedule: "its name", by: "who" } },
+  "schedule.resumed": { when: "A person lets a schedule go on.", fields: { schedule: "its name", by: "who" } },
+  "automation.started": {
+    when: "An automation acts on events.",
+    fields: {
+      automation: "its name",
+      on: "type of the first event",
+      event: "id of the first event",
+      events: "how many it acts on at once",
+      job: "its job",
+      cause: "the run, sync or rotation that it began",
+    },
+  },
+  "automation.failed": {
+    when: "An automation could not act on events, and would not another time.",
+    fields: {
+      automation: "its name",
+      on: "type of the first event",
+      event: "id of the first event",
+      events: "how many",
+      job: "its job",
+      reason: "why",
+    },
+  },
+  "automation.stopped": {
+    when: "An automation has stopped itself: what it does sets it off again, or it would do more in an hour than it may.",
+    fields: { automation: "its name", event: "id of the event that it stopped at", reason: "why" },
+  },
+  "automation.paused": { when: "A person has paused an automation.", fields: { automation: "its name", by: "who" } },
+  "automation.resumed": {
+    when: "A person lets an automation go on that was paused or had stopped.",
+    fields: { automation: "its name", by: "who" },
+  },
+  "file.taken": { when: "A file has been taken from the drop folder.", fields: ofFile },
+  "file.done": {
+    when: "Every row of a file of the drop folder is done or skipped; its results are in `done/`.",
+    fields: { ...ofFile, state: "the run's state" },
+  },
+  "file.failed": {
+    when: "The run of a file of the drop folder is over, and not all its rows are done; its results are in `failed/`.",
+    fields: { ...ofFile, state: "the run's state", reason: "why" },
+  },
+  "file.refused": {
+    when: "A file of the drop folder cannot become a run; it lies in `failed/`.",
+    fields: { ...ofFile, reason: "why" },
+  },
+  "changes.frozen": {
+    when: "A person has frozen all changes: no call of a run and no step of a rotation goes out.",
+    fields: { by: "who", reason: "why", until: "when it ends by itself, ISO 8601; absent where it does not" },
+  },
+  "changes.thawed": { when: "A person lets changes go on.", fields: { by: "who" } },
   "credential.handed-over": {
     when: "A sink has taken the new secret of a rotation; the platform does not have it yet.",
     fields: { ...ofRotation, sink: "kind and place of the sink" },
@@ -138,6 +275,14 @@ export const eventCatalogue = {
     when: "A rotation could not go on and was taken back: the old AuthKey stays in use.",
     fields: { authKeyId: "the AuthKey that stays", cause: "the rotation", reason: "why" },
   },
+  "webhook.failed": {
+    when: "A message was tried for about a day and never taken; or so many wait that the oldest make room, which is told once an hour at most. Not told of messages that are about a webhook themselves.",
+    fields: { ...ofDelivery, reason: "what came of the last try" },
+  },
+  "webhook.stopped": {
+    when: "A receiver has answered 410 Gone: nothing more is sent to it until `simfleet webhooks resume`.",
+    fields: { ...ofDelivery, reason: "why" },
+  },
 } as const satisfies Record<string, { readonly when: string; readonly fields: Readonly<Record<string, string>> }>;
 
 export type EventType = keyof typeof eventCatalogue;
@@ -150,7 +295,10 @@ export interface Event {
   readonly id: string;
   readonly type: EventType;
   readonly atMs: number;
+  /** Empty where it is about every account. */
   readonly profile: string;
   /** The fields of the catalogue, each as text. */
   readonly fields: Readonly<Record<string, string>>;
+  /** With `sim.changed`: what `before` and `after` were in the platform's record, text or JSON. */
+  readonly values?: Readonly<Partial<Record<"before" | "after", FieldValue>>>;
 }

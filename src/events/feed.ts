@@ -4,11 +4,17 @@
  */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
+import { decodeName, decodeValue } from "#fleet/field-text.ts";
+import { textOf } from "#fleet/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
 import { type Event, type EventType, eventTypes } from "./event.ts";
 
 /** Lua that a script needs in front of its own to tell of what it does. */
 export const tellScriptPart = new URL("./tell.lua", import.meta.url);
+
+const tellOnceScript = Script.load(tellScriptPart, new URL("./tell-once.lua", import.meta.url));
+const markSeconds = 30 * 86_400;
 
 /** How much of the past is kept; whichever bound is met first. */
 export interface FeedBounds {
@@ -20,12 +26,23 @@ export interface FeedBounds {
 /** Which events to read. */
 export interface EventQuery {
   readonly types?: readonly EventType[] | undefined;
+  /** Events about every account are among them. */
   readonly profile?: string | undefined;
   /** Only events whose fields have these values. */
   readonly fields?: Readonly<Record<string, string | undefined>> | undefined;
   /** Not before this instant. */
   readonly sinceMs?: number | undefined;
 }
+
+/** A stretch of the feed, oldest first. */
+export interface FeedPage {
+  readonly events: readonly Event[];
+  /** Events of a later version are left out and counted here. */
+  readonly lastId: string;
+}
+
+/** The id before that of every event. */
+export const beforeAll = "0-0";
 
 const readAtOnce = 1_000;
 /** A page ends after so many events were looked through, found or not. */
@@ -35,12 +52,14 @@ export class Feed {
   readonly bounds: FeedBounds;
   readonly key: string;
   readonly #redis: Redis;
+  readonly #keys: Keys;
   readonly #clock: Clock;
 
   constructor(options: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds }) {
     this.bounds = options.bounds;
     this.key = options.keys.events();
     this.#redis = options.redis;
+    this.#keys = options.keys;
     this.#clock = options.clock;
   }
 
@@ -71,11 +90,37 @@ export class Feed {
     return { events, nextCursor: before.slice(1) };
   }
 
+  /**
+   * Events after one, oldest first.
+   * @param id of the event before; `0-0` is before all
+   * @returns `lastId` of the last that was looked at, `id` itself where there is none after it
+   */
+  async after(id: string, limit: number): Promise<FeedPage> {
+    return pageOf(id, await this.#redis.xrange(this.key, `(${id}`, "+", "COUNT", limit));
+  }
+
+  /** Id of the newest event; `0-0` where there is none. */
+  async head(): Promise<string> {
+    return (await this.#redis.xrevrange(this.key, "+", "-", "COUNT", 1))[0]?.[0] ?? beforeAll;
+  }
+
   /** Tells of something that changed nothing in the store; what changes something tells of it in the same script. */
   async tell({ type, profile, fields }: Pick<Event, "type" | "profile" | "fields">): Promise<void> {
     const pairs = Object.entries(fields).flat();
     const { most } = this.bounds;
     await this.#redis.xadd(this.key, "MAXLEN", "~", most, "*", "type", type, "profile", profile, ...pairs);
+  }
+
+  /** Tells of something outside of the store, which may be told again after a crash. @param mark names it for a month */
+  async tellOnce(event: Pick<Event, "type" | "profile" | "fields">, mark: string): Promise<void> {
+    const { type, profile, fields } = event;
+    const args = [this.bounds.most, markSeconds, type, profile, ...Object.entries(fields).flat()];
+    await tellOnceScript.run(this.#redis, [this.key, this.#keys.toldOnce(mark)], args);
+  }
+
+  /** How many events are kept now. */
+  size(): Promise<number> {
+    return this.#redis.xlen(this.key);
   }
 
   /** Lets go of what is older than the bounds allow. */
@@ -85,9 +130,15 @@ export class Feed {
   }
 }
 
+/** @param entries as Redis gives them, oldest first */
+export function pageOf(id: string, entries: readonly [string, string[]][]): FeedPage {
+  const events = entries.map(decode).filter((event) => event !== undefined);
+  return { events, lastId: entries.at(-1)?.[0] ?? id };
+}
+
 function isMeant(query: EventQuery, event: Event): boolean {
   if (query.types !== undefined && !query.types.includes(event.type)) return false;
-  if (query.profile !== undefined && event.profile !== query.profile) return false;
+  if (query.profile !== undefined && event.profile !== "" && event.profile !== query.profile) return false;
   const wanted = Object.entries(query.fields ?? {});
   return wanted.every(([name, value]) => value === undefined || event.fields[name] === value);
 }
@@ -98,5 +149,17 @@ function decode([id, pairs]: [string, string[]]): Event | undefined {
   const { type = "", profile = "", ...rest } = fields;
   const known = eventTypes.find((name) => name === type);
   if (known === undefined) return undefined;
-  return { id, type: known, atMs: Number(id.split("-")[0]), profile, fields: rest };
+  const event = { id, type: known, atMs: Number(id.split("-")[0]), profile, fields: rest };
+  return known === "sim.changed" ? withValues(event) : event;
+}
+
+/** The scripts that tell of a change write names and values as the inventory keeps them. */
+function withValues(event: Event): Event {
+  const { field = "", before, after, ...rest } = event.fields;
+  const values = {
+    ...(before === undefined ? {} : { before: decodeValue(before) }),
+    ...(after === undefined ? {} : { after: decodeValue(after) }),
+  };
+  const texts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, textOf(value)]));
+  return { ...event, fields: { ...rest, field: decodeName(field), ...texts }, values };
 }

@@ -23,7 +23,13 @@ export type SecretSource =
 export type Sink =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "command"; readonly command: Command }
-  | { readonly kind: "webhook"; readonly url: string; readonly secretFile: string };
+  | {
+      readonly kind: "webhook";
+      readonly url: string;
+      readonly secretFile: string;
+      /** Whether it may lead into a private network. */
+      readonly allowPrivate?: true;
+    };
 
 export interface Rotation {
   readonly name: string;

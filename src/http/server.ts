@@ -1,17 +1,22 @@
 /**
- * The worker's HTTP surface: so far its health. `/healthz` says whether work moves, not merely whether the process is
- * there: a worker can be connected and yet stand still after an outage of Redis. `/readyz` says whether it takes work.
+ * The worker's HTTP server: its health, the control API and the dashboard, behind one guard and with one set of headers.
+ * Here it is put together and listens; what it answers is in the neighbours.
  */
+import { randomUUID } from "node:crypto";
+import helmet from "@fastify/helmet";
 import fastify, { type FastifyInstance } from "fastify";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-
-/** What the health of a process is read from. */
-export interface Health {
-  /** Whether work moves; false when some waits and none was taken up for a while. */
-  isMoving(): Promise<boolean>;
-  /** Whether Redis answers and the consumers run. */
-  isReady(): Promise<boolean>;
-}
+import { addAudit } from "./audit.ts";
+import { controlApi } from "./control-api.ts";
+import { addDashboard } from "./dashboard.ts";
+import { addGuard } from "./guard.ts";
+import { type Health, addHealth } from "./health.ts";
+import { hostCheck } from "./hosts.ts";
+import type { ControlHouse } from "./house.ts";
+import { addMetrics } from "./metrics.ts";
+import { problemOf, sendProblem } from "./problem.ts";
+import { addQueueBoard } from "./queue-board.ts";
+import { securityHeaders } from "./security-headers.ts";
 
 export interface HttpServer {
   /** `http://127.0.0.1:8080` */
@@ -22,12 +27,20 @@ export interface HttpServer {
 
 /** The port where none was chosen: a second worker on the machine then takes another. */
 const usualPort = 8080;
+/** Of JSON; files go to the spool. */
+const mostBodyBytes = 256 * 1_024;
+/** From the first byte of a request to its last, files included. */
+const requestMs = 3_600_000;
 
-interface HttpOptions {
+export interface HttpOptions {
   readonly host: string;
   readonly port: number;
+  /** Further names by which it is reached. */
+  readonly hosts?: readonly string[];
   readonly version: string;
   readonly health: Health;
+  /** Absent: health alone. */
+  readonly control?: ControlHouse;
 }
 
 /**
@@ -38,8 +51,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   try {
     return await listen(options);
   } catch (thrown) {
-    const isTaken = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
-    if (isTaken && options.port === usualPort) return listen({ ...options, port: 0 });
+    if (thrown instanceof SimfleetError || !(thrown instanceof Error && "code" in thrown)) throw thrown;
+    if (thrown.code === "EADDRINUSE" && options.port === usualPort) return listen({ ...options, port: 0 });
     throw new SimfleetError(
       "USAGE",
       `Nothing can listen on ${options.host}:${options.port}: ${messageOf(thrown)}. Choose another with SIMFLEET_HTTP_HOST and SIMFLEET_HTTP_PORT`,
@@ -49,25 +62,56 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
 }
 
 async function listen(options: HttpOptions): Promise<HttpServer> {
-  const server = fastify({ logger: false, forceCloseConnections: true });
-  addHealth(server, options.health, options.version);
-  await server.listen({ host: options.host, port: options.port });
-  const address = server.server.address();
-  const port = typeof address === "object" && address !== null ? address.port : options.port;
+  const server = await buildServer(options);
+  try {
+    await server.listen({ host: options.host, port: options.port });
+  } catch (thrown) {
+    await server.close();
+    throw thrown;
+  }
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  const port = portOf(server) ?? options.port;
   return { url: `http://${host}:${port}`, port, close: () => server.close() };
 }
 
-function addHealth(server: FastifyInstance, health: Health, version: string): void {
-  const route = (path: string, isGood: () => Promise<boolean>): void => {
-    server.get(path, async (_request, reply) => {
-      const isFine = await isGood().catch(() => false);
-      return reply
-        .code(isFine ? 200 : 503)
-        .header("cache-control", "no-store")
-        .send({ status: isFine ? "ok" : "unavailable", version });
-    });
-  };
-  route("/healthz", () => health.isMoving());
-  route("/readyz", () => health.isReady());
+async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
+  const { host, hosts = [], health, version, control } = options;
+  const server = fastify({
+    logger: false,
+    forceCloseConnections: true,
+    bodyLimit: mostBodyBytes,
+    requestTimeout: requestMs,
+    genReqId: () => randomUUID(),
+    exposeHeadRoutes: false,
+  });
+  const isOurHost = hostCheck({ host, port: () => portOf(server) ?? 0, hosts });
+  server.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-request-id", request.id);
+    done();
+  });
+  await server.register(helmet, securityHeaders);
+  addGuard(server, { ...control, isOurHost });
+  if (control !== undefined) {
+    addAudit(server, control);
+    addMetrics(server, control);
+  }
+  server.setErrorHandler(async (thrown, request, reply) => {
+    const problem = problemOf(thrown, request.id);
+    const facts = { error: thrown, requestId: request.id, route: request.routeOptions.url };
+    if (problem.status >= 500) control?.logger.warn(facts, "a request to the control API failed");
+    return sendProblem(thrown, request, reply);
+  });
+  addHealth(server, health, version);
+  if (control !== undefined) {
+    await server.register(controlApi, control);
+    await addQueueBoard(server, control);
+  }
+  await addDashboard(server);
+  await server.ready();
+  return server;
+}
+
+function portOf(server: FastifyInstance): number | undefined {
+  const address = server.server.address();
+  return typeof address === "object" && address !== null ? address.port : undefined;
 }

@@ -33,6 +33,8 @@ export interface QueueWorkerOptions<Data, V> {
   /** After the work, while the job is still this process's; before the queue is told. */
   readonly beforeTelling?: (data: Data, verdict: V) => Promise<void>;
   readonly afterTelling?: (data: Data, kind: string) => void;
+  /** When a job that repeats comes again: the time after one, ms since the epoch. */
+  readonly repeatStrategy?: (afterMs: number, repeat: { pattern?: string; tz?: string }) => number | undefined;
   readonly onTrouble: (trouble: { readonly message: string; readonly data?: Data }) => void;
 }
 
@@ -57,7 +59,7 @@ export class QueueWorker<Data, V extends Verdict | SyncVerdict> {
   }
 
   async #start(): Promise<void> {
-    const { queue, connect, keys, presence, atOnce, onTrouble } = this.#options;
+    const { queue, connect, keys, presence, atOnce, repeatStrategy, onTrouble } = this.#options;
     this.#leave = await presence.announce(queue.name, `${process.pid}-${randomBytes(3).toString("hex")}`);
     const worker = new Worker<Data, string>(queue.name, (job, token, signal) => this.#work(job, token, signal), {
       connection: connect(`worker-${queue.name}`),
@@ -68,7 +70,10 @@ export class QueueWorker<Data, V extends Verdict | SyncVerdict> {
       maxStalledCount: mostStalls,
       maximumRateLimitDelay: 1_000,
       drainDelay: 2,
-      settings: { backoffStrategy: (attempts) => faultBackoffMs(attempts) },
+      settings: {
+        backoffStrategy: (attempts) => faultBackoffMs(attempts),
+        ...(repeatStrategy === undefined ? {} : { repeatStrategy }),
+      },
     });
     worker.on("error", (error) => {
       onTrouble({ message: `the queue is tried again after an error: ${messageOf(error)}` });

@@ -44,6 +44,11 @@ export class Keys {
     return `${this.prefix}:run:${runId}`;
   }
 
+  /** Hash that expires: segment number to the packed input rows of a run that is being submitted. */
+  runDraft(draftId: string): string {
+    return `${this.prefix}:draft:${draftId}`;
+  }
+
   /** Hash: segment number to its packed input rows. */
   runInput(runId: string): string {
     return `${this.prefix}:run:${runId}:input`;
@@ -124,9 +129,94 @@ export class Keys {
     return `${this.prefix}:authkeys:${profile}:users`;
   }
 
+  /** Hash: what a schedule waits for, has under way, and how it went last. */
+  schedule(name: string): string {
+    return `${this.prefix}:schedule:${name}`;
+  }
+
+  /** String: the freeze that a person has ordered, as JSON; not there when there is none. */
+  freeze(): string {
+    return `${this.prefix}:freeze`;
+  }
+
+  /** Hash: an automation's state, and what it has done. */
+  automation(name: string): string {
+    return `${this.prefix}:automation:${name}`;
+  }
+
+  /** String that lives a day: what an automation has begun for an event. */
+  automationClaim(name: string, eventId: string): string {
+    return `${this.prefix}:automation:${name}:event:${eventId}`;
+  }
+
+  /** String that lives a day: SIMs that an automation has changed in this hour. */
+  automationRate(name: string, hour: number): string {
+    return `${this.prefix}:automation:${name}:hour:${hour}`;
+  }
+
+  /** String that lives a month: the automations that led to a run or sync, as JSON. */
+  automationChain(cause: string): string {
+    return `${this.prefix}:automation-chain:${cause}`;
+  }
+
+  /** String that lives a day: a message of this id has triggered the schedule. */
+  triggered(schedule: string, messageId: string): string {
+    return `${this.prefix}:schedule:${schedule}:message:${messageId}`;
+  }
+
   /** Stream: the event feed of all profiles. */
   events(): string {
     return `${this.prefix}:events`;
+  }
+
+  /** String that lives a month: the event of this mark was told. */
+  toldOnce(mark: string): string {
+    return `${this.prefix}:events:told:${mark}`;
+  }
+
+  /** Hash: name of a consumer of the feed to the id of the last event that it has handled. */
+  feedPlaces(): string {
+    return `${this.prefix}:events:places`;
+  }
+
+  /** String that lives a few seconds: the process that reads the feed for this consumer. */
+  feedLease(consumer: string): string {
+    return `${this.prefix}:events:lease:${consumer}`;
+  }
+
+  /** Hash: whether a webhook is stopped, and why; how many messages had to make room. */
+  webhook(name: string): string {
+    return `${this.prefix}:webhook:${name}`;
+  }
+
+  /** Sorted set, all of one score, so by name: places of a webhook's deliveries, the oldest first. */
+  deliveries(webhook: string): string {
+    return `${this.prefix}:webhook:${webhook}:deliveries`;
+  }
+
+  /** Sorted set: places of deliveries that are not over, by the instant of their next try. */
+  deliveriesPending(webhook: string): string {
+    return `${this.prefix}:webhook:${webhook}:pending`;
+  }
+
+  /** Hash: one delivery. Without a place, the prefix of all. */
+  delivery(webhook: string, place = ""): string {
+    return `${this.prefix}:webhook:${webhook}:delivery:${place}`;
+  }
+
+  /** Hash that lives a day: what became of the request that an `Idempotency-Key` belongs to. */
+  idempotency(id: string): string {
+    return `${this.prefix}:idempotency:${id}`;
+  }
+
+  /** Stream: who changed what. */
+  audit(): string {
+    return `${this.prefix}:audit`;
+  }
+
+  /** Sorted set: instant to how the fleet was made up. */
+  fleetHistory(profile: string): string {
+    return `${this.prefix}:sims:${profile}:history`;
   }
 
   /** String that lives a few seconds: a process works on this queue. */

@@ -2,7 +2,6 @@
 import type { Event, EventType } from "#events/event.ts";
 import type { EventQuery, Feed } from "#events/feed.ts";
 import type { FieldValue } from "#fleet/sim-fields.ts";
-import { decodeName, decodeValue, encodeName } from "#store/sim-record.ts";
 
 export const changeTypes = ["sim.added", "sim.changed", "sim.gone", "sim.returned"] as const satisfies EventType[];
 export type ChangeType = (typeof changeTypes)[number];
@@ -39,28 +38,26 @@ export async function changesOf(
   const { profile, types = changeTypes, sim, field, by, sinceMs } = query;
   const asked: EventQuery = {
     ...{ profile, types, sinceMs },
-    fields: { sim, by, field: field === undefined ? undefined : encodeName(field) },
+    fields: { sim, by, field },
   };
   const { events, nextCursor } = await feed.newest(asked, ask);
   return { changes: events.map(changeOf), nextCursor };
 }
 
-function changeOf({ id, type, atMs, fields }: Event): Change {
-  const { sim = "", field, before, after, by, cause = "" } = fields;
-  const values = { before: plainOf(before), after: plainOf(after) };
+function changeOf({ id, type, atMs, fields, values = {} }: Event): Change {
+  const { sim = "", field, by, cause = "" } = fields;
   return {
     id,
     at: new Date(atMs).toISOString(),
     type: type as ChangeType,
     sim,
-    ...(field === undefined ? {} : { field: decodeName(field), ...values }),
+    ...(field === undefined ? {} : { field, before: plainOf(values.before), after: plainOf(values.after) }),
     by: by === "run" ? "run" : "outside",
     cause,
   };
 }
 
-function plainOf(encoded: string | undefined): unknown {
-  if (encoded === undefined) return null;
-  const value: FieldValue = decodeValue(encoded);
+function plainOf(value: FieldValue | undefined): unknown {
+  if (value === undefined) return null;
   return "text" in value ? value.text : JSON.parse(value.json);
 }

@@ -3,7 +3,7 @@
  * request; it takes values and gives values.
  */
 import type { Clock } from "#core/time.ts";
-import type { Outcome, RunOptions } from "#fleet/run.ts";
+import type { Outcome, RunOptions, RunState } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
 import type { BucketState, Limiter } from "#limiter/limiter.ts";
 import type { Presence } from "#queue/presence.ts";
@@ -11,14 +11,19 @@ import { type Queues, queueName } from "#queue/queues.ts";
 import type { Inventory } from "#store/inventory.ts";
 import type { Ledger } from "#store/ledger.ts";
 import type { RunRecord } from "#store/run-record.ts";
+import { type RunCensus, censusOf } from "./census.ts";
 import { RunControl } from "./control.ts";
 import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan.ts";
+import { type PlanRow, planRows } from "./plan-rows.ts";
+import type { RunPolicy } from "./policy.ts";
 import { type RunReport, reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results.ts";
+import { type RowReport, rowPage } from "./row-page.ts";
+import { runPage } from "./run-page.ts";
 import { retriedByDefault, retrySubmission } from "./retry.ts";
 import { undoSubmission } from "./undo.ts";
 import { verdictLines } from "./verdicts.ts";
-import { assertAllValid, storedRows, submitRun } from "./submit.ts";
+import { type Signature, assertAllValid, storedRows, submitRun } from "./submit.ts";
 
 export class RunDesk {
   readonly control: RunControl;
@@ -27,8 +32,8 @@ export class RunDesk {
   readonly #queues: Queues;
   readonly #limiter: Limiter;
   readonly #presence: Presence;
-  readonly #clock: Clock;
   readonly #periodMs: number;
+  readonly #submitHouse: { ledger: Ledger; inventory: Inventory; queues: Queues; clock: Clock; policy: RunPolicy };
 
   constructor(house: {
     ledger: Ledger;
@@ -38,14 +43,16 @@ export class RunDesk {
     presence: Presence;
     clock: Clock;
     periodMs: number;
+    policy: RunPolicy;
   }) {
     this.#ledger = house.ledger;
     this.#inventory = house.inventory;
     this.#queues = house.queues;
     this.#limiter = house.limiter;
     this.#presence = house.presence;
-    this.#clock = house.clock;
     this.#periodMs = house.periodMs;
+    const { ledger, inventory, queues, clock, policy } = house;
+    this.#submitHouse = { ledger, inventory, queues, clock, policy };
     this.control = new RunControl(house);
   }
 
@@ -70,7 +77,7 @@ export class RunDesk {
    */
   async submit(
     plan: Plan,
-    order: { name: string; profile: string; bucket: string; source: string; options: RunOptions },
+    order: Signature & { name: string; profile: string; bucket: string; source: string; options: RunOptions },
   ): Promise<RunReport> {
     const { source } = plan;
     assertAllValid(source, order.options);
@@ -83,17 +90,19 @@ export class RunDesk {
         calls: plan.calls,
         rows: storedRows(source, { inventory: this.#inventory, profile: order.profile }, order.options),
       },
-      { ledger: this.#ledger, queues: this.#queues, clock: this.#clock },
+      this.#submitHouse,
     );
     return this.show(head.runId);
   }
 
   /** Redoes the unsuccessful rows of a run that is over, as a new run that names its parent. */
-  async retry(runId: string, outcomes: readonly Outcome[] = retriedByDefault): Promise<RunReport> {
+  async retry(
+    runId: string,
+    { outcomes = retriedByDefault, ...signature }: Signature & { outcomes?: readonly Outcome[] | undefined },
+  ): Promise<RunReport> {
     const run = await this.#ledger.run(runId);
     const submission = await retrySubmission(run, this.#ledger, outcomes);
-    const house = { ledger: this.#ledger, queues: this.#queues, clock: this.#clock };
-    return this.show((await submitRun(submission, house)).runId);
+    return this.show((await submitRun({ ...submission, ...signature }, this.#submitHouse)).runId);
   }
 
   /**
@@ -101,7 +110,7 @@ export class RunDesk {
    * @throws SimfleetError RUN_STATE when the run is not over, or has changed nothing
    */
   async planUndo(runId: string, wording: Wording): Promise<{ total: number; calls: number }> {
-    const house = { ledger: this.#ledger, inventory: this.#inventory };
+    const house = this.#submitHouse;
     return undoSubmission(await this.#ledger.run(runId), house, wording);
   }
 
@@ -109,15 +118,23 @@ export class RunDesk {
    * Puts back what a run that is over changed, as a new run that names it; what was changed since is left. It goes by
    * the inventory, which a sync should have read anew just before.
    */
-  async undo(runId: string, wording: Wording): Promise<RunReport> {
-    const house = { ledger: this.#ledger, inventory: this.#inventory, queues: this.#queues, clock: this.#clock };
-    const submission = await undoSubmission(await this.#ledger.run(runId), house, wording);
-    return this.show((await submitRun(submission, house)).runId);
+  async undo(runId: string, { wording, ...signature }: Signature & { wording: Wording }): Promise<RunReport> {
+    const submission = await undoSubmission(await this.#ledger.run(runId), this.#submitHouse, wording);
+    return this.show((await submitRun({ ...submission, ...signature }, this.#submitHouse)).runId);
   }
 
   /** The verdict of every row of a plan, as lines of a CSV file. */
   verdicts(plan: Plan, profile: string): AsyncGenerator<string> {
     return verdictLines(plan.source, { inventory: this.#inventory, profile });
+  }
+
+  exists(runId: string): Promise<boolean> {
+    return this.#ledger.exists(runId);
+  }
+
+  /** Every row of a plan with its verdict. */
+  planRows(plan: Plan, profile: string): AsyncGenerator<PlanRow> {
+    return planRows(plan.source, { inventory: this.#inventory, profile });
   }
 
   record(runId: string): Promise<RunRecord> {
@@ -130,10 +147,32 @@ export class RunDesk {
     return reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs));
   }
 
-  async list(ask: { limit: number; cursor?: string }): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
-    const { runs, nextCursor } = await this.#ledger.list(ask);
+  /**
+   * Runs, newest first; `state` and `profile` narrow them.
+   * @throws SimfleetError RUN_NOT_FOUND on a cursor that is none
+   */
+  async list(ask: {
+    limit: number;
+    cursor?: string | undefined;
+    state?: RunState | undefined;
+    profile?: string | undefined;
+  }): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
+    const { runs, nextCursor } = await runPage(this.#ledger, ask);
     const reports = runs.map(async (run) => reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs)));
     return { runs: await Promise.all(reports), nextCursor };
+  }
+
+  /** The rows of a run with what became of each. @throws SimfleetError RUN_NOT_FOUND */
+  async rows(
+    runId: string,
+    ask: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
+  ): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
+    return rowPage(await this.#ledger.run(runId), this.#ledger, ask);
+  }
+
+  /** The last thousand runs counted, and their rows. */
+  census(): Promise<RunCensus> {
+    return censusOf(this.#ledger);
   }
 
   /** Segments whose machinery failed too often; `resume` takes them up again. */

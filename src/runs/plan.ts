@@ -9,12 +9,12 @@ import { SimfleetError } from "#core/errors.ts";
 import { surveyFile } from "#intake/read-rows.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import { type KnownFleet, type RowVerdict, judgeRows } from "./judge.ts";
-import { type RowSource, fileSource, filterSource } from "./row-source.ts";
+import { type RowSource, fileSource, filterSource, simsSource } from "./row-source.ts";
 import { type QuotaView, leastTimeMs } from "./quota-estimate.ts";
 
 export interface PlanRequest {
-  /** A file, or the SIMs that a filter means. */
-  readonly from: { readonly path: string } | { readonly filter: Filter };
+  /** A file, the SIMs that a filter means, or SIMs by their keys. */
+  readonly from: { readonly path: string } | { readonly filter: Filter } | { readonly sims: readonly string[] };
   readonly wording: Wording;
   readonly bucket: string;
   /** The SIMs as they were last seen. */
@@ -61,6 +61,7 @@ async function openSource({ from, fleet, speedClass, wording }: PlanRequest): Pr
   if (speedClass === undefined) {
     throw new SimfleetError("USAGE", "SIMs that are chosen by a filter need a class to be given: add --speed-class");
   }
+  if ("sims" in from) return simsSource(from.sims, { speedClass, wording });
   const { inventory, profile } = fleet;
   return filterSource(inventory, { profile, filter: from.filter, speedClass, wording });
 }

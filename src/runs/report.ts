@@ -21,6 +21,8 @@ export interface RunReport {
   readonly etaSeconds: number | null;
   /** Why it ended early or stands still, where there is something to say. */
   readonly reason?: string;
+  /** Who submitted it: `cli:anna`, `schedule:nightly`. */
+  readonly submittedBy?: string;
   /** The run whose unsuccessful rows this one redoes. */
   readonly retryOf?: string;
   /** The run whose changes this one puts back. */
@@ -43,6 +45,7 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     finishedAt: instant(run.finishedAtMs),
     etaSeconds: hasEta ? Math.ceil(leftMs / 1_000) : null,
     ...(reason === undefined ? {} : { reason }),
+    ...(run.submittedBy === undefined ? {} : { submittedBy: run.submittedBy }),
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),
   };

@@ -27,12 +27,13 @@ export interface RowResult {
   readonly finishedAt: string;
 }
 
-/** All rows of a run with their outcomes, in the order of the input. */
-export async function* rowResults(run: RunRecord, ledger: Ledger): AsyncGenerator<RowResult> {
+/** All rows of a run with their outcomes, in the order of the input; `from` is the index of the first. */
+export async function* rowResults(run: RunRecord, ledger: Ledger, from = 0): AsyncGenerator<RowResult> {
   const recent = new SettledSegments(run, ledger);
-  for (let segment = 0; segment < run.segments.length; segment += 1) {
+  for (let segment = segmentOf(run, from); segment < run.segments.length; segment += 1) {
     const { rows, settled } = await ledger.segment(run, segment);
     for (const [place, row] of rows.entries()) {
+      if (row.index < from) continue;
       const own =
         row.duplicateOf === undefined || row.skipped !== undefined
           ? settled.get(place)
@@ -40,6 +41,12 @@ export async function* rowResults(run: RunRecord, ledger: Ledger): AsyncGenerato
       yield resultOf(run, row, own);
     }
   }
+}
+
+/** The segment that holds the row of this index. */
+function segmentOf({ segments }: RunRecord, index: number): number {
+  const after = segments.findIndex(({ firstRow }) => firstRow > index);
+  return Math.max(0, (after === -1 ? segments.length : after) - 1);
 }
 
 function resultOf(run: RunRecord, row: StoredRow, settled: Settled | undefined): RowResult {
@@ -143,8 +150,7 @@ class SettledSegments {
   }
 
   async settledOf(index: number): Promise<Settled | undefined> {
-    const after = this.#run.segments.findIndex(({ firstRow }) => firstRow > index);
-    const segment = (after === -1 ? this.#run.segments.length : after) - 1;
+    const segment = segmentOf(this.#run, index);
     let settled = this.#recent.get(segment);
     if (settled === undefined) {
       settled = (await this.#ledger.segment(this.#run, segment)).settled;

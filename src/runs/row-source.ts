@@ -70,6 +70,31 @@ export async function filterSource(
   };
 }
 
+/**
+ * SIMs by their keys, as rows.
+ * @throws SimfleetError USAGE when the class cannot be one
+ */
+export function simsSource(
+  sims: readonly string[],
+  { speedClass, wording }: { speedClass: string; wording: Wording },
+): RowSource {
+  if (!isSpeedClass(speedClass)) throw new SimfleetError("USAGE", `${speedClass} cannot be a speed class`);
+  const rows = sims.map((key, index): ResolvedRow => {
+    return { row: { index, line: index + 2, cells: [key, speedClass], key, speedClass } };
+  });
+  const sha256 = createHash("sha256").update(sims.map((key) => `${key},${speedClass}\n`).join(""));
+  return {
+    origin: { where: `${sims.length} SIMs` },
+    header: [keyColumnOf(wording), "speedClass"],
+    counts: { rows: rows.length, valid: rows.length, invalid: 0, duplicates: 0, calls: rows.length, byProblem: {} },
+    problems: [],
+    sha256: sha256.digest("hex"),
+    read: () => inBatches(rows),
+    weightOf: () => 1,
+    lineOf: (index) => index + 2,
+  };
+}
+
 /** Numbered as they would be in a file with a header. */
 async function* filterRows(
   inventory: Inventory,
@@ -90,16 +115,19 @@ async function failForNoSim(
   { profile, filter }: { profile: string; filter: Filter },
 ): Promise<never> {
   const { known, isComplete } = await inventory.facts(profile);
-  const why = isComplete
-    ? `None of the ${known} SIMs in the inventory matches ${filter.text}: simfleet sims list --where … shows what a filter means`
-    : "The inventory has not been read yet: simfleet sims sync reads the fleet";
-  throw new SimfleetError("USAGE", why);
+  if (!isComplete) {
+    throw new SimfleetError("USAGE", "The inventory has not been read yet: simfleet sims sync reads the fleet");
+  }
+  throw new SimfleetError(
+    "NO_SIM_MATCHES",
+    `None of the ${known} SIMs in the inventory matches ${filter.text}: simfleet sims list --where … shows what a filter means`,
+  );
 }
 
 const batchLength = 500;
 
 /** Gathers what comes one by one; no batch is empty. */
-export async function* inBatches<T>(items: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
+export async function* inBatches<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<readonly T[]> {
   let batch: T[] = [];
   for await (const item of items) {
     batch.push(item);

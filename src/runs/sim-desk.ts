@@ -11,6 +11,7 @@ import type { SyncQueues } from "#queue/syncs.ts";
 import type { FoundSim, Inventory, InventoryFacts, Standing } from "#store/inventory.ts";
 import type { SyncLog } from "#store/sync-log.ts";
 import { type Change, type ChangeQuery, changesOf } from "./changes.ts";
+import { type FleetReport, countFleet } from "./fleet-report.ts";
 import { type ExportFormat, exportLines } from "./export.ts";
 import { type SyncReport, newSyncId, reportOfSync } from "./sync-report.ts";
 
@@ -63,6 +64,13 @@ export class SimDesk {
     return this.#inventory.facts(profile);
   }
 
+  /** How the fleet stands, counted now. */
+  async fleet(profile: string): Promise<FleetReport> {
+    const lastSync = await this.syncReport(profile);
+    const atMs = await this.#syncs.nowMs();
+    return countFleet(this.#inventory, { profile, keyColumn: this.#keyColumn(profile), lastSync, atMs });
+  }
+
   /**
    * SIMs that a filter means, those that became known last first.
    * @throws SimfleetError USAGE on a cursor that is none
@@ -95,11 +103,11 @@ export class SimDesk {
     };
   }
 
-  /** @throws SimfleetError USAGE when the SIM is not in the inventory */
+  /** @throws SimfleetError NOT_FOUND when the SIM is not in the inventory */
   async show(profile: string, key: string): Promise<SimDocument> {
     const sim = await this.#inventory.sim(profile, key);
     if (sim === undefined) {
-      throw new SimfleetError("USAGE", `${key} is not in the inventory: simfleet sims sync reads the fleet`);
+      throw new SimfleetError("NOT_FOUND", `${key} is not in the inventory: simfleet sims sync reads the fleet`);
     }
     return documentOfSim({ key, sim }, { keyColumn: this.#keyColumn(profile), facts: await this.facts(profile) });
   }

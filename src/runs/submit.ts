@@ -2,7 +2,7 @@
  * From a plan to a run: rows go to the ledger in segments, then the run is committed, then its jobs are queued. A crash
  * before the commit leaves nothing, a crash after it leaves a run that any worker puts back into the queue.
  */
-import { randomInt } from "node:crypto";
+import { createHash, randomInt } from "node:crypto";
 import { IntakeError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
@@ -12,6 +12,7 @@ import { type StoredRow, isCallable } from "#store/packing.ts";
 import type { RunHead, SegmentSpan } from "#store/run-record.ts";
 import { type JudgedRow, type KnownFleet, judgeRows } from "./judge.ts";
 import { failureLimit } from "./plan.ts";
+import { type RunPolicy, assertWithinPolicy, needsApproval } from "./policy.ts";
 import type { RowSource } from "./row-source.ts";
 
 /** Rows of a segment: few enough to pass on often, enough that a million rows are two thousand jobs. */
@@ -33,6 +34,17 @@ export interface Submission {
   readonly retryOf?: string;
   readonly undoOf?: string;
 }
+
+/** Who submits a run, and under which id where that was fixed beforehand. */
+export interface Signature {
+  /** `cli:anna`, `schedule:nightly` */
+  readonly by: string;
+  /** Submitting again under one id gives the run that is there; without it each submission is a run of its own. */
+  readonly runId?: string | undefined;
+}
+
+/** A submission, and who submits it. */
+export type SignedSubmission = Submission & Signature;
 
 const unchangedReason = "it has this speed class already, by the inventory";
 
@@ -68,19 +80,21 @@ function storedRow(source: RowSource, { row, duplicateOf, speedClassBefore }: Ju
  * @throws what reading the rows throws, such as IntakeError for a file that has changed; nothing is left of the run then
  */
 export async function submitRun(
-  submission: Submission,
-  house: { ledger: Ledger; queues: Queues; clock: Clock },
+  submission: SignedSubmission,
+  house: { ledger: Ledger; queues: Queues; clock: Clock; policy: RunPolicy },
 ): Promise<RunHead> {
-  const { ledger, queues, clock } = house;
-  const runId = newRunId(clock.wallMs());
-  const writer = new SegmentWriter(ledger, runId, submission);
+  const { ledger, queues, clock, policy } = house;
+  assertWithinPolicy(policy, submission);
+  const runId = submission.runId ?? newRunId(clock.wallMs());
+  const draftId = `${runId}-${randomTail()}`;
+  const writer = new SegmentWriter(ledger, draftId, submission);
   try {
     for await (const batch of submission.rows) {
       for (const row of batch) await writer.add(row);
     }
     await writer.end();
   } catch (thrown) {
-    await ledger.discard(runId).catch(() => undefined);
+    await ledger.discard(draftId).catch(() => undefined);
     throw thrown;
   }
   const { name, profile, bucket, options, header, source, sha256, retryOf, undoOf } = submission;
@@ -100,14 +114,16 @@ export async function submitRun(
     segments: writer.segments,
     canarySegments: writer.canarySegments,
     createdAtMs: clock.wallMs(),
+    submittedBy: submission.by,
     ...(maxFailures === undefined ? {} : { maxFailures }),
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),
   };
   // What is known of the fleet may have changed since the plan: what counts is what was written.
   const hasCalls = writer.segments.some(({ callable }) => callable > 0);
-  await ledger.commit(head, hasCalls ? "running" : "completed");
-  if (hasCalls) await queues.enqueue(await ledger.run(runId));
+  const state = !hasCalls ? "completed" : needsApproval(policy, submission) ? "awaiting-approval" : "running";
+  await ledger.commit(head, state, draftId);
+  if (state === "running") await queues.enqueue(await ledger.run(runId));
   return head;
 }
 
@@ -119,14 +135,14 @@ class SegmentWriter {
   rejected = 0;
   skipped = 0;
   readonly #ledger: Ledger;
-  readonly #runId: string;
+  readonly #draftId: string;
   readonly #size: number;
   #canaryLeft: number;
   #open: StoredRow[] = [];
 
-  constructor(ledger: Ledger, runId: string, submission: Submission) {
+  constructor(ledger: Ledger, draftId: string, submission: Submission) {
     this.#ledger = ledger;
-    this.#runId = runId;
+    this.#draftId = draftId;
     const { least, most, segmentsWanted } = rowsPerSegment;
     this.#size = Math.min(most, Math.max(least, Math.ceil(submission.total / segmentsWanted)));
     this.#canaryLeft = submission.options.canary ?? 0;
@@ -149,7 +165,7 @@ class SegmentWriter {
     const first = rows[0];
     if (first === undefined) return;
     this.#open = [];
-    await this.#ledger.draftSegment(this.#runId, this.segments.length, rows);
+    await this.#ledger.draftSegment(this.#draftId, this.segments.length, rows);
     this.segments.push({ firstRow: first.index, callable: rows.filter(isCallable).length });
     if (this.#canaryLeft > 0) this.canarySegments = this.segments.length;
   }
@@ -170,8 +186,21 @@ export function assertAllValid(source: RowSource, options: RunOptions): void {
 const idAlphabet = "abcdefghjkmnpqrstuvwxyz23456789";
 
 /** `r-20261120-103045-x7k2`: sorts by time, is easy to read out, and is never all digits. */
-function newRunId(wallMs: number): string {
-  const stamp = new Date(wallMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  const tail = Array.from({ length: 4 }, () => idAlphabet[randomInt(idAlphabet.length)]).join("");
-  return `r-${stamp}-${tail}`;
+export function newRunId(wallMs: number): string {
+  return `r-${stampOf(wallMs)}-${randomTail()}`;
+}
+
+function randomTail(): string {
+  return Array.from({ length: 4 }, () => idAlphabet[randomInt(idAlphabet.length)]).join("");
+}
+
+/** The id of the run that a key stands for, whoever submits it and how often: `r-20261120-103045-x7k2m9ab`. */
+export function runIdFor(key: string, wallMs: number): string {
+  const digest = createHash("sha256").update(key).digest();
+  const tail = Array.from({ length: 8 }, (_, i) => idAlphabet[(digest[i] ?? 0) % idAlphabet.length]).join("");
+  return `r-${stampOf(wallMs)}-${tail}`;
+}
+
+function stampOf(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
 }

@@ -13,7 +13,16 @@ export interface InventoryTerms {
 
 /** Loads a script with what it needs in front of it. */
 export function inventoryScript(name: string): Script {
-  return Script.load(tellScriptPart, new URL("./take.lua", import.meta.url), new URL(`./${name}`, import.meta.url));
+  return Script.load(tellScriptPart, part("take.lua"), part(name));
+}
+
+/** Loads a script that moves a run, and with it may take what an answer showed into the inventory. */
+export function runScript(name: string): Script {
+  return Script.load(tellScriptPart, part("take.lua"), part("tell-run.lua"), part(name));
+}
+
+function part(name: string): URL {
+  return new URL(`./${name}`, import.meta.url);
 }
 
 /** The keys that `inventory(…)` of take.lua expects, in its order. */

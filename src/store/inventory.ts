@@ -3,12 +3,13 @@
  * change of our own. It says what was, not what is: others may change a SIM at any time. Here it is read; syncs write it
  * through sync-log.ts, runs through settle.lua.
  */
+import { decodeName, encodeName } from "#fleet/field-text.ts";
 import { type Filter, matches } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim-fields.ts";
 import type { KeyColumn } from "#fleet/sim.ts";
 import { Script } from "#redis/script.ts";
 import type { InventoryTerms } from "./inventory-script.ts";
-import { type KnownSim, decodeName, decodeSim, encodeName } from "./sim-record.ts";
+import { type KnownSim, decodeSim } from "./sim-record.ts";
 import { objectText, sighting, simsPerChunk } from "./signature.ts";
 import { codesFor } from "./value-codes.ts";
 

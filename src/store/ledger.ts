@@ -7,11 +7,12 @@ import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { FeedBounds } from "#events/feed.ts";
+import { encodeName } from "#fleet/field-text.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { SimFields } from "#fleet/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
-import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
+import { type InventoryTerms, inventoryKeys, runScript } from "./inventory-script.ts";
 import {
   type Settled,
   type StoredRow,
@@ -24,12 +25,20 @@ import {
   unpackOutcomes,
   unpackRows,
 } from "./packing.ts";
-import { type RunHead, type RunRecord, decodeRecord, encodeHead } from "./run-record.ts";
+import {
+  type RunHead,
+  type RunRecord,
+  decodeRecord,
+  decodeStanding,
+  encodeHead,
+  standingFields,
+} from "./run-record.ts";
 import { Signatures } from "./signature.ts";
-import { encodeFields, encodeName } from "./sim-record.ts";
+import { encodeFields } from "./sim-record.ts";
 
-const settleScript = inventoryScript("settle.lua");
-const moveScript = Script.load(new URL("./move.lua", import.meta.url));
+const settleScript = runScript("settle.lua");
+const moveScript = runScript("move.lua");
+const commitScript = runScript("commit-run.lua");
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
 
@@ -80,35 +89,30 @@ export class Ledger {
   }
 
   /** Stores a slice of a run that is being submitted; it expires unless the run is committed within the hour. */
-  async draftSegment(runId: string, segment: number, rows: readonly StoredRow[]): Promise<void> {
-    const key = this.#keys.runInput(runId);
+  async draftSegment(draftId: string, segment: number, rows: readonly StoredRow[]): Promise<void> {
+    const key = this.#keys.runDraft(draftId);
     failOnAny(await this.#redis.multi().hset(key, String(segment), packRows(rows)).expire(key, draftSeconds).exec());
   }
 
   /**
-   * Makes a drafted run real: from here on it is in the list and its rows will be worked on.
+   * Makes a drafted run real: from here on it is in the list and its rows will be worked on. Where a run of this id is
+   * there already, that one stays and the draft goes.
+   * @param draftId under which its rows were drafted
    * @throws SimfleetError STORE_UNAVAILABLE when a slice of it expired meanwhile
    */
-  async commit(head: RunHead, state: RunState): Promise<void> {
-    if ((await this.#redis.hlen(this.#keys.runInput(head.runId))) < head.segments.length) {
-      throw new SimfleetError(
-        "STORE_UNAVAILABLE",
-        `Rows of run ${head.runId} expired before it was whole: submit it again`,
-      );
-    }
-    failOnAny(
-      await this.#redis
-        .multi()
-        .persist(this.#keys.runInput(head.runId))
-        .hset(this.#keys.run(head.runId), { ...encodeHead(head), ...startOf(head, state) })
-        .zadd(this.#keys.runs(), head.createdAtMs, head.runId)
-        .exec(),
-    );
+  async commit(head: RunHead, state: RunState, draftId: string): Promise<void> {
+    const { runId, segments, createdAtMs, submittedBy = "" } = head;
+    const draft = this.#keys.runDraft(draftId);
+    const keys = [this.#keys.run(runId), draft, this.#keys.runInput(runId), this.#keys.runs(), this.#keys.events()];
+    const fields = Object.entries({ ...encodeHead(head), ...startOf(head, state) }).flat();
+    const args = [runId, segments.length, createdAtMs, this.#bounds.most, submittedBy, ...fields];
+    if ((await commitScript.run(this.#redis, keys, args)) === 1) return;
+    throw new SimfleetError("STORE_UNAVAILABLE", `Rows of run ${runId} expired before it was whole: submit it again`);
   }
 
   /** Throws a draft away. */
-  async discard(runId: string): Promise<void> {
-    await this.#redis.unlink(this.#keys.runInput(runId));
+  async discard(draftId: string): Promise<void> {
+    await this.#redis.unlink(this.#keys.runDraft(draftId));
   }
 
   /**
@@ -146,6 +150,13 @@ export class Ledger {
     return Promise.all(ids.filter((_, i) => states[i] === "running").map((runId) => this.run(runId)));
   }
 
+  /** State and tally of the last thousand runs. */
+  async standings(): Promise<Pick<RunRecord, "state" | "tally">[]> {
+    const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
+    const reads = ids.map((runId) => this.#redis.hmget(this.#keys.run(runId), ...standingFields));
+    return (await Promise.all(reads)).map(decodeStanding).filter((standing) => standing !== undefined);
+  }
+
   async segment(run: RunHead, segment: number): Promise<SegmentState> {
     const keys = this.#keys;
     const [input, packed, open, tries] = await Promise.all([
@@ -170,6 +181,10 @@ export class Ledger {
   /** Numbers of the segments that are worked off. */
   async finishedSegments(runId: string): Promise<Set<number>> {
     return new Set((await this.#redis.hkeys(this.#keys.runFinished(runId))).map(Number));
+  }
+
+  async exists(runId: string): Promise<boolean> {
+    return (await this.#redis.exists(this.#keys.run(runId))) === 1;
   }
 
   async state(runId: string): Promise<RunState | "gone"> {
@@ -237,14 +252,21 @@ export class Ledger {
   }
 
   /**
-   * Moves a run to another state.
+   * Moves a run to another state, and tells of it.
+   * @param how `by`: who does it
    * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE when it is in none of `from`
    */
-  async move(runId: string, to: RunState, from: readonly RunState[], reason = ""): Promise<void> {
+  async move(
+    runId: string,
+    to: RunState,
+    from: readonly RunState[],
+    how: { readonly reason?: string; readonly by?: string } = {},
+  ): Promise<void> {
+    const { reason = "", by = "" } = how;
     const before = await moveScript.run(
       this.#redis,
-      [this.#keys.run(runId)],
-      [to, this.#clock.wallMs(), reason, ...from],
+      [this.#keys.run(runId), this.#keys.events()],
+      [to, this.#clock.wallMs(), reason, runId, this.#bounds.most, by, ...from],
     );
     if (before === "gone") await this.run(runId);
     if (!from.includes(before as RunState)) {

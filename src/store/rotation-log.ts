@@ -12,10 +12,10 @@
  * The sealed secret goes with the last move, and not before.
  */
 import type { Redis } from "ioredis";
-import type { EventType } from "#events/event.ts";
-import { type FeedBounds, tellScriptPart } from "#events/feed.ts";
+import type { FeedBounds } from "#events/feed.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
+import { type MoveEvent, makeMove } from "./move-record.ts";
 import {
   decodeRotation,
   encodeChange,
@@ -27,13 +27,6 @@ import {
 } from "./rotation-record.ts";
 
 const beginScript = Script.load(new URL("./begin-rotation.lua", import.meta.url));
-const moveScript = Script.load(tellScriptPart, new URL("./move-rotation.lua", import.meta.url));
-
-/** An event that is told with a move. */
-export interface RotationEvent {
-  readonly type: EventType;
-  readonly fields: Readonly<Record<string, string | undefined>>;
-}
 
 export class RotationLog {
   readonly #redis: Redis;
@@ -81,7 +74,7 @@ export class RotationLog {
   async move(
     record: RotationRecord,
     change: RotationChange,
-    events: readonly RotationEvent[] = [],
+    events: readonly MoveEvent[] = [],
   ): Promise<RotationRecord | undefined> {
     return (await this.#run(record, change, events)) ? this.record(record.name) : undefined;
   }
@@ -89,17 +82,18 @@ export class RotationLog {
   async #run(
     at: { readonly name: string; readonly profile: string; readonly rotationId: string; readonly state: string },
     change: RotationChange,
-    events: readonly RotationEvent[],
+    events: readonly MoveEvent[],
   ): Promise<boolean> {
     const { name, profile, rotationId, state } = at;
     const { set, away } = encodeChange(change);
-    const told = events.flatMap(({ type, fields }) => {
-      const pairs = Object.entries({ rotation: name, ...(rotationId === "" ? {} : { cause: rotationId }), ...fields });
-      const event = [type, ...pairs.flatMap(([field, value]) => (value === undefined ? [] : [field, value]))];
-      return [event.length, ...event];
+    return makeMove(this.#redis, this.#bounds, {
+      keys: [this.#keys.rotation(name), this.#keys.events()],
+      ...{ profile, set, away, guard: ["rotationId", rotationId, "state", state] },
+      events: events.map(({ type, fields }) => ({
+        type,
+        fields: { rotation: name, cause: rotationId === "" ? undefined : rotationId, ...fields },
+      })),
     });
-    const args = [profile, this.#bounds.most, rotationId, state, set.length, ...set, away.length, ...away, ...told];
-    return (await moveScript.run(this.#redis, [this.#keys.rotation(name), this.#keys.events()], args)) === "moved";
   }
 
   /** Which set's age was told of, and when to look at ages again; also of a rotation that was never begun. */
@@ -113,7 +107,7 @@ export class RotationLog {
   async noteAge(
     { name, profile }: { readonly name: string; readonly profile: string },
     change: { readonly expiryLookAtMs: number; readonly expiringToldOf?: string },
-    events: readonly RotationEvent[],
+    events: readonly MoveEvent[],
   ): Promise<void> {
     const record = await this.record(name);
     const present = record ?? { name, profile, rotationId: "", state: "" };

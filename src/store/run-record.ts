@@ -36,6 +36,8 @@ export interface RunHead {
   readonly retryOf?: string;
   /** The run whose changes these rows put back. */
   readonly undoOf?: string;
+  /** Who submitted it: `cli:anna`, `schedule:nightly`; absent where that is not known. */
+  readonly submittedBy?: string;
   readonly createdAtMs: number;
 }
 
@@ -80,6 +82,7 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     ...(head.maxFailures === undefined ? {} : { maxFailures: head.maxFailures }),
     ...(head.retryOf === undefined ? {} : { retryOf: head.retryOf }),
     ...(head.undoOf === undefined ? {} : { undoOf: head.undoOf }),
+    ...(head.submittedBy === undefined ? {} : { submittedBy: head.submittedBy }),
   };
 }
 
@@ -108,6 +111,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     ...(hash.maxFailures === undefined ? {} : { maxFailures: number("maxFailures") }),
     ...(hash.retryOf === undefined ? {} : { retryOf: hash.retryOf }),
     ...(hash.undoOf === undefined ? {} : { undoOf: hash.undoOf }),
+    ...(hash.submittedBy === undefined ? {} : { submittedBy: hash.submittedBy }),
     createdAtMs: number("createdAtMs"),
     state,
     tally: decodeTally(state, number),
@@ -118,6 +122,17 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     finishedAtMs: instant("finishedAtMs"),
     reason: hash.reason || undefined,
   };
+}
+
+/** The fields of the hash from which a run's state and tally are read. */
+export const standingFields = ["state", "total", "done", "skipped", "rejected", "failed"] as const;
+
+/** State and tally alone, of the values of `standingFields`; undefined where there is no run. */
+export function decodeStanding(values: readonly (string | null)[]): Pick<RunRecord, "state" | "tally"> | undefined {
+  if (typeof values[0] !== "string") return undefined;
+  const state = values[0] as RunState;
+  const number = (field: string): number => Number(values[standingFields.findIndex((name) => name === field)] ?? 0);
+  return { state, tally: decodeTally(state, number) };
 }
 
 /** Rows that no call was made for when a run ended early count as cancelled, so that the counts always add up. */

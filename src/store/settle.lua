@@ -11,7 +11,7 @@
 -- is packed already: a worker that lost its job may come late. A call count may be told twice after a broken
 -- connection; the outcomes never are.
 -- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a canary row
--- failed). A run that is over stays over, and still takes the outcomes of calls that were under way.
+-- failed), told of in the same step. A run that is over stays over, and still takes the outcomes of calls under way.
 
 local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed' }
 
@@ -95,6 +95,7 @@ if state == 'running' or state == 'paused' then
   end
 end
 redis.call('HSET', KEYS[1], unpack(update))
+if head[1] ~= state then tell_run(KEYS[11], ARGV[6], 'run.' .. state, KEYS[1], run, '') end
 if tonumber(ARGV[3]) > 0 then redis.call('HINCRBY', KEYS[1], 'calls', ARGV[3]) end
 if tonumber(ARGV[4]) > 0 then redis.call('HINCRBY', KEYS[1], 'throttled', ARGV[4]) end
 return { state, pending, held }

@@ -9,6 +9,7 @@
  * The ordinal numbers the SIMs of a profile in the order in which they became known; it is never given twice.
  */
 import { hash } from "node:crypto";
+import { decodeName, decodeValue, encodeName, encodeValue } from "#fleet/field-text.ts";
 import type { FieldValue, SimFields } from "#fleet/sim-fields.ts";
 
 /** A SIM as it was last seen. */
@@ -29,25 +30,6 @@ export function encodeFields(fields: SimFields): string {
   const lines: string[] = [];
   for (const [name, value] of fields) lines.push(`${encodeName(name)}${encodeValue(value)}`);
   return lines.join("\n");
-}
-
-function encodeValue(value: FieldValue): string {
-  return "text" in value ? `=${value.text}` : `:${value.json}`;
-}
-
-export function decodeValue(encoded: string): FieldValue {
-  return encoded.startsWith(":") ? { json: encoded.slice(1) } : { text: encoded.slice(1) };
-}
-
-/** A name is part of a line and of a list: its separators are percent-encoded. */
-export function encodeName(name: string): string {
-  return nameSeparator.test(name) ? encodeURIComponent(name.toWellFormed()) : name;
-}
-
-const nameSeparator = /[=:%,\s\p{Cc}\u2028\u2029]/u;
-
-export function decodeName(encoded: string): string {
-  return encoded.includes("%") ? decodeURIComponent(encoded) : encoded;
 }
 
 export function decodeSim(record: string): KnownSim {

@@ -3,10 +3,10 @@
  * place saved in one step, so that a sync killed anywhere goes on at the page after the last one taken. Its moves:
  *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
  */
+import { encodeName } from "#fleet/field-text.ts";
 import type { FieldVisitor } from "#fleet/sim-fields.ts";
 import { Script } from "#redis/script.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import { encodeName } from "./sim-record.ts";
 import { Signatures } from "./signature.ts";
 import { ValueCodes } from "./value-codes.ts";
 

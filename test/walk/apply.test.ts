@@ -17,6 +17,7 @@ const runKeys = [
   "startedAt",
   "finishedAt",
   "etaSeconds",
+  "submittedBy",
 ];
 const countKeys = ["total", "done", "skipped", "rejected", "failed", "cancelled", "pending"];
 const exampleIds = [

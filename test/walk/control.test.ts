@@ -31,6 +31,33 @@ describe.concurrent("a run", () => {
     expect(walk.changes).toBe(0);
   });
 
+  test("waits, when it is large, until somebody else approves it", async () => {
+    await using walk = await Walk.open({ env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" } });
+    await walk.fleet("few.csv", 5);
+    expect(await walk.json(["apply", "few.csv", "--yes"])).toMatchObject({ document: { state: "completed" } });
+    await walk.fleet("many.csv", 6);
+    const before = walk.changes;
+    const submitted = await walk.json(["apply", "many.csv", "--yes"]);
+    expect(submitted).toMatchObject({ code: 0, document: { state: "awaiting-approval", startedAt: null } });
+    const { runId } = submitted.document;
+    expect(submitted.stderr).toContain(`waits until somebody else approves it: simfleet runs approve ${runId}`);
+    const own = await walk.run(["runs", "approve", runId]);
+    expect(own.code).toBe(2);
+    expect(own.stderr).toMatch(/was submitted by cli:.*: somebody else has to approve it/);
+    expect(walk.changes).toBe(before);
+    const cancelled = await walk.json(["runs", "cancel", runId]);
+    expect(cancelled.document).toMatchObject({ state: "cancelled", counts: { cancelled: 6 } });
+  });
+
+  test("is refused when it is larger than runs may be", async () => {
+    await using walk = await Walk.open({ env: { SIMFLEET_CHANGES_MOST_ROWS: "5" } });
+    await walk.fleet("many.csv", 6);
+    const refused = await walk.run(["apply", "many.csv", "--yes"]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("has 6 changes, and a run may have 5 here (changes.mostRows)");
+    expect(walk.changes).toBe(0);
+  });
+
   test("goes on past its canary when all of it holds", async () => {
     await using walk = await Walk.open();
     await walk.fleet("fleet.csv", 60);

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
-import { found } from "./support/canary.ts";
+import { found, textOf } from "./support/canary.ts";
 import { Walk, type WalkOptions } from "./support/walk.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -77,7 +77,7 @@ function textsIn(folder: string): string {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const mine = (path: string): boolean => path === join(folder, "next") || path.startsWith(join(folder, "out/"));
   const paths = entries.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !mine(path));
-  return paths.map((path) => readFileSync(path, "latin1")).join("\n");
+  return paths.map(textOf).join("\n");
 }
 
 describe.concurrent("a rotation", () => {

@@ -2,11 +2,15 @@
 import { basename, dirname, extname, join } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
+import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
+import { reportOfPlan } from "#runs/plan-report.ts";
 import type { RunReport } from "#runs/report.ts";
 import { writeResults } from "#runs/results.ts";
 import { assertAllValid } from "#runs/submit.ts";
+import { applyRemotely } from "../apply-remote.ts";
+import type { RemoteWorker } from "../remote-worker.ts";
 import { type Context, asCount, confirm, withCommon } from "../context.ts";
 import { follow } from "../follow.ts";
 import { type Output, grouped } from "../output.ts";
@@ -40,15 +44,23 @@ export function applyCommand(context: Context): Command {
   ).action(async (file, options, self) => {
     const from = originOf(file, options.where, self);
     const output = context.output(options);
-    const config = context.config(options);
-    const { profile } = config;
-    const exitCode = await context.withApp(config, async (app) => {
+    const runOptions = runOptionsOf(options);
+    const { speedClass, where, name } = options;
+    const there = (worker: RemoteWorker): Promise<number> =>
+      applyRemotely(
+        worker,
+        { file, where, speedClass, name: name ?? (file && basename(file)), options: runOptions },
+        {
+          ...{ context, output, isAgreed: options.yes === true, isDetached: options.detach === true },
+          resultsPathFor: (runId) => resultsPathFor({ beside: file, out: options.out }, runId),
+        },
+      );
+    const here = async (app: App, config: Config): Promise<number> => {
+      const { profile } = config;
       const callsPerMinute = options.rate;
-      const runOptions = runOptionsOf(options);
       const { skipUnchanged } = runOptions;
-      const { speedClass } = options;
       const plan = await makePlan(app, config, { from, speedClass, skipUnchanged, callsPerMinute });
-      output.say(planText(plan));
+      output.say(planText(reportOfPlan(plan)));
       assertAllValid(plan.source, runOptions);
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       const client = app.client(profile);
@@ -65,12 +77,13 @@ export function applyCommand(context: Context): Command {
         bucket: app.bucketOf(profile),
         source,
         options: runOptions,
+        by: context.actor,
       });
       if (options.detach === true) return detached(app, output, report);
       output.say(`Run ${report.runId} started.`);
       return showToEnd({ app, output, context, runId: report.runId, results: { beside: file, out: options.out } });
-    });
-    context.surroundings.setExitCode(exitCode);
+    };
+    context.surroundings.setExitCode(await context.ask(options, { here, there }));
   }) as unknown as Command;
 }
 

@@ -1,11 +1,14 @@
 /** `simfleet check`: each thing that can be wrong, one line each, with the mend. */
+import { access, constants, stat } from "node:fs/promises";
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
 import { requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
-import { type CommonOptions, type Context, withCommon } from "../context.ts";
+import type { Schedule } from "#fleet/schedule.ts";
+import { nextTimes } from "#runs/schedule-desk.ts";
+import { type CommonOptions, type Context, withCommonHere } from "../context.ts";
 
 /** Clocks further apart than this make one-time codes and token times go wrong. */
 const mostClockDriftMs = 5_000;
@@ -21,11 +24,12 @@ interface Finding {
 
 export function checkCommand(context: Context): Command {
   const command = new Command("check").description("check configuration, Redis, addresses, credentials and clock");
-  return withCommon(command, "simfleet check").action(async (options) => {
+  return withCommonHere(command, "simfleet check").action(async (options) => {
     const output = context.output(options);
     const findings = await checkAll(context, options);
+    const width = Math.max(...findings.map(({ what }) => what.length));
     output.answer({ ok: findings.every(({ status }) => status !== "wrong"), findings }, () =>
-      findings.map(({ what, status, detail }) => `${status.padEnd(7)}  ${what.padEnd(13)}  ${detail}`).join("\n"),
+      findings.map(({ what, status, detail }) => `${status.padEnd(7)}  ${what.padEnd(width)}  ${detail}`).join("\n"),
     );
     const firstWrong = findings.find(({ status }) => status === "wrong");
     context.surroundings.setExitCode(firstWrong?.exitCode ?? 0);
@@ -54,6 +58,8 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
       findings.push(ok("redis", `${app.redisPlace}, version ${version}, maxmemory-policy ${maxmemoryPolicy}`));
       findings.push(await checkClock(app));
       for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
+      if (config.dropFolder !== undefined) findings.push(await checkDropFolder(config.dropFolder.path));
+      findings.push(...config.schedules.map((schedule) => ok(`schedule ${schedule.name}`, timesText(schedule))));
     });
   } catch (thrown) {
     findings.push(wrong("redis", messageOf(thrown), thrown));
@@ -103,6 +109,28 @@ async function checkAuthKeys(app: App, name: string, what: (topic: string) => st
     else findings.push(wrong(what("AuthKey"), `${authKeyId}: ${messageOf(fault)}`, fault));
   }
   return findings;
+}
+
+/** Files are renamed in it, and folders made beside them. */
+async function checkDropFolder(path: string): Promise<Finding> {
+  const what = "drop folder";
+  try {
+    if (!(await stat(path)).isDirectory())
+      return { what, status: "wrong", detail: `${path} is no folder`, exitCode: 2 };
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    return ok(what, path);
+  } catch (thrown) {
+    const mend = "make it, and let the user of the worker read, write and enter it";
+    return { what, status: "wrong", detail: `${path} cannot be used: ${messageOf(thrown)}; ${mend}`, exitCode: 2 };
+  }
+}
+
+/** The next three times, on the clocks of its time zone and in UTC. */
+function timesText(schedule: Schedule): string {
+  const times = nextTimes(schedule, systemClock.wallMs()).map(
+    ({ at, local }) => `${local} (${at.replace(".000Z", "Z")})`,
+  );
+  return `next ${times.join(", ")}`;
 }
 
 /** One-time codes and the times of tokens need a clock that is right; Redis's is the one at hand to compare with. */

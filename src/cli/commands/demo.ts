@@ -7,24 +7,27 @@ import type { App } from "#app.ts";
 import { loadConfig } from "#config/load.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#runs/results.ts";
-import { type Context, asCount, withCommon } from "../context.ts";
+import { createLogger } from "#telemetry/logger.ts";
+import { type Context, asCount, withCommonHere } from "../context.ts";
 import { follow } from "../follow.ts";
 import { type Output, grouped } from "../output.ts";
+import { reportOfPlan } from "#runs/plan-report.ts";
 import { planText } from "../plan-text.ts";
 import { runText } from "../run-text.ts";
 import { sampleFleet } from "../sample-fleet.ts";
 import { makePlan } from "./plan.ts";
+import type { Serve } from "./worker.ts";
 
 /** A quota that makes the run meet several windows and still ends in under a minute. */
 const quota = { callsPerPeriod: 500, periodSeconds: 10, offsetMs: 4_000 };
 const latencyMs = [15, 60] as const;
 
-export function demoCommand(context: Context): Command {
+export function demoCommand(context: Context, serve: Serve): Command {
   const command = new Command("demo")
     .description("see it work: a simulated platform, a worker, and a run of a sample file")
     .option("--rows <n>", "rows of the sample file", asCount, 2_000)
     .option("--keep", "leave it all up when the run has ended, until Ctrl-C");
-  return withCommon(command, "simfleet demo --keep").action(async (options) => {
+  return withCommonHere(command, "simfleet demo --keep").action(async (options) => {
     const output = context.output(options);
     const folder = await mkdtemp(join(tmpdir(), "simfleet-demo-"));
     const file = join(folder, "fleet.csv");
@@ -39,7 +42,10 @@ export function demoCommand(context: Context): Command {
       latencyMs: [...latencyMs],
     });
     try {
-      const exitCode = await runDemo(context, output, { sandbox, folder, file, keep: options.keep === true });
+      const demo = { sandbox, folder, file };
+      await writeFile(authKeyFile(demo), sandbox.options.authKey, { mode: 0o600 });
+      const keep = (): Promise<void> => keepUp({ context, output, serve, environment: environmentOf(demo) });
+      const exitCode = await runDemo(context, output, { ...demo, keep: options.keep === true ? keep : undefined });
       context.surroundings.setExitCode(exitCode);
     } finally {
       await sandbox.close();
@@ -50,20 +56,12 @@ export function demoCommand(context: Context): Command {
 async function runDemo(
   context: Context,
   output: Output,
-  demo: { sandbox: Sandbox; folder: string; file: string; keep: boolean },
+  demo: Demo & { readonly keep: (() => Promise<void>) | undefined },
 ): Promise<number> {
   const { sandbox, folder, file } = demo;
-  const environment = {
-    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
-    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
-    SIMFLEET_AUTH_KEY: sandbox.options.authKey,
-    SIMFLEET_JWKS_URL: `${sandbox.url}/.well-known/jwks.json`,
-    SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
-    SIMFLEET_DATA_DIR: join(folder, "data"),
-  };
   const { env, interrupt } = context.surroundings;
   // Nothing of the caller's own settings: the demo must never touch a real account, or a Redis with real runs.
-  const config = loadConfig({ env: { ...environment, HOME: env.HOME } });
+  const config = loadConfig({ env: { ...environmentOf(demo), HOME: env.HOME } });
   output.say(`Sandbox platform on ${sandbox.url}: ${quota.callsPerPeriod} calls per ${quota.periodSeconds} s`);
   output.say(`Sample file: ${file}\n`);
   return context.withApp(config, async (app) => {
@@ -77,7 +75,8 @@ async function runDemo(
       `The platform took ${grouped(sandbox.state.totals.byOperation.updateSimSpeedClass ?? 0)} changes and refused ${throttled} with 429.`,
     );
     output.say(`Results: ${results}`);
-    if (demo.keep && !interrupt.aborted) await keepUp(app, output, { environment, interrupt });
+    // While this one is open its Redis stays up for the next.
+    if (!interrupt.aborted) await demo.keep?.();
     // The three spoiled rows are part of the show: the demo itself went well.
     return report.counts.rejected === 3 && report.state === "completed" ? 0 : exitCode;
   });
@@ -86,30 +85,57 @@ async function runDemo(
 async function submitSample(app: App, output: Output, file: string): Promise<string> {
   const { config } = app;
   const plan = await makePlan(app, config, { from: { path: file } });
-  output.say(planText(plan));
+  output.say(planText(reportOfPlan(plan)));
   const report = await app.desk.submit(plan, {
     name: "demo",
     profile: config.profile,
     bucket: app.bucketOf(config.profile),
     source: "fleet.csv",
+    by: "cli:demo",
     options: { partial: true, skipUnchanged: false },
   });
   output.say(`\nRun ${report.runId}, the valid rows of the file:`);
   return report.runId;
 }
 
-async function keepUp(
-  app: App,
-  output: Output,
-  demo: { environment: Record<string, string>; interrupt: AbortSignal },
-): Promise<void> {
-  const consumer = await app.consume(app.config.profile, (trouble) => output.say(`simfleet: ${trouble.message}`));
-  const settings = Object.entries(demo.environment).map(([name, value]) => `  export ${name}=${value}`);
-  output.say(`\nSandbox and worker stay up until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
-  output.say("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
-  await new Promise<void>((resolve) => {
-    if (demo.interrupt.aborted) resolve();
-    demo.interrupt.addEventListener("abort", () => resolve(), { once: true });
-  });
-  await consumer.stop();
+/** A worker with its dashboard, as `simfleet worker` would be. */
+async function keepUp(demo: {
+  context: Context;
+  output: Output;
+  serve: Serve;
+  environment: Record<string, string>;
+}): Promise<void> {
+  const { context, output, serve, environment } = demo;
+  const { env, interrupt, stderr } = context.surroundings;
+  const config = loadConfig({ env: { ...environment, HOME: env.HOME } });
+  const logger = createLogger({ level: "error", destination: stderr, format: "lines" });
+  const settings = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
+  const onReady = (url: string): void => {
+    output.say(`\nDashboard: ${url}\n  Sign in with the token in ${join(config.dataDir, "admin-token")}`);
+    output.say(`\nSandbox and worker stay up until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
+    output.say("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
+  };
+  await serve({ config, env, logger, stop: interrupt, onReady });
+}
+
+interface Demo {
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  readonly file: string;
+}
+
+function authKeyFile({ folder }: Pick<Demo, "folder">): string {
+  return join(folder, "auth-key");
+}
+
+/** Settings that reach the demo's platform and data, and nothing else. */
+function environmentOf({ sandbox, folder }: Demo): Record<string, string> {
+  return {
+    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+    SIMFLEET_AUTH_KEY_FILE: authKeyFile({ folder }),
+    SIMFLEET_JWKS_URL: `${sandbox.url}/.well-known/jwks.json`,
+    SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
+    SIMFLEET_DATA_DIR: join(folder, "data"),
+  };
 }

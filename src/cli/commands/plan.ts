@@ -2,11 +2,14 @@
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
+import { SimfleetError } from "#core/errors.ts";
 import { type Filter, parseFilter } from "#fleet/filter.ts";
 import type { Plan } from "#runs/plan.ts";
+import { type PlanReport, reportOfPlan } from "#runs/plan-report.ts";
 import { writeResults } from "#runs/results.ts";
+import { planRemotely } from "../apply-remote.ts";
 import { type Context, withCommon } from "../context.ts";
-import { planDocument, planText } from "../plan-text.ts";
+import { planText } from "../plan-text.ts";
 import { whereOption } from "../where.ts";
 
 export function planCommand(context: Context): Command {
@@ -22,17 +25,21 @@ export function planCommand(context: Context): Command {
   ).action(async (file, options, self) => {
     const from = originOf(file, options.where, self);
     const output = context.output(options);
-    const config = context.config(options);
-    const exitCode = await context.withApp(config, async (app) => {
-      const plan = await makePlan(app, config, { from, speedClass: options.speedClass });
-      if (options.out !== undefined) {
+    const { where, speedClass, out } = options;
+    const report = await context.ask<PlanReport>(options, {
+      here: async (app, config) => {
+        const plan = await makePlan(app, config, { from, speedClass });
         const mend = "Choose another place with --out";
-        await writeResults(options.out, app.desk.verdicts(plan, config.profile), mend);
-      }
-      output.answer(planDocument(plan), () => planText(plan));
-      return plan.source.counts.valid === 0 ? 2 : 0;
+        if (out !== undefined) await writeResults(out, app.desk.verdicts(plan, config.profile), mend);
+        return reportOfPlan(plan);
+      },
+      there: (worker) => {
+        if (out === undefined) return planRemotely(worker, { file, where, speedClass });
+        throw new SimfleetError("USAGE", "A worker elsewhere writes no verdicts to a file here: leave out --out");
+      },
     });
-    context.surroundings.setExitCode(exitCode);
+    output.answer(report, () => planText(report));
+    context.surroundings.setExitCode(report.problemsInAll === report.rows ? 2 : 0);
   }) as unknown as Command;
 }
 

@@ -2,18 +2,20 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Config } from "#config/config.ts";
 import { type Logger, createLogger } from "#telemetry/logger.ts";
-import { type Context, withCommon } from "../context.ts";
+import { type Context, withCommonHere } from "../context.ts";
 
 export type Serve = (house: {
   config: Config;
   env: NodeJS.ProcessEnv;
   logger: Logger;
   stop: AbortSignal;
+  /** Told of the address once it answers. */
+  onReady?: (url: string) => void;
 }) => Promise<void>;
 
 export function workerCommand(context: Context, serve: Serve): Command {
   const command = new Command("worker").description("work on runs until told to stop; logs JSON lines to stderr");
-  return withCommon(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(async (options) => {
+  return withCommonHere(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(async (options) => {
     const { env, stderr, interrupt } = context.surroundings;
     const config = context.config(options);
     const format = stderr.isTTY === true ? "lines" : "json";

@@ -2,7 +2,7 @@
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { RotationEvent } from "#store/rotation-log.ts";
+import type { MoveEvent } from "#store/move-record.ts";
 import { isRotationOver } from "#store/rotation-record.ts";
 import { AccountSets } from "./account-sets.ts";
 import { currentSet } from "./plan.ts";
@@ -40,7 +40,7 @@ async function dueOf(
   rotation: Rotation,
   record: { readonly currentId?: string } | undefined,
   { context, signal, nowMs }: { context: RotationContext; signal: AbortSignal; nowMs: number },
-): Promise<{ credentialsId: string; event: RotationEvent } | undefined> {
+): Promise<{ credentialsId: string; event: MoveEvent } | undefined> {
   const account = context.accountFor(rotation.profile);
   const current = currentSet(rotation, record, await new AccountSets(account, signal).list());
   const sinceMs = Math.max(current?.createdAtMs ?? 0, current?.updatedAtMs ?? 0);

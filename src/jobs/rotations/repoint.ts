@@ -1,6 +1,6 @@
 /** created -> repointed: whatever names the old set is made to name the new one, by us or by a person. */
 import { minuteMs } from "#core/time.ts";
-import type { RotationEvent } from "#store/rotation-log.ts";
+import type { MoveEvent } from "#store/move-record.ts";
 import { entriesRenamed, type Reference, referencesIn } from "./references.ts";
 import type { Turn } from "./turn.ts";
 
@@ -53,7 +53,7 @@ export async function repointGroups(turn: Turn, { from, to }: { from: string; to
 /** From here on nothing is taken back: the new set is the one that holds. */
 async function goOn(turn: Turn, quietSinceMs: number, left: readonly Reference[] = []): Promise<void> {
   const { oldId, newId, groups } = turn.record;
-  const events: RotationEvent[] = [
+  const events: MoveEvent[] = [
     { type: "credential.repointed", fields: { oldId, credentialsId: newId, groups: groups.join(", ") } },
   ];
   if (oldId !== undefined && left.length > 0) events.push(placeholdersLeft({ oldId, newId }, left));
@@ -74,7 +74,7 @@ function askToRepoint(turn: Turn, oldId: string, named: readonly Reference[]): P
 }
 
 /** What may mean the old set keeps it from being deleted, however long. */
-export function placeholdersLeft(ids: { oldId: string; newId: string }, left: readonly Reference[]): RotationEvent {
+export function placeholdersLeft(ids: { oldId: string; newId: string }, left: readonly Reference[]): MoveEvent {
   return unconfirmed(ids, reasonToKeep(ids.oldId, left));
 }
 
@@ -83,7 +83,7 @@ export function reasonToKeep(oldId: string, left: readonly Reference[]): string 
   return `${oldId} is not deleted while ${placesOf(left)} ${named ? "names" : "may mean"} it`;
 }
 
-function unconfirmed({ oldId, newId }: { oldId: string; newId: string }, reason: string): RotationEvent {
+function unconfirmed({ oldId, newId }: { oldId: string; newId: string }, reason: string): MoveEvent {
   return { type: "credential.unconfirmed", fields: { oldId, credentialsId: newId, reason } };
 }
 

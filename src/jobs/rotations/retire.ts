@@ -4,7 +4,7 @@
  */
 import { PlatformError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
-import type { RotationEvent } from "#store/rotation-log.ts";
+import type { MoveEvent } from "#store/move-record.ts";
 import { lookAgainMs, placeholdersLeft, reasonToKeep } from "./repoint.ts";
 import type { Turn } from "./turn.ts";
 
@@ -72,15 +72,15 @@ export async function deleteSet(turn: Turn, credentialsId: string): Promise<stri
   }
 }
 
-export function leftBehind(credentialsId: string, reason: string): RotationEvent {
+export function leftBehind(credentialsId: string, reason: string): MoveEvent {
   return { type: "credential.left-behind", fields: { credentialsId, reason } };
 }
 
-function unused(oldId: string): RotationEvent {
+function unused(oldId: string): MoveEvent {
   return { type: "credential.unused", fields: { oldId } };
 }
 
-async function finish(turn: Turn, events: readonly RotationEvent[]): Promise<void> {
+async function finish(turn: Turn, events: readonly MoveEvent[]): Promise<void> {
   const { oldId, newId } = turn.record;
   const left = events.find(({ type }) => type === "credential.left-behind")?.fields.reason;
   const reason = left === undefined ? undefined : `${oldId} has to be deleted by a person: ${left}`;

@@ -3,7 +3,7 @@
  * names it. Sinks that already have the new value cannot be asked for it back: they are told of.
  */
 import { PlatformError } from "#core/errors.ts";
-import type { RotationEvent } from "#store/rotation-log.ts";
+import type { MoveEvent } from "#store/move-record.ts";
 import { isOurs } from "./put-on-platform.ts";
 import { placesOf, repointGroups } from "./repoint.ts";
 import { deleteSet, leftBehind } from "./retire.ts";
@@ -12,7 +12,7 @@ import type { Turn } from "./turn.ts";
 export async function rollBack(turn: Turn): Promise<void> {
   const { strategy, reason = "", handedToNames } = turn.record;
   const obstacle = strategy === "successor" ? await withdraw(turn) : undefined;
-  const failed: RotationEvent = {
+  const failed: MoveEvent = {
     type: "credential.failed",
     fields: { reason, sinks: handedToNames.join(", ") },
   };

@@ -153,7 +153,8 @@ async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, what: Handover, 
   let delivery: Delivery;
   try {
     const id = `${rotationId}-${sinkKey(sink)}`;
-    delivery = await house.webhooks.send({ url: sink.url, id, body, secrets: [secret] });
+    const reach = sink.allowPrivate === true ? "anywhere" : "public";
+    delivery = await house.webhooks.send({ url: sink.url, id, body, secrets: [secret], reach });
   } catch (thrown) {
     throw new SinkError(sink, messageOf(thrown), { isFinal: true });
   } finally {

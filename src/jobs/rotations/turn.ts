@@ -5,7 +5,8 @@
 import type { Clock } from "#core/time.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import { scrub } from "#telemetry/scrub.ts";
-import type { RotationEvent, RotationLog } from "#store/rotation-log.ts";
+import type { MoveEvent } from "#store/move-record.ts";
+import type { RotationLog } from "#store/rotation-log.ts";
 import { isRotationOver, type RotationChange, type RotationRecord, type RotationWait } from "#store/rotation-record.ts";
 import type { Seal, SealedFields } from "#store/seal.ts";
 import { AccountSets, type RotationAccount } from "./account-sets.ts";
@@ -55,7 +56,7 @@ export class Turn {
   }
 
   /** Saves a step forward, whatever was waited for before. @throws MovedElsewhere */
-  move(change: RotationChange, events: readonly RotationEvent[] = []): Promise<void> {
+  move(change: RotationChange, events: readonly MoveEvent[] = []): Promise<void> {
     const isState = change.state !== undefined;
     return this.#save(
       {
@@ -78,7 +79,7 @@ export class Turn {
       delayMs,
       ...more
     }: { waitsFor: RotationWait; reason: string; delayMs: number } & RotationChange,
-    events: readonly RotationEvent[] = [],
+    events: readonly MoveEvent[] = [],
   ): Promise<void> {
     const clean = scrub(reason);
     const isKnown = this.record.waitsFor === waitsFor && this.record.reason === clean;
@@ -91,7 +92,7 @@ export class Turn {
     return this.move({ state: "rolling-back", reason: scrub(reason) });
   }
 
-  async #save(change: RotationChange, events: readonly RotationEvent[]): Promise<void> {
+  async #save(change: RotationChange, events: readonly MoveEvent[]): Promise<void> {
     const saved = await this.context.log.move(this.record, change, events);
     if (saved === undefined) throw new MovedElsewhere();
     this.record = saved;

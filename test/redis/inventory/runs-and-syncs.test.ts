@@ -45,9 +45,9 @@ describe("the answer to a run's change", () => {
     expect(known?.tags).toEqual(fleet.listed().get(key)?.tags);
     const cause = run.runId;
     expect(await fleet.events(["sim.changed"])).toEqual([
-      { type: "sim.changed", sim: key, field: "groupId", before: "=g-1", by: "outside", cause },
-      { type: "sim.changed", sim: key, field: "speedClass", before: "=s1.slow", after: "=s1.fast", by: "run", cause },
-      { type: "sim.changed", sim: key, field: "status", before: "=active", after: "=standby", by: "outside", cause },
+      { type: "sim.changed", sim: key, field: "groupId", before: "g-1", by: "outside", cause },
+      { type: "sim.changed", sim: key, field: "speedClass", before: "s1.slow", after: "s1.fast", by: "run", cause },
+      { type: "sim.changed", sim: key, field: "status", before: "active", after: "standby", by: "outside", cause },
     ]);
   });
 
@@ -150,10 +150,10 @@ describe("a sync beside a run", () => {
     await fleet.sync();
     const told = await fleet.events(["sim.changed"]);
     expect(told.map(({ after, by }) => [after, by])).toEqual([
-      ["=s1.4xfast", "outside"],
-      ["=s1.fast", "run"],
-      ["=s1.minimum", "outside"],
-      ["=s1.fast", "outside"],
+      ["s1.4xfast", "outside"],
+      ["s1.fast", "run"],
+      ["s1.minimum", "outside"],
+      ["s1.fast", "outside"],
     ]);
   });
 

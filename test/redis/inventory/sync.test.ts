@@ -109,11 +109,11 @@ describe("differences", () => {
     expect(state).toMatchObject({ sims: 50, added: 1, changed: 1, gone: 1, returned: 0 });
     const second = { by: "outside", cause: "s-2" };
     expect(await fleet.events(["sim.added", "sim.changed", "sim.gone", "sim.returned"])).toEqual([
-      { type: "sim.changed", sim: a, field: "groupId", before: "=g-1", ...second },
-      { type: "sim.changed", sim: a, field: "speedClass", before: "=s1.slow", after: "=s1.fast", ...second },
-      { type: "sim.changed", sim: a, field: "tags.new", after: "=2", ...second },
-      { type: "sim.changed", sim: a, field: "tags.old", before: "=1", ...second },
-      { type: "sim.changed", sim: a, field: "tags.site", before: "=berlin", after: "=osaka", ...second },
+      { type: "sim.changed", sim: a, field: "groupId", before: "g-1", ...second },
+      { type: "sim.changed", sim: a, field: "speedClass", before: "s1.slow", after: "s1.fast", ...second },
+      { type: "sim.changed", sim: a, field: "tags.new", after: "2", ...second },
+      { type: "sim.changed", sim: a, field: "tags.old", before: "1", ...second },
+      { type: "sim.changed", sim: a, field: "tags.site", before: "berlin", after: "osaka", ...second },
       { type: "sim.added", sim: added, ...second },
       { type: "sim.gone", sim: b, ...second },
     ]);
@@ -161,7 +161,7 @@ describe("differences", () => {
     fleet.sandbox.fleet.edit(sim, { moduleType: "embedded" });
     await fleet.sync();
     expect(await fleet.events(["sim.changed"])).toMatchObject([
-      { sim, field: "moduleType", before: "=nano", after: "=embedded" },
+      { sim, field: "moduleType", before: "nano", after: "embedded" },
     ]);
   });
 });

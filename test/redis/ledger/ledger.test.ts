@@ -1,6 +1,8 @@
 import { randomInt } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
+import type { Event } from "#events/event.ts";
+import { Feed } from "#events/feed.ts";
 import { Keys } from "#redis/keys.ts";
 import { Ledger } from "#store/ledger.ts";
 import type { StoredRow } from "#store/packing.ts";
@@ -21,11 +23,11 @@ describe("a run that is being submitted", () => {
   it("expires until it is committed, and is not in the list before", async () => {
     const { head, segments } = runOf([[1, 1]]);
     await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
-    const seconds = await redis.ttl(keys.runInput(head.runId));
+    const seconds = await redis.ttl(keys.runDraft(head.runId));
     expect(seconds).toBeGreaterThan(3_000);
     expect(seconds).toBeLessThanOrEqual(3_600);
     await expect(ledger.run(head.runId)).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
-    await ledger.commit(head, "running");
+    await ledger.commit(head, "running", head.runId);
     expect(await redis.ttl(keys.runInput(head.runId))).toBe(-1);
     expect(await ledger.run(head.runId)).toMatchObject({ ...head, state: "running", startedAtMs: begunAtMs });
     expect((await ledger.segment(head, 0)).rows).toEqual(segments[0]);
@@ -43,7 +45,7 @@ describe("a run that is being submitted", () => {
     await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
     await ledger.discard(head.runId); // as the hour does
     await ledger.draftSegment(head.runId, 1, segments[1] ?? []);
-    await expect(ledger.commit(head, "running")).rejects.toMatchObject({
+    await expect(ledger.commit(head, "running", head.runId)).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message: expect.stringContaining("submit it again"),
     });
@@ -51,7 +53,7 @@ describe("a run that is being submitted", () => {
 
   it("is over at once when none of its rows makes a call", async () => {
     const { head } = runOf([], { total: 2, rejectedAtIntake: 2 });
-    await ledger.commit(head, "completed");
+    await ledger.commit(head, "completed", head.runId);
     expect(await ledger.run(head.runId)).toMatchObject({
       state: "completed",
       finishedAtMs: begunAtMs,
@@ -188,7 +190,7 @@ describe("the memory of a run", () => {
         Array.from({ length: size }, (_, i) => realRow(segment * size + i)),
       );
     }
-    await book.commit(head, "running");
+    await book.commit(head, "running", head.runId);
     const submitted = ((await usedBytes()) - before) / rows;
     for (let segment = 0; segment < rows / size; segment += 1) {
       const settlements = Array.from({ length: size }, (_, place) => {
@@ -234,3 +236,65 @@ function realRow(index: number): StoredRow {
   ];
   return { index, line: index + 2, key: simId, speedClass: "s1.fast", cells, weight: 1, speedClassBefore: "s1.slow" };
 }
+
+describe("the feed", () => {
+  const ownKeys = new Keys(`${keys.prefix}:feed`);
+  const own = new Ledger({ redis, keys: ownKeys, clock: systemClock, bounds: keptBounds });
+  const feed = new Feed({ redis, keys: ownKeys, clock: systemClock, bounds: keptBounds });
+  const toldOf = async (runId: string): Promise<Event[]> => {
+    const { events } = await feed.newest({ fields: { run: runId } }, { limit: 100 });
+    return events.toReversed();
+  };
+
+  it("tells of each move of a run once, with how the run stands", async () => {
+    const { runId } = await submit(own, [[1, 2], [1]], { submittedBy: "cli:anna" });
+    const run = { runId, profile: "default" };
+    await own.move(runId, "paused", ["running", "paused"], { reason: "lunch", by: "cli:ben" });
+    await own.move(runId, "paused", ["running", "paused"], { reason: "a long lunch" });
+    await own.move(runId, "running", ["paused", "running"], { by: "cli:ben" });
+    await own.settle(run, 0, [doneAt(0), doneAt(1, 2)], noCounts);
+    await own.settle(run, 1, [doneAt(0)], noCounts);
+    await own.settle(run, 1, [doneAt(0)], noCounts);
+    await own.move(runId, "cancelled", ["running"]).catch(() => undefined);
+    const told = (await toldOf(runId)).map(({ type, fields }) => [type, fields.done, fields.pending, fields.by]);
+    expect(told).toEqual([
+      ["run.submitted", "0", "4", "cli:anna"],
+      ["run.paused", "0", "4", "cli:ben"],
+      ["run.resumed", "0", "4", "cli:ben"],
+      ["run.completed", "4", "0", undefined],
+    ]);
+  });
+
+  it("tells why a run ended early, and how many rows that cancelled", async () => {
+    const aborted = await submit(own, [[1, 1, 1]], { maxFailures: 0 });
+    const failed = { ...doneAt(0), settled: settledAs("failed") };
+    await own.settle({ runId: aborted.runId, profile: "default" }, 0, [failed], noCounts);
+    expect((await toldOf(aborted.runId)).at(-1)).toMatchObject({
+      type: "run.aborted",
+      fields: { failed: "1", cancelled: "2", reason: expect.stringContaining("more than the 0 allowed") },
+    });
+    const cancelled = await submit(own, [[1, 1]]);
+    await own.move(cancelled.runId, "cancelled", ["running"], { reason: "enough", by: "cli:anna" });
+    expect((await toldOf(cancelled.runId)).at(-1)).toMatchObject({
+      type: "run.cancelled",
+      fields: { cancelled: "2", reason: "enough", by: "cli:anna" },
+    });
+  });
+
+  it("tells of a run once, also when it is committed again after a lost answer", async () => {
+    const { head, segments } = runOf([[1]]);
+    await own.draftSegment(head.runId, 0, segments[0] ?? []);
+    await own.commit(head, "awaiting-approval", head.runId);
+    await own.draftSegment("again", 0, segments[0] ?? []);
+    await own.commit(head, "running", "again");
+    expect(await redis.exists(ownKeys.runDraft("again"))).toBe(0);
+    expect(await redis.ttl(ownKeys.runInput(head.runId))).toBe(-1);
+    expect(await own.run(head.runId)).toMatchObject({ state: "awaiting-approval", startedAtMs: undefined });
+    await own.move(head.runId, "running", ["awaiting-approval"], { by: "cli:ben" });
+    expect((await toldOf(head.runId)).map(({ type }) => type)).toEqual([
+      "run.submitted",
+      "run.awaiting-approval",
+      "run.approved",
+    ]);
+  });
+});

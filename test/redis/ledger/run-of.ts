@@ -43,7 +43,7 @@ export async function submit(
 ): Promise<RunHead> {
   const { head, segments } = runOf(weights, more);
   for (const [segment, rows] of segments.entries()) await ledger.draftSegment(head.runId, segment, rows);
-  await ledger.commit(head, "running");
+  await ledger.commit(head, "running", head.runId);
   return head;
 }
 

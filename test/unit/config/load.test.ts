@@ -56,7 +56,12 @@ describe("defaults and precedence", () => {
       tokenKey: undefined,
       credentialSets: 100,
       rotations: {},
+      webhooks: {},
       authKeys: {},
+      schedules: [],
+      hooks: {},
+      automations: [],
+      freezes: [],
       seal: undefined,
       inventory: {
         fields: ["simId", "imsi", "speedClass", "status", "groupId", "tags", "subscription"],
@@ -65,7 +70,13 @@ describe("defaults and precedence", () => {
       },
       events: { keepMs: 30 * 86_400_000, most: 1_000_000 },
       limits: { periodMs: 60_000, reserve: 0, connections: 64, egress: undefined },
-      http: { host: "127.0.0.1", port: 8080, adminToken: undefined },
+      http: {
+        ...{ host: "127.0.0.1", port: 8080, hosts: [], adminToken: undefined, tokens: [], jwt: undefined },
+        ...{ uploadBytes: 1_073_741_824, requestsPerMinute: 1_200, metrics: "token" },
+      },
+      server: undefined,
+      audit: { keepMs: 400 * 86_400_000 },
+      changes: { mostChanges: undefined, approvalAbove: undefined },
       logLevel: "info",
       warnings: [],
     });

@@ -1,16 +1,17 @@
 /** The sender of signed messages: what the specification says, and what no receiver can make it do. */
 import { createHmac } from "node:crypto";
+import type { LookupFunction } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
-import { signaturesOf } from "#events/webhook-signature.ts";
+import { signatureFault, signaturesOf } from "#events/webhook-signature.ts";
 import { WebhookSender } from "#events/webhook.ts";
 import { startPlatform } from "../api/support.ts";
 
 const secret = new Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
 
-function sender(deadlineMs?: number): WebhookSender {
-  const made = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test", deadlineMs });
+function sender(lookup?: LookupFunction): WebhookSender {
+  const made = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test", ...(lookup && { lookup }) });
   onTestFinished(() => made.close());
   return made;
 }
@@ -37,6 +38,44 @@ describe("a signature", () => {
       expect(() => signaturesOf(parts, [new Secret(text)])).toThrow("whsec_ and base64");
     },
   );
+});
+
+describe("a message that came in", () => {
+  const parts = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330, body: '{"test": 2432232314}' };
+  const other = new Secret(`whsec_${Buffer.alloc(32, 5).toString("base64")}`);
+  const nowMs = parts.timestampSeconds * 1_000;
+  const received = {
+    ...{ id: parts.id, timestamp: String(parts.timestampSeconds), body: parts.body },
+    signature: signaturesOf(parts, [secret]),
+  };
+
+  it("is taken when one of the secrets has signed it", () => {
+    expect(signatureFault(received, [secret], nowMs)).toBeUndefined();
+    expect(signatureFault(received, [other, secret], nowMs)).toBeUndefined();
+    const twice = { ...received, signature: signaturesOf(parts, [other, secret]) };
+    expect(signatureFault(twice, [secret], nowMs + 299_000)).toBeUndefined();
+  });
+
+  it.each([
+    ["unsigned", { signature: undefined }],
+    ["unsigned", { id: undefined }],
+    ["unsigned", { timestamp: "yesterday" }],
+    ["unsigned", { timestamp: undefined }],
+    ["forged", { body: `${parts.body} ` }],
+    ["forged", { id: "msg_other" }],
+    ["forged", { signature: received.signature.replace("v1,", "v1a,") }],
+    ["forged", { signature: "v1,AAAA" }],
+    ["forged", { signature: "" }],
+    ["stale", { timestamp: String(parts.timestampSeconds - 301) }],
+    ["stale", { timestamp: String(parts.timestampSeconds + 301) }],
+  ] as const)("is %s with %j", (fault, change) => {
+    expect(signatureFault({ ...received, ...change }, [secret], nowMs)).toBe(fault);
+  });
+
+  it("is forged when another secret has signed it", () => {
+    expect(signatureFault(received, [other], nowMs)).toBe("forged");
+    expect(signatureFault(received, [], nowMs)).toBe("forged");
+  });
 });
 
 describe("a message", () => {
@@ -79,7 +118,7 @@ describe("a message", () => {
   it("that nobody answers is given up at the deadline, and one that cannot be sent at once", async () => {
     await using silent = await startPlatform(() => undefined);
     const message = { url: silent.url, id: "m", body: "{}", secrets: [secret] };
-    expect(await sender(50).send(message)).toEqual({
+    expect(await sender().send({ ...message, deadlineMs: 50 })).toEqual({
       kind: "unanswered",
       reason: `${new URL(silent.url).host}: no answer within 0.05 s`,
     });
@@ -92,4 +131,83 @@ describe("a message", () => {
       await expect(sender().send({ url, id: "m", body: "{}", secrets: [secret] })).rejects.toThrow("goes to https");
     },
   );
+});
+
+describe("a Retry-After", () => {
+  it.each([
+    ["7", 7_000, 7_000],
+    ["999999999", 86_400_000, 86_400_000],
+    [new Date(systemClock.wallMs() + 60_000).toUTCString(), 50_000, 60_000],
+    [new Date(systemClock.wallMs() - 60_000).toUTCString(), 0, 0],
+    ["soon", undefined, undefined],
+  ])("of %s is read and clamped", async (written, least, most) => {
+    await using receiver = await startPlatform((_, response) => {
+      response.writeHead(503, { "retry-after": written }).end();
+    });
+    const delivery = await sender().send({ url: receiver.url, id: "m", body: "{}", secrets: [secret] });
+    const asked = delivery.kind === "refused" ? delivery.retryAfterMs : -1;
+    if (least === undefined) expect(asked).toBeUndefined();
+    else expect([asked, (asked ?? -1) >= least, (asked ?? -1) <= (most ?? 0)]).toEqual([asked, true, true]);
+  });
+});
+
+describe("a name", () => {
+  const answering =
+    (...answers: string[]): LookupFunction =>
+    (_name, _options, callback) =>
+      callback(null, [{ address: answers.shift() ?? "127.0.0.1", family: 4 }]);
+
+  it("that leads inside is not connected to, where that is not allowed", async () => {
+    await using receiver = await startPlatform((_, response) => response.writeHead(204).end());
+    const { port } = new URL(receiver.url);
+    const message = { url: `https://inside.example:${port}/`, id: "m", body: "{}", secrets: [secret] };
+    const refused = await sender(answering()).send(message);
+    expect(refused).toEqual({
+      kind: "unanswered",
+      reason: `inside.example:${port}: 127.0.0.1 is this machine, which has to be allowed (allowPrivate)`,
+    });
+    let connections = 0;
+    receiver.server.on("connection", () => (connections += 1));
+    expect(await sender(answering()).send(message)).toMatchObject({ kind: "unanswered" });
+    expect(connections).toBe(0);
+    // Where it is allowed it is connected to, and what answers there speaks no TLS.
+    const allowed = await sender(answering()).send({ ...message, reach: "anywhere" });
+    expect([connections, allowed]).toEqual([1, expect.objectContaining({ kind: "unanswered" })]);
+  });
+
+  it("is looked up once for a connection, so that what it answers next changes nothing", async () => {
+    let lookups = 0;
+    // Inside at first, so that the test leaves this machine alone; then outside, then inside for whoever asks again.
+    const rebinding: LookupFunction = (_name, _options, callback) => {
+      lookups += 1;
+      callback(null, [{ address: lookups === 1 ? "10.0.0.1" : "93.184.216.34", family: 4 }]);
+    };
+    const message = { url: "https://rebinding.example/", id: "m", body: "{}", secrets: [secret] };
+    expect(await sender(rebinding).send(message)).toMatchObject({
+      reason: expect.stringContaining("10.0.0.1 is private"),
+    });
+    expect(lookups).toBe(1);
+  });
+
+  it("of this machine leads nowhere else, whatever is configured for it", async () => {
+    const message = { url: "http://localhost:1/", id: "m", body: "{}", secrets: [secret], reach: "anywhere" as const };
+    expect(await sender(answering("10.0.0.1")).send(message)).toMatchObject({
+      reason: "localhost:1: 10.0.0.1 is not this machine",
+    });
+  });
+
+  it.each([
+    "https://169.254.169.254/latest/meta-data/",
+    "https://[::ffff:10.0.0.1]/",
+    "https://2130706433/",
+    "https://0300.0250.0.1/",
+    "https://0xa000001/",
+    "https://[fd00:ec2::254]/",
+  ])("that is an address itself, %s, is refused without a look-up", async (url) => {
+    const never: LookupFunction = () => expect.unreachable("nothing is to be looked up");
+    const delivery = await sender(never).send({ url, id: "m", body: "{}", secrets: [secret] });
+    const isOwn = new URL(url).hostname.startsWith("127.");
+    const words = isOwn ? /ECONNREFUSED|SSL/ : /has to be allowed/;
+    expect(delivery).toEqual({ kind: "unanswered", reason: expect.stringMatching(words) });
+  });
 });

@@ -118,6 +118,16 @@ describe("the check of rooms and doors", () => {
     ["no-barrel", "src/store/index.ts:1", { "src/store/index.ts": "export {};\n" }],
     ["no-barrel", "src/store/all.ts:1", { "src/store/all.ts": 'export * from "./packing.ts";\n' }],
     ["telling-name", "src/core/utils.ts:1", { "src/core/utils.ts": "export {};\n" }],
+    [
+      "no-cycle",
+      "web/src/pure/a.ts:1",
+      { "web/src/pure/a.ts": 'import "./b.ts";\n', "web/src/pure/b.ts": 'import "./a.ts";\n' },
+    ],
+    [
+      "pure-logic",
+      "web/src/pure/rate.ts:1",
+      { "web/src/pure/rate.ts": 'import "../page.ts";\n', "web/src/page.ts": "export {};\n" },
+    ],
     ["one-clock", "src/store/seal.ts:1", { "src/store/seal.ts": "export const now = new Date();\n" }],
   ];
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "#events/event.ts";
-import type { EventQuery, Feed } from "#events/feed.ts";
+import { type EventQuery, type Feed, pageOf } from "#events/feed.ts";
 import { changeTypes, changesOf } from "#runs/changes.ts";
 
 /** Answers with these events and remembers what it was asked. */
@@ -13,18 +13,20 @@ function feedOf(events: readonly Event[]) {
   return { asked, feed: { newest } as unknown as Feed };
 }
 
-function eventOf(type: Event["type"], fields: Event["fields"]): Event {
-  return { id: "1-0", type, atMs: Date.UTC(2026, 10, 20), profile: "p", fields };
+/** As the feed gives it of what a script has told. */
+function eventOf(type: Event["type"], fields: Event["fields"]): readonly Event[] {
+  const pairs = Object.entries({ type, profile: "p", ...fields }).flat();
+  return pageOf("0-0", [[`${Date.UTC(2026, 10, 20)}-0`, pairs]]).events;
 }
 
 describe("changes", () => {
   it("show values as they were kept, and null where there was or is none", async () => {
     const common = { sim: "894", by: "outside", cause: "s-1" };
     const { feed } = feedOf([
-      eventOf("sim.changed", { ...common, field: "tags.x%20y", before: "=a=b", after: '="quoted"' }),
-      eventOf("sim.changed", { ...common, field: "count", before: ":7", after: ':{"a":[null]}' }),
-      eventOf("sim.changed", { ...common, field: "groupId", after: "=" }),
-      eventOf("sim.changed", { ...common, field: "groupId", before: "=g-1" }),
+      ...eventOf("sim.changed", { ...common, field: "tags.x%20y", before: "=a=b", after: '="quoted"' }),
+      ...eventOf("sim.changed", { ...common, field: "count", before: ":7", after: ':{"a":[null]}' }),
+      ...eventOf("sim.changed", { ...common, field: "groupId", after: "=" }),
+      ...eventOf("sim.changed", { ...common, field: "groupId", before: "=g-1" }),
     ]);
     const { changes } = await changesOf(feed, { profile: "p" }, { limit: 10 });
     expect(changes.map(({ field, before, after }) => [field, before, after])).toEqual([
@@ -36,19 +38,26 @@ describe("changes", () => {
   });
 
   it("say who did it, by which run or sync, and when", async () => {
-    const { feed } = feedOf([eventOf("sim.gone", { sim: "894", by: "outside", cause: "s-1" })]);
+    const { feed } = feedOf(eventOf("sim.gone", { sim: "894", by: "outside", cause: "s-1" }));
     const { changes } = await changesOf(feed, { profile: "p" }, { limit: 10 });
     expect(changes).toEqual([
-      { id: "1-0", at: "2026-11-20T00:00:00.000Z", type: "sim.gone", sim: "894", by: "outside", cause: "s-1" },
+      {
+        id: `${Date.UTC(2026, 10, 20)}-0`,
+        at: "2026-11-20T00:00:00.000Z",
+        type: "sim.gone",
+        sim: "894",
+        by: "outside",
+        cause: "s-1",
+      },
     ]);
   });
 
-  it("are asked of the feed by the name under which a field is kept, and never beyond the inventory's events", async () => {
+  it("are asked of the feed by a field's name, and never beyond the inventory's events", async () => {
     const { feed, asked } = feedOf([]);
     await changesOf(feed, { profile: "p", field: "tags.x y", by: "run", sinceMs: 5 }, { limit: 1 });
     await changesOf(feed, { profile: "p", types: ["sim.added"], sim: "894" }, { limit: 1 });
     expect(asked).toEqual([
-      { profile: "p", types: changeTypes, sinceMs: 5, fields: { field: "tags.x%20y", by: "run" } },
+      { profile: "p", types: changeTypes, sinceMs: 5, fields: { field: "tags.x y", by: "run" } },
       { profile: "p", types: ["sim.added"], fields: { sim: "894" } },
     ]);
     expect(changeTypes.every((type) => type.startsWith("sim."))).toBe(true);

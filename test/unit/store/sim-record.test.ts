@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type SimFields, pickFields } from "#fleet/sim-fields.ts";
-import { decodeName, decodeSim, decodeValue, digestOf, encodeFields, encodeName } from "#store/sim-record.ts";
+import { decodeName, decodeValue, encodeName } from "#fleet/field-text.ts";
+import { decodeSim, digestOf, encodeFields } from "#store/sim-record.ts";
 
 function recordOf(fields: SimFields, header = "7 abcdefghijk sync 1000 2000 -"): string {
   return `${header}\n${encodeFields(fields)}`;

@@ -55,7 +55,7 @@ async function whenBuilt(): Promise<void> {
 
 function isStale(): boolean {
   const builtMs = statSync(built, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const sources = globSync("src/**/*.{ts,lua,sh}", { cwd: root });
+  const sources = globSync(["src/**/*.{ts,lua,sh}", "web/**/*.{ts,tsx,css,html,svg}"], { cwd: root });
   return sources.some((source) => (statSync(join(root, source), { throwIfNoEntry: false })?.mtimeMs ?? 0) > builtMs);
 }
 

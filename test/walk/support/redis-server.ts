@@ -12,8 +12,8 @@ export interface RedisOnPort extends AsyncDisposable {
   readonly process: RunningProcess;
 }
 
-/** Starts one whose data lie in the walk's folder, so that a second one finds what the first had. */
-export async function redisOnPort(walk: Walk, port?: number): Promise<RedisOnPort> {
+/** Starts one whose data lie in the folder, so that a second one finds what the first had. */
+export async function redisOnPort(walk: Pick<Walk, "folder" | "startProgram">, port?: number): Promise<RedisOnPort> {
   const at = port ?? (await freePort());
   const server = await findRedisServer({ path: process.env.PATH ?? "", cacheDir: inject("cacheDir") });
   const running = walk.startProgram(

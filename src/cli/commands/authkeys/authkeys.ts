@@ -1,6 +1,6 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
 import { Command } from "@commander-js/extra-typings";
-import type { AuthKeyReport } from "#runs/auth-key-report.ts";
+import type { AuthKeyReport, AuthKeyRotationReport } from "#runs/auth-key-report.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
 import { rotateCommand } from "./rotate.ts";
@@ -16,16 +16,27 @@ function listCommand(context: Context): Command {
   const command = new Command("list").description("the AuthKeys, how old each is, and who uses it; never a secret");
   return withCommon(command, "simfleet authkeys list").action(async (options) => {
     const output = context.output(options);
-    const config = context.config(options);
-    await context.withApp(config, async (app) => {
-      const authKeys = await app.authKeys.list(config.profile);
-      const rotation = (await app.authKeys.report(config.profile)) ?? null;
-      output.answer({ authKeys, nextCursor: null, rotation }, () => keyTable(authKeys));
-      if (rotation?.now !== undefined && rotation.now !== null && !output.isJson) {
-        output.say(`The rotation ${rotation.rotationId} is under way: ${rotation.now}`);
-      }
+    const page = await context.ask<AuthKeyPage>(options, {
+      here: async (app, { profile }) => ({
+        authKeys: await app.authKeys.list(profile),
+        nextCursor: null,
+        rotation: (await app.authKeys.report(profile)) ?? null,
+      }),
+      there: (worker) => worker.get<AuthKeyPage>("/v1/authkeys", worker.ofProfile()),
     });
+    const { authKeys, rotation } = page;
+    output.answer(page, () => keyTable(authKeys));
+    if (rotation !== null && rotation.now !== null && !output.isJson) {
+      output.say(`The rotation ${rotation.rotationId} is under way: ${rotation.now}`);
+    }
   });
+}
+
+/** As `authkeys list --json` and GET /v1/authkeys give it. */
+interface AuthKeyPage {
+  readonly authKeys: AuthKeyReport[];
+  readonly nextCursor: null;
+  readonly rotation: AuthKeyRotationReport | null;
 }
 
 function keyTable(keys: readonly AuthKeyReport[]): string {

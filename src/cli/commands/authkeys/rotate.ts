@@ -1,8 +1,11 @@
 /** `simfleet authkeys rotate`: replaces the AuthKey in use by a new one, under the calls that go on. */
 import { Command } from "@commander-js/extra-typings";
-import type { AuthKeyRotationReport } from "#runs/auth-key-report.ts";
+import type { App } from "#app.ts";
+import type { AuthKeyReport, AuthKeyRotationReport } from "#runs/auth-key-report.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
-import { followAuthKey } from "../../follow-auth-key.ts";
+import { followAuthKey, followAuthKeyElsewhere } from "../../follow-auth-key.ts";
+import type { Output } from "../../output.ts";
+import type { RemoteWorker } from "../../remote-worker.ts";
 
 export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
@@ -12,35 +15,95 @@ export function rotateCommand(context: Context): Command {
     .option("--detach", "leave it to a worker and return at once");
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
     const output = context.output(options);
-    const config = context.config(options);
-    const { profile } = config;
-    const { surroundings } = context;
-    const exitCode = await context.withApp(config, async (app) => {
-      const { oldId, goesOn } = await app.authKeys.plan(profile, options.replace);
-      if (goesOn) output.say(`Going on with the rotation of ${oldId} that is under way.`);
-      else if (options.yes !== true) {
-        const first = options.replace === undefined ? "" : `Revoke ${options.replace}, then replace`;
-        const isMeant = await confirm(surroundings, `${first || "Replace"} the AuthKey ${oldId} of ${profile}?`);
-        if (!isMeant) return 1;
-      }
-      const begun = await app.authKeys.rotate(profile, options.replace);
-      if (options.detach === true) {
-        output.answer(begun, () => begun.rotationId);
-        if (!(await app.authKeys.isServed(profile))) {
-          output.say(
-            "No worker rotates AuthKeys: it begins when one does (simfleet worker), or with: simfleet authkeys rotate",
-          );
-        }
-        return 0;
-      }
-      const { report, exitCode: code } = await followAuthKey({
-        ...{ app, output, profile, interrupt: surroundings.interrupt },
-      });
-      output.answer(report, () => rotationText(report));
-      return code;
+    const { replace } = options;
+    const asked = { replace, output, interrupt: context.surroundings.interrupt };
+    const choice = { replace, isAgreed: options.yes === true, isDetached: options.detach === true };
+    const exitCode = await context.ask(options, {
+      here: (app, { profile }) => rotate(handsHere(app, { ...asked, profile }), { context, output, choice }),
+      there: (worker) => rotate(handsElsewhere(worker, asked), { context, output, choice }),
     });
-    surroundings.setExitCode(exitCode);
+    context.surroundings.setExitCode(exitCode);
   });
+}
+
+interface Asked {
+  readonly replace: string | undefined;
+  readonly output: Output;
+  readonly interrupt: AbortSignal;
+}
+
+/** What is done where the AuthKeys are. */
+interface Hands {
+  /** `of`: whose AuthKey it is, in words. */
+  plan(): Promise<{ oldId: string; of: string; goesOn: boolean }>;
+  rotate(): Promise<AuthKeyRotationReport>;
+  follow(profile: string): Promise<{ report: AuthKeyRotationReport; exitCode: number }>;
+  isServed(profile: string): Promise<boolean>;
+}
+
+async function rotate(
+  hands: Hands,
+  ask: {
+    context: Context;
+    output: Output;
+    choice: { replace: string | undefined; isAgreed: boolean; isDetached: boolean };
+  },
+): Promise<number> {
+  const { context, output, choice } = ask;
+  const { oldId, of, goesOn } = await hands.plan();
+  if (goesOn) output.say(`Going on with the rotation of ${oldId} that is under way.`);
+  else if (!choice.isAgreed) {
+    const first = choice.replace === undefined ? "" : `Revoke ${choice.replace}, then replace`;
+    if (!(await confirm(context.surroundings, `${first || "Replace"} the AuthKey ${oldId} of ${of}?`))) return 1;
+  }
+  const begun = await hands.rotate();
+  const { profile } = begun;
+  if (choice.isDetached) {
+    output.answer(begun, () => begun.rotationId);
+    if (!(await hands.isServed(profile))) {
+      output.say(
+        "No worker rotates AuthKeys: it begins when one does (simfleet worker), or with: simfleet authkeys rotate",
+      );
+    }
+    return 0;
+  }
+  const { report, exitCode } = await hands.follow(profile);
+  output.answer(report, () => rotationText(report));
+  return exitCode;
+}
+
+function handsHere(app: App, { profile, replace, ...shown }: Asked & { profile: string }): Hands {
+  return {
+    plan: async () => ({ ...(await app.authKeys.plan(profile, replace)), of: profile }),
+    rotate: () => app.authKeys.rotate(profile, replace),
+    follow: () => followAuthKey({ ...shown, app, profile }),
+    isServed: () => app.authKeys.isServed(profile),
+  };
+}
+
+function handsElsewhere(worker: RemoteWorker, { replace, ...shown }: Asked): Hands {
+  const query = worker.ofProfile();
+  return {
+    async plan() {
+      // What stands in the way of a rotation is told when it is begun: nothing has happened then.
+      const page = await worker.get<{ authKeys: AuthKeyReport[]; rotation: AuthKeyRotationReport | null }>(
+        "/v1/authkeys",
+        query,
+      );
+      const { authKeys, rotation } = page;
+      const goesOn = rotation !== null && rotation.now !== null;
+      const inUse = authKeys.find(({ configured }) => configured === "first")?.authKeyId ?? "in use";
+      const oldId = goesOn ? (rotation.oldAuthKeyId ?? inUse) : inUse;
+      return { oldId, of: String(query.profile ?? "the worker's own profile"), goesOn };
+    },
+    rotate: () =>
+      worker.post<AuthKeyRotationReport>("/v1/authkeys/rotate", {
+        query,
+        body: replace === undefined ? undefined : { replace },
+      }),
+    follow: (profile) => followAuthKeyElsewhere({ ...shown, worker, profile }),
+    isServed: () => Promise.resolve(true),
+  };
 }
 
 function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now }: AuthKeyRotationReport): string {

@@ -1,5 +1,6 @@
 /** `simfleet credentials confirm`: a person's word that nothing names the old set any more. */
 import { Command } from "@commander-js/extra-typings";
+import type { RotationReport } from "#runs/rotation-report.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { standingText } from "../../rotation-text.ts";
 
@@ -9,13 +10,17 @@ export function confirmCommand(context: Context): Command {
     .argument("<name>", "name of the rotation in the configuration");
   return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
-    const config = context.config(options);
-    await context.withApp(config, async (app) => {
-      const report = await app.credentials.confirm(name);
-      output.answer(report, () => standingText(report));
-      if (!(await app.credentials.isServed(report.profile))) {
-        output.say(`No worker is up: run simfleet worker, or go on with simfleet credentials rotate ${name}`);
-      }
+    const path = `/v1/rotations/${encodeURIComponent(name)}/confirm`;
+    const { report, isServed } = await context.ask(options, {
+      here: async ({ credentials }) => {
+        const confirmed = await credentials.confirm(name);
+        return { report: confirmed, isServed: await credentials.isServed(confirmed.profile) };
+      },
+      there: async (worker) => ({ report: await worker.post<RotationReport>(path), isServed: true }),
     });
+    output.answer(report, () => standingText(report));
+    if (!isServed) {
+      output.say(`No worker is up: run simfleet worker, or go on with simfleet credentials rotate ${name}`);
+    }
   }) as unknown as Command;
 }

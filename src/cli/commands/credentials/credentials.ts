@@ -21,11 +21,15 @@ function listCommand(context: Context): Command {
   const command = new Command("list").description("the account's Credential Sets: age, last use, what names them");
   return withCommon(command, "simfleet credentials list").action(async (options) => {
     const output = context.output(options);
-    const config = context.config(options);
-    await context.withApp(config, async (app) => {
-      const credentials = await app.credentials.list(config.profile, context.surroundings.interrupt);
-      output.answer({ credentials, nextCursor: null }, () => listText(credentials));
+    const page = await context.ask(options, {
+      here: async (app, { profile }) => ({
+        credentials: await app.credentials.list(profile, context.surroundings.interrupt),
+        nextCursor: null,
+      }),
+      there: (worker) =>
+        worker.get<{ credentials: SetReport[]; nextCursor: null }>("/v1/credentials", worker.ofProfile()),
     });
+    output.answer(page, () => listText(page.credentials));
   });
 }
 

@@ -1,8 +1,12 @@
 /** `simfleet credentials rotate`: gives a Credential Set a new secret, and shows it being done. */
 import { Command } from "@commander-js/extra-typings";
+import type { App } from "#app.ts";
 import { SimfleetError } from "#core/errors.ts";
+import type { RotationReport } from "#runs/rotation-report.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
-import { followRotation } from "../../follow-rotation.ts";
+import { followRotation, followRotationElsewhere } from "../../follow-rotation.ts";
+import type { Output } from "../../output.ts";
+import type { RemoteWorker } from "../../remote-worker.ts";
 import { standingText, waitText } from "../../rotation-text.ts";
 
 export function rotateCommand(context: Context): Command {
@@ -13,41 +17,90 @@ export function rotateCommand(context: Context): Command {
     .option("--detach", "leave it to a worker and return at once");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
-    const config = context.config(options);
-    const { surroundings } = context;
-    const { interrupt } = surroundings;
-    const exitCode = await context.withApp(config, async (app) => {
-      const { profile, strategy, credentialsId } = app.credentials.rotation(name);
-      if (options.profile !== undefined && options.profile !== profile) {
-        throw new SimfleetError(
-          "USAGE",
-          `the rotation ${name} is of the profile ${profile}, not of ${options.profile}`,
-        );
-      }
-      const present = await app.credentials.report(name);
-      if (present.nextStep === null && options.yes !== true) {
-        const what = strategy === "successor" ? "a successor of" : "a new secret for";
-        if (!(await confirm(surroundings, `Make ${what} ${credentialsId}, and hand it to its sinks?`))) return 1;
-      }
-      const begun = await app.credentials.rotate(name, interrupt);
-      if (present.nextStep !== null) output.say(`Going on with the rotation of ${begun.startedAt ?? ""}.`);
-      if (options.detach === true) {
-        output.answer(begun, () => begun.rotationId ?? "");
-        if (!(await app.credentials.isServed(profile))) {
-          output.say(`No worker is up: the rotation goes on when one starts (simfleet worker)`);
-        }
-        return 0;
-      }
-      const { report, exitCode: code } = await followRotation({ app, output, name, profile, interrupt });
-      output.answer(report, () => standingText(report));
-      if (report.nextStep !== null) {
-        output.say(waitText(report));
-        if (!(await app.credentials.isServed(profile))) {
-          output.say(`No worker is up: run simfleet worker, or come back with simfleet credentials rotate ${name}`);
-        }
-      }
-      return code;
+    const asked = { name, output, interrupt: context.surroundings.interrupt };
+    const choice = { profile: options.profile, isAgreed: options.yes === true, isDetached: options.detach === true };
+    const exitCode = await context.ask(options, {
+      here: (app) => rotate(handsHere(app, asked), { ...asked, context, choice }),
+      there: (worker) => rotate(handsElsewhere(worker, asked), { ...asked, context, choice }),
     });
-    surroundings.setExitCode(exitCode);
+    context.surroundings.setExitCode(exitCode);
   }) as unknown as Command;
+}
+
+interface Asked {
+  readonly name: string;
+  readonly output: Output;
+  readonly interrupt: AbortSignal;
+}
+
+/** What is done where the rotation is. */
+interface Hands {
+  /** The rotation as it stands before, and the set that it is about. */
+  present(): Promise<RotationReport & { readonly set: string }>;
+  rotate(): Promise<RotationReport>;
+  follow(profile: string): Promise<{ report: RotationReport; exitCode: number }>;
+  isServed(profile: string): Promise<boolean>;
+}
+
+async function rotate(
+  hands: Hands,
+  ask: Asked & {
+    context: Context;
+    choice: { profile: string | undefined; isAgreed: boolean; isDetached: boolean };
+  },
+): Promise<number> {
+  const { name, output, context, choice } = ask;
+  const { profile, nextStep, strategy, set } = await hands.present();
+  if (choice.profile !== undefined && choice.profile !== profile) {
+    throw new SimfleetError("USAGE", `the rotation ${name} is of the profile ${profile}, not of ${choice.profile}`);
+  }
+  if (nextStep === null && !choice.isAgreed) {
+    const what = strategy === "successor" ? "a successor of" : "a new secret for";
+    if (!(await confirm(context.surroundings, `Make ${what} ${set}, and hand it to its sinks?`))) return 1;
+  }
+  const begun = await hands.rotate();
+  if (nextStep !== null) output.say(`Going on with the rotation of ${begun.startedAt ?? ""}.`);
+  if (choice.isDetached) {
+    output.answer(begun, () => begun.rotationId ?? "");
+    if (!(await hands.isServed(profile))) {
+      output.say(`No worker is up: the rotation goes on when one starts (simfleet worker)`);
+    }
+    return 0;
+  }
+  const { report, exitCode } = await hands.follow(profile);
+  output.answer(report, () => standingText(report));
+  if (report.nextStep !== null) {
+    output.say(waitText(report));
+    if (!(await hands.isServed(profile))) {
+      output.say(`No worker is up: run simfleet worker, or come back with simfleet credentials rotate ${name}`);
+    }
+  }
+  return exitCode;
+}
+
+function handsHere(app: App, asked: Asked): Hands {
+  const { credentials } = app;
+  const { name, interrupt } = asked;
+  return {
+    async present() {
+      const { profile, strategy, credentialsId } = credentials.rotation(name);
+      return { ...(await credentials.report(name)), profile, strategy, set: credentialsId };
+    },
+    rotate: () => credentials.rotate(name, interrupt),
+    follow: (profile) => followRotation({ ...asked, app, profile }),
+    isServed: (profile) => credentials.isServed(profile),
+  };
+}
+
+function handsElsewhere(worker: RemoteWorker, asked: Asked): Hands {
+  const path = `/v1/rotations/${encodeURIComponent(asked.name)}`;
+  return {
+    async present() {
+      const report = await worker.get<RotationReport>(path);
+      return { ...report, set: report.credentialsId ?? report.name };
+    },
+    rotate: () => worker.post<RotationReport>(`${path}/rotate`),
+    follow: () => followRotationElsewhere({ ...asked, worker }),
+    isServed: () => Promise.resolve(true),
+  };
 }

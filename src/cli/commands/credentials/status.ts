@@ -12,16 +12,23 @@ export function statusCommand(context: Context): Command {
   );
   return withCommon(command, "simfleet credentials status --json").action(async (options) => {
     const output = context.output(options);
-    const config = context.config(options);
-    const profiles = options.profile === undefined ? Object.keys(config.profiles) : [config.profile];
-    await context.withApp(config, async (app) => {
-      const { rotations, unknown } = await app.credentials.status(profiles, context.surroundings.interrupt);
-      output.answer({ rotations, unknown }, () => statusText(rotations));
-      for (const [profile, reason] of Object.entries(unknown)) {
-        output.say(`What the platform knows of ${profile} is missing: ${reason}`);
-      }
+    const { rotations, unknown } = await context.ask(options, {
+      here: (app, { profile, profiles }) => {
+        const asked = options.profile === undefined ? Object.keys(profiles) : [profile];
+        return app.credentials.status(asked, context.surroundings.interrupt);
+      },
+      there: (worker) => worker.get<Standing>("/v1/rotations", { profile: options.profile }),
     });
+    output.answer({ rotations, unknown }, () => statusText(rotations));
+    for (const [profile, reason] of Object.entries(unknown)) {
+      output.say(`What the platform knows of ${profile} is missing: ${reason}`);
+    }
   });
+}
+
+interface Standing {
+  readonly rotations: RotationReport[];
+  readonly unknown: Record<string, string>;
 }
 
 function statusText(rotations: readonly RotationReport[]): string {

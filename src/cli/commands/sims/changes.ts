@@ -1,11 +1,10 @@
 /** `simfleet sims changes`: what has changed in the fleet, and whether our runs did it. */
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { systemClock } from "#core/time.ts";
 import { type Change, changeTypes } from "#runs/changes.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
+import { asInstant } from "../../instant.ts";
 import { table } from "../../output.ts";
 
-const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const kinds = changeTypes.map((type) => type.slice("sim.".length));
 
 export function changesCommand(context: Context): Command {
@@ -21,20 +20,27 @@ export function changesCommand(context: Context): Command {
   return withCommon(command, "simfleet sims changes --since 24h --by outside --field speedClass").action(
     async (options) => {
       const output = context.output(options);
-      const config = context.config(options);
-      await context.withApp(config, async (app) => {
-        const { since, sim, field, by, kind, limit, cursor } = options;
-        const query = {
-          ...{ sim, field, sinceMs: since },
-          by: by === "run" || by === "outside" ? by : undefined,
-          types: changeTypes.filter((type) => kind === undefined || type === `sim.${kind}`),
-        } as const;
-        const page = await app.sims.changes(config.profile, query, { limit, cursor });
-        output.answer(page, () => changesText(page.changes));
-        if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
+      const { since, sim, field, kind, limit, cursor } = options;
+      const by = options.by === "run" || options.by === "outside" ? options.by : undefined;
+      const types = changeTypes.filter((type) => kind === undefined || type === `sim.${kind}`);
+      const page = await context.ask(options, {
+        here: ({ sims }, { profile }) =>
+          sims.changes(profile, { sim, field, by, types, sinceMs: since }, { limit, cursor }),
+        there: (worker) => {
+          const from = since === undefined ? undefined : new Date(since).toISOString();
+          const query = { sim, field, by, type: types, since: from, limit, cursor };
+          return worker.get<Page>("/v1/changes", worker.ofProfile(query));
+        },
       });
+      output.answer(page, () => changesText(page.changes));
+      if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
     },
   );
+}
+
+interface Page {
+  readonly changes: Change[];
+  readonly nextCursor: string | null;
 }
 
 function changesText(changes: readonly Change[]): string {
@@ -53,14 +59,6 @@ function changesText(changes: readonly Change[]): string {
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return "none";
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function asInstant(text: string): number {
-  const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  if (count !== undefined) return systemClock.wallMs() - Number(count) * (unitMs[unit] ?? 0);
-  const instant = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(instant)) throw new InvalidArgumentError("It has to be like 90m, 24h, 7d or 2026-11-20T08:00Z.");
-  return instant;
 }
 
 function asCursor(text: string): string {

@@ -2,7 +2,10 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { writeResults } from "#runs/results.ts";
 import { type Context, withCommon } from "../../context.ts";
+import type { Output } from "../../output.ts";
 import { filterOf, whereOption } from "../../where.ts";
+
+type Format = "csv" | "ndjson";
 
 export function exportCommand(context: Context): Command {
   const command = new Command("export")
@@ -17,30 +20,52 @@ export function exportCommand(context: Context): Command {
     "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv",
   ).action(async (options) => {
     const output = context.output(options);
-    const config = context.config(options);
-    const filter = filterOf(options.where);
-    await context.withApp(config, async (app) => {
-      const ask = {
-        filter,
-        standing: options.gone === true ? ("gone" as const) : ("listed" as const),
-        columns: options.columns?.split(",").map((name) => name.trim()),
-      };
-      const format = options.format === "ndjson" ? "ndjson" : "csv";
-      if (options.out !== undefined) {
-        const out = options.out;
-        await writeResults(out, app.sims.export(config.profile, { ...ask, format }), "Choose another place with --out");
-        output.answer({ file: out, format }, () => `Inventory: ${out}`);
-      } else if (output.isJson) {
-        // One document, as everywhere with --json; --format ndjson streams without it.
-        let separator = '{"sims": [\n';
-        for await (const lines of app.sims.export(config.profile, { ...ask, format: "ndjson" })) {
-          await output.stream(separator + lines.trimEnd().replaceAll("\n", ",\n"));
-          separator = ",\n";
-        }
-        await output.stream(`${separator === ",\n" ? "\n" : separator}], "nextCursor": null}\n`);
-      } else {
-        for await (const lines of app.sims.export(config.profile, { ...ask, format })) await output.stream(lines);
-      }
+    const { where, gone, columns, out } = options;
+    const filter = filterOf(where);
+    const asked: Format = options.format === "ndjson" ? "ndjson" : "csv";
+    const target = { output, out, format: out === undefined && output.isJson ? "ndjson" : asked } as const;
+    const { format } = target;
+    await context.ask(options, {
+      here: ({ sims }, { profile }) => {
+        const standing = gone === true ? "gone" : "listed";
+        const names = columns?.split(",").map((name) => name.trim());
+        return give(sims.export(profile, { filter, standing, columns: names, format }), target);
+      },
+      there: (worker) =>
+        give(worker.text("/v1/sims/export", worker.ofProfile({ where, gone, columns, format })), target),
     });
   });
+}
+
+async function give(
+  lines: AsyncIterable<string>,
+  { output, out, format }: { output: Output; out: string | undefined; format: Format },
+): Promise<void> {
+  if (out !== undefined) {
+    await writeResults(out, lines, "Choose another place with --out");
+    output.answer({ file: out, format }, () => `Inventory: ${out}`);
+  } else if (output.isJson) await giveOneDocument(wholeLines(lines), output);
+  else for await (const lot of lines) await output.stream(lot);
+}
+
+/** One document, as everywhere with --json; --format ndjson streams without it. */
+async function giveOneDocument(lots: AsyncIterable<string>, output: Output): Promise<void> {
+  let separator = '{"sims": [\n';
+  for await (const lot of lots) {
+    await output.stream(separator + lot.trimEnd().replaceAll("\n", ",\n"));
+    separator = ",\n";
+  }
+  await output.stream(`${separator === ",\n" ? "\n" : separator}], "nextCursor": null}\n`);
+}
+
+/** The same text in lots that end where a line does: what comes over the network is cut anywhere. */
+async function* wholeLines(lots: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const lot of lots) {
+    const text = rest + lot;
+    const end = text.lastIndexOf("\n") + 1;
+    rest = text.slice(end);
+    if (end > 0) yield text.slice(0, end);
+  }
+  if (rest !== "") yield rest;
 }

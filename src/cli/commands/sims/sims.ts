@@ -30,18 +30,28 @@ function listCommand(context: Context): Command {
     "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
   ).action(async (options) => {
     const output = context.output(options);
-    const config = context.config(options);
     const filter = filterOf(options.where);
-    await context.withApp(config, async (app) => {
-      const { limit, cursor } = options;
-      const standing = options.gone === true ? "gone" : "listed";
-      const page = await app.sims.list(config.profile, { filter, limit, cursor, standing });
-      output.answer(page, () => listText(page.sims));
-      if (page.nextCursor !== null && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
-      const { isComplete } = await app.sims.facts(config.profile);
-      if (!isComplete) output.say("The inventory has not been read whole yet: simfleet sims sync reads the fleet");
+    const { where, limit, cursor, gone } = options;
+    const { page, isComplete } = await context.ask(options, {
+      here: async ({ sims }, { profile }) => {
+        const standing = gone === true ? "gone" : "listed";
+        const found = await sims.list(profile, { filter, limit, cursor, standing });
+        return { page: found, isComplete: (await sims.facts(profile)).isComplete };
+      },
+      there: async (worker) => {
+        const query = worker.ofProfile({ where, limit, cursor, gone });
+        return { page: await worker.get<Page>("/v1/sims", query), isComplete: true };
+      },
     });
+    output.answer(page, () => listText(page.sims));
+    if (page.nextCursor !== null && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
+    if (!isComplete) output.say("The inventory has not been read whole yet: simfleet sims sync reads the fleet");
   });
+}
+
+interface Page {
+  readonly sims: SimDocument[];
+  readonly nextCursor: string | null;
 }
 
 function listText(sims: readonly SimDocument[]): string {
@@ -70,14 +80,14 @@ function showCommand(context: Context): Command {
   const command = new Command("show").description("one SIM as it was last seen").argument("<sim>", "SIM ID, or IMSI");
   return withCommon(command, "simfleet sims show 8942310022000012345").action(async (key, options) => {
     const output = context.output(options);
-    const config = context.config(options);
-    await context.withApp(config, async (app) => {
-      const sim = await app.sims.show(config.profile, key);
-      output.answer(sim, () => {
-        const shown = Object.entries(sim).filter(([, value]) => value !== null);
-        const width = Math.max(...shown.map(([name]) => name.length));
-        return shown.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join("\n");
-      });
+    const sim = await context.ask(options, {
+      here: ({ sims }, { profile }) => sims.show(profile, key),
+      there: (worker) => worker.get<SimDocument>(`/v1/sims/${encodeURIComponent(key)}`, worker.ofProfile()),
+    });
+    output.answer(sim, () => {
+      const shown = Object.entries(sim).filter(([, value]) => value !== null);
+      const width = Math.max(...shown.map(([name]) => name.length));
+      return shown.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join("\n");
     });
   }) as unknown as Command;
 }

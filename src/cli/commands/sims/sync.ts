@@ -1,9 +1,12 @@
 /** `simfleet sims sync`: reads the whole fleet and shows it being read. */
 import { Command } from "@commander-js/extra-typings";
+import type { App } from "#app.ts";
+import type { Config } from "#config/config.ts";
 import type { SyncReport } from "#runs/sync-report.ts";
 import { type Context, withCommon } from "../../context.ts";
-import { followSync } from "../../follow-sync.ts";
-import { duration, grouped } from "../../output.ts";
+import { followSync, followSyncElsewhere } from "../../follow-sync.ts";
+import { type Output, duration, grouped } from "../../output.ts";
+import type { RemoteWorker } from "../../remote-worker.ts";
 
 export function syncCommand(context: Context): Command {
   const command = new Command("sync")
@@ -12,27 +15,41 @@ export function syncCommand(context: Context): Command {
     .option("--detach", "leave it to a worker and return at once");
   return withCommon(command, "simfleet sims sync").action(async (options) => {
     const output = context.output(options);
-    const config = context.config(options);
-    const { profile } = config;
     const { interrupt } = context.surroundings;
-    const exitCode = await context.withApp(config, async (app) => {
+    const isAnew = options.anew === true;
+    const isDetached = options.detach === true;
+    const here = async (app: App, { profile }: Config): Promise<number> => {
       // Wrong credentials show now, not in a worker's log.
-      if (options.detach !== true) await app.client(profile).whoAmI(interrupt);
-      const begun = await app.sims.sync(profile, options.anew === true ? "anew" : "go-on");
-      if (begun.pages > 0) output.say(`Going on with the sync of ${begun.startedAt}, after ${pagesText(begun)}.`);
-      if (options.detach === true) {
-        output.answer(begun, () => begun.syncId);
-        if (!(await app.sims.isServed(profile))) {
-          output.say("No worker is up: the sync begins when one starts (simfleet worker), or with: simfleet sims sync");
-        }
-        return 0;
+      if (!isDetached) await app.client(profile).whoAmI(interrupt);
+      const begun = await app.sims.sync(profile, isAnew ? "anew" : "go-on");
+      sayWhereItGoesOn(begun, output);
+      if (!isDetached) return shown(await followSync({ app, output, profile, interrupt }), output);
+      output.answer(begun, () => begun.syncId);
+      if (!(await app.sims.isServed(profile))) {
+        output.say("No worker is up: the sync begins when one starts (simfleet worker), or with: simfleet sims sync");
       }
-      const { report, exitCode: code } = await followSync({ app, output, profile, interrupt });
-      output.answer(report, () => syncText(report));
-      return code;
-    });
-    context.surroundings.setExitCode(exitCode);
+      return 0;
+    };
+    const there = async (worker: RemoteWorker): Promise<number> => {
+      const query = worker.ofProfile({ anew: isAnew ? true : undefined });
+      const begun = await worker.post<SyncReport>("/v1/syncs", { query });
+      const { profile } = begun;
+      sayWhereItGoesOn(begun, output);
+      if (!isDetached) return shown(await followSyncElsewhere({ worker, output, profile, interrupt }), output);
+      output.answer(begun, () => begun.syncId);
+      return 0;
+    };
+    context.surroundings.setExitCode(await context.ask(options, { here, there }));
   });
+}
+
+function sayWhereItGoesOn(begun: SyncReport, output: Output): void {
+  if (begun.pages > 0) output.say(`Going on with the sync of ${begun.startedAt}, after ${pagesText(begun)}.`);
+}
+
+function shown({ report, exitCode }: { report: SyncReport; exitCode: number }, output: Output): number {
+  output.answer(report, () => syncText(report));
+  return exitCode;
 }
 
 function syncText(report: SyncReport): string {

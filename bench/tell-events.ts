@@ -1,0 +1,41 @@
+/**
+ * A process that tells the feed of changed SIMs at a steady pace until it is stopped, and then how many it has told of.
+ *   node --conditions=source bench/tell-events.ts DATA_DIR PER_MINUTE SIM_ID …
+ */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#core/time.ts";
+import { Feed } from "#events/feed.ts";
+import { RedisConnections } from "#redis/connection.ts";
+import { EmbeddedRedis } from "#redis/embedded.ts";
+import { Keys } from "#redis/keys.ts";
+
+const [dataDir = "", perMinute = "", ...sims] = process.argv.slice(2);
+const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
+const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+const connections = new RedisConnections({ embedded });
+const bounds = { keepMs: 86_400_000, most: 1_000_000 };
+const feed = new Feed({ redis: connections.connect("teller"), keys: new Keys(), clock: systemClock, bounds });
+const perMs = Number(perMinute) / 60_000;
+/** One in so many is of the kind that an automation acts on. */
+const rareEvery = 500;
+
+const stop = new AbortController();
+process.once("SIGTERM", () => stop.abort());
+const startMs = systemClock.monotonicMs();
+let told = 0;
+while (!stop.signal.aborted) {
+  const due = Math.floor((systemClock.monotonicMs() - startMs) * perMs);
+  const telling: Promise<void>[] = [];
+  for (; told < due; told += 1) {
+    const sim = sims[told % sims.length] ?? "";
+    const field = told % rareEvery === 0 ? "tags.rare" : "tags.bench";
+    const fields = { sim, field, before: `=${told}`, after: `=${told + 1}`, by: "outside", cause: "bench" };
+    telling.push(feed.tell({ type: "sim.changed", profile: "default", fields }));
+  }
+  await Promise.all(telling);
+  await systemClock.sleep(50, stop.signal).catch(() => undefined);
+}
+console.log(told);
+await connections.close();
+await embedded.close();

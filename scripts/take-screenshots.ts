@@ -1,0 +1,157 @@
+/**
+ * Takes the pictures of the dashboard for the README and docs/dashboard.md, as docs/pictures/dashboard-*.png: a sandbox,
+ * a worker of dist/ and a run that is under way, seen by the browser of the tests. `npm run screenshots`
+ */
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { startSandbox } from "#sandbox/server.ts";
+import { RunningProcess } from "../test/walk/support/process.ts";
+import { type Look, openBrowser, WatchedPage } from "../test/web/support/browser.ts";
+import { furnish, furnishedEnvironment, furnishedSandbox, tokens } from "../test/web/support/furniture.ts";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const pictures = join(root, "docs", "pictures");
+const mostBytes = 150_000;
+const quota = { callsPerPeriod: 120, periodSeconds: 12 };
+
+interface Picture {
+  readonly name: string;
+  readonly look: Look;
+  readonly place: (runId: string) => string;
+  /** What is done and waited for before it is taken. */
+  readonly ready: (page: Page) => Promise<void>;
+  readonly height?: number;
+}
+
+const wide = { width: 1200, token: tokens.operator } as const;
+const phone = { width: 390, token: tokens.operator, scheme: "dark" } as const;
+const heading = (name: string) => (page: Page) => page.getByRole("heading", { level: 1, name }).waitFor();
+
+const taken: readonly Picture[] = [
+  { name: "run", look: wide, place: (runId) => `/#/runs/${runId}`, ready: () => sleep(4_000), height: 900 },
+  { name: "run-phone", look: phone, place: (runId) => `/#/runs/${runId}`, ready: () => sleep(4_000), height: 844 },
+  { name: "new-run", look: wide, place: () => "/#/new", ready: seePlan, height: 1_000 },
+  {
+    name: "fleet-dark",
+    look: { ...wide, scheme: "dark" },
+    place: () => "/#/fleet",
+    ready: heading("Fleet"),
+    height: 900,
+  },
+  {
+    name: "quota-dark",
+    look: { ...wide, scheme: "dark" },
+    place: () => "/#/quota",
+    ready: () => sleep(3_000),
+    height: 760,
+  },
+  { name: "credentials", look: wide, place: () => "/#/credentials", ready: heading("Credentials"), height: 900 },
+];
+
+async function seePlan(page: Page): Promise<void> {
+  await page.getByLabel("CSV file", { exact: true }).setInputFiles(fleetFile);
+  await page.getByLabel("Name", { exact: true }).fill("stadium, back to slow");
+  await page.getByLabel("Do the valid rows").check();
+  await page.getByRole("button", { name: "See the plan" }).click();
+  await page.getByRole("table", { name: "Rows of the plan" }).waitFor();
+  // From the options down to the first rows.
+  await page.evaluate("scrollTo(0, 430)");
+}
+
+const folder = mkdtempSync(join(tmpdir(), "simfleet-pictures-"));
+const fleetFile = join(folder, "stadium.csv");
+const sandbox = await startSandbox({
+  ...furnishedSandbox,
+  port: 0,
+  limits: { Sim: quota.callsPerPeriod, Credential: 600, Group: 600, Operator: 600, Auth: 600 },
+  periodSeconds: quota.periodSeconds,
+  latencyMs: [15, 60],
+});
+furnish({ folder, sandbox });
+const worker = new RunningProcess({
+  program: process.execPath,
+  args: [join(root, "dist", "cli.js"), "worker"],
+  cwd: folder,
+  env: {
+    ...{ PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? folder },
+    SIMFLEET_DATA_DIR: join(folder, "data"),
+    SIMFLEET_HTTP_PORT: "0",
+    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+    SIMFLEET_AUTH_KEY: sandbox.options.authKey,
+    SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
+    SIMFLEET_RESERVE: "0.1",
+    ...furnishedEnvironment,
+  },
+});
+try {
+  const [, origin = ""] = await worker.said(/"http":"(http:[^"]+)"/);
+  await takeAll(origin);
+} finally {
+  worker.kill("SIGTERM");
+  await worker.ended;
+  await sandbox.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function takeAll(origin: string): Promise<void> {
+  const ask = async (path: string, body?: string): Promise<Record<string, unknown>> => {
+    const headers = {
+      authorization: `Bearer ${tokens.operator}`,
+      ...(body === undefined ? {} : { "content-type": "text/csv" }),
+    };
+    const answer = await fetch(origin + path, { method: "POST", headers, ...(body === undefined ? {} : { body }) });
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+    return (await answer.json()) as Record<string, unknown>;
+  };
+  await ask("/v1/syncs");
+  await sleep(8_000);
+  writeFileSync(fleetFile, rowsOf("s1.slow"));
+  await ask("/v1/runs?partial=true&name=gateways%20to%20standard", rowsOf("s1.standard", 40));
+  await sleep(8_000);
+  const run = await ask("/v1/runs?partial=true&skipUnchanged=true&rate=400&name=stadium%20up", rowsOf("s1.fast"));
+  await sleep(20_000);
+  mkdirSync(pictures, { recursive: true });
+  const browser = await openBrowser();
+  try {
+    for (const picture of taken) {
+      await using watched = await WatchedPage.open(browser, origin, picture.look);
+      const { page } = watched;
+      await page.setViewportSize({ width: picture.look.width, height: picture.height ?? 860 });
+      await page.goto(picture.place(String(run.runId)));
+      await picture.ready(page);
+      await page
+        .getByText(/^Reading /)
+        .first()
+        .waitFor({ state: "detached" });
+      await page.mouse.move(0, 0);
+      await sleep(500);
+      const path = join(pictures, `dashboard-${picture.name}.png`);
+      await page.screenshot({ path });
+      const { size } = statSync(path);
+      console.log(`${path}: ${Math.ceil(size / 1_000)} KB`);
+      if (size > mostBytes) throw new Error(`${path} is larger than ${mostBytes} bytes`);
+      if (watched.faults.length > 0) throw new Error(watched.faults.join("\n"));
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
+/** A file for SIMs of the sandbox, with three rows that cannot be sent; their class is one that the SIMs may have. */
+function rowsOf(speedClass: string, rows = 900): string {
+  const lines = Array.from({ length: rows }, (_, n) => `${sandbox.state.sims.simIdAt(n)},${speedClass},gateway-${n}`);
+  const spoiled =
+    rows < 900
+      ? []
+      : [
+          `8.94231E+18,${speedClass},ruined`,
+          `,${speedClass},nameless`,
+          `${sandbox.state.sims.simIdAt(1)},s1.minimum,twice`,
+        ];
+  return ["simId,speedClass,asset", ...lines, ...spoiled, ""].join("\n");
+}

@@ -1,0 +1,105 @@
+/** `plan` and `apply` with a worker elsewhere: the file goes there, and the results come back. */
+import { createReadStream } from "node:fs";
+import { access, constants } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { IntakeError, messageOf } from "#core/errors.ts";
+import type { FailureLimit, RunOptions } from "#fleet/run.ts";
+import type { PlanReport } from "#runs/plan-report.ts";
+import type { RunReport } from "#runs/report.ts";
+import { writeResults } from "#runs/results.ts";
+import { type Context, confirm } from "./context.ts";
+import { followRemote } from "./follow-remote.ts";
+import { type Output, grouped } from "./output.ts";
+import { planText } from "./plan-text.ts";
+import type { RemoteWorker } from "./remote-worker.ts";
+import { countsText, runText } from "./run-text.ts";
+
+/** What is handed over, and how it is to be run. */
+export interface RemoteOrder {
+  readonly file: string | undefined;
+  readonly where: readonly string[] | undefined;
+  readonly speedClass: string | undefined;
+  readonly name?: string | undefined;
+  readonly options?: RunOptions;
+}
+
+export type RemotePlan = PlanReport & { readonly planId: string };
+
+/** @throws IntakeError when the file cannot be read; what the worker refuses */
+export async function planRemotely(worker: RemoteWorker, order: RemoteOrder): Promise<RemotePlan> {
+  const { file, where, speedClass, name, options } = order;
+  const query = worker.ofProfile({
+    ...{ speedClass: file === undefined ? undefined : speedClass, name },
+    ...{ partial: options?.partial, skipUnchanged: options?.skipUnchanged },
+    ...{ canary: options?.canary, rate: options?.callsPerMinute, maxFailures: limitText(options?.maxFailures) },
+  });
+  const body = file === undefined ? { where: where ?? [], speedClass } : await streamOf(file);
+  return worker.post<RemotePlan>("/v1/plans", { query, body });
+}
+
+/** Plans, asks, starts and shows a run. @returns the exit code */
+export async function applyRemotely(
+  worker: RemoteWorker,
+  order: RemoteOrder,
+  how: {
+    context: Context;
+    output: Output;
+    isAgreed: boolean;
+    isDetached: boolean;
+    resultsPathFor: (runId: string) => string | undefined;
+  },
+): Promise<number> {
+  const { context, output } = how;
+  const { surroundings } = context;
+  const plan = await planRemotely(worker, order);
+  output.say(planText(plan));
+  if (!how.isAgreed && !(await confirm(surroundings, `Make ${grouped(plan.calls)} changes?`))) {
+    output.say("Nothing was started.");
+    return 2;
+  }
+  const begun = await worker.post<RunReport>("/v1/runs", { query: { planId: plan.planId } });
+  const { runId } = begun;
+  if (how.isDetached) {
+    output.answer(begun, () => runId);
+    return 0;
+  }
+  output.say(`Run ${runId} started.`);
+  const path = how.resultsPathFor(runId);
+  return showToEndElsewhere(worker, { ...{ runId, output, path }, interrupt: surroundings.interrupt });
+}
+
+/**
+ * Shows a run until it ends and answers with its report; writes its results where a place for them is given.
+ * @returns the exit code
+ */
+export async function showToEndElsewhere(
+  worker: RemoteWorker,
+  ask: { runId: string; output: Output; interrupt: AbortSignal; path?: string | undefined },
+): Promise<number> {
+  const { runId, output } = ask;
+  const { report, exitCode } = await followRemote(worker, ask);
+  const isOver = report.finishedAt !== null;
+  const path = isOver ? ask.path : undefined;
+  const elsewhere = `simfleet runs results ${runId} --out FILE`;
+  if (path !== undefined) {
+    const lines = worker.text(`/v1/runs/${runId}/results`, { format: "csv" });
+    await writeResults(path, lines, `No outcome is lost: write them elsewhere with ${elsewhere}`);
+  }
+  output.answer(path === undefined ? report : { ...report, results: path }, () =>
+    isOver ? runText(report) : countsText(report),
+  );
+  if (isOver) output.say(`Results: ${path ?? elsewhere}`);
+  return exitCode;
+}
+
+async function streamOf(file: string): Promise<ReadableStream> {
+  await access(file, constants.R_OK).catch((thrown: unknown) => {
+    throw new IntakeError(`The file ${file} cannot be read: ${messageOf(thrown)}`, { cause: thrown });
+  });
+  return Readable.toWeb(createReadStream(file)) as ReadableStream;
+}
+
+function limitText(limit: FailureLimit | undefined): string | undefined {
+  if (limit === undefined) return undefined;
+  return "rows" in limit ? String(limit.rows) : `${limit.percent}%`;
+}

@@ -1,0 +1,102 @@
+/** `simfleet automations …`: what is done when something happens. */
+import { Command } from "@commander-js/extra-typings";
+import { systemClock } from "#core/time.ts";
+import type { AutomationReport, DecisionReport } from "#runs/automation-desk.ts";
+import { type Context, withCommon, withCommonHere } from "../context.ts";
+import { grouped, table } from "../output.ts";
+
+export function automationsCommand(context: Context): Command {
+  return new Command("automations")
+    .description("what is done when something happens")
+    .addCommand(listCommand(context))
+    .addCommand(stepCommand(context, "pause", "let an automation act on nothing until it is resumed"))
+    .addCommand(stepCommand(context, "resume", "let an automation go on that was paused or has stopped itself"))
+    .addCommand(replayCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list").description(
+    "every automation: when, what, how often, and whether it has stopped",
+  );
+  return withCommon(command, "simfleet automations list").action(async (options) => {
+    const output = context.output(options);
+    const page = await context.ask(options, {
+      here: async (app) => ({ automations: await app.automations.list(), nextCursor: null }),
+      there: (worker) => worker.get<{ automations: AutomationReport[]; nextCursor: null }>("/v1/automations"),
+    });
+    output.answer(page, () => listText(page.automations));
+  });
+}
+
+function stepCommand(context: Context, name: "pause" | "resume", description: string): Command {
+  const command = new Command(name).description(description).argument("<automation>", "its name");
+  return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
+    const output = context.output(options);
+    const report = await context.ask(options, {
+      here: (app) => app.automations[name](automation, context.actor),
+      there: (worker) => worker.post<AutomationReport>(`/v1/automations/${encodeURIComponent(automation)}/${name}`),
+    });
+    output.answer(report, () => listText([report]));
+  }) as unknown as Command;
+}
+
+function replayCommand(context: Context): Command {
+  const command = new Command("replay")
+    .description("see to events of the last day that an automation has not acted on, each once")
+    .argument("<automation>", "its name")
+    .option("--since <hours>", "how far back, in hours: 24 at most", Number, 24)
+    .option("--dry-run", "only say what would be done, event by event");
+  return withCommonHere(command, "simfleet automations replay new-sims-slow --dry-run").action(
+    async (name, options) => {
+      const output = context.output(options);
+      await context.withApp(context.config(options), async (app) => {
+        const sinceMs = systemClock.wallMs() - Math.max(0, options.since) * 3_600_000;
+        if (options.dryRun !== true) {
+          const replayed = await app.automations.replay(name, sinceMs);
+          const report = await app.automations.show(name);
+          output.answer({ ...report, replayed: replayed.events }, () => listText([report]));
+          output.say(`${grouped(replayed.events)} events were looked at.`);
+          return;
+        }
+        const decisions: DecisionReport[] = [];
+        for await (const one of app.automations.dryRun(name, sinceMs)) decisions.push(one);
+        output.answer({ name, decisions }, () => decisionsText(decisions));
+        const acts = decisions.filter(({ decision }) => decision === "act").length;
+        output.say(`${grouped(decisions.length)} events, of which it would act on ${grouped(acts)}. Nothing was done.`);
+      });
+    },
+  ) as unknown as Command;
+}
+
+function listText(automations: readonly AutomationReport[]): string {
+  if (automations.length === 0) {
+    return "There are no automations: they are written under `automations` in the configuration (docs/automations.md).";
+  }
+  const rows = automations.map((one) => [
+    one.name,
+    one.on.join(" "),
+    one.where === "" ? "-" : one.where,
+    one.speedClass === null ? one.job : `${one.job} ${one.speedClass}`,
+    one.reason === null ? one.state : `${one.state}: ${one.reason}`,
+    one.done,
+    one.unchanged,
+    one.failed,
+    one.lastRef ?? "-",
+  ]);
+  return table(["AUTOMATION", "ON", "WHERE", "DOES", "STATE", "DONE", "UNCHANGED", "FAILED", "LAST"], rows);
+}
+
+const meanings: Readonly<Record<DecisionReport["decision"], string>> = {
+  act: "would act",
+  done: "has acted on it",
+  condition: "the condition does not hold",
+  unchanged: "has the class already",
+  gone: "no longer in the inventory",
+  loop: "would stop: it came from what it did itself",
+};
+
+function decisionsText(decisions: readonly DecisionReport[]): string {
+  if (decisions.length === 0) return "No event that it is about.";
+  const rows = decisions.map(({ at, type, sim, decision }) => [at, type, sim ?? "-", meanings[decision]]);
+  return table(["AT", "EVENT", "SIM", "IT"], rows);
+}

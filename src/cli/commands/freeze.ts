@@ -1,0 +1,86 @@
+/** `simfleet freeze …`: the switch that stops everything that changes the platform. */
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import type { App } from "#app.ts";
+import { type FreezeReport, reportOfFreezes } from "#runs/freeze-report.ts";
+import { type CommonOptions, type Context, withCommon } from "../context.ts";
+import type { RemoteWorker } from "../remote-worker.ts";
+
+const path = "/v1/freeze";
+
+export function freezeCommand(context: Context): Command {
+  return new Command("freeze")
+    .description("hold everything that changes the platform: runs and rotations, of every profile")
+    .addCommand(onCommand(context))
+    .addCommand(offCommand(context))
+    .addCommand(statusCommand(context));
+}
+
+function onCommand(context: Context): Command {
+  const command = new Command("on")
+    .description("hold all changes; calls that are out end with their answer")
+    .option("--reason <text>", "why, for those who see it", "")
+    .option("--until <instant>", "when it ends by itself: 2026-12-27T09:00:00+09:00", asInstant);
+  return withCommon(command, "simfleet freeze on --reason 'incident 12'").action(async (options) => {
+    const { reason, until: untilMs } = options;
+    await tell(context, options, {
+      here: ({ freezes }) => freezes.order({ by: context.actor, reason, untilMs }),
+      there: (worker) => {
+        const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
+        return worker.post<FreezeReport>(path, { body: { reason, until } });
+      },
+    });
+  });
+}
+
+function offCommand(context: Context): Command {
+  const command = new Command("off").description("let changes go on; freezes of the configuration hold all the same");
+  return withCommon(command, "simfleet freeze off").action((options) =>
+    tell(context, options, {
+      here: ({ freezes }) => freezes.end(context.actor),
+      there: (worker) => worker.delete<FreezeReport>(path),
+    }),
+  );
+}
+
+function statusCommand(context: Context): Command {
+  const command = new Command("status").description("whether anything may change now, and why not");
+  return withCommon(command, "simfleet freeze status").action((options) =>
+    tell(context, options, {
+      here: () => Promise.resolve(),
+      there: (worker) => worker.get<FreezeReport>(path),
+    }),
+  );
+}
+
+/** Turns the switch, or only looks, and answers with how it stands then. */
+async function tell(
+  context: Context,
+  options: CommonOptions,
+  ways: { here: (app: App) => Promise<void>; there: (worker: RemoteWorker) => Promise<FreezeReport> },
+): Promise<void> {
+  const output = context.output(options);
+  const report = await context.ask(options, {
+    here: async (app, { profiles }) => {
+      await ways.here(app);
+      return reportOfFreezes(app.freezes, Object.keys(profiles));
+    },
+    there: ways.there,
+  });
+  output.answer(report, () => textOf(report));
+}
+
+function textOf({ profiles }: FreezeReport): string {
+  return Object.entries(profiles)
+    .map(([name, held]) => {
+      if (held === null) return `${name}: changes go on`;
+      const until = held.until === null ? "simfleet freeze off ends it" : `until ${held.until}`;
+      return `${name}: nothing changes: ${held.reason} (${until})`;
+    })
+    .join("\n");
+}
+
+function asInstant(text: string): number {
+  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("It has to be an instant such as 2026-12-27T09:00:00+09:00.");
+  return ms;
+}

@@ -1,0 +1,46 @@
+/** `simfleet runs results`: every row of the input and what became of it. */
+import { Command, Option } from "@commander-js/extra-typings";
+import type { RunReport } from "#runs/report.ts";
+import { writeResults } from "#runs/results.ts";
+import { type Context, withCommon } from "../../context.ts";
+import { outcomeOption } from "./outcome-option.ts";
+
+export function resultsCommand(context: Context): Command {
+  const command = new Command("results")
+    .description("the results file of a run: every row of the input and what became of it")
+    .argument("<run>", "its id")
+    .addOption(outcomeOption("only rows with this outcome; repeatable"))
+    .option("--out <file>", "write to this file, whole or not at all (default: stdout)")
+    .addOption(new Option("--format <format>", "ndjson keeps cells raw").choices(["csv", "ndjson"]).default("csv"));
+  return withCommon(command, "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv").action(
+    async (runId, options) => {
+      const output = context.output(options);
+      const { outcome: outcomesAsked, out } = options;
+      const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
+      const give = async (report: RunReport, lines: AsyncIterable<string>): Promise<void> => {
+        if (out !== undefined) {
+          await writeResults(out, lines, "No outcome is lost: choose another place with --out");
+          output.answer({ ...report, results: out }, () => `Results: ${out}`);
+        } else if (output.isJson) {
+          let text = "";
+          for await (const lot of lines) text += lot;
+          const rows = text.split("\n").filter(Boolean);
+          output.answer({ runId, rows: rows.map((row) => JSON.parse(row) as unknown) }, () => "");
+        } else {
+          for await (const lot of lines) await output.stream(lot);
+        }
+      };
+      await context.ask(options, {
+        here: async ({ desk }) =>
+          give(await desk.show(runId), desk.results(runId, { format, outcomes: outcomesAsked })),
+        there: async (worker) => {
+          const lines = worker.text(`/v1/runs/${encodeURIComponent(runId)}/results`, {
+            format,
+            outcome: outcomesAsked,
+          });
+          await give(await worker.get<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`), lines);
+        },
+      });
+    },
+  ) as unknown as Command;
+}

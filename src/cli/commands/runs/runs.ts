@@ -1,0 +1,123 @@
+/** `simfleet runs …`: the life of runs. */
+import { Command } from "@commander-js/extra-typings";
+import type { RunReport } from "#runs/report.ts";
+import { type Context, asCount, withCommon } from "../../context.ts";
+import { followRemote } from "../../follow-remote.ts";
+import { follow } from "../../follow.ts";
+import { runTable, runText } from "../../run-text.ts";
+import { resultsCommand } from "./results.ts";
+import { resumeCommand } from "./resume.ts";
+import { retryCommand } from "./retry.ts";
+import { undoCommand } from "./undo.ts";
+
+export function runsCommand(context: Context): Command {
+  return new Command("runs")
+    .description("list, show and steer runs")
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(watchCommand(context))
+    .addCommand(pauseCommand(context))
+    .addCommand(resumeCommand(context))
+    .addCommand(cancelCommand(context))
+    .addCommand(retryCommand(context))
+    .addCommand(undoCommand(context))
+    .addCommand(approveCommand(context))
+    .addCommand(resultsCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list")
+    .description("runs, newest first")
+    .option("--limit <n>", "how many at most", asCount, 20)
+    .option("--cursor <run>", "go on after this run: the nextCursor of the list before");
+  return withCommon(command, "simfleet runs list --limit 50").action(async (options) => {
+    const output = context.output(options);
+    const { limit, cursor } = options;
+    const page = await context.ask(options, {
+      here: (app) => app.desk.list({ limit, cursor }),
+      there: (worker) => worker.get<{ runs: RunReport[]; nextCursor: string | null }>("/v1/runs", { limit, cursor }),
+    });
+    output.answer(page, () => runTable(page.runs));
+  });
+}
+
+function showCommand(context: Context): Command {
+  const command = new Command("show").description("one run as it stands").argument("<run>", "the run's id");
+  return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const { report, quarantined } = await context.ask(options, {
+      here: async (app) => ({ report: await app.desk.show(runId), quarantined: await app.desk.quarantined(runId) }),
+      there: async (worker) => ({
+        report: await worker.get<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`),
+        quarantined: 0,
+      }),
+    });
+    output.answer(report, () => runText(report));
+    if (quarantined > 0) {
+      output.say(`${quarantined} segments failed too often and wait: take them up again with simfleet runs resume`);
+    }
+  }) as unknown as Command;
+}
+
+function watchCommand(context: Context): Command {
+  const command = new Command("watch").description("look on until a run ends").argument("<run>", "the run's id");
+  return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const { interrupt } = context.surroundings;
+    const { report, exitCode } = await context.ask(options, {
+      here: (app) => follow({ app, output, runId, interrupt, mode: "watch" }),
+      there: (worker) => followRemote(worker, { runId, output, interrupt }),
+    });
+    output.answer(report, () => runText(report));
+    context.surroundings.setExitCode(exitCode);
+  }) as unknown as Command;
+}
+
+function pauseCommand(context: Context): Command {
+  const command = new Command("pause").description("hold a run; calls that are out end").argument("<run>", "its id");
+  return withCommon(command, "simfleet runs pause r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const report = await context.ask(options, {
+      here: async ({ desk }) => {
+        await desk.control.pause(runId, { reason: "paused by a person", by: context.actor });
+        return desk.show(runId);
+      },
+      there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/pause`),
+    });
+    output.answer(report, () => `${runText(report)}\n  go on with: simfleet runs resume ${runId}`);
+  }) as unknown as Command;
+}
+
+function cancelCommand(context: Context): Command {
+  const command = new Command("cancel").description("end a run; rows without a call stay as they are");
+  return withCommon(command.argument("<run>", "its id"), "simfleet runs cancel r-20261120-103045-x7k2").action(
+    async (runId, options) => {
+      const output = context.output(options);
+      const report = await context.ask(options, {
+        here: async ({ desk }) => {
+          await desk.control.cancel(runId, { by: context.actor });
+          return desk.show(runId);
+        },
+        there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/cancel`),
+      });
+      output.answer(report, () => runText(report));
+    },
+  ) as unknown as Command;
+}
+
+function approveCommand(context: Context): Command {
+  const command = new Command("approve")
+    .description("let a large run begin that somebody else has submitted")
+    .argument("<run>", "its id");
+  return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const report = await context.ask(options, {
+      here: async ({ desk }) => {
+        await desk.control.approve(runId, context.actor);
+        return desk.show(runId);
+      },
+      there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/approve`),
+    });
+    output.answer(report, () => runText(report));
+  }) as unknown as Command;
+}

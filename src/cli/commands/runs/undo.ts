@@ -1,0 +1,106 @@
+/** `simfleet runs undo`: reads the fleet, then puts back what a run changed and nobody has changed since. */
+import { Command } from "@commander-js/extra-typings";
+import type { App } from "#app.ts";
+import { isRunOver } from "#fleet/run.ts";
+import type { RunReport } from "#runs/report.ts";
+import type { SyncReport } from "#runs/sync-report.ts";
+import { showToEndElsewhere } from "../../apply-remote.ts";
+import { type Context, confirm, withCommon } from "../../context.ts";
+import { followSync, followSyncElsewhere } from "../../follow-sync.ts";
+import { type Output, grouped } from "../../output.ts";
+import type { RemoteWorker } from "../../remote-worker.ts";
+import { showToEnd } from "../apply.ts";
+
+export function undoCommand(context: Context): Command {
+  const command = new Command("undo")
+    .description("put back what a run changed, where the SIM still has what the run gave it, as a new run")
+    .argument("<run>", "the id of the run that is over")
+    .option("--yes", "start without asking on a terminal")
+    .option("--no-sync", "go by the inventory as it is, without reading the fleet first")
+    .option("--detach", "submit the run, print its id and return");
+  return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const undoing = { runId, context, output };
+    const choice = { isAgreed: options.yes === true, syncs: options.sync, isDetached: options.detach === true };
+    const exitCode = await context.ask(options, {
+      here: async (app) => undo(await handsHere(app, undoing), undoing, choice),
+      there: async (worker) => undo(await handsElsewhere(worker, undoing), undoing, choice),
+    });
+    context.surroundings.setExitCode(exitCode);
+  }) as unknown as Command;
+}
+
+interface Undoing {
+  readonly runId: string;
+  readonly context: Context;
+  readonly output: Output;
+}
+
+/** What is done where the run is. */
+interface Hands {
+  /** SIMs that may be put back. */
+  readonly total: number;
+  sync(): Promise<{ report: SyncReport; exitCode: number }>;
+  undo(): Promise<RunReport>;
+  showToEnd(runId: string): Promise<number>;
+}
+
+async function undo(
+  hands: Hands,
+  { runId, context, output }: Undoing,
+  choice: { isAgreed: boolean; syncs: boolean; isDetached: boolean },
+): Promise<number> {
+  if (choice.syncs) {
+    output.say("Reading the fleet first, so that what was changed since is left alone …");
+    const { report, exitCode } = await hands.sync();
+    if (report.state !== "finished") return exitCode;
+  }
+  if (!choice.isAgreed && context.surroundings.stdin.isTTY === true) {
+    const question = `Put back up to ${grouped(hands.total)} ${hands.total === 1 ? "SIM" : "SIMs"}?`;
+    if (!(await confirm(context.surroundings, question))) return 2;
+  }
+  const report = await hands.undo();
+  if (choice.isDetached) {
+    output.answer(report, () => report.runId);
+    return 0;
+  }
+  output.say(`Run ${report.runId} puts back ${grouped(report.counts.total)} rows of ${runId}.`);
+  return hands.showToEnd(report.runId);
+}
+
+/** @throws SimfleetError RUN_STATE when there is nothing to undo */
+async function handsHere(app: App, { runId, context, output }: Undoing): Promise<Hands> {
+  const { interrupt } = context.surroundings;
+  const { profile } = await app.desk.record(runId);
+  const wording = app.wordingOf(profile);
+  const { total } = await app.desk.planUndo(runId, wording);
+  await app.client(profile).whoAmI(interrupt);
+  return {
+    total,
+    sync: async () => {
+      await app.sims.sync(profile, "anew");
+      return followSync({ app, output, profile, interrupt });
+    },
+    undo: () => app.desk.undo(runId, { wording, by: context.actor }),
+    showToEnd: (newId) => showToEnd({ app, output, context, runId: newId }),
+  };
+}
+
+/** @throws SimfleetError RUN_STATE when there is nothing to undo */
+async function handsElsewhere(worker: RemoteWorker, { runId, context, output }: Undoing): Promise<Hands> {
+  const { interrupt } = context.surroundings;
+  const path = `/v1/runs/${encodeURIComponent(runId)}`;
+  const undone = (): Promise<RunReport> => worker.post<RunReport>(`${path}/undo`);
+  const { profile, state, counts } = await worker.get<RunReport>(path);
+  // The worker says in its words what is wrong with it, before the fleet is read for nothing.
+  if (!isRunOver(state) || counts.done === 0) await undone();
+  return {
+    total: counts.done,
+    sync: async () => {
+      await worker.post<SyncReport>("/v1/syncs", { query: { profile, anew: true } });
+      return followSyncElsewhere({ worker, output, profile, interrupt });
+    },
+    undo: undone,
+    showToEnd: (newId) => showToEndElsewhere(worker, { runId: newId, output, interrupt }),
+  };
+}

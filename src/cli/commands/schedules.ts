@@ -1,0 +1,112 @@
+/** `simfleet schedules …`: tasks at times. */
+import { Command } from "@commander-js/extra-typings";
+import type { App } from "#app.ts";
+import type { ScheduleReport } from "#runs/schedule-desk.ts";
+import { type Context, withCommon } from "../context.ts";
+import { duration, table } from "../output.ts";
+
+const notServed = "No worker is up: schedules begin when one is (simfleet worker).";
+
+export function schedulesCommand(context: Context): Command {
+  return new Command("schedules")
+    .description("tasks at times: what comes next, how it went last")
+    .addCommand(listCommand(context))
+    .addCommand(
+      stepCommand(context, {
+        name: "trigger",
+        description: "have a schedule's task done now",
+        done: "A worker begins it now.",
+        here: (app, schedule) => app.schedules.trigger(schedule, { by: context.actor }),
+      }),
+    )
+    .addCommand(
+      stepCommand(context, {
+        name: "pause",
+        description: "let no time of a schedule count until it is resumed",
+        done: "It is paused; what is under way goes on.",
+        here: (app, schedule) => app.schedules.pause(schedule, context.actor),
+      }),
+    )
+    .addCommand(
+      stepCommand(context, {
+        name: "resume",
+        description: "let a schedule's times count again, from the next one on",
+        done: "Its times count again.",
+        here: (app, schedule) => app.schedules.resume(schedule, context.actor),
+      }),
+    );
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list").description("every schedule: next times, last result, what is under way");
+  return withCommon(command, "simfleet schedules list").action(async (options) => {
+    const output = context.output(options);
+    const { page, isServed } = await context.ask(options, {
+      here: async (app) => ({
+        page: { schedules: await app.schedules.list(), nextCursor: null },
+        isServed: await app.schedules.isServed(),
+      }),
+      there: async (worker) => ({ page: await worker.get<Page>("/v1/schedules"), isServed: true }),
+    });
+    output.answer(page, () => listText(page.schedules));
+    if (!isServed && page.schedules.length > 0) output.say(notServed);
+  });
+}
+
+function stepCommand(
+  context: Context,
+  how: {
+    name: string;
+    description: string;
+    done: string;
+    /** Elsewhere it is the route of this name. */
+    here: (app: App, schedule: string) => Promise<ScheduleReport>;
+  },
+): Command {
+  const command = new Command(how.name).description(how.description).argument("<schedule>", "its name");
+  return withCommon(command, `simfleet schedules ${how.name} nightly-sync`).action(async (schedule, options) => {
+    const output = context.output(options);
+    const path = `/v1/schedules/${encodeURIComponent(schedule)}/${how.name}`;
+    const { report, isServed } = await context.ask(options, {
+      here: async (app) => ({ report: await how.here(app, schedule), isServed: await app.schedules.isServed() }),
+      there: async (worker) => ({ report: await worker.post<ScheduleReport>(path), isServed: true }),
+    });
+    output.answer(report, () => listText([report]));
+    output.say(isServed ? how.done : notServed);
+  }) as unknown as Command;
+}
+
+interface Page {
+  readonly schedules: ScheduleReport[];
+  readonly nextCursor: null;
+}
+
+function listText(schedules: readonly ScheduleReport[]): string {
+  if (schedules.length === 0) {
+    return "There are no schedules: they are written under `schedules` in the configuration (docs/schedules.md).";
+  }
+  const rows = schedules.map((one) => [
+    one.name,
+    one.job,
+    one.cron,
+    one.state,
+    one.next[0]?.local ?? "-",
+    one.next[0]?.at.replace(".000Z", "Z") ?? "-",
+    nowText(one),
+    lastText(one),
+  ]);
+  return table(["SCHEDULE", "JOB", "CRON", "STATE", "NEXT", "UTC", "NOW", "LAST"], rows);
+}
+
+function nowText({ running, isQueued }: ScheduleReport): string {
+  if (running === null) return "-";
+  if (running.fault !== null) return `tried again: ${running.fault}`;
+  return `${running.ref ?? "begins"}${isQueued ? ", one more waits" : ""}`;
+}
+
+function lastText({ last }: ScheduleReport): string {
+  if (last === null) return "-";
+  const { result, seconds, reason, finishedAt } = last;
+  const took = result === "done" || result === "failed" ? ` in ${duration(seconds * 1_000)}` : "";
+  return `${result}${took} at ${finishedAt.replace(/\.\d+Z/, "Z")}${reason === null ? "" : `: ${reason}`}`;
+}

@@ -1,0 +1,35 @@
+/** `simfleet tokens …`: bearer tokens of the control API. */
+import { createHash, randomBytes } from "node:crypto";
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { roles } from "#fleet/role.ts";
+import type { Context } from "../context.ts";
+
+export function tokensCommand(context: Context): Command {
+  return new Command("tokens").description("bearer tokens of the control API").addCommand(createCommand(context));
+}
+
+function createCommand(context: Context): Command {
+  const command = new Command("create")
+    .description("make a token: it is shown once and kept nowhere; the configuration gets its hash")
+    .requiredOption("--name <name>", "who or what has it, as the record of changes names them", asName)
+    .addOption(new Option("--role <role>", "what it may do").choices(roles).makeOptionMandatory())
+    .option("--json", "print one JSON document on stdout")
+    .addHelpText("after", "\nExample:\n  simfleet tokens create --name ci --role operator");
+  return command.action(({ name, role, json }) => {
+    const output = context.output({ json });
+    const token = `sf_${randomBytes(32).toString("base64url")}`;
+    const hash = `sha256:${createHash("sha256").update(token).digest("hex")}`;
+    const yaml = `http:\n  tokens:\n    ${name}: { role: ${role}, hash: "${hash}" }`;
+    output.answer({ name, role, token, hash, yaml }, () => token);
+    if (output.isJson) return;
+    output.say("It is shown this once. Put its hash into the configuration of the workers, and start them again:\n");
+    output.say(yaml);
+  });
+}
+
+function asName(text: string): string {
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/.test(text)) {
+    throw new InvalidArgumentError("It is of letters, digits, - and _, and begins and ends with a letter or digit.");
+  }
+  return text;
+}

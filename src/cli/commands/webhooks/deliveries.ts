@@ -1,0 +1,90 @@
+/** `simfleet deliveries …`: what was sent to webhooks, and what became of it. */
+import { Command, Option } from "@commander-js/extra-typings";
+import type { DeliveryDocument, DeliveryReport } from "#runs/webhook-report.ts";
+import { type Context, asCount, withCommon } from "../../context.ts";
+import { table } from "../../output.ts";
+
+const states = ["pending", "delivered", "failed"] as const;
+
+export function deliveriesCommand(context: Context): Command {
+  return new Command("deliveries")
+    .description("messages to webhooks, and what became of each")
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(redeliverCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list")
+    .description("messages, those about the newest events first")
+    .option("--webhook <name>", "to this webhook alone")
+    .addOption(new Option("--state <state>", "in this state alone").choices(states))
+    .option("--limit <n>", "at most so many", asCount, 50)
+    .option("--cursor <cursor>", "go on after the page that gave this cursor");
+  return withCommon(command, "simfleet deliveries list --webhook ops --state failed").action(async (options) => {
+    const output = context.output(options);
+    const { webhook, limit, cursor } = options;
+    const state = states.find((one) => one === options.state);
+    const page = await context.ask(options, {
+      here: (app) => app.webhooks.deliveries({ webhook, state }, { limit, cursor }),
+      there: (worker) => worker.get<Page>("/v1/deliveries", { webhook, state, limit, cursor }),
+    });
+    output.answer(page, () => deliveryTable(page.deliveries));
+    if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
+  });
+}
+
+interface Page {
+  readonly deliveries: DeliveryReport[];
+  readonly nextCursor: string | null;
+}
+
+function showCommand(context: Context): Command {
+  const command = new Command("show").description("one message and its event").argument("<delivery>", "its id");
+  return withCommon(command, "simfleet deliveries show ops.1790000000000-0").action(async (deliveryId, options) => {
+    const output = context.output(options);
+    const shown = await context.ask(options, {
+      here: (app) => app.webhooks.delivery(deliveryId),
+      there: (worker) => worker.get<DeliveryDocument>(`/v1/deliveries/${encodeURIComponent(deliveryId)}`),
+    });
+    output.answer(shown, () => deliveryText(shown));
+  }) as unknown as Command;
+}
+
+function redeliverCommand(context: Context): Command {
+  const command = new Command("redeliver")
+    .description("send a message again, with the same id; a worker does it")
+    .argument("<delivery>", "its id");
+  return withCommon(command, "simfleet deliveries redeliver ops.1790000000000-0").action(
+    async (deliveryId, options) => {
+      const output = context.output(options);
+      const path = `/v1/deliveries/${encodeURIComponent(deliveryId)}/redeliver`;
+      const { shown, isServed } = await context.ask(options, {
+        here: async ({ webhooks }) => {
+          const sent = await webhooks.redeliver(deliveryId);
+          return { shown: sent, isServed: await webhooks.isServed(sent.webhook) };
+        },
+        there: async (worker) => ({ shown: await worker.post<DeliveryDocument>(path), isServed: true }),
+      });
+      output.answer(shown, () => `${shown.deliveryId} is sent again.`);
+      if (!isServed) output.say("No worker is up: it goes out when one is (simfleet worker)");
+    },
+  ) as unknown as Command;
+}
+
+function deliveryTable(deliveries: readonly DeliveryReport[]): string {
+  if (deliveries.length === 0) return "Nothing was sent.";
+  const rows = deliveries.map(({ deliveryId, eventType, state, attempts, lastReason, createdAt, nextAttemptAt }) => [
+    ...[deliveryId, eventType, state],
+    attempts,
+    ...[createdAt, nextAttemptAt ?? "-", lastReason ?? "-"],
+  ]);
+  return table(["DELIVERY", "EVENT", "STATE", "TRIES", "CREATED", "NEXT TRY", "LAST TRY"], rows);
+}
+
+function deliveryText({ event, ...delivery }: DeliveryDocument): string {
+  const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };
+  const shown = Object.entries(about).filter(([, value]) => value !== null);
+  const width = Math.max(...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+}

@@ -1,0 +1,77 @@
+/** `simfleet webhooks …`: who is told of events. */
+import { Command } from "@commander-js/extra-typings";
+import type { TestReport, WebhookReport } from "#runs/webhook-report.ts";
+import { type Context, withCommon } from "../../context.ts";
+import { grouped, table } from "../../output.ts";
+
+export function webhooksCommand(context: Context): Command {
+  return new Command("webhooks")
+    .description("who is told of events, and whether they take it")
+    .addCommand(listCommand(context))
+    .addCommand(testCommand(context))
+    .addCommand(resumeCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list").description("the webhooks of the configuration, and how each stands");
+  return withCommon(command, "simfleet webhooks list").action(async (options) => {
+    const output = context.output(options);
+    const page = await context.ask(options, {
+      here: async (app) => ({ webhooks: await app.webhooks.list(), nextCursor: null }),
+      there: (worker) => worker.get<{ webhooks: WebhookReport[]; nextCursor: null }>("/v1/webhooks"),
+    });
+    output.answer(page, () => webhookTable(page.webhooks));
+  });
+}
+
+function testCommand(context: Context): Command {
+  const command = new Command("test")
+    .description("send a test message now, and say what became of it")
+    .argument("<name>", "the webhook");
+  return withCommon(command, "simfleet webhooks test ops").action(async (name, options) => {
+    const output = context.output(options);
+    const report = await context.ask(options, {
+      here: (app) => app.webhooks.test(name),
+      there: (worker) => worker.post<TestReport>(`/v1/webhooks/${encodeURIComponent(name)}/test`),
+    });
+    output.answer(report, () => testText(report));
+    if (!report.accepted) context.surroundings.setExitCode(1);
+  }) as unknown as Command;
+}
+
+function resumeCommand(context: Context): Command {
+  const command = new Command("resume")
+    .description("let a webhook go on whose receiver had answered 410 Gone; what waited is sent")
+    .argument("<name>", "the webhook");
+  return withCommon(command, "simfleet webhooks resume ops").action(async (name, options) => {
+    const output = context.output(options);
+    const path = `/v1/webhooks/${encodeURIComponent(name)}/resume`;
+    const { report, isServed } = await context.ask(options, {
+      here: async ({ webhooks }) => ({ report: await webhooks.resume(name), isServed: await webhooks.isServed(name) }),
+      there: async (worker) => ({ report: await worker.post<WebhookReport>(path), isServed: true }),
+    });
+    output.answer(report, () => webhookTable([report]));
+    if (!isServed) output.say("No worker is up: messages go out when one is.");
+  }) as unknown as Command;
+}
+
+function webhookTable(webhooks: readonly WebhookReport[]): string {
+  if (webhooks.length === 0) return "No webhook is configured (webhooks: in the configuration).";
+  const rows = webhooks.map(({ name, url, events, format, state, pending, lastDelivery }) => [
+    ...[name, url, format, events.join(" "), state],
+    pending,
+    lastDelivery === null ? "-" : `${lastDelivery.eventType} ${lastDelivery.state}`,
+  ]);
+  const stopped = webhooks.filter(({ state }) => state === "stopped");
+  const words = stopped.map(({ name, reason }) => `\n${name} is stopped: ${reason ?? "no reason is known"}`);
+  for (const { name, dropped } of webhooks.filter((one) => one.dropped > 0)) {
+    words.push(
+      `\n${grouped(dropped)} messages to ${name} had to make room for newer ones: it does not take them in time.`,
+    );
+  }
+  return `${table(["WEBHOOK", "ADDRESS", "FORMAT", "EVENTS", "STATE", "PENDING", "LAST"], rows)}${words.join("")}`;
+}
+
+function testText({ webhook, accepted, status, reason, messageId }: TestReport): string {
+  return accepted ? `${webhook} took ${messageId} with ${status}.` : `${webhook} did not take ${messageId}: ${reason}`;
+}

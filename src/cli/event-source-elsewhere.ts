@@ -1,0 +1,71 @@
+/**
+ * Events of a worker elsewhere: the list for what was last, its event stream (server-sent events) for everything that is
+ * told from some point on. A stream that breaks off is taken up again after the last event that came.
+ */
+import { SimfleetError } from "#core/errors.ts";
+import { type Clock, secondMs, systemClock } from "#core/time.ts";
+import { isAfter } from "#events/tail.ts";
+import { beforeAll } from "#events/feed.ts";
+import type { EventDocument } from "#runs/webhook-report.ts";
+import type { EventChoice, EventSource } from "./event-source.ts";
+import type { RemoteWorker } from "./remote-worker.ts";
+
+const againAfterMs = 2 * secondMs;
+const path = "/v1/events";
+
+/** @param how `say`: tells the person that the connection was lost */
+export function eventsElsewhere(
+  worker: Pick<RemoteWorker, "get" | "text">,
+  { types, profile }: EventChoice,
+  how: { interrupt: AbortSignal; say: (text: string) => void; clock?: Clock },
+): EventSource {
+  const { interrupt, say, clock = systemClock } = how;
+  const query = { type: types, profile };
+  const newest = async (limit: number): Promise<readonly EventDocument[]> =>
+    (await worker.get<{ events: EventDocument[] }>(path, { ...query, limit })).events;
+  const stream = (id: string): AsyncGenerator<readonly EventDocument[]> =>
+    documentsIn(worker.text(path, query, { accept: "text/event-stream", "last-event-id": id }));
+  return {
+    async last(most) {
+      // A page has a thousand at most; more than that nobody reads on a terminal.
+      const events = await newest(Math.min(most, 1_000));
+      return { events: events.toReversed(), lastId: events[0]?.id ?? beforeAll };
+    },
+    async *after(id) {
+      const [head] = await newest(1);
+      if (head === undefined || !isAfter(head.id, id)) return;
+      // The stream has no end: what was the newest when it was begun is the last that is taken of it.
+      for await (const events of stream(id)) {
+        yield events.filter((event) => !isAfter(event.id, head.id));
+        if (events.some((event) => !isAfter(head.id, event.id))) return;
+      }
+    },
+    async *follow(id) {
+      let lastId = id;
+      while (!interrupt.aborted) {
+        try {
+          for await (const events of stream(lastId)) {
+            yield events;
+            lastId = events.at(-1)?.id ?? lastId;
+          }
+        } catch (thrown) {
+          if (interrupt.aborted) return;
+          if (!(thrown instanceof SimfleetError && thrown.code === "SERVER_UNAVAILABLE")) throw thrown;
+          say(`${thrown.message}. Trying again …`);
+        }
+        await clock.sleep(againAfterMs, interrupt).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** The events that a stream's text has, as they come; heartbeats have none. */
+async function* documentsIn(text: AsyncIterable<string>): AsyncGenerator<readonly EventDocument[]> {
+  let rest = "";
+  for await (const chunk of text) {
+    const frames = (rest + chunk).split("\n\n");
+    rest = frames.pop() ?? "";
+    const data = frames.flatMap((frame) => /^data: (.*)$/m.exec(frame)?.[1] ?? []);
+    if (data.length > 0) yield data.map((json) => JSON.parse(json) as EventDocument);
+  }
+}

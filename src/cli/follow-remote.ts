@@ -1,0 +1,34 @@
+/** Shows a run of a worker elsewhere until it ends. A Ctrl-C ends the showing; the run goes on there. */
+import { isRunOver } from "#fleet/run.ts";
+import { type RunReport, exitCodeOf } from "#runs/report.ts";
+import { followWork } from "./follow-work.ts";
+import type { Output } from "./output.ts";
+import type { RemoteWorker } from "./remote-worker.ts";
+import { countsText } from "./run-text.ts";
+
+/** @returns the run as it stood at the end, and the exit code that tells of it */
+export async function followRemote(
+  worker: RemoteWorker,
+  { runId, output, interrupt }: { runId: string; output: Output; interrupt: AbortSignal },
+): Promise<{ report: RunReport; exitCode: number }> {
+  let shown = "";
+  const followed = await followWork<RunReport>({
+    ...{ output, interrupt },
+    report: () => worker.get<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`),
+    endOf: (report) => (report.state === "awaiting-approval" ? 0 : endOf(report)),
+    show: (report) => {
+      const text = countsText(report);
+      if (text !== shown && !output.isJson) output.say(text);
+      shown = text;
+    },
+    leaving: () => `The run goes on at its worker. Look on with: simfleet runs watch ${runId}`,
+  });
+  const { state } = followed.report;
+  if (state === "paused") output.say(`The run is paused. Go on with: simfleet runs resume ${runId}`);
+  else if (state === "awaiting-approval") output.say("The run waits until somebody else approves it.");
+  return followed;
+}
+
+function endOf(report: RunReport): number | undefined {
+  return isRunOver(report.state) || report.state === "paused" ? exitCodeOf(report) : undefined;
+}

@@ -1,0 +1,108 @@
+/**
+ * A worker elsewhere, asked through its control API: the other way to the answers that the front desk gives here. What it
+ * refuses is thrown with the code that it would have here.
+ */
+import { randomUUID } from "node:crypto";
+import { errorCatalogue, type ErrorCode, messageOf, SimfleetError } from "#core/errors.ts";
+import type { Secret } from "#core/secret.ts";
+
+type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+export interface Handing {
+  readonly query?: Parameters | undefined;
+  /** JSON, or a stream of CSV. */
+  readonly body?: object | ReadableStream | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export class RemoteWorker {
+  readonly #url: string;
+  readonly #token: Secret;
+  readonly #profile: string | undefined;
+  readonly #interrupt: AbortSignal;
+
+  /** @param of `profile`: the account to ask about; absent: the worker's own choice */
+  constructor(of: { url: string; token: Secret; profile: string | undefined; interrupt: AbortSignal }) {
+    this.#url = of.url.replace(/\/+$/, "");
+    this.#token = of.token;
+    this.#profile = of.profile;
+    this.#interrupt = of.interrupt;
+  }
+
+  /** Parameters of a route that is about one account. */
+  ofProfile(query: Parameters = {}): Parameters {
+    return { ...query, profile: this.#profile };
+  }
+
+  /** @throws SimfleetError with the worker's code, or SERVER_UNAVAILABLE */
+  async get<T>(path: string, query: Parameters = {}): Promise<T> {
+    return (await (await this.#ask("GET", path, { query })).json()) as T;
+  }
+
+  /** As `get`. Its own key makes sure that what it makes is made once. */
+  async post<T>(path: string, handing: Handing = {}): Promise<T> {
+    return (await (await this.#ask("POST", path, handing)).json()) as T;
+  }
+
+  /** As `get`, for what is ended by it. */
+  async delete<T>(path: string): Promise<T> {
+    return (await (await this.#ask("DELETE", path, {})).json()) as T;
+  }
+
+  /** An answer that is streamed, as it comes. */
+  async *text(
+    path: string,
+    query: Parameters = {},
+    headers: Readonly<Record<string, string>> = {},
+  ): AsyncGenerator<string> {
+    const { body } = await this.#ask("GET", path, { query, headers });
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true });
+    } catch (thrown) {
+      throw this.#unavailable(thrown);
+    }
+  }
+
+  async #ask(method: string, path: string, { query = {}, body, headers: further }: Handing): Promise<Response> {
+    const isFile = body instanceof ReadableStream;
+    const headers: Record<string, string> = { ...further, authorization: `Bearer ${this.#token.reveal()}` };
+    if (method === "POST") headers["idempotency-key"] = randomUUID();
+    if (body !== undefined) headers["content-type"] = isFile ? "text/csv" : "application/json";
+    const init: RequestInit = {
+      ...{ method, headers, redirect: "error", signal: this.#interrupt, duplex: "half" },
+      body: isFile ? body : body === undefined ? null : JSON.stringify(body),
+    };
+    const answer = await fetch(`${this.#url}${path}${textOf(query)}`, init).catch((thrown: unknown) => {
+      throw this.#unavailable(thrown);
+    });
+    if (!answer.ok) throw await refusalOf(answer, this.#url);
+    return answer;
+  }
+
+  /** What a connection that failed or broke off is told as; a Ctrl-C stays what it is. */
+  #unavailable(thrown: unknown): unknown {
+    if (this.#interrupt.aborted) return thrown;
+    const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
+    return new SimfleetError(
+      "SERVER_UNAVAILABLE",
+      `No answer came from the worker at ${this.#url}: ${messageOf(cause)}`,
+    );
+  }
+}
+
+async function refusalOf(answer: Response, url: string): Promise<SimfleetError> {
+  const problem = (await answer.json().catch(() => ({}))) as { code?: unknown; detail?: unknown };
+  if (typeof problem.code === "string" && Object.hasOwn(errorCatalogue, problem.code)) {
+    return new SimfleetError(problem.code as ErrorCode, String(problem.detail));
+  }
+  return new SimfleetError("SERVER_UNAVAILABLE", `${url} answered ${answer.status}, and not as a worker does`);
+}
+
+function textOf(query: Parameters): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of [value ?? []].flat()) parameters.append(name, String(one));
+  }
+  return parameters.size === 0 ? "" : `?${parameters.toString()}`;
+}

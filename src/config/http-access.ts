@@ -1,0 +1,118 @@
+/**
+ * Who may use the control API: the section `http.tokens`, which keeps no token but its SHA-256, and the settings
+ * `http.jwt`, by which the tokens of an identity provider are taken.
+ */
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { messageOf, type Problem } from "#core/errors.ts";
+import type { Secret } from "#core/secret.ts";
+import { type Role, roles } from "#fleet/role.ts";
+import { choice, text } from "./kind.ts";
+import { given, optional, readSection } from "./section.ts";
+import type { ValueOf } from "./schema.ts";
+import type { Values } from "./values.ts";
+import type { Tree } from "./yaml-file.ts";
+
+export interface TokenTerms {
+  readonly name: string;
+  readonly role: Role;
+  /** SHA-256 of the token, hex. */
+  readonly sha256: string;
+  /** Absent: it does not end. */
+  readonly expiresAtMs: number | undefined;
+}
+
+export interface JwtTerms {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly keys: { readonly jwksUrl: string } | { readonly publicKeyPem: string };
+  readonly algorithms: ValueOf<"jwtAlgorithms">;
+  /** Steps of the path to the claim. */
+  readonly roleClaim: readonly string[];
+  readonly roles: Readonly<Record<string, Role>>;
+}
+
+/** The control API's part of the configuration. */
+export interface HttpConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly adminToken: Secret | undefined;
+  readonly tokens: readonly TokenTerms[];
+  /** Absent: JWTs are not taken. */
+  readonly jwt: JwtTerms | undefined;
+  /** As they stand in the `Host` header. */
+  readonly hosts: readonly string[];
+  readonly uploadBytes: number;
+  readonly requestsPerMinute: number;
+  /** Who may read `/metrics`. */
+  readonly metrics: ValueOf<"httpMetrics">;
+}
+
+export const tokensSection = {
+  path: "http.tokens",
+  schema: z.strictObject({
+    role: given(choice(roles), "What the token's bearer may do; each role may do what those before it may."),
+    hash: given(
+      text("`sha256:` and 64 hexadecimal digits", /^sha256:[0-9a-f]{64}$/),
+      "The token's SHA-256, as `simfleet tokens create` prints it; the token itself is kept nowhere.",
+    ),
+    expires: optional(
+      text("an instant such as 2027-01-31T00:00:00Z", /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?Z$/),
+      "From then on the token is refused.",
+      "it does not end",
+    ),
+  }),
+  about: "Bearer tokens of the control API, by the name of who or what has each (docs/control-api.md).",
+} as const;
+
+export function readTokens(tree: Tree, problems: Problem[]): readonly TokenTerms[] {
+  return [...readSection(tree, tokensSection, problems)].map(([name, { role, hash, expires }]) => {
+    const expiresAtMs = expires === undefined ? undefined : Date.parse(expires);
+    if (Number.isNaN(expiresAtMs)) {
+      problems.push({ where: `${tokensSection.path}.${name}.expires`, message: "is no instant that there is." });
+    }
+    return { name, role, sha256: hash.slice("sha256:".length), expiresAtMs };
+  });
+}
+
+/** JWTs are taken once any of their settings is given; all that are needed have to be there then. */
+export function readJwt(values: Values, problems: Problem[]): JwtTerms | undefined {
+  const issuer = values.get("jwtIssuer");
+  const audience = values.get("jwtAudience");
+  const roleNames = values.get("jwtRoles");
+  const keys = readKeys(values, problems);
+  const needed = { jwtIssuer: issuer, jwtAudience: audience, jwtRoles: roleNames, jwtJwksUrl: keys } as const;
+  const missing = (Object.keys(needed) as (keyof typeof needed)[]).filter((id) => needed[id] === undefined);
+  if (missing.length === Object.keys(needed).length) return undefined;
+  for (const id of missing) {
+    if (values.whereOf(id) !== undefined || (id === "jwtJwksUrl" && values.whereOf("jwtPublicKeyFile"))) continue;
+    const also = id === "jwtJwksUrl" ? ", or http.jwt.publicKeyFile" : "";
+    const where = `http.jwt.${id === "jwtJwksUrl" ? "jwksUrl" : id.slice("jwt".length).toLowerCase()}`;
+    problems.push({ where, message: `is needed as well, since JWTs are to be taken. Set it${also}.` });
+  }
+  if (issuer === undefined || audience === undefined || roleNames === undefined || keys === undefined) return undefined;
+  return {
+    ...{ issuer, audience, keys, roles: roleNames },
+    algorithms: values.getOrDefault("jwtAlgorithms"),
+    roleClaim: values.getOrDefault("jwtRoleClaim").split("."),
+  };
+}
+
+function readKeys(values: Values, problems: Problem[]): JwtTerms["keys"] | undefined {
+  const jwksUrl = values.get("jwtJwksUrl");
+  const file = values.get("jwtPublicKeyFile");
+  const where = values.whereOf("jwtPublicKeyFile") ?? "http.jwt.publicKeyFile";
+  if (jwksUrl !== undefined && file !== undefined) {
+    problems.push({ where, message: `is given beside ${values.whereOf("jwtJwksUrl")}. Keep one of them.` });
+  }
+  if (jwksUrl !== undefined) return { jwksUrl };
+  if (file === undefined) return undefined;
+  try {
+    const publicKeyPem = readFileSync(file, "utf8");
+    if (publicKeyPem.includes("-----BEGIN PUBLIC KEY-----")) return { publicKeyPem };
+    problems.push({ where, message: `${file} is no PEM file of a public key (-----BEGIN PUBLIC KEY-----).` });
+  } catch (thrown) {
+    problems.push({ where, message: `The file cannot be read: ${messageOf(thrown)}` });
+  }
+  return undefined;
+}

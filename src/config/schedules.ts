@@ -1,0 +1,115 @@
+/** The section `schedules`: tasks at times, by a name of the operator's choice. */
+import { z } from "zod";
+import { SimfleetError, type Problem } from "#core/errors.ts";
+import type { Secret } from "#core/secret.ts";
+import { asWebhookSecret } from "#core/webhook-secret.ts";
+import { type Cron, parseCron } from "#fleet/cron.ts";
+import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
+import { FreshSecret } from "./fresh-secret.ts";
+import { choice, number, path, text, timezone } from "./kind.ts";
+import { defaulted, given, optional, readSection } from "./section.ts";
+import { type KnownNames, jobKind, taskKeys, taskOf } from "./task.ts";
+import type { Tree } from "./yaml-file.ts";
+
+export const schedulesSection = {
+  path: "schedules",
+  schema: z.strictObject({
+    cron: given(
+      text("a cron expression such as `0 8 * * 1-5`", /^[^\0\r\n]*$/),
+      "When: minute, hour, day, month, weekday, with seconds before them if there are six; or `@daily` and the like.",
+    ),
+    timezone: defaulted(timezone, "Whose clocks the expression is about.", "UTC"),
+    job: given(
+      jobKind,
+      "What is done: reading the fleet, a run, a Credential Set's rotation, the AuthKey's, a report.",
+    ),
+    ...taskKeys,
+    hookSecretFile: optional(
+      path,
+      "File of the secret of signed messages that trigger it from outside (`POST /v1/hooks/NAME`, docs/schedules.md).",
+    ),
+    jitterSeconds: defaulted(
+      number(0, 86_400),
+      "It begins up to so much later, by an amount that differs from time to time.",
+      0,
+    ),
+    overlap: defaulted(
+      choice(overlapPolicies),
+      "When what the time before began is still under way: leave the new time out, let it wait, or cancel what is under way (`apply` alone).",
+      "skip",
+    ),
+    missed: defaulted(
+      choice(missedPolicies),
+      "Times that passed while no worker was up: made up for once, or left out.",
+      "once",
+    ),
+    frozen: defaulted(
+      choice(frozenPolicies),
+      "When its time comes while nothing may change (`freezes`): leave it out, or wait for the end.",
+      "skip",
+    ),
+  }),
+  about: "Tasks at times, by a name of your choice. docs/schedules.md tells how.",
+} as const;
+
+/** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */
+export type Hooks = Readonly<Record<string, () => Secret>>;
+
+export function readSchedules(
+  tree: Tree,
+  known: KnownNames,
+  problems: Problem[],
+): { readonly schedules: readonly Schedule[]; readonly hooks: Hooks } {
+  const schedules: Schedule[] = [];
+  const hooks: [string, () => Secret][] = [];
+  for (const [name, written] of readSection(tree, schedulesSection, problems)) {
+    const at = `${schedulesSection.path}.${name}`;
+    const cron = readCron(written, `${at}.cron`, problems);
+    const task = taskOf(written, { at, known, problems });
+    const { jitterSeconds, overlap, missed, frozen } = written;
+    if (overlap === "cancel" && written.job !== "apply") {
+      problems.push({
+        where: `${at}.overlap`,
+        message: `cannot be cancel: only a run can be, and this is ${written.job}.`,
+      });
+    }
+    const secret = written.hookSecretFile === undefined ? undefined : hookSecret(written.hookSecretFile);
+    if (secret instanceof FreshSecret) hooks.push([name, () => secret.now()]);
+    else if (secret !== undefined) problems.push({ where: `${at}.hookSecretFile`, message: secret.fault });
+    if (cron === undefined || task === undefined) continue;
+    schedules.push({
+      name,
+      profile: task.profile,
+      cron,
+      task,
+      jitterMs: jitterSeconds * 1_000,
+      overlap,
+      missed,
+      frozen,
+    });
+  }
+  return { schedules, hooks: Object.fromEntries(hooks) };
+}
+
+function hookSecret(file: string): FreshSecret | { readonly fault: string } {
+  return FreshSecret.of(
+    file,
+    asWebhookSecret,
+    "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is",
+  );
+}
+
+/** A bad expression is told with the field at fault and an example. */
+export function readCron(
+  { cron, timezone: zone }: { readonly cron: string; readonly timezone: string },
+  where: string,
+  problems: Problem[],
+): Cron | undefined {
+  try {
+    return parseCron(cron, zone);
+  } catch (thrown) {
+    if (!(thrown instanceof SimfleetError)) throw thrown;
+    problems.push({ where, message: `${thrown.message}.` });
+    return undefined;
+  }
+}

@@ -1,0 +1,14 @@
+import type { Kind } from "./kind.ts";
+
+/** One line of the table of settings. */
+export interface Setting<T = unknown> {
+  /** `<name>` stands for the name of a profile. */
+  readonly path: string;
+  readonly variable: string;
+  readonly kind: Kind<T>;
+  readonly about: string;
+  readonly default?: T;
+  /** In words, where the default is no constant. */
+  readonly defaultAbout?: string;
+  readonly secret?: true;
+}

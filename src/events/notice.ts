@@ -1,0 +1,126 @@
+/**
+ * Events in words that a person wants to read in a chat: what happened, to what, and what there is to do. Events that
+ * have no words of their own are told by their name and fields.
+ */
+import type { Event } from "./event.ts";
+
+/** An event, or what is like one without being in the feed, such as a test. */
+export type Told = Pick<Event, "profile" | "atMs" | "fields"> & { readonly type: string };
+
+type Fields = Readonly<Record<string, string>>;
+type Words = (fields: Fields, profile: string) => string;
+
+const words: Readonly<Record<string, Words>> = {
+  "run.submitted": (f) => `${runName(f)} was submitted: ${rows(f["total"])}.`,
+  "run.awaiting-approval": (f) =>
+    `${runName(f)} (${rows(f["total"])}) waits for the approval of a second person: simfleet runs approve ${f["run"]}`,
+  "run.approved": (f) => `${runName(f)} was approved${by(f)}.`,
+  "run.paused": (f) => `${runName(f)} is paused${by(f)}${because(f)}. Go on with: simfleet runs resume ${f["run"]}`,
+  "run.resumed": (f) => `${runName(f)} goes on${by(f)}.`,
+  "run.completed": (f) => `${runName(f)} is completed: ${tally(f)}.`,
+  "run.aborted": (f) => `${runName(f)} was aborted${because(f)}: ${tally(f)}.`,
+  "run.cancelled": (f) => `${runName(f)} was cancelled${by(f)}: ${tally(f)}.`,
+  "sync.completed": (f) =>
+    `The inventory was read: ${grouped(f["sims"])} SIMs, ${counts(f, ["added", "changed", "returned", "gone"], "nothing has changed")}.`,
+  "sync.failed": (f) => `The inventory could not be read${because(f)}.`,
+  "sim.changed": (f) =>
+    `SIM ${f["sim"]}: ${f["field"]} is ${value(f["after"])}, was ${value(f["before"])} (${origin(f)}).`,
+  "sim.added": (f) => `SIM ${f["sim"]} is new.`,
+  "sim.gone": (f) => `SIM ${f["sim"]} is no longer listed.`,
+  "sim.returned": (f) => `SIM ${f["sim"]} is listed again.`,
+  "credential.rotated": (f) => `The secret of ${f["rotation"]} was replaced: ${f["credentialsId"]} is in use.`,
+  "credential.failed": (f) =>
+    `The secret of ${f["rotation"]} could not be replaced${because(f)}. The old one holds.${leftover(f)}`,
+  "credential.unconfirmed": (f) => `The rotation of ${f["rotation"]} waits for a person: ${f["reason"]}`,
+  "credential.left-behind": (f) =>
+    `The Credential Set ${f["credentialsId"]} is no longer wanted and has to be deleted by hand${because(f)}.`,
+  "credential.expiring": (f) =>
+    `The secret of ${f["rotation"]} is due for a change: it is in use since ${f["since"]}. Change it with: simfleet credentials rotate ${f["rotation"]}`,
+  "credential.in-use": (f) => `The old Credential Set ${f["oldId"]} is still used, last at ${f["lastUsedAt"]}.`,
+  "secret.kept": (f) =>
+    `A changed file of credentials cannot be taken up${because(f)}. ${f["worker"]} stays with what it had.`,
+  "authkey.refused": (f, profile) => `The platform refuses the AuthKey ${f["authKeyId"]} of ${profile}${because(f)}.`,
+  "authkey.rotated": (f) => `The AuthKey ${f["authKeyId"]} is in use, and ${f["oldId"]} is gone.`,
+  "authkey.failed": (f) => `The AuthKey ${f["authKeyId"]} could not be replaced${because(f)}. It stays in use.`,
+  "schedule.completed": (f) => `The schedule ${f["schedule"]} is done${because(f)}.`,
+  "schedule.failed": (f) => `The schedule ${f["schedule"]} failed${because(f)}.`,
+  "schedule.cancelled": (f) => `What the schedule ${f["schedule"]} began was cancelled${because(f)}.`,
+  "schedule.skipped": (f) => `The schedule ${f["schedule"]} was left out this time${because(f)}.`,
+  "schedule.missed": (f) =>
+    `The schedule ${f["schedule"]} was due at ${f["due"]}, while no worker was up: it is ${f["madeUp"] === "yes" ? "done once now" : "left out"}.`,
+  "schedule.late": (f) => `The schedule ${f["schedule"]} was due at ${f["due"]} and is looked at only now.`,
+  "schedule.paused": (f) => `The schedule ${f["schedule"]} is paused${by(f)}.`,
+  "schedule.resumed": (f) => `The schedule ${f["schedule"]} goes on${by(f)}.`,
+  "file.taken": (f) => `The file ${f["file"]} was taken from the drop folder: run ${f["run"]}.`,
+  "file.done": (f) => `The file ${f["file"]} is done: run ${f["run"]}.`,
+  "file.failed": (f) => `The file ${f["file"]} is not done in full${because(f)}: run ${f["run"]}.`,
+  "file.refused": (f) => `The file ${f["file"]} was refused${because(f)}.`,
+  "changes.frozen": (f) =>
+    `All changes are held${by(f)}${because(f)}${filled(f["until"], (until) => ` until ${until}`)}.`,
+  "changes.thawed": (f) => `Changes go on${by(f)}.`,
+  "webhook.failed": (f) =>
+    `A message about ${f["event"]} could not be delivered to ${f["webhook"]}${because(f)}. Send it again with: simfleet deliveries redeliver ${f["delivery"]}`,
+  "webhook.stopped": (f) =>
+    `${f["webhook"]} wants no more messages${because(f)}. Begin again with: simfleet webhooks resume ${f["webhook"]}`,
+  "webhook.test": () => "This is a test: messages of simfleet arrive here.",
+};
+
+/** One line, or a few, without any markup. */
+export function noticeOf(event: Told): string {
+  const { type, profile, fields } = event;
+  const own = Object.hasOwn(words, type) ? words[type] : undefined;
+  const text = own?.(fields, profile) ?? generic(event);
+  return profile === "default" || profile === "" ? text : `[${profile}] ${text}`;
+}
+
+function generic({ type, fields }: Told): string {
+  const told = Object.entries(fields).filter(([, text]) => text !== "");
+  return [type, told.map(([name, text]) => `${name} ${text}`).join(", ")].filter((part) => part !== "").join(": ");
+}
+
+function runName({ run, name }: Fields): string {
+  return name === undefined || name === "" || name === run ? `Run ${run}` : `Run ${name} (${run})`;
+}
+
+function rows(count: string | undefined): string {
+  return `${grouped(count)} ${count === "1" ? "row" : "rows"}`;
+}
+
+function tally(fields: Fields): string {
+  const outcomes = counts(fields, ["done", "skipped", "rejected", "failed", "cancelled"], "nothing was done");
+  return `${outcomes} of ${rows(fields["total"])}`;
+}
+
+function counts(fields: Fields, names: readonly string[], none: string): string {
+  const told = names.filter((name) => Number(fields[name] ?? 0) > 0);
+  return told.map((name) => `${grouped(fields[name])} ${name}`).join(", ") || none;
+}
+
+function by(fields: Fields): string {
+  return filled(fields["by"], (who) => ` by ${who}`);
+}
+
+function because(fields: Fields): string {
+  return filled(fields["reason"], (reason) => ` (${reason.replace(/\.$/, "")})`);
+}
+
+function leftover(fields: Fields): string {
+  return filled(fields["sinks"], (sinks) => ` These have the new value already: ${sinks}.`);
+}
+
+function origin(fields: Fields): string {
+  return fields["by"] === "run" ? `run ${fields["cause"]}` : "changed outside of simfleet";
+}
+
+function filled(text: string | undefined, sentence: (text: string) => string): string {
+  return text === undefined || text === "" ? "" : sentence(text);
+}
+
+/** A field's value as the feed writes it, with a mark of its kind in front. */
+function value(written: string | undefined): string {
+  return written ?? "nothing";
+}
+
+function grouped(count: string | undefined): string {
+  return Number(count ?? 0).toLocaleString("en-US");
+}

@@ -1,0 +1,67 @@
+/**
+ * Cron expressions in a time zone. A time of day that a change to daylight saving time leaves out comes an hour later, one
+ * that comes twice counts once; what is every so many minutes goes on by the minute. What cron-parser takes and an
+ * operator hardly means (too few fields, `H` for a random value) is refused.
+ */
+import { CronExpressionParser } from "cron-parser";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+
+export interface Cron {
+  readonly text: string;
+  /** IANA name. */
+  readonly timezone: string;
+  /** The first instant after one, ms since the epoch; undefined when there is none. */
+  next(afterMs: number): number | undefined;
+}
+
+const names: readonly string[] = ["@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"];
+const example = "An example: 0 8 * * 1-5 is 08:00 from Monday to Friday (minute, hour, day, month, weekday)";
+
+/** @throws SimfleetError USAGE that says what is wrong, with an example */
+export function parseCron(text: string, timezone: string): Cron {
+  if (!isTimezone(timezone)) {
+    throw new SimfleetError("USAGE", `${timezone} is no time zone: an example is Asia/Tokyo`);
+  }
+  const fields = text.trim().split(/\s+/);
+  const isName = fields.length === 1 && names.includes(text.trim());
+  if (!isName && fields.length !== 5 && fields.length !== 6) {
+    const count = text.trim() === "" ? "nothing" : `${fields.length} field${fields.length === 1 ? "" : "s"}`;
+    throw fault(text, `it has ${count}, and needs five, or six with seconds first`);
+  }
+  const random = fields.find((field) => /(^|[^A-Za-z])H/i.test(field));
+  if (random !== undefined) throw fault(text, `${random} stands for a random value; use jitterSeconds instead`);
+  const next = (afterMs: number): number | undefined => {
+    try {
+      return CronExpressionParser.parse(text, { tz: timezone, currentDate: new Date(afterMs) })
+        .next()
+        .getTime();
+    } catch {
+      return undefined;
+    }
+  };
+  try {
+    CronExpressionParser.parse(text, { tz: timezone });
+  } catch (thrown) {
+    throw fault(text, messageOf(thrown).replace(/^Constraint error, /, ""));
+  }
+  if (next(0) === undefined) throw fault(text, "there is no such day");
+  return { text, timezone, next };
+}
+
+function fault(text: string, what: string): SimfleetError {
+  return new SimfleetError("USAGE", `${JSON.stringify(text)} is no cron expression: ${what}. ${example}`);
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** `2026-11-22 08:00:00 Asia/Tokyo` */
+export function localText(atMs: number, timezone: string): string {
+  const format = { timeZone: timezone, dateStyle: "short", timeStyle: "medium" } as const;
+  return `${new Intl.DateTimeFormat("sv-SE", format).format(atMs)} ${timezone}`;
+}

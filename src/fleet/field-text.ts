@@ -1,0 +1,24 @@
+/**
+ * Names and values of a SIM's fields as one line of text each: how the inventory and the event feed keep them. A text
+ * stands behind `=` as it is, anything else behind `:` as JSON.
+ */
+import type { FieldValue } from "./sim-fields.ts";
+
+export function encodeValue(value: FieldValue): string {
+  return "text" in value ? `=${value.text}` : `:${value.json}`;
+}
+
+export function decodeValue(encoded: string): FieldValue {
+  return encoded.startsWith(":") ? { json: encoded.slice(1) } : { text: encoded.slice(1) };
+}
+
+/** A name is part of a line and of a list: its separators are percent-encoded. */
+export function encodeName(name: string): string {
+  return nameSeparator.test(name) ? encodeURIComponent(name.toWellFormed()) : name;
+}
+
+const nameSeparator = /[=:%,\s\p{Cc}\u2028\u2029]/u;
+
+export function decodeName(encoded: string): string {
+  return encoded.includes("%") ? decodeURIComponent(encoded) : encoded;
+}

@@ -1,0 +1,45 @@
+/** Times in which nothing may change on the platform: no call of a run and no step of a rotation goes out then. */
+import type { Cron } from "./cron.ts";
+
+export interface FreezeWindow {
+  readonly name: string;
+  /** Undefined: every profile. */
+  readonly profile: string | undefined;
+  readonly when:
+    | { readonly fromMs: number; readonly toMs: number }
+    /** It opens at each time of the expression. */
+    | { readonly opens: Cron; readonly lengthMs: number };
+}
+
+/** A freeze that is in force. */
+export interface Freeze {
+  /** For people: `the freeze year-end`, `anna has frozen all changes: incident 12`. */
+  readonly reason: string;
+  /** Undefined: until a person ends it. */
+  readonly untilMs: number | undefined;
+}
+
+/** The window that holds a profile at an instant, the one that ends last where there are several. */
+export function freezeAt(windows: readonly FreezeWindow[], profile: string, atMs: number): Freeze | undefined {
+  let longest: Freeze | undefined;
+  for (const window of windows) {
+    if (window.profile !== undefined && window.profile !== profile) continue;
+    const untilMs = endOf(window, atMs);
+    if (untilMs === undefined || (longest?.untilMs ?? 0) >= untilMs) continue;
+    longest = { reason: `the freeze ${window.name}`, untilMs };
+  }
+  return longest;
+}
+
+/** When the window ends that is open at an instant. */
+function endOf({ when }: FreezeWindow, atMs: number): number | undefined {
+  if ("fromMs" in when) return when.fromMs <= atMs && atMs < when.toMs ? when.toMs : undefined;
+  // The last opening that still counts: openings may follow each other more closely than they are long.
+  let openedMs: number | undefined;
+  let next = when.opens.next(atMs - when.lengthMs);
+  while (next !== undefined && next <= atMs) {
+    openedMs = next;
+    next = when.opens.next(next);
+  }
+  return openedMs === undefined ? undefined : openedMs + when.lengthMs;
+}

@@ -1,0 +1,45 @@
+/**
+ * How many calls each quota's recent windows had, as one worker has seen the counters grow: a sample at the end of each
+ * period. It begins with the worker, and is for looking at; the limiter reckons with its own.
+ */
+import type { BucketReport } from "#runs/bucket-report.ts";
+
+export interface BucketWindow {
+  /** Its end, ISO 8601, UTC. */
+  readonly at: string;
+  readonly calls: number;
+  readonly throttled: number;
+}
+
+const windowsKept = 60;
+
+interface Record {
+  calls: number;
+  throttled: number;
+  readonly windows: BucketWindow[];
+}
+
+export class BucketWindows {
+  readonly #records = new Map<string, Record>();
+
+  /** Takes a sample. */
+  take(buckets: readonly BucketReport[], atMs: number): void {
+    for (const { bucket, calls, throttled } of buckets) {
+      const record = this.#records.get(bucket);
+      if (record === undefined) {
+        this.#records.set(bucket, { calls, throttled, windows: [] });
+        continue;
+      }
+      // Counters that have gone back are those of a bucket that was forgotten and made anew.
+      const window = { calls: Math.max(0, calls - record.calls), throttled: Math.max(0, throttled - record.throttled) };
+      record.windows.push({ at: new Date(atMs).toISOString(), ...window });
+      record.windows.splice(0, record.windows.length - windowsKept);
+      Object.assign(record, { calls, throttled });
+    }
+  }
+
+  /** Oldest first. */
+  of(bucket: string): readonly BucketWindow[] {
+    return this.#records.get(bucket)?.windows ?? [];
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The control API: every route under /v1 with its schemas, and the description that is made of them. Only here are
+ * queries, bodies and answers checked by zod, so that what plugins bring along keeps its own ways.
+ */
+import multipart from "@fastify/multipart";
+import rateLimit from "@fastify/rate-limit";
+import swagger from "@fastify/swagger";
+import underPressure from "@fastify/under-pressure";
+import type { FastifyInstance } from "fastify";
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import { SimfleetError } from "#core/errors.ts";
+import { minuteMs } from "#core/time.ts";
+import type { Api, ControlHouse } from "./house.ts";
+import { addDescription, describedBy } from "./openapi.ts";
+import { auditRoutes } from "./routes/audit.ts";
+import { authKeyRoutes } from "./routes/authkeys.ts";
+import { automationRoutes } from "./routes/automations.ts";
+import { bucketRoutes } from "./routes/buckets.ts";
+import { changeRoutes } from "./routes/changes.ts";
+import { credentialRoutes } from "./routes/credentials.ts";
+import { eventRoutes } from "./routes/events.ts";
+import { fleetRoutes } from "./routes/fleet.ts";
+import { freezeRoutes } from "./routes/freeze.ts";
+import { hookRoutes } from "./routes/hooks.ts";
+import { meRoutes } from "./routes/me.ts";
+import { planRoutes } from "./routes/plans.ts";
+import { profileRoutes } from "./routes/profiles.ts";
+import { runRoutes } from "./routes/runs.ts";
+import { runStepRoutes } from "./routes/run-steps.ts";
+import { scheduleRoutes } from "./routes/schedules.ts";
+import { sessionRoutes } from "./routes/session.ts";
+import { simRoutes } from "./routes/sims.ts";
+import { syncRoutes } from "./routes/syncs.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
+
+/** Beyond this the event loop is so late that one more request only makes it worse. */
+const mostEventLoopDelayMs = 3_000;
+
+const nouns: readonly ((api: Api, house: ControlHouse) => void)[] = [
+  meRoutes,
+  profileRoutes,
+  planRoutes,
+  runRoutes,
+  runStepRoutes,
+  simRoutes,
+  changeRoutes,
+  syncRoutes,
+  bucketRoutes,
+  fleetRoutes,
+  freezeRoutes,
+  scheduleRoutes,
+  automationRoutes,
+  webhookRoutes,
+  hookRoutes,
+  auditRoutes,
+  sessionRoutes,
+  credentialRoutes,
+  authKeyRoutes,
+  eventRoutes,
+];
+
+export async function controlApi(server: FastifyInstance, house: ControlHouse): Promise<void> {
+  server.setValidatorCompiler(validatorCompiler);
+  server.setSerializerCompiler(serializerCompiler);
+  await server.register(swagger, describedBy(house.version));
+  await server.register(underPressure, {
+    maxEventLoopDelay: mostEventLoopDelayMs,
+    pressureHandler: () => {
+      throw new SimfleetError("OVERLOADED", "The worker is too busy to answer: ask again in a while");
+    },
+  });
+  await server.register(rateLimit, {
+    max: house.config.http.requestsPerMinute,
+    timeWindow: minuteMs,
+    keyGenerator: ({ principal, ip }) => (principal === undefined ? ip : `${principal.kind} ${principal.name}`),
+    errorResponseBuilder: (_request, { after }) =>
+      new SimfleetError("TOO_MANY_REQUESTS", `Too many requests: ask again in ${after}`),
+  });
+  await server.register(multipart, {
+    limits: { files: 1, fields: 10, fileSize: house.config.http.uploadBytes + 1 },
+  });
+  // A file is not read here: whoever takes it writes it to the spool.
+  server.addContentTypeParser("text/csv", (_request, payload, done) => done(null, payload));
+  await addDescription(server);
+  await server.register(
+    (child, _options, done) => {
+      child.addHook("onRequest", (_request, reply, next) => {
+        reply.header("cache-control", "no-store");
+        next();
+      });
+      for (const routes of nouns) routes(child.withTypeProvider<ZodTypeProvider>(), house);
+      done();
+    },
+    { prefix: "/v1" },
+  );
+}

@@ -1,0 +1,56 @@
+/** The dashboard: the files of dist/web, and its one page for every path that is a view of it. */
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { SimfleetError } from "#core/errors.ts";
+import { sendProblem } from "./problem.ts";
+
+/** Beside the compiled src/, and beside src/ itself where it runs as it is. */
+const places = ["../web", "../../dist/web"].map((place) => fileURLToPath(new URL(place, import.meta.url)));
+
+const notBuilt =
+  "The dashboard was not built: npm run build makes it. The control API answers under /v1, its description under /docs.\n";
+
+/** @param folder where the built dashboard lies; by default beside the program */
+export async function addDashboard(
+  server: FastifyInstance,
+  folder = places.find((place) => existsSync(`${place}/index.html`)),
+): Promise<void> {
+  if (folder !== undefined) {
+    await server.register(async (child) => {
+      child.addHook("onRoute", (route) => {
+        route.config = { ...route.config, role: "open" };
+      });
+      // Names of the assets hold a digest of their content: what has the same name is the same.
+      await child.register(fastifyStatic, {
+        root: `${folder}/assets`,
+        prefix: "/assets/",
+        immutable: true,
+        maxAge: "365d",
+        index: false,
+      });
+    });
+    await server.register(fastifyStatic, { root: folder, serve: false });
+  }
+  const page = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    folder === undefined
+      ? reply.type("text/plain; charset=utf-8").send(notBuilt)
+      : reply.header("cache-control", "no-cache").sendFile("index.html");
+  server.get("/", { config: { role: "open" } }, page);
+  server.setNotFoundHandler(async (request, reply) => {
+    if (isView(request)) return page(request, reply);
+    const what = `${request.method} ${request.url.split("?", 1)[0]}`;
+    return sendProblem(
+      new SimfleetError("NOT_FOUND", `There is no ${what} here: /docs lists what there is`),
+      request,
+      reply,
+    );
+  });
+}
+
+/** A view's path has no dot and belongs to nothing else; a reload of it asks for HTML. */
+function isView({ method, url, headers }: FastifyRequest): boolean {
+  if (method !== "GET" || !(headers.accept ?? "").includes("text/html")) return false;
+  return !/^\/(?:v1|docs|queues|metrics|assets)(?:[/?]|$)/.test(url) && !url.split("?", 1)[0]?.includes(".");
+}

@@ -1,0 +1,59 @@
+/**
+ * What every request passes before a route sees it: it is meant for this host, its caller is known, and the caller's role
+ * allows the route. A route that says nothing of roles keeps the server from starting.
+ */
+import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
+import { SimfleetError } from "#core/errors.ts";
+import { isAtLeast } from "#fleet/role.ts";
+import type { Access } from "./access.ts";
+import { sendProblem } from "./problem.ts";
+import type { QueueSessions } from "./queue-sessions.ts";
+
+interface Parts {
+  readonly access?: Access;
+  readonly sessions?: QueueSessions;
+  readonly isOurHost: (header: string | undefined) => boolean;
+}
+
+export function addGuard(server: FastifyInstance, parts: Parts): void {
+  const routes: RouteOptions[] = [];
+  server.decorateRequest("principal", undefined);
+  server.addHook("onRoute", (route) => {
+    routes.push(route);
+  });
+  server.addHook("onReady", (done) => {
+    const silent = routes.find(({ config }) => config?.role === undefined);
+    done(
+      silent === undefined ? undefined : new Error(`${silent.method.toString()} ${silent.url} does not say its role`),
+    );
+  });
+  server.addHook("onRequest", async (request, reply) => {
+    try {
+      await admit(request, parts);
+    } catch (thrown) {
+      // Answered here: what plugins bring along has words of its own for errors.
+      return sendProblem(thrown, request, reply);
+    }
+    return undefined;
+  });
+}
+
+/** @throws SimfleetError NOT_ALLOWED, UNAUTHENTICATED */
+async function admit(request: FastifyRequest, { access, sessions, isOurHost }: Parts): Promise<void> {
+  const { config, url = "" } = request.routeOptions;
+  const { role = "open" } = config;
+  // Whoever looks after processes asks by any name, and learns nothing but that the worker is well.
+  if (!/^\/(?:healthz|readyz)$/.test(url) && !isOurHost(request.headers.host)) {
+    throw new SimfleetError(
+      "NOT_ALLOWED",
+      "This worker is not known by that name: add it to http.hosts, or use its address",
+    );
+  }
+  if (role === "open") return;
+  const principal = sessions?.principalOf(request) ?? (await access?.principalOf(request.headers.authorization));
+  request.principal = principal;
+  if (principal === undefined) throw new SimfleetError("UNAUTHENTICATED", "Nobody may do this here");
+  if (!isAtLeast(principal.role, role)) {
+    throw new SimfleetError("NOT_ALLOWED", `This needs the role ${role}; ${principal.name} is ${principal.role}`);
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * The worker's health. `/healthz` says whether work moves, not merely whether the process is there: a worker can be
+ * connected and yet stand still after an outage of Redis. `/readyz` says whether it takes work.
+ */
+import type { FastifyInstance } from "fastify";
+
+/** What the health of a process is read from. */
+export interface Health {
+  /** Whether work moves; false when some waits and none was taken up for a while. */
+  isMoving(): Promise<boolean>;
+  /** Whether Redis answers and the consumers run. */
+  isReady(): Promise<boolean>;
+}
+
+export function addHealth(server: FastifyInstance, health: Health, version: string): void {
+  const route = (path: string, isGood: () => Promise<boolean>): void => {
+    server.get(path, { config: { role: "open" } }, async (_request, reply) => {
+      const isFine = await isGood().catch(() => false);
+      return reply
+        .code(isFine ? 200 : 503)
+        .header("cache-control", "no-store")
+        .send({ status: isFine ? "ok" : "unavailable", version });
+    });
+  };
+  route("/healthz", () => health.isMoving());
+  route("/readyz", () => health.isReady());
+}

@@ -1,0 +1,56 @@
+/** What the routes of the control API are handed, and what a route says of itself. */
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import type { App } from "#app.ts";
+import type { Config } from "#config/config.ts";
+import type { Clock } from "#core/time.ts";
+import type { Role } from "#fleet/role.ts";
+import type { Logger } from "#telemetry/logger.ts";
+import type { Access } from "./access.ts";
+import type { BucketWindows } from "./bucket-windows.ts";
+import type { EventStreams } from "./event-streams.ts";
+import type { PlanShelf } from "./plan-shelf.ts";
+import type { Principal } from "./principal.ts";
+import type { QueueSessions } from "./queue-sessions.ts";
+import type { Spool } from "./spool.ts";
+
+/** What the control API stands on. */
+export interface ControlHouse {
+  readonly app: App;
+  readonly config: Config;
+  readonly access: Access;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly spool: Spool;
+  readonly plans: PlanShelf;
+  readonly streams: EventStreams;
+  readonly sessions: QueueSessions;
+  readonly windows: BucketWindows;
+}
+
+/** The part of the server on which bodies, queries and answers are checked against zod schemas. */
+export type Api = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Who may call the route; `open` is for everybody. Every route has to say it. */
+    role?: Role | "open";
+  }
+  interface FastifyRequest {
+    /** Who calls; absent on open routes. */
+    principal: Principal | undefined;
+  }
+}

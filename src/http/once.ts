@@ -1,0 +1,92 @@
+/**
+ * Requests that make something, each carried out once however often it comes with the same `Idempotency-Key`: the answer
+ * is remembered for a day and given again. What the request makes gets its id before it is made, so that a process that
+ * dies between making and remembering leaves nothing double: whoever sends the request again finds it by that id.
+ */
+import { createHash } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { SimfleetError } from "#core/errors.ts";
+import type { ControlHouse } from "./house.ts";
+import { actorOf } from "./principal.ts";
+import { statusOf } from "./problem.ts";
+
+export interface Work<T extends object> {
+  readonly status: 201 | 202;
+  /** Of what was handed over, where the body is a stream: hex. */
+  readonly sha256?: string | undefined;
+  newRef(): string;
+  /** Doing it again under one id makes nothing new. */
+  make(ref: string): Promise<T>;
+  /** What an earlier try made under this id; undefined where it made nothing. */
+  find?(ref: string): Promise<T | undefined>;
+  locationOf?(made: T): string;
+}
+
+const keyForm = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * Makes what a request asks for, or answers as the first time.
+ * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `make` throws, and then nothing is remembered
+ */
+export async function once<T extends object>(
+  { app }: ControlHouse,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  work: Work<T>,
+): Promise<FastifyReply> {
+  const key = keyIn(request);
+  if (key === undefined) {
+    const made = await work.make(work.newRef());
+    return send(reply, answerOf(reply, made, work));
+  }
+  const claim = await app.control.idempotency.begin({
+    id: digestOf(actorOf(request.principal), request.method, request.routeOptions.url, key),
+    fingerprint: digestOf(request.url, work.sha256 ?? JSON.stringify(request.body ?? null)),
+    ref: work.newRef(),
+  });
+  if ("status" in claim) return send(reply.header("idempotent-replayed", "true"), claim);
+  try {
+    const { ref } = claim;
+    const found = claim.isTakenUp ? await work.find?.(ref) : undefined;
+    const made = found ?? (await work.make(ref));
+    const answer = answerOf(reply, made, work);
+    await claim.answer(answer);
+    return await send(reply, answer);
+  } catch (thrown) {
+    const isRefusal = thrown instanceof SimfleetError && statusOf[thrown.code] < 500;
+    // A refusal has made nothing. After anything else nobody can tell, and the request goes on under the same id.
+    await (isRefusal ? claim.forget() : claim.release()).catch(() => undefined);
+    throw thrown;
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly body: string;
+}
+
+function answerOf<T extends object>(reply: FastifyReply, made: T, work: Work<T>): Answer {
+  reply.code(work.status);
+  // By the route's schema, which gives text.
+  return { status: work.status, location: work.locationOf?.(made), body: reply.serialize(made) as string };
+}
+
+function send(reply: FastifyReply, { status, location, body }: Answer): FastifyReply {
+  if (location !== undefined) reply.header("location", location);
+  return reply
+    .code(status)
+    .type("application/json; charset=utf-8")
+    .serializer((text: unknown) => text as string)
+    .send(body);
+}
+
+function keyIn({ headers }: FastifyRequest): string | undefined {
+  const key = headers["idempotency-key"];
+  if (key === undefined) return undefined;
+  if (typeof key === "string" && keyForm.test(key)) return key;
+  throw new SimfleetError("REQUEST_INVALID", "An Idempotency-Key is one to 255 visible characters of ASCII");
+}
+
+function digestOf(...parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}

@@ -1,0 +1,93 @@
+/** The description of the control API in OpenAPI 3.1, made of the routes' own schemas, and the page that shows it. */
+import type { FastifyDynamicSwaggerOptions, SwaggerTransform } from "@fastify/swagger";
+import swaggerUi from "@fastify/swagger-ui";
+import type { FastifyInstance } from "fastify";
+import { jsonSchemaTransform } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { widenPolicy } from "./security-headers.ts";
+import { problem } from "./shape.ts";
+import { filterBody } from "./upload.ts";
+
+const about = `Hand over a file or a filter, see what it would do, start it, watch it, and fetch a result for every row.
+Errors are \`application/problem+json\` with a stable \`code\`. Times are ISO 8601 in UTC. How to call it with curl is told in
+docs/control-api.md.`;
+
+export function describedBy(version: string): FastifyDynamicSwaggerOptions {
+  return {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "simfleet control API", version, description: about, license: { name: "Apache-2.0" } },
+      servers: [{ url: "/" }],
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+    },
+    transform: describeRoute,
+  };
+}
+
+/** Adds to a route's own schemas what all routes have in common: its role, its errors, and how rows are handed over. */
+const describeRoute: SwaggerTransform = (document) => {
+  const { schema, url } = jsonSchemaTransform(document);
+  const { role } = document.route.config ?? {};
+  if (schema.hide === true || role === undefined) return { schema, url };
+  const { description, consumes, response, ...rest } = schema as Described;
+  const isMaking = document.route.method === "POST";
+  return {
+    schema: {
+      ...rest,
+      description: [description, role === "open" ? "" : `Needs the role ${role}.`].filter(Boolean).join(" "),
+      security: role === "open" ? [] : [{ token: [] }],
+      response: { ...response, default: anyProblem },
+      ...(consumes === undefined ? {} : { body: handedOverRows }),
+      ...(isMaking ? { headers: idempotencyHeader } : {}),
+    },
+    url,
+  };
+};
+
+interface Described {
+  readonly description?: string;
+  /** Of a route that takes rows. */
+  readonly consumes?: readonly string[];
+  readonly response?: Readonly<Record<string, unknown>>;
+}
+
+const anyProblem = {
+  description: "What went wrong, and what to do",
+  content: { "application/problem+json": { schema: bare(problem) } },
+};
+
+const handedOverRows = {
+  content: {
+    "text/csv": { schema: { type: "string" } },
+    "multipart/form-data": {
+      schema: { type: "object", properties: { file: { type: "string", format: "binary" } }, required: ["file"] },
+    },
+    "application/json": { schema: bare(filterBody) },
+  },
+};
+
+const idempotencyHeader = {
+  type: "object",
+  properties: {
+    "idempotency-key": { type: "string", description: "the same key and request: the first answer again, for a day" },
+  },
+};
+
+function bare(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: "input" });
+  return json;
+}
+
+/** `/docs` and `/docs/json`: open, since they hold nothing but what is in the source. */
+/** Of the one style element that Swagger UI writes into its page; a version that writes another fails the test. */
+const styleOfSwaggerUi = "'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='";
+
+export async function addDescription(server: FastifyInstance): Promise<void> {
+  await server.register(async (child) => {
+    child.addHook("onRoute", (route) => {
+      route.config = { ...route.config, role: "open" };
+    });
+    widenPolicy(child, { "style-src": ["'self'", styleOfSwaggerUi] });
+    await child.register(swaggerUi, { routePrefix: "/docs" });
+  });
+}

@@ -1,0 +1,164 @@
+/**
+ * The one place where an error becomes an answer: `application/problem+json` (RFC 9457) with one of our codes. What was
+ * not foreseen is logged whole and told as INTERNAL without its words, which may be about anything.
+ */
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
+import {
+  ConfigError,
+  type ErrorCode,
+  errorCatalogue,
+  IntakeError,
+  type Problem,
+  PlatformError,
+  SimfleetError,
+} from "#core/errors.ts";
+
+export interface ProblemDocument {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: ErrorCode;
+  /** Id of the request, as in the log and in the record of changes. */
+  readonly instance: string;
+  readonly problems?: readonly Problem[];
+}
+
+export const statusOf: Readonly<Record<ErrorCode, number>> = {
+  USAGE: 400,
+  REQUEST_INVALID: 400,
+  UNAUTHENTICATED: 401,
+  NOT_ALLOWED: 403,
+  NOT_FOUND: 404,
+  RUN_NOT_FOUND: 404,
+  ROTATION_NOT_FOUND: 404,
+  SCHEDULE_NOT_FOUND: 404,
+  AUTOMATION_NOT_FOUND: 404,
+  WEBHOOK_NOT_FOUND: 404,
+  DELIVERY_NOT_FOUND: 404,
+  TOO_SLOW: 408,
+  CONFIG_INVALID: 409,
+  RUN_STATE: 409,
+  AUTOMATION_STATE: 409,
+  WEBHOOK_STOPPED: 409,
+  ROTATION_STATE: 409,
+  SEAL_UNOPENED: 409,
+  NO_SIM_MATCHES: 409,
+  IDEMPOTENCY_BUSY: 409,
+  TOO_LARGE: 413,
+  INTAKE_INVALID: 422,
+  IDEMPOTENCY_REUSED: 422,
+  TOO_MANY_REQUESTS: 429,
+  INTERNAL: 500,
+  RESULTS_UNWRITABLE: 500,
+  SECRET_UNMADE: 502,
+  SINK_FAILED: 502,
+  SERVER_UNAVAILABLE: 502,
+  PLATFORM_REJECTED: 502,
+  PLATFORM_UNAUTHORIZED: 502,
+  PLATFORM_FORBIDDEN: 502,
+  PLATFORM_CONTRACT: 502,
+  PLATFORM_UNAVAILABLE: 502,
+  PLATFORM_THROTTLED: 503,
+  STORE_UNAVAILABLE: 503,
+  OVERLOADED: 503,
+};
+
+/** What Fastify and its plugins throw, by status, in our codes. */
+const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
+  404: "NOT_FOUND",
+  408: "TOO_SLOW",
+  413: "TOO_LARGE",
+  429: "TOO_MANY_REQUESTS",
+  503: "OVERLOADED",
+};
+
+/** Seconds after which a new try is worth it, where nothing says it better. */
+const retrySeconds: Readonly<Partial<Record<ErrorCode, number>>> = {
+  OVERLOADED: 10,
+  STORE_UNAVAILABLE: 5,
+  IDEMPOTENCY_BUSY: 5,
+  PLATFORM_THROTTLED: 60,
+};
+
+/** Sends an error as its problem. */
+export async function sendProblem(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const problem = problemOf(thrown, request.id);
+  const { code, status } = problem;
+  if (status === 401) reply.header("www-authenticate", "Bearer");
+  const waitMs = thrown instanceof PlatformError ? thrown.retryAfterMs : undefined;
+  const seconds = waitMs === undefined ? retrySeconds[code] : Math.ceil(waitMs / 1_000);
+  if (seconds !== undefined && !reply.hasHeader("retry-after")) reply.header("retry-after", seconds);
+  return reply
+    .code(status)
+    .type("application/problem+json")
+    .header("cache-control", "no-store")
+    .serializer((document: unknown) => JSON.stringify(document))
+    .send(problem);
+}
+
+export function problemOf(thrown: unknown, requestId: string): ProblemDocument {
+  const { code, detail, problems, status } = wordsOf(thrown);
+  return {
+    type: `urn:simfleet:error:${code}`,
+    title: errorCatalogue[code].meaning,
+    status: status ?? statusOf[code],
+    detail,
+    code,
+    instance: `urn:simfleet:request:${requestId}`,
+    ...(problems === undefined ? {} : { problems }),
+  };
+}
+
+interface Words {
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly problems?: readonly Problem[];
+  /** Where it is not the code's own. */
+  readonly status?: number;
+}
+
+function wordsOf(thrown: unknown): Words {
+  if (thrown instanceof ConfigError) return { code: thrown.code, detail: thrown.message, problems: thrown.problems };
+  if (thrown instanceof IntakeError) return { code: thrown.code, detail: thrown.message, ...placeOf(thrown) };
+  if (thrown instanceof SimfleetError) return { code: thrown.code, detail: thrown.message };
+  if (hasZodFastifySchemaValidationErrors(thrown)) return invalid(thrown);
+  const { statusCode, message } = thrown as Partial<FastifyError>;
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    const code = codeOfStatus[statusCode] ?? "REQUEST_INVALID";
+    return { code, detail: message ?? "", status: statusCode };
+  }
+  return {
+    code: "INTERNAL",
+    detail: "Something went wrong that should not: the worker's log has it under this request's id",
+  };
+}
+
+function placeOf({ line, column, message }: IntakeError): Pick<Words, "problems"> {
+  if (line === undefined) return {};
+  const where = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
+  return { problems: [{ where, message }] };
+}
+
+type Invalid = FastifyError & { readonly validationContext?: string | undefined };
+
+/** Each fault with its place: `query.limit`, `body.where`. */
+function invalid(
+  thrown: Invalid & { validation: readonly { instancePath: string; message?: string | undefined }[] },
+): Words {
+  const part = thrown.validationContext === "querystring" ? "query" : (thrown.validationContext ?? "request");
+  const problems = thrown.validation.map(({ instancePath, message = "is not valid" }) => ({
+    where: `${part}${instancePath.replaceAll("/", ".")}`.replace(/\.$/, ""),
+    message,
+  }));
+  return {
+    code: "REQUEST_INVALID",
+    detail: problems.map(({ where, message }) => `${where}: ${message}`).join("; "),
+    problems,
+  };
+}

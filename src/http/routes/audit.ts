@@ -1,0 +1,33 @@
+/** Who changed what. */
+import { z } from "zod";
+import type { AuditEntry } from "#runs/audit-desk.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { count, instant, ofPage, pageOf, shapeOf } from "../shape.ts";
+import { eventCursor } from "./changes.ts";
+
+const entry = shapeOf<AuditEntry>()({
+  id: z.string(),
+  at: instant,
+  who: z.string().nullable(),
+  role: z.string().nullable(),
+  action: z.string(),
+  target: z.string().nullable(),
+  status: count,
+  requestId: z.string(),
+  from: z.string(),
+});
+
+export function auditRoutes(api: Api, { app }: ControlHouse): void {
+  api.get(
+    "/audit",
+    {
+      config: { role: "admin" },
+      schema: {
+        ...{ summary: "Who changed what, or tried to, newest first", tags: ["audit"] },
+        querystring: z.strictObject({ ...ofPage, cursor: eventCursor }),
+        response: { 200: pageOf("entries", entry) },
+      },
+    },
+    async ({ query }) => app.control.audit.list(query),
+  );
+}

@@ -1,0 +1,43 @@
+/** Quotas as they are mirrored. */
+import { z } from "zod";
+import { type BucketReport, reportOfBucket } from "#runs/bucket-report.ts";
+import type { BucketWindow } from "../bucket-windows.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { count, instant, list, nothing, pageOf, shapeOf } from "../shape.ts";
+
+const bucketReport = shapeOf<BucketReport & { windows: readonly BucketWindow[] }>()({
+  bucket: z.string(),
+  limit: count.nullable(),
+  left: count.nullable(),
+  inFlight: count,
+  reserve: count.nullable(),
+  secondsToRefresh: z.number().nullable(),
+  refreshDoubtSeconds: z.number().nullable(),
+  frozen: z.boolean(),
+  calls: count,
+  throttled: count,
+  waiters: list(z.object({ process: z.string(), waiting: count })),
+  windows: list(shapeOf<BucketWindow>()({ at: instant, calls: count, throttled: count })).describe(
+    "calls of recent periods as this worker has seen them, newest last",
+  ),
+});
+
+export function bucketRoutes(api: Api, { app, windows }: ControlHouse): void {
+  api.get(
+    "/buckets",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "Every quota: limit, left, reserve, time to the refresh, who waits", tags: ["buckets"] },
+        ...{ querystring: nothing, response: { 200: pageOf("buckets", bucketReport) } },
+      },
+    },
+    async () => ({
+      buckets: (await app.desk.buckets()).map((bucket) => ({
+        ...reportOfBucket(bucket),
+        windows: windows.of(bucket.bucket),
+      })),
+      nextCursor: null,
+    }),
+  );
+}

@@ -1,0 +1,143 @@
+/** Credential Sets of an account, and the rotations of their secrets. Never a secret. */
+import { z } from "zod";
+import type { SetReport } from "#runs/credential-desk.ts";
+import type { RotationReport } from "#runs/rotation-report.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { once } from "../once.ts";
+import { profileOf } from "../order.ts";
+import { id, instant, list, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
+
+const references = list(z.object({ groupId: z.string(), namespace: z.string(), how: z.enum(["id", "placeholder"]) }));
+
+const setReport = shapeOf<SetReport>()({
+  credentialsId: z.string(),
+  type: z.string().nullable(),
+  description: z.string().nullable(),
+  createdAt: instant.nullable(),
+  updatedAt: instant.nullable(),
+  lastUsedAt: instant.nullable(),
+  references: references.nullable(),
+  rotation: z.string().nullable(),
+});
+
+const states = [
+  ...(["never", "planned", "generated", "handed-over", "created", "updated"] as const),
+  ...(["repointed", "rolling-back", "done", "failed"] as const),
+] as const satisfies RotationReport["state"][];
+
+const rotationReport = shapeOf<RotationReport>()({
+  name: z.string(),
+  profile: z.string(),
+  state: z.enum(states),
+  strategy: z.string(),
+  type: z.string(),
+  rotationId: z.string().nullable(),
+  credentialsId: z.string().nullable(),
+  before: z.string().nullable(),
+  successor: z.string().nullable(),
+  startedAt: instant.nullable(),
+  finishedAt: instant.nullable(),
+  rotatedAt: instant.nullable(),
+  ageDays: z.number().nullable(),
+  lastUsedAt: instant.nullable(),
+  nextStep: z.string().nullable(),
+  nextAt: instant.nullable(),
+  waitsFor: z.enum(["grace", "confirmation", "reference", "fault"]).nullable(),
+  reason: z.string().nullable(),
+  handedTo: list(z.string()),
+  references: references.nullable(),
+});
+
+const tags = ["credentials"];
+const ofRotation = z.strictObject({ name: id });
+/** For as long as the platform may be asked. */
+const patienceMs = 60_000;
+
+export function credentialRoutes(api: Api, house: ControlHouse): void {
+  const { credentials } = house.app;
+  api.get(
+    "/credentials",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "The account's Credential Sets, as the platform lists them", tags },
+        ...{ querystring: z.strictObject(ofProfile), response: { 200: pageOf("credentials", setReport) } },
+      },
+    },
+    async ({ query }) => {
+      const sets = await credentials.list(profileOf(query.profile, house), AbortSignal.timeout(patienceMs));
+      return { credentials: sets, nextCursor: null };
+    },
+  );
+  addRotations(api, house);
+}
+
+function addRotations(api: Api, house: ControlHouse): void {
+  const { app, config } = house;
+  api.get(
+    "/rotations",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "Every rotation that is configured or under way, of all profiles unless one is named", tags },
+        querystring: z.strictObject(ofProfile),
+        response: {
+          200: z.object({
+            rotations: list(rotationReport),
+            unknown: z.record(z.string(), z.string()).describe("why the platform could not be asked, by profile"),
+          }),
+        },
+      },
+    },
+    async ({ query }) => {
+      const profiles = query.profile === undefined ? Object.keys(config.profiles) : [profileOf(query.profile, house)];
+      return app.credentials.status(profiles, AbortSignal.timeout(patienceMs));
+    },
+  );
+  api.get(
+    "/rotations/:name",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "A rotation as it stands, without asking the platform", tags },
+        ...{ params: ofRotation, querystring: nothing, response: { 200: rotationReport } },
+      },
+    },
+    async ({ params }) => app.credentials.report(params.name),
+  );
+  addRotationSteps(api, house);
+}
+
+function addRotationSteps(api: Api, house: ControlHouse): void {
+  const { app } = house;
+  const step = (name: string, summary: string, take: (rotation: string) => Promise<RotationReport>): void => {
+    api.post(
+      `/rotations/:name/${name}`,
+      {
+        config: { role: "admin" },
+        schema: {
+          ...{ summary, tags },
+          params: ofRotation,
+          querystring: nothing,
+          body: noBody,
+          response: { 202: rotationReport },
+        },
+      },
+      async (request, reply) =>
+        once(
+          house,
+          { request, reply },
+          {
+            status: 202,
+            newRef: () => request.params.name,
+            make: () => take(request.params.name), // one that is under way goes on
+            locationOf: () => `/v1/rotations/${request.params.name}`,
+          },
+        ),
+    );
+  };
+  step("rotate", "Rotate a secret, or go on with its rotation", (rotation) =>
+    app.credentials.rotate(rotation, AbortSignal.timeout(patienceMs)),
+  );
+  step("confirm", "Say that nothing names the old set any more", (rotation) => app.credentials.confirm(rotation));
+}

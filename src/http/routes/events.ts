@@ -1,0 +1,64 @@
+/** Events: what happened, newest first as a list, or as it happens as a stream. */
+import { z } from "zod";
+import { eventTypes } from "#events/event.ts";
+import { type EventDocument, documentOfEvent } from "#runs/webhook-report.ts";
+import type { StreamQuery } from "../event-streams.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { profileOf } from "../order.ts";
+import { asList, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "../shape.ts";
+import { eventCursor, since } from "./changes.ts";
+
+const types = z.enum(eventTypes as [(typeof eventTypes)[number], ...typeof eventTypes]);
+
+export const event = shapeOf<EventDocument>()({
+  id: z.string(),
+  type: types,
+  at: instant,
+  profile: z.string(),
+  fields: z.record(z.string(), z.string()),
+});
+
+const eventId = z.string().regex(/^\d{1,15}-\d{1,20}$/, "has to be the id of an event");
+const streamType = "text/event-stream";
+
+export function eventRoutes(api: Api, house: ControlHouse): void {
+  api.get(
+    "/events",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "Events, newest first; of all profiles unless one is named", tags: ["events"] },
+        description:
+          "With `Accept: text/event-stream` they come as they happen; `Last-Event-ID` goes on after an event, `since` after an instant. A stream has no pages.",
+        querystring: z.strictObject({
+          ...ofProfile,
+          ...ofPage,
+          ...{ cursor: eventCursor, since },
+          type: several(types),
+        }),
+        headers: z.object({ "last-event-id": eventId.optional() }),
+        response: { 200: pageOf("events", event) },
+      },
+    },
+    async (request, reply) => {
+      const { profile, type, since: from, limit, cursor } = request.query;
+      const named = profile === undefined ? undefined : profileOf(profile, house);
+      const sinceMs = from === undefined ? undefined : Date.parse(from);
+      if ((request.headers.accept ?? "").includes(streamType)) {
+        const query: StreamQuery = {
+          ...{ types: asList(type), profile: named },
+          fromId: request.headers["last-event-id"] ?? (sinceMs === undefined ? undefined : before(sinceMs)),
+        };
+        await house.streams.serve(request, reply, query);
+        return reply;
+      }
+      const page = await house.app.feed.newest({ types: asList(type), profile: named, sinceMs }, { limit, cursor });
+      return { events: page.events.map(documentOfEvent), nextCursor: page.nextCursor };
+    },
+  );
+}
+
+/** An id before that of every event of this instant and after every earlier one. */
+function before(ms: number): string {
+  return `${Math.max(0, ms - 1)}-${Number.MAX_SAFE_INTEGER}`;
+}

@@ -1,0 +1,56 @@
+/** The fleet at a glance: how it is made up, now and over time. */
+import { z } from "zod";
+import type { FleetPoint } from "#runs/fleet-desk.ts";
+import type { FleetReport } from "#runs/fleet-report.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { profileOf } from "../order.ts";
+import { count, instant, list, ofProfile, shapeOf } from "../shape.ts";
+import { syncReport } from "./syncs.ts";
+
+const counts = z.record(z.string(), count);
+
+const fleet = shapeOf<FleetReport>()({
+  profile: z.string(),
+  at: instant,
+  total: count,
+  gone: count,
+  isComplete: z.boolean(),
+  lastSync: syncReport.nullable(),
+  bySpeedClass: counts,
+  byStatus: counts,
+  byGroup: counts.describe("the fifty largest, the rest under `other`"),
+});
+
+const point = shapeOf<FleetPoint>()({ at: instant, total: count, bySpeedClass: counts });
+
+const tags = ["sims"];
+
+export function fleetRoutes(api: Api, house: ControlHouse): void {
+  const { app } = house;
+  api.get(
+    "/fleet",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{
+          summary: "How many SIMs of each class, status and group; some seconds old at most where the fleet is small",
+          tags,
+        },
+        ...{ querystring: z.strictObject(ofProfile), response: { 200: fleet } },
+      },
+    },
+    async ({ query }) => app.control.fleet.report(profileOf(query.profile, house)),
+  );
+  api.get(
+    "/fleet/history",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "The same over time: a point for each five minutes, for a week at most, oldest first", tags },
+        querystring: z.strictObject({ ...ofProfile, hours: z.coerce.number().min(0.1).max(168).default(24) }),
+        response: { 200: z.object({ points: list(point) }) },
+      },
+    },
+    async ({ query }) => ({ points: await app.control.fleet.history(profileOf(query.profile, house), query.hours) }),
+  );
+}

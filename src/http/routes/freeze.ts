@@ -1,0 +1,67 @@
+/** The switch that holds everything that changes the platform. */
+import { z } from "zod";
+import { type FreezeReport, reportOfFreezes } from "#runs/freeze-report.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { actorOf } from "../principal.ts";
+import { instant, noBody, nothing, shapeOf } from "../shape.ts";
+
+const freezeReport = shapeOf<FreezeReport>()({
+  ordered: z.object({ by: z.string(), reason: z.string(), since: instant, until: instant.nullable() }).nullable(),
+  profiles: z
+    .record(z.string(), z.object({ reason: z.string(), until: instant.nullable() }).nullable())
+    .describe("what holds each profile now: the switch, or a freeze of the configuration"),
+});
+
+const tags = ["freeze"];
+
+export function freezeRoutes(api: Api, { app, config }: ControlHouse): void {
+  const { freezes } = app;
+  const report = (): Promise<FreezeReport> => reportOfFreezes(freezes, Object.keys(config.profiles));
+  api.get(
+    "/freeze",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "Whether anything may change now, and why not", tags },
+        ...{ querystring: nothing, response: { 200: freezeReport } },
+      },
+    },
+    report,
+  );
+  api.post(
+    "/freeze",
+    {
+      config: { role: "admin" },
+      schema: {
+        ...{ summary: "Hold all changes of every profile; calls that are out end with their answer", tags },
+        querystring: nothing,
+        body: z
+          .strictObject({
+            reason: z.string().max(500).optional().describe("for those who see it"),
+            until: z.iso.datetime({ offset: true }).optional().describe("when it ends by itself"),
+          })
+          .nullish(),
+        response: { 200: freezeReport },
+      },
+    },
+    async ({ body, principal }) => {
+      const untilMs = body?.until === undefined ? undefined : Date.parse(body.until);
+      await freezes.order({ by: actorOf(principal), reason: body?.reason ?? "", untilMs });
+      return report();
+    },
+  );
+  api.delete(
+    "/freeze",
+    {
+      config: { role: "admin" },
+      schema: {
+        ...{ summary: "Let changes go on; freezes of the configuration hold all the same", tags },
+        ...{ querystring: nothing, body: noBody, response: { 200: freezeReport } },
+      },
+    },
+    async ({ principal }) => {
+      await freezes.end(actorOf(principal));
+      return report();
+    },
+  );
+}

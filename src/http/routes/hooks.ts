@@ -1,0 +1,68 @@
+/**
+ * Messages from outside that trigger a schedule: signed by the Standard Webhooks specification with the schedule's own
+ * secret, instead of a token. A schedule that is not there and one that has no secret answer like a wrong signature.
+ */
+import { z } from "zod";
+import { SimfleetError } from "#core/errors.ts";
+import { signatureFault } from "#events/webhook-signature.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { actorOf } from "../principal.ts";
+import { id, nothing } from "../shape.ts";
+
+const mostBytes = 65_536;
+
+export function hookRoutes(api: Api, house: ControlHouse): void {
+  void api.register((child, _options, done) => {
+    // The signature is over the body byte for byte.
+    child.removeAllContentTypeParsers();
+    child.addContentTypeParser("*", { parseAs: "string", bodyLimit: mostBytes }, (_request, body, next) =>
+      next(null, body),
+    );
+    addHook(child.withTypeProvider(), house);
+    done();
+  });
+}
+
+function addHook(api: Api, { app, config, clock }: ControlHouse): void {
+  api.post(
+    "/hooks/:schedule",
+    {
+      config: { role: "open" },
+      schema: {
+        ...{ summary: "Trigger a schedule by a signed message", tags: ["schedules"] },
+        description:
+          "Signed by the Standard Webhooks specification; a message counts once a day, however often it comes.",
+        headers: z.object({
+          "webhook-id": z.string().min(1).max(200).optional(),
+          "webhook-timestamp": z.string().max(20).optional(),
+          "webhook-signature": z.string().max(2_000).optional(),
+        }),
+        ...{ params: z.strictObject({ schedule: id }), querystring: nothing },
+        response: { 202: z.object({ schedule: z.string() }) },
+      },
+    },
+    async (request, reply) => {
+      const { schedule } = request.params;
+      const secretOf = Object.hasOwn(config.hooks, schedule) ? config.hooks[schedule] : undefined;
+      const {
+        "webhook-id": messageId,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": signature,
+      } = request.headers;
+      const body = typeof request.body === "string" ? request.body : "";
+      const secrets = secretOf === undefined ? [] : [secretOf()];
+      const fault = signatureFault({ id: messageId, timestamp, signature, body }, secrets, clock.wallMs());
+      if (fault !== undefined || messageId === undefined)
+        throw new SimfleetError("UNAUTHENTICATED", inWords[fault ?? "unsigned"]);
+      request.principal = { name: schedule, role: "operator", kind: "hook" };
+      await app.schedules.trigger(schedule, { by: actorOf(request.principal), messageId });
+      return reply.code(202).send({ schedule });
+    },
+  );
+}
+
+const inWords = {
+  unsigned: "The message is not signed: webhook-id, webhook-timestamp and webhook-signature are needed",
+  stale: "The message is not of now: its webhook-timestamp is more than five minutes off",
+  forged: "The message is not signed with the secret of a schedule of this name",
+} as const;

@@ -1,0 +1,26 @@
+/** Who am I. */
+import { z } from "zod";
+import { roles } from "#fleet/role.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { nothing } from "../shape.ts";
+
+const me = z.object({
+  name: z.string(),
+  role: z.enum(roles),
+  kind: z.enum(["token", "jwt", "admin-token", "hook"]),
+  version: z.string().describe("of simfleet"),
+});
+
+export function meRoutes(api: Api, { version }: ControlHouse): void {
+  api.get(
+    "/me",
+    {
+      config: { role: "viewer" },
+      schema: { summary: "Who am I", tags: ["me"], querystring: nothing, response: { 200: me } },
+    },
+    ({ principal }) => {
+      const { name = "", role = "viewer", kind = "token" } = principal ?? {};
+      return { name, role, kind, version };
+    },
+  );
+}

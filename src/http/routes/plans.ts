@@ -1,0 +1,153 @@
+/** Plans: what a run would do, before it does it. */
+import { z } from "zod";
+import { rowProblemCodes } from "#fleet/run.ts";
+import type { RowVerdict } from "#runs/judge.ts";
+import type { PlanReport } from "#runs/plan-report.ts";
+import { reportOfPlan } from "#runs/plan-report.ts";
+import type { PlanRow } from "#runs/plan-rows.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { once } from "../once.ts";
+import { type Order, orderOf, planFor, planQuery } from "../order.ts";
+import type { ShelvedPlan } from "../plan-shelf.ts";
+import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "../shape.ts";
+import { type HandedOver, handedOver } from "../upload.ts";
+
+const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "invalid"] as const satisfies RowVerdict[];
+const problem = { column: z.string(), code: z.enum(rowProblemCodes), message: z.string() } as const;
+
+type PlanDocument = PlanReport & { readonly planId: string; readonly expiresAt: string };
+
+const planReport = shapeOf<PlanDocument>()({
+  planId: z.string(),
+  expiresAt: instant,
+  file: z.string().optional(),
+  where: z.string().optional(),
+  sha256: z.string(),
+  rows: count,
+  verdicts: z.record(z.enum(verdicts), count),
+  calls: count,
+  estimateSeconds: z.number().nullable(),
+  problems: list(z.object({ line: count, ...problem })),
+  problemsInAll: count,
+  warnings: list(z.string()),
+});
+
+const planRow = shapeOf<PlanRow>()({
+  line: count,
+  key: z.string(),
+  verdict: z.enum(verdicts),
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+  problem: z.object(problem).optional(),
+});
+
+const ofPlan = z.strictObject({ planId: id });
+
+const tags = ["plans"];
+
+export function planRoutes(api: Api, house: ControlHouse): void {
+  const { plans, app } = house;
+  addPlanning(api, house);
+  api.get(
+    "/plans/:planId",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "A plan as it was made", tags },
+        params: ofPlan,
+        querystring: nothing,
+        response: { 200: planReport },
+      },
+    },
+    async ({ params }) => documentOf(await plans.get(params.planId)),
+  );
+  api.get(
+    "/plans/:planId/rows",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "A plan row by row, in the order of the file", tags },
+        params: ofPlan,
+        querystring: z.strictObject({ ...ofPage, verdict: z.enum(verdicts).optional() }),
+        response: { 200: pageOf("rows", planRow) },
+      },
+    },
+    async ({ params, query }) => {
+      const { order, from } = await plans.get(params.planId);
+      return plans.rows(params.planId, query, async () =>
+        app.desk.planRows(await planFor(order, from, house), order.profile),
+      );
+    },
+  );
+  api.delete(
+    "/plans/:planId",
+    {
+      config: { role: "operator" },
+      schema: {
+        ...{ summary: "Throw a plan away", tags },
+        params: ofPlan,
+        querystring: nothing,
+        body: noBody,
+        response: { 204: z.undefined() },
+      },
+    },
+    async ({ params }, reply) => {
+      await plans.remove(params.planId);
+      return reply.code(204).send();
+    },
+  );
+}
+
+function addPlanning(api: Api, house: ControlHouse): void {
+  const { plans, spool } = house;
+  api.post(
+    "/plans",
+    {
+      config: { role: "operator" },
+      schema: {
+        ...{ summary: "Plan a CSV file, or the SIMs that a filter means", tags },
+        description:
+          "The body is the file (text/csv), a form with it in the field `file`, or JSON of `where` and `speedClass`.",
+        consumes: ["text/csv", "multipart/form-data", "application/json"],
+        querystring: planQuery,
+        response: { 201: planReport },
+      },
+    },
+    async (request, reply) => {
+      const order = orderOf(request.query, house);
+      const name = plans.fileOf(plans.newPlanId());
+      const rows = await handedOver(request, spool, name);
+      try {
+        return await once(
+          house,
+          { request, reply },
+          {
+            ...{ status: 201, sha256: rows.sha256 },
+            newRef: () => plans.newPlanId(),
+            make: (planId) => makePlan(planId, { rows, order }, house),
+            find: (planId) => plans.get(planId).then(documentOf, () => undefined),
+            locationOf: ({ planId }) => `/v1/plans/${planId}`,
+          },
+        );
+      } finally {
+        await spool.remove(spool.path(name)); // what was planned has been moved away
+      }
+    },
+  );
+}
+
+async function makePlan(
+  planId: string,
+  { rows, order }: { rows: HandedOver; order: Order },
+  house: ControlHouse,
+): Promise<PlanDocument> {
+  const { source, from } = rows;
+  const asked = { ...order, speedClass: rows.speedClass ?? order.speedClass };
+  const plan = await planFor(asked, from, house);
+  const report = { ...reportOfPlan(plan), ...("path" in from ? { file: source } : {}) };
+  return documentOf(await house.plans.put({ planId, order: asked, from, source, report }));
+}
+
+function documentOf({ planId, expiresAtMs, report }: ShelvedPlan): PlanDocument {
+  return { planId, expiresAt: new Date(expiresAtMs).toISOString(), ...report };
+}

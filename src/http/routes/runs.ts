@@ -1,0 +1,226 @@
+/** Runs: started from a file, a filter or a plan; listed, shown, and their results fetched. */
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { SimfleetError } from "#core/errors.ts";
+import { outcomes, runStates } from "#fleet/run.ts";
+import type { RunReport } from "#runs/report.ts";
+import type { RowReport } from "#runs/row-page.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { newRun } from "../new-run.ts";
+import { once } from "../once.ts";
+import { type Order, orderOf, type Origin, planFor, profileOf, runQuery } from "../order.ts";
+import { actorOf } from "../principal.ts";
+import {
+  asList,
+  count,
+  id,
+  instant,
+  fileOfLines,
+  nothing,
+  ofPage,
+  ofProfile,
+  pageOf,
+  several,
+  shapeOf,
+} from "../shape.ts";
+import { handedOver } from "../upload.ts";
+
+const counts = z.object({
+  total: count,
+  done: count,
+  skipped: count,
+  rejected: count,
+  failed: count,
+  cancelled: count,
+  pending: count,
+});
+
+export const runReport = shapeOf<RunReport>()({
+  runId: z.string(),
+  name: z.string(),
+  state: z.enum(runStates),
+  profile: z.string(),
+  counts,
+  calls: count,
+  throttled: count,
+  startedAt: instant.nullable(),
+  finishedAt: instant.nullable(),
+  etaSeconds: z.number().nullable(),
+  reason: z.string().optional(),
+  submittedBy: z.string().optional(),
+  retryOf: z.string().optional(),
+  undoOf: z.string().optional(),
+});
+
+const rowReport = shapeOf<RowReport>()({
+  line: count,
+  key: z.string(),
+  speedClass: z.string(),
+  outcome: z.enum(outcomes),
+  reason: z.string(),
+  previousSpeedClass: z.string(),
+  attempts: count,
+  finishedAt: instant.nullable(),
+});
+
+export const ofRun = z.strictObject({ runId: id });
+const tags = ["runs"];
+
+export function runRoutes(api: Api, house: ControlHouse): void {
+  const { app } = house;
+  addStart(api, house);
+  api.get(
+    "/runs",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "Runs, newest first; of all profiles unless one is named", tags },
+        querystring: z.strictObject({ ...ofProfile, ...ofPage, state: z.enum(runStates).optional() }),
+        response: { 200: pageOf("runs", runReport) },
+      },
+    },
+    async ({ query }) => {
+      if (query.profile !== undefined) profileOf(query.profile, house);
+      return app.desk.list(query);
+    },
+  );
+  api.get(
+    "/runs/:runId",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "A run as it stands", tags },
+        params: ofRun,
+        querystring: nothing,
+        response: { 200: runReport },
+      },
+    },
+    async ({ params }) => app.desk.show(params.runId),
+  );
+  api.get(
+    "/runs/:runId/rows",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "The rows of a run, in the order of the file, with what became of each", tags },
+        params: ofRun,
+        querystring: z.strictObject({ ...ofPage, outcome: several(z.enum(outcomes)) }),
+        response: { 200: pageOf("rows", rowReport) },
+      },
+    },
+    async ({ params, query: { outcome, limit, cursor } }) =>
+      app.desk.rows(params.runId, { outcomes: asList(outcome), limit, cursor }),
+  );
+  addResults(api, house);
+}
+
+function addStart(api: Api, house: ControlHouse): void {
+  api.post(
+    "/runs",
+    {
+      config: { role: "operator" },
+      schema: {
+        ...{ summary: "Start a run from a CSV file, a filter or a plan", tags },
+        description:
+          "The body is the file (text/csv), a form with it in the field `file`, or JSON of `where` and `speedClass`; it is empty with `planId`.",
+        consumes: ["text/csv", "multipart/form-data", "application/json"],
+        querystring: runQuery,
+        response: { 202: runReport },
+      },
+    },
+    async (request, reply) => {
+      const { planId, ...query } = request.query;
+      if (planId !== undefined) return startPlanned({ request, reply }, { planId, query }, house);
+      return startHandedOver({ request, reply }, orderOf(query, house), house);
+    },
+  );
+}
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Starts what came with the request; the file is read into the ledger and not needed afterwards. */
+async function startHandedOver(exchange: Exchange, order: Order, house: ControlHouse): Promise<FastifyReply> {
+  const { spool, plans } = house;
+  const rows = await handedOver(exchange.request, spool, plans.fileOf(plans.newPlanId()));
+  const asked = { ...order, speedClass: rows.speedClass ?? order.speedClass };
+  const by = actorOf(exchange.request.principal);
+  try {
+    return await once(house, exchange, {
+      ...newRun(house),
+      sha256: rows.sha256,
+      make: (runId) => start(asked, { ...rows, by, runId }, house),
+    });
+  } finally {
+    if ("path" in rows.from) await spool.remove(rows.from.path);
+  }
+}
+
+/** Starts exactly what was planned. */
+async function startPlanned(
+  exchange: Exchange,
+  { planId, query }: { planId: string; query: object },
+  house: ControlHouse,
+): Promise<FastifyReply> {
+  const { body, principal } = exchange.request;
+  if (Object.values(query).some((value) => value !== undefined) || (body !== undefined && body !== null)) {
+    throw new SimfleetError(
+      "REQUEST_INVALID",
+      "A plan has its rows and options: start it with planId alone and no body",
+    );
+  }
+  const by = actorOf(principal);
+  return once(house, exchange, {
+    ...newRun(house),
+    make: async (runId) => {
+      const { order, from, source, report } = await house.plans.get(planId);
+      return start(order, { from, source, planned: report.sha256, by, runId }, house);
+    },
+  });
+}
+
+async function start(
+  order: Order,
+  rows: { from: Origin; source: string; planned?: string; by: string; runId: string },
+  house: ControlHouse,
+): Promise<RunReport> {
+  const { app } = house;
+  const { profile, name = rows.source, options } = order;
+  app.client(profile); // throws with what it lacks
+  const plan = await planFor(order, rows.from, house);
+  if (rows.planned !== undefined && plan.source.sha256 !== rows.planned) {
+    throw new SimfleetError("RUN_STATE", "The plan means other rows now than when it was made: plan again");
+  }
+  const { source, by, runId } = rows;
+  const bucket = app.bucketOf(profile);
+  return app.desk.submit(plan, { ...{ name, profile, options, source }, ...{ bucket, by, runId } });
+}
+
+function addResults(api: Api, { app }: ControlHouse): void {
+  api.get(
+    "/runs/:runId/results",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "The results file: every row as it came, and what became of it", tags },
+        params: ofRun,
+        querystring: z.strictObject({
+          outcome: several(z.enum(outcomes)),
+          format: z.enum(["csv", "ndjson"]).default("csv").describe("ndjson keeps cells raw"),
+        }),
+        response: { 200: fileOfLines },
+      },
+    },
+    async ({ params: { runId }, query: { outcome, format } }, reply) => {
+      await app.desk.record(runId); // an error is told before the first line
+      const type = format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson";
+      return reply
+        .type(type)
+        .header("content-disposition", `attachment; filename="${runId}.results.${format}"`)
+        .send(Readable.from(app.desk.results(runId, { format, outcomes: asList(outcome) })));
+    },
+  );
+}

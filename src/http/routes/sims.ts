@@ -1,0 +1,86 @@
+/** The inventory: SIMs as they were last seen. */
+import { Readable } from "node:stream";
+import { z } from "zod";
+import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { profileOf } from "../order.ts";
+import { asList, flag, id, fileOfLines, ofPage, ofProfile, pageOf, several } from "../shape.ts";
+
+const simDocument = z
+  .record(z.string(), z.unknown())
+  .describe("the SIM's key (simId, or imsi), the fields that are kept, addedAt, updatedAt, updatedBy, seenAt, goneAt");
+
+const which = {
+  ...ofProfile,
+  where: several(z.string().min(1).max(4_096)).describe("a filter; all of them have to hold"),
+  gone: flag.describe("SIMs that the platform no longer lists, instead"),
+} as const;
+
+const tags = ["sims"];
+
+export function simRoutes(api: Api, house: ControlHouse): void {
+  const { sims } = house.app;
+  api.get(
+    "/sims",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "SIMs of the inventory, those that became known last first", tags },
+        querystring: z.strictObject({ ...which, ...ofPage }),
+        response: { 200: pageOf("sims", simDocument) },
+      },
+    },
+    async ({ query: { profile, where, gone, limit, cursor } }) =>
+      sims.list(profileOf(profile, house), { ...{ limit, cursor }, ...meant(where, gone) }),
+  );
+  addExport(api, house);
+  api.get(
+    "/sims/:sim",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "One SIM as it was last seen", tags },
+        params: z.strictObject({ sim: id }),
+        querystring: z.strictObject(ofProfile),
+        response: { 200: simDocument },
+      },
+    },
+    async ({ params, query }) => sims.show(profileOf(query.profile, house), params.sim),
+  );
+}
+
+function addExport(api: Api, house: ControlHouse): void {
+  api.get(
+    "/sims/export",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "The inventory as a file", tags },
+        querystring: z.strictObject({
+          ...which,
+          format: z.enum(["csv", "ndjson"]).default("csv").describe("csv is what a plan takes; ndjson has raw values"),
+          columns: z.string().max(4_096).optional().describe("of the CSV, with commas between"),
+        }),
+        response: { 200: fileOfLines },
+      },
+    },
+    async ({ query: { profile: named, where, gone, format, columns } }, reply) => {
+      const profile = profileOf(named, house);
+      const names = columns?.split(",").map((name) => name.trim());
+      const lines = house.app.sims.export(profile, { ...meant(where, gone), format, columns: names });
+      return reply
+        .type(format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson")
+        .header("content-disposition", `attachment; filename="${profile}.sims.${format}"`)
+        .send(Readable.from(lines));
+    },
+  );
+}
+
+/** @throws SimfleetError USAGE for a filter that cannot be read */
+function meant(
+  where: string | readonly string[] | undefined,
+  gone: string | undefined,
+): { filter: Filter; standing: "gone" | "listed" } {
+  const texts = asList(where);
+  return { filter: texts === undefined ? everySim : parseFilter(texts), standing: gone === "true" ? "gone" : "listed" };
+}

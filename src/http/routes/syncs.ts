@@ -1,0 +1,95 @@
+/** Syncs: the fleet read anew from the platform. */
+import { z } from "zod";
+import { SimfleetError } from "#core/errors.ts";
+import type { SyncReport } from "#runs/sync-report.ts";
+import type { Api, ControlHouse } from "../house.ts";
+import { once } from "../once.ts";
+import { profileOf } from "../order.ts";
+import { count, flag, id, instant, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
+
+export const syncReport = shapeOf<SyncReport>()({
+  syncId: z.string(),
+  profile: z.string(),
+  state: z.enum(["listing", "sweeping", "finished", "failed"]),
+  sims: count,
+  pages: count,
+  added: count,
+  changed: count,
+  returned: count,
+  gone: count,
+  startedAt: instant,
+  finishedAt: instant.nullable(),
+  seconds: z.number().nullable(),
+  reason: z.string().optional(),
+});
+
+const tags = ["syncs"];
+
+export function syncRoutes(api: Api, house: ControlHouse): void {
+  const { app, config } = house;
+  api.get(
+    "/syncs",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "The sync under way of each profile, or the last one", tags },
+        ...{ querystring: nothing, response: { 200: pageOf("syncs", syncReport) } },
+      },
+    },
+    async () => {
+      const reports = await Promise.all(Object.keys(config.profiles).map((profile) => app.sims.syncReport(profile)));
+      return { syncs: reports.filter((report) => report !== undefined), nextCursor: null };
+    },
+  );
+  api.get(
+    "/syncs/:profile",
+    {
+      config: { role: "viewer" },
+      schema: {
+        ...{ summary: "The sync under way of a profile, or the last one", tags },
+        ...{ params: z.strictObject({ profile: id }), querystring: nothing, response: { 200: syncReport } },
+      },
+    },
+    async ({ params }) => {
+      const profile = profileOf(params.profile, house);
+      const report = await app.sims.syncReport(profile);
+      if (report === undefined)
+        throw new SimfleetError("NOT_FOUND", `There was no sync of ${profile} yet: POST /v1/syncs begins one`);
+      return report;
+    },
+  );
+  addBegin(api, house);
+}
+
+function addBegin(api: Api, house: ControlHouse): void {
+  const { app } = house;
+  api.post(
+    "/syncs",
+    {
+      config: { role: "operator" },
+      schema: {
+        ...{ summary: "Read the whole fleet; goes on where a sync was cut short", tags },
+        querystring: z.strictObject({
+          ...ofProfile,
+          anew: flag.describe("begin at the first page whatever was cut short"),
+        }),
+        ...{ body: noBody, response: { 202: syncReport } },
+      },
+    },
+    async (request, reply) => {
+      const profile = profileOf(request.query.profile, house);
+      app.client(profile); // throws with what it lacks
+      return once(
+        house,
+        { request, reply },
+        {
+          status: 202,
+          newRef: () => profile,
+          // One that is under way goes on, unless all of it is to be read anew.
+          make: () => app.sims.sync(profile, request.query.anew === "true" ? "anew" : "go-on"),
+          locationOf: () => `/v1/syncs/${profile}`,
+        },
+      );
+    },
+  );
+}

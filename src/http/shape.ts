@@ -1,0 +1,81 @@
+/**
+ * Parts of the schemas of queries and answers. An answer's schema is tied to the front desk's type, key by key: a field
+ * that the desk adds has to be declared here before it compiles, and what is not declared does not leave the house.
+ */
+import type { Readable } from "node:stream";
+import { z } from "zod";
+import { errorCatalogue, type ErrorCode } from "#core/errors.ts";
+import type { ProblemDocument } from "./problem.ts";
+
+/** The schema of a report of the front desk. */
+export function shapeOf<T extends object>(): (shape: {
+  readonly [K in keyof T]-?: z.ZodType<T[K] | undefined>;
+}) => z.ZodType<T> {
+  // A field that may be absent is `undefined` to zod and missing to us, which is the same in JSON.
+  return (shape) => z.object(shape) as unknown as z.ZodType<T>;
+}
+
+/** A list that is only read. */
+export function list<T>(item: z.ZodType<T>): z.ZodType<readonly T[]> {
+  return z.array(item);
+}
+
+/** A page of a list. */
+export function pageOf<const Name extends string, T>(name: Name, item: z.ZodType<T>) {
+  return z.object({ [name]: list(item), nextCursor: z.string().nullable() } as {
+    [K in Name]: z.ZodType<readonly T[]>;
+  } & { nextCursor: z.ZodNullable<z.ZodString> });
+}
+
+/** ISO 8601, UTC. */
+export const instant = z.string().meta({ format: "date-time" });
+export const count = z.number();
+
+const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "has to be a name of letters, digits, - and _");
+
+/** The account that a request is about; by default the configuration's. */
+export const ofProfile = { profile: name.optional() } as const;
+
+/** Which part of a list. */
+export const ofPage = {
+  limit: z.coerce.number().int().min(1).max(1_000).default(50),
+  cursor: z.string().min(1).max(200).optional(),
+} as const;
+
+/** `true` or `false`, in a query. */
+export const flag = z.enum(["true", "false"]).optional();
+
+/** A parameter that may be given once or several times. */
+export function several<T extends z.ZodType>(one: T) {
+  return z.union([one, z.array(one).max(100)]).optional();
+}
+
+export function asList<T>(given: T | readonly T[] | undefined): readonly T[] | undefined {
+  return given === undefined ? undefined : ([given].flat() as readonly T[]);
+}
+
+/** No parameter at all. */
+export const nothing = z.strictObject({});
+/** No body, or an empty object. */
+export const noBody = z.strictObject({}).nullish();
+
+/** Text as far as a reader is concerned; it never lies here whole, and no serializer sees it. */
+const streamed = z.string() as unknown as z.ZodType<Readable>;
+
+/** A file that is streamed. */
+export const fileOfLines = {
+  description: "The file, line by line",
+  content: { "text/csv": { schema: streamed }, "application/x-ndjson": { schema: streamed } },
+} as const;
+
+export const id = z.string().min(1).max(200);
+
+export const problem = shapeOf<ProblemDocument>()({
+  type: z.string(),
+  title: z.string(),
+  status: z.number(),
+  detail: z.string(),
+  code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]),
+  instance: z.string(),
+  problems: list(z.object({ where: z.string(), message: z.string() })).optional(),
+});

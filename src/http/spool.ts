@@ -1,0 +1,122 @@
+/**
+ * Where files that are handed over lie while they are read: a folder of the data directory, for nobody else's eyes. A
+ * file goes straight from the request to the disk, so that its size costs no memory; what is too large, or stops coming,
+ * is refused on the way and leaves nothing.
+ */
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Transform, type TransformCallback } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { SimfleetError } from "#core/errors.ts";
+import { type Clock, minuteMs } from "#core/time.ts";
+
+export interface SpooledFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Of what was handed over, hex. */
+  readonly sha256: string;
+}
+
+/** As long as nothing comes in for so long, a file is given up. */
+const stallMs = 30_000;
+/** Files that a process has left behind are older than any plan. */
+const staleMs = 120 * minuteMs;
+
+export class Spool {
+  readonly #folder: string;
+  readonly #mostBytes: number;
+  readonly #clock: Clock;
+
+  constructor(options: { dataDir: string; mostBytes: number; clock: Clock }) {
+    this.#folder = join(options.dataDir, "spool");
+    this.#mostBytes = options.mostBytes;
+    this.#clock = options.clock;
+  }
+
+  path(name: string): string {
+    return join(this.#folder, name);
+  }
+
+  /**
+   * Writes a stream to a file of this name.
+   * @throws SimfleetError TOO_LARGE, TOO_SLOW; nothing is left then
+   */
+  async take(source: NodeJS.ReadableStream, name: string): Promise<SpooledFile> {
+    await this.open();
+    const path = this.path(name);
+    const meter = new Meter(this.#mostBytes);
+    const stalled = new AbortController();
+    const watch = this.#watchOver(meter, stalled);
+    try {
+      await pipeline(source, meter, createWriteStream(path, { mode: 0o600, flags: "wx" }), { signal: stalled.signal });
+      return { path, bytes: meter.bytes, sha256: meter.digest() };
+    } catch (thrown) {
+      await rm(path, { force: true });
+      throw stalled.signal.aborted ? stalled.signal.reason : thrown;
+    } finally {
+      watch.abort();
+    }
+  }
+
+  /** Makes the folder. */
+  async open(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+  }
+
+  async remove(path: string): Promise<void> {
+    await rm(path, { force: true });
+  }
+
+  /** Removes what earlier processes left behind. */
+  async sweep(): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const path = this.path(name);
+      const facts = await stat(path).catch(() => undefined);
+      if (facts !== undefined && this.#clock.wallMs() - facts.mtimeMs > staleMs) await this.remove(path);
+    }
+  }
+
+  #watchOver(meter: Meter, stalled: AbortController): AbortController {
+    const watch = new AbortController();
+    const look = async (): Promise<void> => {
+      for (let before = -1; meter.bytes !== before;) {
+        before = meter.bytes;
+        await this.#clock.sleep(stallMs, watch.signal);
+      }
+      stalled.abort(
+        new SimfleetError("TOO_SLOW", `Nothing of the file came for ${stallMs / 1_000} s: hand it over again`),
+      );
+    };
+    look().catch(() => undefined); // the end of the file ends the watch
+    return watch;
+  }
+}
+
+/** Counts and digests what passes, up to a bound. */
+class Meter extends Transform {
+  bytes = 0;
+  readonly #hash = createHash("sha256");
+  readonly #most: number;
+
+  constructor(most: number) {
+    super();
+    this.#most = most;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.bytes += chunk.length;
+    if (this.bytes > this.#most) {
+      const message = `The file is larger than ${this.#most} bytes (http.uploadBytes): hand it over in parts`;
+      done(new SimfleetError("TOO_LARGE", message));
+      return;
+    }
+    this.#hash.update(chunk);
+    done(null, chunk);
+  }
+
+  digest(): string {
+    return this.#hash.digest("hex");
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The rows that come with a request: a CSV file as the body or as the field `file` of a form, or a filter in JSON. A file
+ * lies in the spool afterwards, and whoever asked for it removes it.
+ */
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { SimfleetError } from "#core/errors.ts";
+import { parseFilter } from "#fleet/filter.ts";
+import type { Origin } from "./order.ts";
+import type { Spool } from "./spool.ts";
+
+export interface HandedOver {
+  readonly from: Origin;
+  /** Name of the file, or the filter. */
+  readonly source: string;
+  readonly speedClass: string | undefined;
+  /** Of the body, hex: what tells one request from another. */
+  readonly sha256: string;
+}
+
+export const filterBody = z.strictObject({
+  where: z.union([z.string().min(1).max(4_096), z.array(z.string().min(1).max(4_096)).min(1).max(20)]),
+  speedClass: z.string().min(1).max(100).optional(),
+});
+
+/**
+ * Takes what was handed over.
+ * @param name of the file in the spool
+ * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, TOO_SLOW
+ */
+export async function handedOver(request: FastifyRequest, spool: Spool, name: string): Promise<HandedOver> {
+  if (request.isMultipart()) {
+    const part = await request.file();
+    if (part === undefined || part.fieldname !== "file") {
+      throw new SimfleetError("REQUEST_INVALID", "The form has to have one file, in the field file");
+    }
+    return inSpool(part.file, { spool, name, source: nameOf(part.filename) });
+  }
+  if (request.body instanceof Readable) return inSpool(request.body, { spool, name, source: "upload.csv" });
+  return filterOf(request.body);
+}
+
+async function inSpool(
+  stream: Readable,
+  { spool, name, source }: { spool: Spool; name: string; source: string },
+): Promise<HandedOver> {
+  const { path, sha256 } = await spool.take(stream, name);
+  return { from: { path }, source, speedClass: undefined, sha256 };
+}
+
+function filterOf(body: unknown): HandedOver {
+  const read = filterBody.safeParse(body);
+  if (!read.success) {
+    const faults = read.error.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`);
+    throw new SimfleetError(
+      "REQUEST_INVALID",
+      `Hand over a CSV file (text/csv, or the field file of a form), or JSON such as {"where": "tags.site=berlin", "speedClass": "s1.fast"}. ${faults.join("; ")}`,
+    );
+  }
+  const { where, speedClass } = read.data;
+  const filter = parseFilter(where);
+  const sha256 = createHash("sha256")
+    .update(JSON.stringify([filter.text, speedClass]))
+    .digest("hex");
+  return { from: { filter }, source: filter.text, speedClass, sha256 };
+}
+
+/** Without folders and control characters. */
+function nameOf(written: string | undefined): string {
+  const bare =
+    (written ?? "")
+      .split(/[/\\]/)
+      .at(-1)
+      ?.replaceAll(/\p{Cc}/gu, "")
+      .trim() ?? "";
+  return bare === "" ? "upload.csv" : bare.slice(0, 200);
+}

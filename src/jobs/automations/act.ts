@@ -1,0 +1,124 @@
+/**
+ * Acts on events for one automation. An event may come more than once (a crash, a replay): each is claimed for what it
+ * leads to before that is begun, under an id from which it can be begun again without doing it twice. An automation that
+ * sets itself off, or does more in an hour than it may, is stopped and says so.
+ */
+import { SimfleetError, messageOf } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { Event } from "#events/event.ts";
+import type { Automation } from "#fleet/automation.ts";
+import type { TaskReference } from "#fleet/task.ts";
+import type { Tasks } from "../schedules/work.ts";
+import { type Decided, type DecisionHouse, decide } from "./decide.ts";
+
+export interface AutomationHouse extends DecisionHouse {
+  readonly clock: Clock;
+  readonly tasks: Tasks & {
+    /** The id of the run that would be begun under a key. */
+    runIdFor(key: string, atMs: number): string;
+    /** Gives SIMs a class, in the run of this id; one that is there stays as it is. */
+    changeSims(
+      change: Extract<Automation["action"], { job: "apply" }> & { profile: string; sims: readonly string[] },
+      how: { runId: string; name: string; by: string },
+    ): Promise<TaskReference>;
+  };
+}
+
+/**
+ * Handles a stretch of events.
+ * @throws what a task throws that may work another time; the events are to come again then
+ */
+export async function actOn(automation: Automation, events: readonly Event[], house: AutomationHouse): Promise<void> {
+  const { log, clock } = house;
+  const decided = await decide(automation, events, house);
+  if (decided.length === 0 || (await log.record(automation.name)).state !== "active") return;
+  const unchanged = decided.filter(({ decision }) => decision === "unchanged").length;
+  const loop = decided.find(({ decision }) => decision === "loop");
+  if (loop !== undefined) {
+    const reason = `it would set itself off again: ${loop.event.type} ${loop.event.id} came from what it did`;
+    return stop(automation, { reason, event: loop.event, house });
+  }
+  const wanted = decided.filter(({ decision }) => decision === "act");
+  if (wanted.length > 0) await begin(automation, wanted, house);
+  const lastEventAtMs = decided.at(-1)?.event.atMs ?? clock.wallMs();
+  await log.count(automation.name, { unchanged }, lastEventAtMs);
+}
+
+async function begin(automation: Automation, wanted: readonly Decided[], house: AutomationHouse): Promise<void> {
+  const { log, clock, tasks } = house;
+  const { name, mostPerHour } = automation;
+  const atMs = clock.wallMs();
+  const [first] = wanted;
+  if (first === undefined) return;
+  // Of all of them: those that are claimed already may come again together with new ones.
+  const id = tasks.runIdFor([name, ...wanted.map(({ event }) => event.id)].join(" "), atMs);
+  const claims = await log.claim(
+    name,
+    wanted.map(({ event }) => event.id),
+    { id, mostPerHour, atMs },
+  );
+  if (claims === undefined) {
+    const reason = `it would act on more than ${mostPerHour} events within an hour (mostPerHour)`;
+    return stop(automation, { reason, event: first.event, house });
+  }
+  for (const claimed of new Set(claims.values())) {
+    const those = wanted.filter(({ event }) => claims.get(event.id) === claimed);
+    await beginOne(automation, { id: claimed, those, house });
+  }
+}
+
+async function beginOne(
+  automation: Automation,
+  { id, those, house }: { id: string; those: readonly Decided[]; house: AutomationHouse },
+): Promise<void> {
+  const { log } = house;
+  const { name } = automation;
+  const chain = [...new Set([...those.flatMap((one) => one.chain), name])];
+  const cause = those[0]?.event;
+  const told = { events: those.length, event: cause?.id, on: cause?.type, job: automation.action.job };
+  try {
+    const reference = await doTask(automation, { id, chain, those, house });
+    const event = { type: "automation.started", fields: { ...told, cause: reference.id } } as const;
+    await log.begun(automation, { ref: reference.id, events: those.length, event });
+  } catch (thrown) {
+    if (!(thrown instanceof SimfleetError) || thrown.disposition !== "never") throw thrown;
+    const event = { type: "automation.failed", fields: { ...told, reason: messageOf(thrown) } } as const;
+    await log.begun(automation, { ref: id, events: 0, event });
+    await log.count(name, { failed: those.length }, cause?.atMs ?? 0);
+  }
+}
+
+async function doTask(
+  { name, profile, action }: Automation,
+  {
+    id,
+    chain,
+    those,
+    house,
+  }: { id: string; chain: readonly string[]; those: readonly Decided[]; house: AutomationHouse },
+): Promise<TaskReference> {
+  const { tasks, log } = house;
+  const by = `automation:${name}`;
+  if (action.job === "apply") {
+    const sims = [...new Set(those.flatMap(({ event }) => event.fields.sim ?? []))];
+    // Before the run can be seen to change anything.
+    await log.saveChain(id, chain);
+    return tasks.changeSims({ ...action, profile, sims }, { runId: id, name, by });
+  }
+  const sinceMs = Math.min(...those.map(({ event }) => event.atMs));
+  const begun = await tasks.begin(action, { key: id, by, sinceMs });
+  if (typeof begun === "string") return { kind: "report", id: begun };
+  await log.saveChain(begun.id, chain);
+  return begun;
+}
+
+async function stop(
+  automation: Automation,
+  { reason, event, house }: { reason: string; event: Event; house: AutomationHouse },
+): Promise<void> {
+  const { log, clock } = house;
+  await log.move(automation, {
+    ...{ from: "active", to: "stopped", reason, atMs: clock.wallMs() },
+    event: { type: "automation.stopped", fields: { reason, event: event.id } },
+  });
+}

@@ -1,0 +1,172 @@
+/**
+ * Looks once through a drop folder and takes every file as far as it goes. All that is known of a file is its place and
+ * name, and its run in the ledger: so any process goes on where another was killed, and several can watch one folder.
+ *   stands still in the folder  ->  processing/NAME.RUN.csv        renamed; who renames it goes on at once
+ *   no run of this id           ->  submitted under it, or refused: failed/ with NAME.RUN.problem.txt
+ *   the run is over             ->  done/ or failed/, with NAME.RUN.results.csv
+ * A file that another process has taken is gone on with once nothing has come of it for as long as it takes to settle.
+ * Doing a step twice changes nothing: a run is there once by its id, and an event is told once by its mark.
+ */
+import type { Clock } from "#core/time.ts";
+import type { EventType } from "#events/event.ts";
+import type { Feed } from "#events/feed.ts";
+import type { DropFolder } from "#fleet/drop-folder.ts";
+import { Folder, type FoundFile, type Place } from "./folder.ts";
+import { type TakenName, besideName, isInput, readTakenName, takenName } from "./names.ts";
+import { Stillness } from "./stillness.ts";
+import { Troubles } from "./troubles.ts";
+
+/** Why a file can become no run. */
+export interface Refusal {
+  readonly reason: string;
+  /** Its faults, one line each. */
+  readonly faults: readonly string[];
+}
+
+export type FileRun =
+  | { readonly isOver: false }
+  | {
+      readonly isOver: true;
+      /** Every row is done or skipped. */
+      readonly isGood: boolean;
+      readonly state: string;
+      readonly reason: string;
+      /** Of the file as it was read, hex. */
+      readonly sha256: string;
+    };
+
+/** What is asked of the desk. */
+export interface FileRuns {
+  newRunId(): string;
+  /** Makes a file the run of this id, or says why it cannot be one. @throws what may work another time */
+  submit(path: string, how: { runId: string; name: string }): Promise<Refusal | undefined>;
+  /** How the run stands; undefined where there is none. */
+  standing(runId: string): Promise<FileRun | undefined>;
+  writeResults(runId: string, path: string): Promise<void>;
+}
+
+export interface DropFolderHouse {
+  readonly folder: DropFolder;
+  readonly runs: FileRuns;
+  readonly feed: Pick<Feed, "tellOnce">;
+  readonly clock: Clock;
+  readonly onTrouble: (message: string) => void;
+}
+
+export class DropFolderWork {
+  readonly #house: DropFolderHouse;
+  readonly #folder: Folder;
+  readonly #stillness: Stillness;
+  readonly #troubles: Troubles;
+  /** Runs of the files that this process has taken, or gone on with. */
+  readonly #own = new Set<string>();
+
+  constructor(house: DropFolderHouse) {
+    this.#house = house;
+    this.#folder = new Folder(house.folder.path);
+    this.#stillness = new Stillness({ clock: house.clock, settleMs: house.folder.settleMs });
+    this.#troubles = new Troubles({ clock: house.clock, tell: house.onTrouble });
+  }
+
+  /** @param signal aborts between two files */
+  async round(signal: AbortSignal): Promise<void> {
+    const { path } = this.#folder;
+    let incoming: FoundFile[] = [];
+    let processing: FoundFile[] = [];
+    const isListed = await this.#troubles.try(path, async () => {
+      await this.#folder.prepare();
+      incoming = await this.#folder.list("incoming", isInput);
+    });
+    if (!isListed) return;
+    for (const file of incoming) {
+      if (signal.aborted) return;
+      if (!this.#stillness.isStill(file.name, file.look)) continue;
+      await this.#troubles.try(file.name, () => this.#take(file));
+    }
+    await this.#troubles.try(this.#folder.pathOf("processing"), async () => {
+      processing = await this.#folder.list("processing", (name) => readTakenName(name) !== undefined);
+    });
+    for (const file of processing) {
+      if (signal.aborted) return;
+      await this.#troubles.try(inProcessing(file.name), () => this.#goOn(file));
+    }
+    const names = [...incoming.map(({ name }) => name), ...processing.map(({ name }) => inProcessing(name))];
+    this.#stillness.keepOnly(new Set(names));
+    this.#troubles.keepOnly(new Set([...names, path, this.#folder.pathOf("processing")]));
+  }
+
+  async #take({ name, look }: FoundFile): Promise<void> {
+    const runId = this.#house.runs.newRunId();
+    const taken = takenName(name, runId);
+    if (!(await this.#folder.move(name, "incoming", { place: "processing", name: taken }))) return;
+    // Another file may have come under the name since it was looked at: that one has not stood still yet.
+    if ((await this.#folder.look("processing", taken)) === look) this.#own.add(runId);
+  }
+
+  async #goOn({ name, look }: FoundFile): Promise<void> {
+    const file = readTakenName(name);
+    if (file === undefined) return;
+    const run = await this.#house.runs.standing(file.runId);
+    if (run?.isOver === false) return;
+    const isOurs = this.#own.has(file.runId);
+    if (!isOurs && !this.#stillness.isStill(inProcessing(name), `${run === undefined ? "no run" : "over"} ${look}`))
+      return;
+    this.#own.add(file.runId);
+    if (run === undefined) await this.#submit(file, look);
+    else await this.#finish(file, run);
+  }
+
+  async #submit(file: TakenName, look: string): Promise<void> {
+    const { runs } = this.#house;
+    const { name, runId, original } = file;
+    await this.#tell("file.taken", file, {});
+    const refusal = await runs.submit(this.#folder.pathOf("processing", name), { runId, name: original });
+    if (refusal === undefined) return;
+    if ((await this.#folder.look("processing", name)) !== look) {
+      // Somebody still writes to it: it was not refused as what it is going to be.
+      this.#own.delete(runId);
+      return;
+    }
+    const text = [refusal.reason, ...refusal.faults].map((line) => `${line}\n`).join("");
+    await this.#folder.putText({ place: "failed", name: besideName(name, "problem.txt"), of: runId }, text);
+    await this.#tell("file.refused", file, { reason: refusal.reason });
+    await this.#moveTo("failed", file);
+  }
+
+  async #finish(file: TakenName, run: Extract<FileRun, { isOver: true }>): Promise<void> {
+    const { name, runId } = file;
+    const isWhole = (await this.#folder.digest("processing", name)) === run.sha256;
+    const place = run.isGood && isWhole ? "done" : "failed";
+    const results = { place, name: besideName(name, "results.csv"), of: runId } as const;
+    await this.#folder.put(results, (path) => this.#house.runs.writeResults(runId, path));
+    const reason = isWhole ? run.reason : writtenLater;
+    if (!isWhole) {
+      await this.#folder.putText({ place, name: besideName(name, "problem.txt"), of: runId }, `${writtenLater}\n`);
+    }
+    const told = { state: run.state, ...(reason === "" ? {} : { reason }) };
+    await this.#tell(place === "done" ? "file.done" : "file.failed", file, told);
+    await this.#moveTo(place, file);
+  }
+
+  /** The last step: from here on nobody looks at the file any more. */
+  async #moveTo(place: Place, { name, runId }: TakenName): Promise<void> {
+    await this.#folder.move(name, "processing", { place, name });
+    await this.#folder.sweep(runId);
+    this.#own.delete(runId);
+  }
+
+  /** Before the step that cannot be done again, so that a crash between the two leaves neither out. */
+  #tell(type: EventType, { runId, original }: TakenName, more: Readonly<Record<string, string>>): Promise<void> {
+    const { feed, folder } = this.#house;
+    const fields = { file: original, run: runId, ...more };
+    return feed.tellOnce({ type, profile: folder.profile, fields }, `${type}:${runId}`);
+  }
+}
+
+/** Tells a file that was taken from one of the same name in the folder itself. */
+function inProcessing(name: string): string {
+  return `processing/${name}`;
+}
+
+const writtenLater =
+  "The file was written to after it had been taken: the run did what it held before. Write under another name and rename the file when it is whole, or raise dropFolder.settleSeconds.";

@@ -1,0 +1,58 @@
+/** Which times of a schedule have come, and what follows from when they are seen. */
+import { createHash } from "node:crypto";
+import { minuteMs } from "#core/time.ts";
+import type { Cron } from "#fleet/cron.ts";
+import type { Schedule } from "#fleet/schedule.ts";
+
+/** A time that is seen later than this was missed: no worker was up. */
+const onTimeMs = minuteMs;
+/** Times are counted up to this. */
+export const mostCounted = 1_000;
+
+/** Times that have come since one was waited for. */
+export interface PassedTimes {
+  /** The last of them. */
+  readonly latestMs: number;
+  /** How many, up to `mostCounted`. */
+  readonly count: number;
+  /** The last is so long past that nobody was there for it. */
+  readonly isMissed: boolean;
+}
+
+/** How much later than its time a schedule begins; the same in every process. */
+export function jitterOf({ name, jitterMs }: Pick<Schedule, "name" | "jitterMs">, dueMs: number): number {
+  if (jitterMs === 0) return 0;
+  const digest = createHash("sha256").update(`${name} ${dueMs}`).digest();
+  return Math.floor((digest.readUInt32BE(0) / 2 ** 32) * jitterMs);
+}
+
+/** What has come by now of the times from `dueMs` on; `dueMs` itself has. */
+export function passedTimes(schedule: Schedule, dueMs: number, nowMs: number): PassedTimes {
+  const { cron } = schedule;
+  let latestMs = dueMs;
+  let count = 1;
+  for (let next = cron.next(dueMs); next !== undefined && next <= nowMs; next = cron.next(next)) {
+    latestMs = next;
+    count += 1;
+    if (count < mostCounted) continue;
+    latestMs = latestBefore(cron, next, nowMs);
+    break;
+  }
+  return { latestMs, count, isMissed: nowMs - latestMs - jitterOf(schedule, latestMs) > onTimeMs };
+}
+
+/** The last time up to now, without going through all of them. */
+function latestBefore(cron: Cron, knownMs: number, nowMs: number): number {
+  let latestMs = knownMs;
+  for (let backMs = onTimeMs; latestMs === knownMs && backMs < nowMs - knownMs; backMs *= 4) {
+    for (let next = cron.next(nowMs - backMs); next !== undefined && next <= nowMs; next = cron.next(next)) {
+      latestMs = next;
+    }
+  }
+  return latestMs;
+}
+
+/** `nightly-20261122T030000Z` */
+export function firingId(name: string, dueMs: number): string {
+  return `${name}-${new Date(dueMs).toISOString().replace(/[-:]|\.000/g, "")}`;
+}

@@ -1,0 +1,83 @@
+/** The runs of the files of a drop folder: planned and submitted as a person would, with the same words where it cannot be. */
+import { randomUUID } from "node:crypto";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { DropFolder } from "#fleet/drop-folder.ts";
+import { isRunOver } from "#fleet/run.ts";
+import type { Wording } from "#fleet/sim.ts";
+import type { DropFolderHouse } from "#jobs/drop-folder/work.ts";
+import type { RunDesk } from "./desk.ts";
+import type { Plan } from "./plan.ts";
+import { exitCodeOf } from "./report.ts";
+import { writeResults } from "./results.ts";
+import { assertAllValid, runIdFor } from "./submit.ts";
+
+/** What the folder's job needs. */
+type WantedRuns = DropFolderHouse["runs"];
+type Refusal = Awaited<ReturnType<WantedRuns["submit"]>>;
+type FileRun = Awaited<ReturnType<WantedRuns["standing"]>>;
+
+interface House {
+  readonly desk: RunDesk;
+  readonly clock: Clock;
+  readonly folder: DropFolder;
+  readonly wording: Wording;
+  readonly bucket: string;
+  readonly speedClasses: readonly string[];
+}
+
+export class DroppedFileRuns implements WantedRuns {
+  readonly #house: House;
+
+  constructor(house: House) {
+    this.#house = house;
+  }
+
+  newRunId(): string {
+    return runIdFor(randomUUID(), this.#house.clock.wallMs());
+  }
+
+  async submit(path: string, { runId, name }: { runId: string; name: string }): Promise<Refusal> {
+    const { desk, folder, wording, bucket, speedClasses } = this.#house;
+    const { profile, speedClass, options } = folder;
+    let plan: Plan | undefined;
+    try {
+      plan = await desk.plan({
+        ...{ from: { path }, profile, speedClass, bucket, wording, knownSpeedClasses: speedClasses },
+        skipUnchanged: options.skipUnchanged,
+        callsPerMinute: options.callsPerMinute,
+      });
+      assertAllValid(plan.source, options);
+      const order = { runId, name: folder.name ?? name, profile, bucket, source: name, options };
+      await desk.submit(plan, { ...order, by: "drop-folder" });
+      return undefined;
+    } catch (thrown) {
+      if (!isAboutTheFile(thrown)) throw thrown;
+      const faults = plan?.source.problems.map(({ line, message }) => `line ${line}: ${message}`);
+      return { reason: thrown.message, faults: faults ?? [] };
+    }
+  }
+
+  async standing(runId: string): Promise<FileRun> {
+    const { desk } = this.#house;
+    if (!(await desk.exists(runId))) return undefined;
+    const { state, tally: counts, reason, sha256 } = await desk.record(runId);
+    if (!isRunOver(state)) return { isOver: false };
+    const { total, done, skipped } = counts;
+    const missing = `${total - done - skipped} of ${total} rows are not done`;
+    const isGood = state === "completed" && exitCodeOf({ counts }) === 0;
+    return { isOver: true, isGood, state, reason: reason ?? (isGood ? "" : missing), sha256 };
+  }
+
+  writeResults(runId: string, path: string): Promise<void> {
+    const mend = "simfleet has to be allowed to write to the drop folder, and there has to be room";
+    return writeResults(path, this.#house.desk.results(runId, { format: "csv" }), mend);
+  }
+}
+
+/** Whether the file itself is at fault, and would be another time; what cannot be read just now may be read later. */
+function isAboutTheFile(thrown: unknown): thrown is SimfleetError {
+  if (!(thrown instanceof SimfleetError)) return false;
+  const isOfTheSystem = thrown.cause instanceof Error && "syscall" in thrown.cause;
+  return (thrown.code === "INTAKE_INVALID" || thrown.code === "USAGE") && !isOfTheSystem;
+}

@@ -1,0 +1,39 @@
+/** Runs of the ledger page by page, newest first, narrowed by state and profile. */
+import type { RunState } from "#fleet/run.ts";
+import type { Ledger } from "#store/ledger.ts";
+import type { RunRecord } from "#store/run-record.ts";
+
+const readAtOnce = 100;
+/** A page ends after so many runs were looked through, found or not. */
+const lookedThroughAtMost = 2_000;
+
+export async function runPage(
+  ledger: Ledger,
+  ask: {
+    limit: number;
+    cursor?: string | undefined;
+    state?: RunState | undefined;
+    profile?: string | undefined;
+  },
+): Promise<{ runs: RunRecord[]; nextCursor: string | null }> {
+  const { limit, state, profile } = ask;
+  if (state === undefined && profile === undefined) return ledger.list(pageOf(limit, ask.cursor));
+  const runs: RunRecord[] = [];
+  let cursor = ask.cursor;
+  for (let lookedThrough = 0; lookedThrough < lookedThroughAtMost; lookedThrough += readAtOnce) {
+    const page = await ledger.list(pageOf(readAtOnce, cursor));
+    for (const [at, run] of page.runs.entries()) {
+      if ((state !== undefined && run.state !== state) || (profile !== undefined && run.profile !== profile)) continue;
+      runs.push(run);
+      const isLast = page.nextCursor === null && at === page.runs.length - 1;
+      if (runs.length === limit) return { runs, nextCursor: isLast ? null : run.runId };
+    }
+    if (page.nextCursor === null) return { runs, nextCursor: null };
+    cursor = page.nextCursor;
+  }
+  return { runs, nextCursor: cursor ?? null };
+}
+
+function pageOf(limit: number, cursor: string | undefined): { limit: number; cursor?: string } {
+  return cursor === undefined ? { limit } : { limit, cursor };
+}

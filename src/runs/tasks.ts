@@ -1,0 +1,206 @@
+/**
+ * Does what schedules and automations ask for, through the same desks as a person. Beginning a task twice under one key
+ * gives what was begun the first time: a run has an id that follows from the key, a sync or rotation that is under way is
+ * gone on with.
+ */
+import { basename } from "node:path";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import { type RunOptions, isRunOver } from "#fleet/run.ts";
+import type { Task, TaskReference, TaskStanding } from "#fleet/task.ts";
+import type { Wording } from "#fleet/sim.ts";
+import type { AutomationHouse } from "#jobs/automations/act.ts";
+import type { AuthKeyDesk } from "./auth-key-desk.ts";
+import type { CredentialDesk } from "./credential-desk.ts";
+import type { RunDesk } from "./desk.ts";
+import type { FleetReport } from "./fleet-report.ts";
+import type { PlanRequest } from "./plan.ts";
+import type { RunReport } from "./report.ts";
+import { writeResults } from "./results.ts";
+import type { SimDesk } from "./sim-desk.ts";
+import { assertAllValid, runIdFor } from "./submit.ts";
+
+interface House {
+  readonly desk: RunDesk;
+  readonly sims: SimDesk;
+  readonly credentials: CredentialDesk;
+  readonly authKeys: AuthKeyDesk;
+  readonly clock: Clock;
+  readonly wordingOf: (profile: string) => Wording;
+  readonly bucketOf: (profile: string) => string;
+  readonly speedClasses: readonly string[];
+}
+
+/** What schedules and automations need. */
+type WantedTasks = AutomationHouse["tasks"];
+
+type TaskOf<J extends Task["job"]> = Extract<Task, { readonly job: J }>;
+
+export class DeskTasks implements WantedTasks {
+  readonly #house: House;
+
+  constructor(house: House) {
+    this.#house = house;
+  }
+
+  begin(task: Task, how: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string> {
+    switch (task.job) {
+      case "apply":
+        return this.#apply(task, how);
+      case "sync":
+        return this.#sync(task);
+      case "rotate":
+        return this.#rotate(task, how);
+      case "rotate-authkey":
+        return this.#rotateAuthKey(task, how);
+      case "report":
+        return this.#report(task);
+    }
+  }
+
+  async standing(task: Task, { kind, id }: TaskReference): Promise<TaskStanding> {
+    switch (kind) {
+      case "run":
+        return standingOfRun(await this.#house.desk.show(id));
+      case "sync": {
+        const report = await this.#house.sims.syncReport(task.profile);
+        if (report?.syncId !== id) return over("done");
+        if (report.state === "listing" || report.state === "sweeping") return { isOver: false };
+        return report.state === "failed" ? over("failed", report.reason) : over("done", `${report.sims} SIMs listed`);
+      }
+      case "rotation": {
+        const report = task.job === "rotate" ? await this.#house.credentials.report(task.rotation) : undefined;
+        if (report?.rotationId !== id) return over("done");
+        return standingOfRotation(report.state, report.reason);
+      }
+      case "authkey-rotation": {
+        const report = await this.#house.authKeys.report(task.profile);
+        return report?.rotationId === id ? standingOfRotation(report.state, report.reason) : over("done");
+      }
+      case "report":
+        return over("done", id);
+    }
+  }
+
+  /** The id of the run that would be begun under a key. */
+  runIdFor(key: string, atMs: number): string {
+    return runIdFor(key, atMs);
+  }
+
+  /** Gives SIMs a class, in the run of this id; one that is there stays as it is. */
+  async changeSims(
+    change: { profile: string; sims: readonly string[]; speedClass: string; options: RunOptions },
+    { runId, name, by }: { runId: string; name: string; by: string },
+  ): Promise<TaskReference> {
+    const { profile, sims, speedClass, options } = change;
+    await this.#submit({ sims }, { profile, speedClass, options }, { runId, name, by });
+    return { kind: "run", id: runId };
+  }
+
+  async cancel({ kind, id }: TaskReference, how: { by: string; reason: string }): Promise<void> {
+    if (kind !== "run") return;
+    try {
+      await this.#house.desk.control.cancel(id, how);
+    } catch (thrown) {
+      // It was over before it could be cancelled.
+      if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_STATE") throw thrown;
+    }
+  }
+
+  async #apply(
+    task: TaskOf<"apply">,
+    { key, by, sinceMs }: { key: string; by: string; sinceMs: number },
+  ): Promise<TaskReference | string> {
+    const runId = runIdFor(key, sinceMs);
+    const from = "file" in task.from ? { path: task.from.file } : task.from;
+    try {
+      const begun = await this.#submit(from, task, { runId, name: key, by });
+      return begun === "nothing" ? "every SIM has its speed class already" : { kind: "run", id: runId };
+    } catch (thrown) {
+      if (thrown instanceof SimfleetError && thrown.code === "NO_SIM_MATCHES") return "no SIM matches the filter";
+      throw thrown;
+    }
+  }
+
+  /** Makes the run unless it is there; `nothing` where no call would be made. */
+  async #submit(
+    from: PlanRequest["from"],
+    what: { profile: string; speedClass: string | undefined; options: RunOptions },
+    order: { runId: string; name: string; by: string },
+  ): Promise<"submitted" | "nothing"> {
+    const { desk, wordingOf, bucketOf, speedClasses } = this.#house;
+    const { profile, speedClass, options } = what;
+    if (await desk.exists(order.runId)) return "submitted";
+    const bucket = bucketOf(profile);
+    const plan = await desk.plan({
+      ...{ from, profile, speedClass, bucket, wording: wordingOf(profile), knownSpeedClasses: speedClasses },
+      skipUnchanged: options.skipUnchanged,
+      callsPerMinute: options.callsPerMinute,
+    });
+    assertAllValid(plan.source, options);
+    if (plan.calls === 0 && options.skipUnchanged) return "nothing";
+    const { origin } = plan.source;
+    const source = "file" in origin ? basename(origin.file) : origin.where;
+    await desk.submit(plan, { ...order, profile, bucket, source, options });
+    return "submitted";
+  }
+
+  async #sync({ profile }: TaskOf<"sync">): Promise<TaskReference> {
+    return { kind: "sync", id: (await this.#house.sims.sync(profile)).syncId };
+  }
+
+  async #rotate({ rotation }: TaskOf<"rotate">, { sinceMs }: { sinceMs: number }): Promise<TaskReference> {
+    const { credentials } = this.#house;
+    const present = await credentials.report(rotation);
+    // Begun before a crash, and by now perhaps over.
+    const isOurs = present.startedAt !== null && Date.parse(present.startedAt) >= sinceMs;
+    const { rotationId } = isOurs ? present : await credentials.rotate(rotation, new AbortController().signal);
+    return { kind: "rotation", id: rotationId ?? "" };
+  }
+
+  async #rotateAuthKey(
+    { profile }: TaskOf<"rotate-authkey">,
+    { sinceMs }: { sinceMs: number },
+  ): Promise<TaskReference> {
+    const { authKeys } = this.#house;
+    const present = await authKeys.report(profile);
+    const isOurs = present !== undefined && Date.parse(present.startedAt) >= sinceMs;
+    if (!isOurs) await authKeys.plan(profile, undefined);
+    const { rotationId } = isOurs ? present : await authKeys.rotate(profile, undefined);
+    return { kind: "authkey-rotation", id: rotationId };
+  }
+
+  async #report({ profile, file }: TaskOf<"report">): Promise<TaskReference> {
+    const { sims, desk } = this.#house;
+    const fleet: FleetReport = await sims.fleet(profile);
+    const { runs } = await desk.list({ limit: 50 });
+    const report = { ...fleet, runs: runs.filter((run) => run.profile === profile) };
+    const mend = "The folder has to be there, and simfleet be allowed to write to it";
+    await writeResults(file, linesOf(`${JSON.stringify(report, undefined, 2)}\n`), mend);
+    return { kind: "report", id: file };
+  }
+}
+
+async function* linesOf(text: string): AsyncGenerator<string> {
+  yield await Promise.resolve(text);
+}
+
+function over(result: "done" | "failed" | "cancelled", reason?: string): TaskStanding {
+  return { isOver: true, result, reason };
+}
+
+function standingOfRun({ state, counts, reason }: RunReport): TaskStanding {
+  if (!isRunOver(state)) return { isOver: false };
+  if (state === "cancelled") return over("cancelled", reason);
+  const { total, done, skipped, rejected, failed } = counts;
+  if (state === "aborted") return over("failed", reason);
+  const text = `${done} of ${total} rows done${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+  return rejected + failed > 0
+    ? over("failed", `${text}, ${rejected + failed} rejected or failed`)
+    : over("done", text);
+}
+
+function standingOfRotation(state: string, reason: string | null): TaskStanding {
+  if (state === "done") return over("done", reason ?? undefined);
+  return state === "failed" ? over("failed", reason ?? undefined) : { isOver: false };
+}

@@ -1,0 +1,40 @@
+-- Begins the delivery of one event to one webhook, unless it was begun before, and lets the oldest ones go.
+--
+-- KEYS  as of delivery.lua
+-- ARGV  1 most events kept   2 place   3 place before which deliveries are too old   4 most deliveries
+--       5 how long records live, ms   6 now, ms   7 … field, value, … of the delivery
+-- Returns 'pending' when it is to be sent, 'over' when it was, 'stopped' when the webhook takes nothing
+-- Atomic: everything. Doing it again changes nothing. That messages which still waited made room is counted, and told once
+-- an hour at most: they may be many.
+
+local tell_every_ms = 3600000
+
+local kept = deliveries(KEYS, ARGV[1])
+local record = kept.record(ARGV[2])
+local state = redis.call('HGET', record, 'state')
+if state then return state == 'pending' and 'pending' or 'over' end
+if redis.call('HGET', kept.head, 'state') == 'stopped' then return 'stopped' end
+
+redis.call('HSET', record, 'state', 'pending', unpack(ARGV, 7))
+redis.call('PEXPIRE', record, ARGV[5])
+redis.call('ZADD', kept.all, 0, ARGV[2])
+redis.call('ZADD', kept.pending, 0, ARGV[2])
+redis.call('PEXPIRE', kept.all, ARGV[5])
+redis.call('PEXPIRE', kept.pending, ARGV[5])
+
+for _, place in ipairs(redis.call('ZRANGEBYLEX', kept.all, '-', '(' .. ARGV[3], 'LIMIT', 0, 100)) do kept.drop(place) end
+local over = redis.call('ZCARD', kept.all) - tonumber(ARGV[4])
+if over > 0 then
+  for _, place in ipairs(redis.call('ZRANGE', kept.all, 0, over - 1)) do
+    if redis.call('HGET', kept.record(place), 'state') == 'pending' then
+      redis.call('HINCRBY', kept.head, 'dropped', 1)
+      local told = tonumber(redis.call('HGET', kept.head, 'droppedToldAtMs') or 0)
+      if tonumber(ARGV[6]) - told >= tell_every_ms then
+        redis.call('HSET', kept.head, 'droppedToldAtMs', ARGV[6])
+        kept.tell_of('webhook.failed', place, 'too many messages wait, and the oldest make room')
+      end
+    end
+    kept.drop(place)
+  end
+end
+return 'pending'

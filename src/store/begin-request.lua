@@ -1,0 +1,21 @@
+-- Claims an Idempotency-Key for a request, or tells what became of the first one that had it.
+--
+-- KEYS  1 the key's record (hash: fingerprint, ref, owner, leaseUntilMs, answer)
+-- ARGV  1 fingerprint of the request   2 reference for what it makes   3 owner   4 lease, ms   5 how long it is kept, s
+-- Returns {'new', ref}, {'taken-up', ref of the first} once the first one's lease has ended without an answer,
+--   {'answered', answer}, {'busy'} while the first is under way, or {'other'} for another request
+-- Atomic: everything. Moves: (none) -> claimed -> answered | forgotten; claimed -> claimed (by another, after the lease)
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local found = redis.call('HMGET', KEYS[1], 'fingerprint', 'ref', 'answer', 'leaseUntilMs')
+if not found[1] then
+  redis.call('HSET', KEYS[1], 'fingerprint', ARGV[1], 'ref', ARGV[2], 'owner', ARGV[3], 'leaseUntilMs', now + ARGV[4])
+  redis.call('EXPIRE', KEYS[1], ARGV[5])
+  return { 'new', ARGV[2] }
+end
+if found[1] ~= ARGV[1] then return { 'other' } end
+if found[3] then return { 'answered', found[3] } end
+if tonumber(found[4]) > now then return { 'busy' } end
+redis.call('HSET', KEYS[1], 'owner', ARGV[3], 'leaseUntilMs', now + ARGV[4])
+return { 'taken-up', found[2] }

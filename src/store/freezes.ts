@@ -1,0 +1,68 @@
+/** What may not be changed now: the windows of the configuration, and the freeze that a person has ordered. */
+import type { Redis } from "ioredis";
+import type { Clock } from "#core/time.ts";
+import { type Freeze, type FreezeWindow, freezeAt } from "#fleet/freeze.ts";
+import type { InventoryTerms } from "./inventory-script.ts";
+import { makeMove } from "./move-record.ts";
+
+/** A freeze of everything that a person has ordered. */
+export interface OrderedFreeze {
+  readonly by: string;
+  readonly reason: string;
+  readonly sinceMs: number;
+  readonly untilMs: number | undefined;
+}
+
+export class Freezes {
+  readonly #terms: InventoryTerms & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] };
+  readonly #redis: Redis;
+
+  constructor(terms: InventoryTerms & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] }) {
+    this.#terms = terms;
+    this.#redis = terms.redis;
+  }
+
+  /** What holds a profile now; of several what ends last. */
+  async of(profile: string): Promise<Freeze | undefined> {
+    const { windows, clock } = this.#terms;
+    const ordered = await this.ordered();
+    const window = freezeAt(windows, profile, clock.wallMs());
+    if (ordered === undefined) return window;
+    const { by, reason, untilMs } = ordered;
+    if (untilMs !== undefined && (window?.untilMs ?? 0) > untilMs) return window;
+    return { reason: `${by} has frozen all changes${reason === "" ? "" : `: ${reason}`}`, untilMs };
+  }
+
+  /** The freeze that a person has ordered and that is not over. */
+  async ordered(): Promise<OrderedFreeze | undefined> {
+    const { by, reason = "", sinceMs, untilMs } = await this.#redis.hgetall(this.#terms.keys.freeze());
+    if (by === undefined) return undefined;
+    const until = untilMs === undefined ? undefined : Number(untilMs);
+    if (until !== undefined && until <= this.#terms.clock.wallMs()) return undefined;
+    return { by, reason, sinceMs: Number(sinceMs), untilMs: until };
+  }
+
+  /** Holds every change of every profile, until an instant or until a person ends it. */
+  async order({ by, reason, untilMs }: Omit<OrderedFreeze, "sinceMs">): Promise<void> {
+    const { keys, bounds, clock } = this.#terms;
+    const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
+    const set = ["by", by, "reason", reason, "sinceMs", clock.wallMs()];
+    await makeMove(this.#redis, bounds, {
+      keys: [keys.freeze(), keys.events()],
+      ...{ profile: "", guard: [] },
+      set: untilMs === undefined ? set : [...set, "untilMs", untilMs],
+      away: untilMs === undefined ? ["untilMs"] : [],
+      events: [{ type: "changes.frozen", fields: { by, reason, until } }],
+    });
+  }
+
+  /** Lets changes go on; the windows of the configuration hold all the same. */
+  async end(by: string): Promise<void> {
+    const { keys, bounds } = this.#terms;
+    await makeMove(this.#redis, bounds, {
+      keys: [keys.freeze(), keys.events()],
+      ...{ profile: "", guard: [], set: [], away: ["by", "reason", "sinceMs", "untilMs"] },
+      events: [{ type: "changes.thawed", fields: { by } }],
+    });
+  }
+}

@@ -1,0 +1,30 @@
+-- Makes one move of a record that has a state machine: saves what it changes and tells its events, in one step.
+--
+-- KEYS  1 the record (hash)   2 events (stream)
+-- ARGV  1 profile   2 most events kept   3 length of what follows: field, value, … that the record has to have ('' for none)
+--       then the length of: field, value, … to set   then the length of: field, … to take away
+--       then for each event the length of: type, field, value, …
+-- Returns 'moved', or 'stale' when the record is elsewhere by now: nothing is done then
+-- Atomic: everything. Of two processes that try the same move, one makes it.
+
+local place = 3
+local function take()
+  local count = tonumber(ARGV[place])
+  local taken = {}
+  for i = 1, count do taken[i] = ARGV[place + i] end
+  place = place + count + 1
+  return taken
+end
+local guard = take()
+for i = 1, #guard, 2 do
+  if (redis.call('HGET', KEYS[1], guard[i]) or '') ~= guard[i + 1] then return 'stale' end
+end
+local set = take()
+local away = take()
+if #set > 0 then redis.call('HSET', KEYS[1], unpack(set)) end
+if #away > 0 then redis.call('HDEL', KEYS[1], unpack(away)) end
+while ARGV[place] do
+  local event = take()
+  tell(KEYS[2], ARGV[2], event[1], ARGV[1], unpack(event, 2))
+end
+return 'moved'

@@ -1,0 +1,127 @@
+/**
+ * Every metric there is, in one table, and the registry that writes them down for Prometheus. What Redis counts for all
+ * workers is read when somebody asks; what this process counts is counted as it happens.
+ */
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+
+export const metricCatalogue = {
+  runs: { kind: "gauge", name: "simfleet_runs", labels: ["state"], help: "Runs by state, of the last thousand" },
+  rows: {
+    kind: "gauge",
+    name: "simfleet_rows",
+    labels: ["outcome"],
+    help: "Rows of the last thousand runs by outcome",
+  },
+  calls: { kind: "counter", name: "simfleet_calls_total", labels: ["bucket"], help: "Calls that spent a quota" },
+  throttled: { kind: "counter", name: "simfleet_throttled_total", labels: ["bucket"], help: "Answers of 429" },
+  limit: {
+    kind: "gauge",
+    name: "simfleet_bucket_limit",
+    labels: ["bucket"],
+    help: "Calls of a window, as the platform told",
+  },
+  left: { kind: "gauge", name: "simfleet_bucket_left", labels: ["bucket"], help: "Calls left in the present window" },
+  inFlight: { kind: "gauge", name: "simfleet_bucket_in_flight", labels: ["bucket"], help: "Calls that are out" },
+  jobs: { kind: "gauge", name: "simfleet_queue_jobs", labels: ["queue", "state"], help: "Jobs in a queue" },
+  sims: { kind: "gauge", name: "simfleet_sims", labels: ["profile", "standing"], help: "SIMs of the inventory" },
+  syncAge: {
+    kind: "gauge",
+    name: "simfleet_sync_age_seconds",
+    labels: ["profile"],
+    help: "Time since the fleet began to be read whole the last time",
+  },
+  deliveries: {
+    kind: "gauge",
+    name: "simfleet_deliveries_pending",
+    labels: ["webhook"],
+    help: "Messages that wait for a webhook",
+  },
+  dropped: {
+    kind: "counter",
+    name: "simfleet_deliveries_dropped_total",
+    labels: ["webhook"],
+    help: "Messages that had to make room for newer ones",
+  },
+  webhookStopped: {
+    kind: "gauge",
+    name: "simfleet_webhook_stopped",
+    labels: ["webhook"],
+    help: "1 for a webhook whose receiver has answered 410 Gone",
+  },
+  scheduleResult: {
+    kind: "gauge",
+    name: "simfleet_schedule_last_result",
+    labels: ["schedule", "result"],
+    help: "1 for how a schedule's task ended last",
+  },
+  scheduleAge: {
+    kind: "gauge",
+    name: "simfleet_schedule_last_age_seconds",
+    labels: ["schedule"],
+    help: "Time since a schedule's task ended last",
+  },
+  automationStopped: {
+    kind: "gauge",
+    name: "simfleet_automation_stopped",
+    labels: ["automation"],
+    help: "1 for an automation that has stopped itself",
+  },
+  automationEvents: {
+    kind: "counter",
+    name: "simfleet_automation_events_total",
+    labels: ["automation", "outcome"],
+    help: "Events that an automation acted on, by what came of it",
+  },
+  events: { kind: "gauge", name: "simfleet_events", labels: [], help: "Events that the feed keeps" },
+  streams: { kind: "gauge", name: "simfleet_event_streams", labels: [], help: "Event streams open at this worker" },
+} as const satisfies Record<
+  string,
+  { kind: "gauge" | "counter"; name: string; labels: readonly string[]; help: string }
+>;
+
+/** Of the HTTP server of this process. */
+export const requestMetric = {
+  name: "simfleet_http_request_seconds",
+  labels: ["method", "route", "status"],
+  help: "Requests to this worker by route and status, and how long they took",
+} as const;
+
+export type MetricId = keyof typeof metricCatalogue;
+
+/** One value of a metric. */
+export interface Reading {
+  readonly metric: MetricId;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export class Metrics {
+  readonly contentType: string;
+  readonly #registry = new Registry();
+  readonly #requests: Histogram;
+  readonly #read = new Map<MetricId, Gauge | Counter>();
+
+  constructor() {
+    this.contentType = this.#registry.contentType;
+    const registers = [this.#registry];
+    collectDefaultMetrics({ register: this.#registry });
+    for (const [id, { kind, name, labels, help }] of Object.entries(metricCatalogue)) {
+      const options = { name, help, labelNames: [...labels], registers };
+      this.#read.set(id as MetricId, kind === "gauge" ? new Gauge(options) : new Counter(options));
+    }
+    const { name, help, labels } = requestMetric;
+    const buckets = [0.005, 0.02, 0.1, 0.5, 2, 10];
+    this.#requests = new Histogram({ name, help, labelNames: [...labels], buckets, registers });
+  }
+
+  countRequest(labels: { method: string; route: string; status: string }, seconds: number): void {
+    this.#requests.observe(labels, seconds);
+  }
+
+  /** All metrics as text, those that are read with these values. */
+  async text(readings: readonly Reading[]): Promise<string> {
+    for (const metric of this.#read.values()) metric.reset();
+    for (const { metric, labels = {}, value } of readings) this.#read.get(metric)?.inc(labels, value);
+    return this.#registry.metrics();
+  }
+}

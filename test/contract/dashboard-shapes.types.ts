@@ -1,0 +1,53 @@
+/**
+ * Ties what the dashboard reads (web/src/pure/shapes.ts) to what the server reports. Nothing runs here: `npm run types`
+ * fails where a report lacks a field that the dashboard reads, or gives it another type.
+ */
+import type { Role } from "#fleet/role.ts";
+import type { RunState } from "#fleet/run.ts";
+import type { BucketWindow } from "#http/bucket-windows.ts";
+import type { AuthKeyReport, AuthKeyRotationReport } from "#runs/auth-key-report.ts";
+import type { AutomationReport } from "#runs/automation-desk.ts";
+import type { BucketReport } from "#runs/bucket-report.ts";
+import type { Change } from "#runs/changes.ts";
+import type { SetReport } from "#runs/credential-desk.ts";
+import type { FleetPoint } from "#runs/fleet-desk.ts";
+import type { FleetReport } from "#runs/fleet-report.ts";
+import type { PlanReport } from "#runs/plan-report.ts";
+import type { PlanRow } from "#runs/plan-rows.ts";
+import type { RunReport } from "#runs/report.ts";
+import type { RotationReport } from "#runs/rotation-report.ts";
+import type { RowReport } from "#runs/row-page.ts";
+import type { ScheduleReport } from "#runs/schedule-desk.ts";
+import type { SyncReport } from "#runs/sync-report.ts";
+import type { DeliveryReport, EventDocument, TestReport, WebhookReport } from "#runs/webhook-report.ts";
+import type { Role as RoleRead } from "../../web/src/pure/role.ts";
+import type * as read from "../../web/src/pure/shapes.ts";
+
+/** What the shape has and reports do not; that a report can be read as the shape, its constraint sees to. */
+type Missing<Report extends Shape, Shape> = Exclude<keyof Shape, keyof Report>;
+type Nothing<Left extends Record<string, never>> = Left;
+
+export type Ties = Nothing<{
+  role: Missing<Role, RoleRead>;
+  runState: Missing<RunState, read.RunState>;
+  runReport: Missing<RunReport, read.RunReport>;
+  rowReport: Missing<RowReport, read.RunRow>;
+  planReport: Missing<PlanReport, Omit<read.PlanReport, "planId" | "expiresAt">>;
+  planRow: Missing<PlanRow, read.PlanRow>;
+  syncReport: Missing<SyncReport, read.SyncReport>;
+  change: Missing<Change, read.Change>;
+  bucketReport: Missing<BucketReport & { windows: readonly BucketWindow[] }, read.BucketReport>;
+  bucketWindow: Missing<BucketWindow, read.BucketWindow>;
+  fleetReport: Missing<FleetReport, read.FleetReport>;
+  fleetPoint: Missing<FleetPoint, read.FleetPoint>;
+  fleetEvent: Missing<EventDocument, read.FleetEvent>;
+  scheduleReport: Missing<ScheduleReport, read.ScheduleReport>;
+  automationReport: Missing<AutomationReport, read.AutomationReport>;
+  webhookReport: Missing<WebhookReport, read.WebhookReport>;
+  deliveryReport: Missing<DeliveryReport, read.DeliveryReport>;
+  testReport: Missing<TestReport, read.TestReport>;
+  setReport: Missing<SetReport, read.SetReport>;
+  rotationReport: Missing<RotationReport, read.RotationReport>;
+  authKeyReport: Missing<AuthKeyReport, read.AuthKeyReport>;
+  authKeyRotationReport: Missing<AuthKeyRotationReport, read.AuthKeyRotationReport>;
+}>;

@@ -1,0 +1,65 @@
+/** Signed messages from outside that trigger a schedule. */
+import { createHmac } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { ControlHouse } from "./support/control-house.ts";
+
+const key = Buffer.alloc(24, 7);
+let house: ControlHouse;
+beforeAll(async () => {
+  house = await ControlHouse.open({
+    furnish: async (folder) => {
+      const file = join(folder, "hook");
+      await writeFile(file, `whsec_${key.toString("base64")}\n`, { mode: 0o600 });
+      return `schedules:\n  nightly: { job: sync, cron: "0 3 * * *", hookSecretFile: ${file} }\n  bare: { job: sync, cron: "0 4 * * *" }\n`;
+    },
+  });
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+/** As a sender does it that knows the specification and nothing of us. */
+function send(
+  how: { id?: string; atMs?: number; body?: string; sent?: string; schedule?: string; key?: Buffer } = {},
+): Promise<Response> {
+  const { id = "msg_1", atMs = Date.now(), body = '{"type":"deploy"}', schedule = "nightly" } = how;
+  const timestamp = String(Math.floor(atMs / 1_000));
+  const digest = createHmac("sha256", how.key ?? key)
+    .update(`${id}.${timestamp}.${body}`)
+    .digest("base64");
+  const headers = {
+    ...{ "content-type": "application/json", "webhook-id": id },
+    ...{ "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` },
+  };
+  return fetch(`${house.url}/v1/hooks/${schedule}`, { method: "POST", headers, body: how.sent ?? body });
+}
+
+const triggered = async (): Promise<number> => {
+  const { entries } = await house.app.control.audit.list({ limit: 100 });
+  return entries.filter(({ who, status }) => who === "hook:nightly" && status === 202).length;
+};
+
+test("a signed message triggers its schedule, and is written down", async () => {
+  const answer = await send();
+  expect([answer.status, await answer.json()]).toEqual([202, { schedule: "nightly" }]);
+  await until("it is written down", async () => (await triggered()) === 1);
+  expect((await send()).status).toBe(202); // the same message again is taken, and asks for nothing new
+});
+
+test.each([
+  ["with another key", { key: Buffer.alloc(24, 8) }],
+  ["whose body was changed", { sent: '{"type":"other"}' }],
+  ["of an hour ago", { atMs: Date.now() - 3_600_000 }],
+  ["for a schedule that has no secret", { schedule: "bare" }],
+  ["for a schedule that is not there", { schedule: "nothing" }],
+  ["for a name of Object's own", { schedule: "constructor" }],
+])("a message %s is refused", async (_, how) => {
+  const answer = await send({ id: "msg_2", ...how });
+  expect([answer.status, await answer.json()]).toMatchObject([401, { code: "UNAUTHENTICATED" }]);
+});
+
+test("a message without a signature is refused, whoever's token it bears", async () => {
+  const answer = await house.ask("/v1/hooks/nightly", { as: "admin", method: "POST", body: "{}" });
+  expect(answer.status).toBe(401);
+});

@@ -1,0 +1,122 @@
+/** Requests that are sent again with the same Idempotency-Key. */
+import { describe, expect, test } from "vitest";
+import { Idempotency } from "#store/idempotency.ts";
+import { openTestRedis } from "../support/redis.ts";
+import { until } from "../support/until.ts";
+import { ControlHouse } from "./support/control-house.ts";
+
+const { redis, keys } = openTestRedis();
+
+describe("a request with an Idempotency-Key", () => {
+  const start = (house: ControlHouse, key: string, body: string, query = ""): Promise<Response> =>
+    house.ask(`/v1/runs${query}`, {
+      ...{ as: "operator", method: "POST", body },
+      headers: { "content-type": "text/csv", "idempotency-key": key },
+    });
+
+  test("is carried out once, and answered as the first time", async () => {
+    await using house = await ControlHouse.open();
+    const first = await start(house, "a", house.csv(3));
+    const again = await start(house, "a", house.csv(3));
+    expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([202, null]);
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([202, "true"]);
+    expect(again.headers.get("location")).toBe(first.headers.get("location"));
+    expect(await again.text()).toBe(await first.text());
+    expect((await house.app.desk.list({ limit: 10 })).runs).toHaveLength(1);
+  });
+
+  test("that is another one is refused, by file or by options; another caller's key is another key", async () => {
+    await using house = await ControlHouse.open();
+    await start(house, "a", house.csv(3));
+    for (const other of [await start(house, "a", house.csv(2)), await start(house, "a", house.csv(3), "?rate=5")]) {
+      expect([other.status, await other.json()]).toMatchObject([422, { code: "IDEMPOTENCY_REUSED" }]);
+    }
+    const headers = { "content-type": "text/csv", "idempotency-key": "a" };
+    const admin = await house.ask("/v1/runs", { as: "admin", method: "POST", body: house.csv(2), headers });
+    expect(admin.status).toBe(202);
+    const faulty = await start(house, "ä".repeat(3), house.csv(2)).catch(() => undefined);
+    expect(faulty?.status ?? 400).toBe(400);
+  });
+
+  test("that was refused has made nothing, and may be mended under the same key", async () => {
+    await using house = await ControlHouse.open();
+    const broken = await start(house, "a", "simId\nx\n");
+    expect(broken.status).toBe(422);
+    expect((await start(house, "a", house.csv(1))).status).toBe(202);
+  });
+
+  test("whose process died after the run was made finds that run", async () => {
+    await using house = await ControlHouse.open();
+    const { idempotency } = house.app.control;
+    const { begin } = idempotency;
+    // The process dies between the commit and the answer: nothing after it happens.
+    idempotency.begin = async (request) => {
+      const claim = await begin.call(idempotency, request);
+      if ("status" in claim) return claim;
+      return { ...claim, answer: () => Promise.reject(new Error("killed")), release: () => claim.release() };
+    };
+    expect((await start(house, "a", house.csv(3))).status).toBe(500);
+    const { runs } = await house.app.desk.list({ limit: 10 });
+    expect(runs).toHaveLength(1);
+    idempotency.begin = begin;
+    const again = await start(house, "a", house.csv(3));
+    expect([again.status, await again.json()]).toMatchObject([202, { runId: runs[0]?.runId }]);
+    expect((await house.app.desk.list({ limit: 10 })).runs).toHaveLength(1);
+    expect((await start(house, "a", house.csv(3))).headers.get("idempotent-replayed")).toBe("true");
+  });
+
+  test("a plan, a retry and a sync are made once as well", async () => {
+    await using house = await ControlHouse.open({ works: true });
+    const post = async (path: string, body: string | null): Promise<[number, string | null, string]> => {
+      const headers = { "idempotency-key": "b", ...(body === null ? {} : { "content-type": "text/csv" }) };
+      const answer = await house.ask(path, { as: "operator", method: "POST", body, headers });
+      return [answer.status, answer.headers.get("idempotent-replayed"), await answer.text()];
+    };
+    const { runId } = JSON.parse((await post("/v1/runs", `${house.csv(1)}8942319999999999999,s1.fast\n`))[2]) as {
+      runId: string;
+    };
+    await until("the run is over", async () => (await house.app.desk.show(runId)).finishedAt !== null);
+    await house.app.desk.control.cancel(runId).catch(() => undefined);
+    for (const [path, body] of [
+      ["/v1/plans", house.csv(2)],
+      ["/v1/syncs", null],
+    ] as const) {
+      const [status, , text] = await post(path, body);
+      expect(await post(path, body)).toEqual([status, "true", text]);
+    }
+  });
+});
+
+describe("a key in Redis", () => {
+  const store = new Idempotency({ redis, keys, leaseMs: 60_000 });
+  let number = 0;
+  const request = (): { id: string; fingerprint: string; ref: string } => ({
+    id: `k-${++number}`,
+    fingerprint: "f",
+    ref: "r-1",
+  });
+
+  test("is busy while its first request is under way, in whatever process", async () => {
+    const asked = request();
+    expect(await store.begin(asked)).toMatchObject({ ref: "r-1", isTakenUp: false });
+    await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
+    await expect(store.begin({ ...asked, fingerprint: "g" })).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
+  });
+
+  test("of a process that died is taken up under the first one's reference, and the dead one answers nobody any more", async () => {
+    const asked = request();
+    const dead = await store.begin(asked);
+    await redis.hset(keys.idempotency(asked.id), "leaseUntilMs", 0); // nobody has renewed it for so long
+    const next = await store.begin({ ...asked, ref: "r-2" });
+    expect(next).toMatchObject({ ref: "r-1", isTakenUp: true });
+    if ("status" in dead) throw new Error("it has an answer");
+    await dead.answer({ status: 202, location: undefined, body: "too late" });
+    await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
+  });
+
+  test("lives a day", async () => {
+    const asked = request();
+    await store.begin(asked);
+    expect(await redis.ttl(keys.idempotency(asked.id))).toBeGreaterThan(86_000);
+  });
+});

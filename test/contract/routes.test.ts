@@ -1,0 +1,196 @@
+/** Every route, by its description: who may call it, and that what it answers is what it declares. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isAtLeast, type Role, roles } from "#fleet/role.ts";
+import { until } from "../support/until.ts";
+import { ControlHouse } from "./support/control-house.ts";
+import { faultsOf } from "./support/json-schema.ts";
+import { type Example, type Prepared, routes } from "./support/routes.ts";
+
+interface Operation {
+  readonly description: string;
+  readonly security?: unknown;
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
+  readonly responses: Readonly<Record<string, { description: string; content?: Record<string, { schema: object }> }>>;
+}
+interface Description {
+  readonly openapi: string;
+  readonly info: { readonly title: string; readonly version: string };
+  readonly components: { readonly securitySchemes: Readonly<Record<string, unknown>> };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+let prepared: Prepared;
+let description: Description;
+const house = (): ControlHouse => prepared.house;
+
+beforeAll(async () => {
+  prepared = await prepare();
+  description = (await (await house().ask("/docs/json")).json()) as Description;
+});
+afterAll(() => house()[Symbol.asyncDispose]());
+
+function operations(): Map<string, Operation> {
+  const found = new Map<string, Operation>();
+  for (const [path, byMethod] of Object.entries(description.paths)) {
+    // Signed messages need no role (hooks.test.ts).
+    if (path.startsWith("/v1/hooks/")) continue;
+    for (const [method, operation] of Object.entries(byMethod)) found.set(`${method.toUpperCase()} ${path}`, operation);
+  }
+  return found;
+}
+
+function call(name: string, as: Role | undefined, { path, body, type }: Example): Promise<Response> {
+  const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
+  return house().ask(path, { method: name.split(" ")[0] ?? "", headers, body: body ?? null, as });
+}
+
+describe("the description", () => {
+  test("has every route that this table knows, and no other", () => {
+    expect([...operations().keys()].filter((name) => name.includes(" /v1/")).toSorted()).toEqual(
+      Object.keys(routes).toSorted(),
+    );
+  });
+
+  test("says the role of each as the table does", () => {
+    const said = [...operations()].map(([name, { description: about }]) => [
+      name,
+      /Needs the role (\w+)\./.exec(about)?.[1],
+    ]);
+    expect(Object.fromEntries(said)).toEqual(
+      Object.fromEntries(Object.entries(routes).map(([name, { role }]) => [name, role])),
+    );
+  });
+
+  test("is OpenAPI 3.1: parameters of the path, answers, errors and security are all there", () => {
+    expect(description.openapi).toMatch(/^3\.1\.\d$/);
+    expect(description.info.title).not.toBe("");
+    expect(JSON.stringify(description)).not.toContain('"$ref"');
+    const faults = [...operations()].flatMap(([name, { parameters = [], responses, security }]) => {
+      const inPath = [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter = ""]) => parameter).toSorted();
+      const declared = parameters.filter((one) => one.in === "path" && one.required === true).map((one) => one.name);
+      return [
+        ...(inPath.join() === declared.toSorted().join()
+          ? []
+          : [`${name}: path ${inPath.join()} / ${declared.join()}`]),
+        ...(Object.keys(responses).some((status) => /^2\d\d$/.test(status)) ? [] : [`${name}: no answer`]),
+        ...(responses.default?.content?.["application/problem+json"] === undefined ? [`${name}: no problem`] : []),
+        ...(JSON.stringify(security) === '[{"token":[]}]' ? [] : [`${name}: no security`]),
+        ...Object.entries(responses).flatMap(([status, one]) => (one.description === "" ? [`${name} ${status}`] : [])),
+      ];
+    });
+    expect(faults).toEqual([]);
+    expect(description.components.securitySchemes).toHaveProperty("token");
+  });
+
+  test("tells how rows are handed over", () => {
+    for (const name of ["POST /v1/plans", "POST /v1/runs"]) {
+      const { requestBody } = operations().get(name) as unknown as { requestBody: { content: object } };
+      expect(Object.keys(requestBody.content)).toEqual(["text/csv", "multipart/form-data", "application/json"]);
+    }
+  });
+});
+
+test.each(Object.entries(routes).filter(([name]) => name.startsWith("POST")))(
+  "%s refuses a field that it does not have",
+  async (name, { example }) => {
+    const { path } = example(prepared);
+    const refused = await call(name, "admin", { path, type: "application/json", body: '{"nonsense":1}' });
+    expect([refused.status, await refused.json()]).toEqual([400, expect.objectContaining({ code: "REQUEST_INVALID" })]);
+  },
+);
+
+describe.each(Object.entries(routes))("%s", (name, { role, status, example }) => {
+  test("without a credential is 401, and with a wrong one", async () => {
+    const { path } = example(prepared);
+    const bare = await call(name, undefined, { path });
+    expect([bare.status, await bare.json()]).toEqual([401, expect.objectContaining({ code: "UNAUTHENTICATED" })]);
+    expect(bare.headers.get("www-authenticate")).toBe("Bearer");
+    expect((await house().ask(path, { method: name.split(" ")[0] ?? "", as: "sf_nobody" })).status).toBe(401);
+  });
+
+  test.each(roles.filter((one) => !isAtLeast(one, role)))("is 403 to a %s", async (small) => {
+    const refused = await call(name, small, { path: example(prepared).path });
+    expect([refused.status, await refused.json()]).toEqual([403, expect.objectContaining({ code: "NOT_ALLOWED" })]);
+  });
+
+  test("refuses a parameter that it does not have", async () => {
+    const { path, ...more } = example(prepared);
+    const refused = await call(name, "admin", { path: `${path}${path.includes("?") ? "&" : "?"}nonsense=1`, ...more });
+    expect([refused.status, await refused.json()]).toEqual([
+      400,
+      expect.objectContaining({ code: "REQUEST_INVALID", problems: [expect.objectContaining({ where: "query" })] }),
+    ]);
+  });
+
+  test("answers as it declares", async () => {
+    const answer = await call(name, role, example(prepared));
+    const text = await answer.text();
+    expect([answer.status, text]).toEqual([status, expect.anything()]);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    const responses: Operation["responses"] = operations().get(name)?.responses ?? {};
+    const declared = responses[String(status)] ?? responses.default;
+    const type = answer.headers.get("content-type")?.split(";", 1)[0];
+    const schema = type === undefined || declared?.content === undefined ? undefined : declared.content[type]?.schema;
+    if (status === 204) expect(text).toBe("");
+    else expect(schema, `${name} declares ${type}`).toBeDefined();
+    if (type === "application/json" || type === "application/problem+json")
+      expect(faultsOf(schema as Record<string, unknown>, JSON.parse(text))).toEqual([]);
+  });
+});
+
+/** A fleet that was read, and a run in each of the states that the examples need. */
+async function prepare(): Promise<Prepared> {
+  const worker = await ControlHouse.open({
+    works: true,
+    sandbox: { operations: "all", sims: 20, limits: { Credential: 1_000, Group: 1_000, Operator: 1_000 } },
+    env: {
+      SIMFLEET_BRAND: "Svc",
+      SIMFLEET_COVERAGE: "g",
+      SIMFLEET_DEPLOYMENT: "soracom",
+      SIMFLEET_CHANGES_APPROVAL_ABOVE: "15",
+    },
+    furnish: withRotations,
+  });
+  worker.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
+  const started = async (body: string, query = ""): Promise<string> => {
+    const headers = { "content-type": "text/csv" };
+    const answer = await worker.ask(`/v1/runs${query}`, { as: "admin", method: "POST", body, headers });
+    const { runId } = (await answer.json()) as { runId: string };
+    expect(answer.status).toBe(202);
+    return runId;
+  };
+  await worker.ask("/v1/syncs", { as: "admin", method: "POST" });
+  await until("the fleet was read", async () => (await worker.app.sims.facts("default")).isComplete);
+  await worker.app.control.fleet.remember("default");
+  const overId = await started(worker.csv(3, "s1.8xfast"));
+  const failedId = await started(`${worker.csv(2)}8942319999999999999,s1.fast\n`);
+  for (const runId of [overId, failedId]) {
+    await until(`${runId} is over`, async () => (await worker.app.desk.show(runId)).finishedAt !== null);
+  }
+  const heldId = await started(worker.csv(5, "s1.slow"), "?rate=1");
+  const waitingId = await started(worker.csv(20, "s1.slow"));
+  const form = new FormData();
+  form.append("file", new Blob([`${worker.csv(2)}nonsense,s1.fast\n`]), "fleet.csv");
+  const planned = await worker.ask("/v1/plans", { as: "admin", method: "POST", body: form });
+  const { planId } = (await planned.json()) as { planId: string };
+  return { house: worker, overId, failedId, heldId, waitingId, planId };
+}
+
+async function withRotations(folder: string): Promise<string> {
+  await mkdir(join(folder, "out"));
+  await writeFile(join(folder, "seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
+  return `seal: { keyFile: ${join(folder, "seal-key")} }
+rotations:
+  mqtt: { type: psk, generate: { field: key, bytes: 32, encoding: base64url }, sinks: [ { file: ${join(folder, "out/mqtt")} } ] }
+automations:
+  new-ones: { on: sim.added, job: apply, speedClass: s1.minimum }
+webhooks:
+  ops: { url: "http://127.0.0.1:9/", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, events: ["run.*"] }
+schedules:
+  nightly: { job: sync, cron: "0 3 * * *", timezone: Asia/Tokyo }
+authKeys:
+  default: { sinks: [ { file: ${join(folder, "out/auth-key")} } ] }
+`;
+}

@@ -1,0 +1,232 @@
+/** What holds for every answer: headers, names, problems, bounds; and what a worker does that nobody gave credentials. */
+import { readFile, stat } from "node:fs/promises";
+import { request as plainRequest } from "node:http";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { loadConfig } from "#config/load.ts";
+import { createLogger } from "#telemetry/logger.ts";
+import { openHttp } from "#app-http.ts";
+import { ControlHouse, tokens } from "./support/control-house.ts";
+
+const policy =
+  "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';font-src 'self';base-uri 'none';form-action 'self';frame-ancestors 'none'";
+
+/** fetch sets the Host header itself. */
+function statusFor(url: string, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { host, authorization: `Bearer ${tokens.viewer}` };
+    plainRequest(url, { headers }, (answer) => resolve(answer.resume().statusCode ?? 0))
+      .on("error", reject)
+      .end();
+  });
+}
+
+describe("every answer", () => {
+  test("has the strict policy but for one known style of two pages, and nothing that upgrades plain http", async () => {
+    await using house = await ControlHouse.open();
+    const known = (sha256: string): string => policy.replace("style-src 'self'", `style-src 'self' 'sha256-${sha256}'`);
+    const policies: Readonly<Record<string, string>> = {
+      "/docs": known("RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w="),
+      // Its <base> names this origin.
+      "/queues": known("r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU=").replace("base-uri 'none'", "base-uri 'self'"),
+    };
+    for (const path of ["/", "/v1/me", "/v1/nothing", "/docs", "/docs/json", "/healthz", "/metrics", "/queues"]) {
+      const { headers } = await house.ask(path, { as: "admin" });
+      expect([path, headers.get("content-security-policy")]).toEqual([path, policies[path] ?? policy]);
+      expect(headers.get("strict-transport-security")).toBeNull();
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("x-frame-options")).toBe("DENY");
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+      expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  test("is refused by another name, but health", async () => {
+    await using house = await ControlHouse.open({ http: "  hosts: [fleet.example.com]\n" });
+    const { port } = new URL(house.url);
+    expect(await statusFor(`${house.url}/v1/me`, `localhost:${port}`)).toBe(200);
+    expect(await statusFor(`${house.url}/v1/me`, "fleet.example.com")).toBe(200);
+    for (const path of ["/v1/me", "/", "/docs", "/assets/x.js"]) {
+      expect([path, await statusFor(house.url + path, `evil.example.com:${port}`)]).toEqual([path, 403]);
+    }
+    expect(await statusFor(`${house.url}/healthz`, "10.0.0.7:8080")).toBe(200);
+  });
+});
+
+describe("a fault", () => {
+  test("is a problem with our code, and the id under which the log has it", async () => {
+    await using house = await ControlHouse.open();
+    const answer = await house.ask("/v1/runs/r-none", { as: "viewer" });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
+    expect(await answer.json()).toEqual({
+      type: "urn:simfleet:error:RUN_NOT_FOUND",
+      title: "No run has this id.",
+      status: 404,
+      detail: expect.stringContaining("r-none"),
+      code: "RUN_NOT_FOUND",
+      instance: `urn:simfleet:request:${answer.headers.get("x-request-id")}`,
+    });
+  });
+
+  test("that was not foreseen tells nothing of itself, and the log has all of it", async () => {
+    await using house = await ControlHouse.open();
+    house.app.desk.list = () => Promise.reject(new Error("secret inner words"));
+    const answer = await house.ask("/v1/runs", { as: "viewer" });
+    const text = await answer.text();
+    expect([answer.status, text]).toEqual([500, expect.stringContaining('"code":"INTERNAL"')]);
+    expect(text).not.toContain("inner words");
+    expect(house.log.join("")).toContain("secret inner words");
+    expect(house.log.join("")).toContain(answer.headers.get("x-request-id"));
+  });
+
+  test.each([
+    ["/v1/runs?limit=0", "query.limit"],
+    ["/v1/runs?limit=1001", "query.limit"],
+    ["/v1/runs?state=begun", "query.state"],
+    ["/v1/events?since=yesterday", "query.since"],
+    ["/v1/events?cursor=x", "query.cursor"],
+  ])("in a query is told with its place: %s", async (path, where) => {
+    await using house = await ControlHouse.open();
+    const answer = await house.ask(path, { as: "viewer" });
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { code: "REQUEST_INVALID", problems: [{ where }] },
+    ]);
+  });
+
+  test("a body of JSON is bounded, and a profile has to be there", async () => {
+    await using house = await ControlHouse.open();
+    const large = JSON.stringify({ where: "x".repeat(300_000) });
+    const headers = { "content-type": "application/json" };
+    expect((await house.ask("/v1/plans", { as: "operator", method: "POST", body: large, headers })).status).toBe(413);
+    const answer = await house.ask("/v1/sims?profile=plant", { as: "viewer" });
+    expect([answer.status, await answer.json()]).toMatchObject([404, { code: "NOT_FOUND", detail: /default/ }]);
+  });
+});
+
+test("who asks too often waits, and nobody else does", async () => {
+  await using house = await ControlHouse.open({ http: "  requestsPerMinute: 3\n" });
+  const statuses: number[] = [];
+  for (let n = 0; n < 4; n += 1) statuses.push((await house.ask("/v1/me", { as: "viewer" })).status);
+  expect(statuses).toEqual([200, 200, 200, 429]);
+  const refused = await house.ask("/v1/profiles", { as: "viewer" });
+  expect([refused.status, await refused.json()]).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect((await house.ask("/v1/me", { as: "operator" })).status).toBe(200);
+  expect((await house.ask("/healthz")).status).toBe(200);
+});
+
+describe("without credentials for the control API", () => {
+  test("a worker on loopback makes an admin token for itself, and every other worker there uses it", async () => {
+    await using house = await ControlHouse.open();
+    const env = {
+      HOME: house.folder,
+      SIMFLEET_HTTP_PORT: "0",
+      SIMFLEET_DATA_DIR: join(house.folder, "own"),
+    };
+    const { app } = house;
+    const config = loadConfig({ env });
+    const log: string[] = [];
+    const logger = createLogger({ level: "info", destination: { write: (line) => log.push(line) } });
+    const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
+    const [first, second] = await Promise.all([1, 2].map(() => openHttp({ app, config, logger, health })));
+    const file = join(house.folder, "own", "admin-token");
+    const token = (await readFile(file, "utf8")).trim();
+    expect(token).toMatch(/^sf_[\w-]{43}$/);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    for (const server of [first, second]) {
+      const me = await fetch(`${server?.url}/v1/me`, { headers: { authorization: `Bearer ${token}` } });
+      expect(await me.json()).toMatchObject({ role: "admin", kind: "admin-token" });
+      expect((await fetch(`${server?.url}/v1/me`)).status).toBe(401);
+      await server?.close();
+    }
+    expect(log.join("")).toContain(file);
+    expect(log.join("")).not.toContain(token);
+  });
+
+  test("a worker that others can reach does not start, and says what to set", async () => {
+    await using house = await ControlHouse.open();
+    const env = { HOME: house.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_HTTP_HOST: "0.0.0.0" };
+    const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
+    const logger = createLogger({ level: "silent" });
+    const opening = openHttp({ app: house.app, config: loadConfig({ env }), logger, health });
+    await expect(opening).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining("SIMFLEET_HTTP_ADMIN_TOKEN_FILE"),
+    });
+  });
+});
+
+describe("metrics", () => {
+  test("need a viewer, and are those of the table", async () => {
+    await using house = await ControlHouse.open();
+    expect((await house.ask("/metrics")).status).toBe(401);
+    await house.ask("/v1/me", { as: "viewer" });
+    const text = await (await house.ask("/metrics", { as: "viewer" })).text();
+    expect(text).toContain('simfleet_runs{state="completed"} 0');
+    expect(text).toContain('simfleet_http_request_seconds_count{method="GET",route="/v1/me",status="200"} 1');
+    expect(text).toContain("process_resident_memory_bytes");
+    expect(text).not.toContain("sf_viewer");
+  });
+
+  test("tell of what works unattended", async () => {
+    await using house = await ControlHouse.open({
+      furnish: () =>
+        Promise.resolve(`webhooks:
+  ops: { url: "http://127.0.0.1:9/", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, events: ["run.*"] }
+automations: { new-ones: { on: sim.added, job: apply, speedClass: s1.minimum } }
+schedules: { nightly: { job: sync, cron: "0 3 * * *" } }
+`),
+    });
+    const text = await (await house.ask("/metrics", { as: "viewer" })).text();
+    for (const line of [
+      'simfleet_deliveries_pending{webhook="ops"} 0',
+      'simfleet_webhook_stopped{webhook="ops"} 0',
+      'simfleet_automation_stopped{automation="new-ones"} 0',
+      'simfleet_automation_events_total{automation="new-ones",outcome="done"} 0',
+    ]) {
+      expect(text).toContain(line);
+    }
+    // Its task has never ended.
+    expect(text).not.toContain("simfleet_schedule_last_result{");
+  });
+
+  test("are open where the configuration says so", async () => {
+    await using house = await ControlHouse.open({ http: "  metrics: open\n" });
+    expect((await house.ask("/metrics")).status).toBe(200);
+  });
+});
+
+describe("the page of the queues", () => {
+  test("is an admin's, by token or by a cookie that is good for nothing else", async () => {
+    await using house = await ControlHouse.open({ works: true });
+    expect((await house.ask("/queues")).status).toBe(401);
+    expect((await house.ask("/queues", { as: "operator" })).status).toBe(403);
+    const session = await house.ask("/v1/session", { as: "admin", method: "POST" });
+    const set = session.headers.get("set-cookie") ?? "";
+    expect(set).toMatch(/^simfleet_queues=[\w-]{43}; Path=\/queues; Max-Age=900; HttpOnly; SameSite=Strict$/);
+    const cookie = set.split(";", 1)[0] ?? "";
+    const queues = await house.ask("/queues/api/queues", { headers: { cookie } });
+    expect([queues.status, await queues.text()]).toEqual([200, expect.stringContaining("calls-default.")]);
+    const page = await house.ask("/queues", { headers: { cookie } });
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect((await house.ask("/v1/me", { headers: { cookie } })).status).toBe(401);
+    expect((await house.ask("/queues", { headers: { cookie: `${cookie.slice(0, -1)}~` } })).status).toBe(401);
+  });
+
+  test("changes nothing by its cookie for a page of elsewhere", async () => {
+    await using house = await ControlHouse.open({ works: true });
+    const session = await house.ask("/v1/session", { as: "admin", method: "POST" });
+    const cookie = session.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+    const pause = (origin?: string): Promise<Response> =>
+      house.ask("/queues/api/queues/syncs-default/pause", {
+        ...{ method: "PUT" },
+        headers: { cookie, ...(origin === undefined ? {} : { origin }) },
+      });
+    for (const origin of [undefined, "https://evil.example.com", "null"]) {
+      const refused = await pause(origin);
+      expect([refused.status, await refused.json()]).toMatchObject([403, { code: "NOT_ALLOWED" }]);
+    }
+    expect((await pause(house.url)).status).toBe(200);
+  });
+});

@@ -1,0 +1,123 @@
+/**
+ * A worker's control API in this process: a sandbox as the platform, an embedded Redis in a folder of its own, and tokens
+ * of every role. What is asked goes through the real server, on a free port.
+ */
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Working } from "#queue/consumer.ts";
+import { loadConfig } from "#config/load.ts";
+import type { HttpServer } from "#http/server.ts";
+import type { Role } from "#fleet/role.ts";
+import type { SandboxOptions } from "#sandbox/options.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { createLogger } from "#telemetry/logger.ts";
+import { App } from "#app.ts";
+import { openHttp } from "#app-http.ts";
+
+export const tokens = { viewer: "sf_viewer", operator: "sf_operator", admin: "sf_admin" } as const;
+
+export interface HouseOptions {
+  readonly sandbox?: Partial<SandboxOptions>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Lines under `http:` in the configuration file, besides the tokens. */
+  readonly http?: string;
+  /** Puts into the folder what the configuration needs. Gives lines at the top of its file. */
+  readonly furnish?: (folder: string) => Promise<string>;
+  /** Whether runs and syncs are worked on. */
+  readonly works?: boolean;
+}
+
+export class ControlHouse implements AsyncDisposable {
+  readonly url: string;
+  readonly app: App;
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  readonly log: string[];
+  readonly #http: HttpServer;
+
+  private constructor(parts: { app: App; sandbox: Sandbox; folder: string; log: string[]; http: HttpServer }) {
+    this.app = parts.app;
+    this.sandbox = parts.sandbox;
+    this.folder = parts.folder;
+    this.log = parts.log;
+    this.#http = parts.http;
+    this.url = parts.http.url;
+  }
+
+  static async open({
+    sandbox: given = {},
+    env = {},
+    http = "",
+    furnish,
+    works = false,
+  }: HouseOptions = {}): Promise<ControlHouse> {
+    const sandbox = await startSandbox({
+      ...{ periodSeconds: 2, sims: 50 },
+      ...given,
+      limits: { Sim: 2_000, Credential: 60, Auth: 1_000, ...given.limits },
+    });
+    const folder = await mkdtemp(join(tmpdir(), "contract-"));
+    const file = join(folder, "simfleet.yaml");
+    await writeFile(file, `${(await furnish?.(folder)) ?? ""}${configuration(http)}`);
+    const surroundings = {
+      PATH: process.env.PATH ?? "",
+      HOME: folder,
+      XDG_CACHE_HOME: process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
+      SIMFLEET_DATA_DIR: join(folder, "data"),
+      SIMFLEET_HTTP_PORT: "0",
+      SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+      SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+      SIMFLEET_AUTH_KEY: sandbox.options.authKey,
+      SIMFLEET_RATE_PERIOD_SECONDS: String(sandbox.options.periodSeconds),
+      ...env,
+    };
+    const config = loadConfig({ file, env: surroundings });
+    const log: string[] = [];
+    const destination = { write: (text: string) => log.push(text) };
+    const logger = createLogger({ level: "debug", destination });
+    const app = await App.open(config, { logger, env: surroundings });
+    const consumers: Working[] = [];
+    if (works) {
+      const onTrouble = ({ message }: { message: string }): unknown => log.push(message);
+      consumers.push(await app.consume("default", onTrouble), await app.consumeSyncs("default", onTrouble));
+    }
+    const health = { isMoving: () => Promise.resolve(true), isReady: () => app.ping() };
+    const server = await openHttp({ app, config, logger, health });
+    return new ControlHouse({ app, sandbox, folder, log, http: server });
+  }
+
+  /** Asks as someone of this role; without one, with no token at all. */
+  ask(path: string, how: RequestInit & { as?: string | undefined } = {}): Promise<Response> {
+    const { as, ...init } = how;
+    const headers = new Headers(init.headers);
+    if (as !== undefined) headers.set("authorization", `Bearer ${as in tokens ? tokens[as as Role] : as}`);
+    return fetch(`${this.url}${path}`, { redirect: "manual", ...init, headers });
+  }
+
+  simId(index: number): string {
+    return this.sandbox.state.sims.simIdAt(index);
+  }
+
+  /** A file for the first `rows` SIMs of the sandbox. */
+  csv(rows: number, speedClass = "s1.fast"): string {
+    const lines = Array.from({ length: rows }, (_, n) => `${this.simId(n)},${speedClass}\n`);
+    return `simId,speedClass\n${lines.join("")}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#http.close();
+    await this.app.close();
+    await this.sandbox.close();
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+}
+
+function configuration(http: string): string {
+  const lines = Object.entries(tokens).map(([role, token]) => {
+    const hash = createHash("sha256").update(token).digest("hex");
+    return `    ${role}: { role: ${role}, hash: "sha256:${hash}" }\n`;
+  });
+  return `http:\n  tokens:\n${lines.join("")}${http}`;
+}

@@ -1,0 +1,120 @@
+/** Files that are handed over: in which forms, how large, and what is left of them. */
+import { createHash } from "node:crypto";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ControlHouse } from "./support/control-house.ts";
+
+const csv = { "content-type": "text/csv" };
+
+interface Plan {
+  readonly planId: string;
+  readonly rows: number;
+  readonly sha256: string;
+  readonly file?: string;
+  readonly where?: string;
+}
+
+test("a file is the same plan as a body and as a form, and a filter is one as well", async () => {
+  await using house = await ControlHouse.open({ works: true });
+  const body = house.csv(4);
+  const form = new FormData();
+  form.append("file", new Blob([body]), "C:\\fleets\\june.csv");
+  const asBody = await house.ask("/v1/plans", { as: "operator", method: "POST", body, headers: csv });
+  const asForm = await house.ask("/v1/plans", { as: "operator", method: "POST", body: form });
+  const [first, second] = (await Promise.all([asBody.json(), asForm.json()])) as [Plan, Plan];
+  expect([asBody.status, asForm.status]).toEqual([201, 201]);
+  expect(asBody.headers.get("location")).toBe(`/v1/plans/${first.planId}`);
+  expect(first).toMatchObject({ rows: 4, sha256: createHash("sha256").update(body).digest("hex") });
+  expect(second).toMatchObject({ rows: 4, sha256: first.sha256, file: "june.csv" });
+
+  const filter = JSON.stringify({ where: [`simId=${house.simId(0)}`], speedClass: "s1.fast" });
+  const none = await house.ask("/v1/plans", {
+    ...{ as: "operator", method: "POST", body: filter },
+    headers: { "content-type": "application/json" },
+  });
+  expect([none.status, await none.json()]).toMatchObject([400, { code: "USAGE" }]); // no sync has read the fleet yet
+});
+
+test("what is larger than the bound is refused with 413, and leaves nothing", async () => {
+  await using house = await ControlHouse.open({ http: "  uploadBytes: 1000\n" });
+  const spool = join(house.folder, "data", "spool");
+  const large = house.csv(50);
+  const form = new FormData();
+  form.append("file", new Blob([large]), "large.csv");
+  for (const init of [{ body: large, headers: csv }, { body: form }]) {
+    const refused = await house.ask("/v1/runs", { as: "operator", method: "POST", ...init });
+    expect([refused.status, await refused.json()]).toMatchObject([413, { code: "TOO_LARGE" }]);
+  }
+  expect(await readdir(spool)).toEqual([]);
+  expect((await stat(spool)).mode & 0o777).toBe(0o700);
+});
+
+test("a file that cannot be taken in is told with its line, and leaves nothing", async () => {
+  await using house = await ControlHouse.open();
+  const broken = await house.ask("/v1/runs", {
+    as: "operator",
+    method: "POST",
+    body: 'simId,speedClass\n"',
+    headers: csv,
+  });
+  expect([broken.status, await broken.json()]).toMatchObject([
+    422,
+    { code: "INTAKE_INVALID", problems: [{ where: /line 2/ }] },
+  ]);
+  expect(broken.headers.get("content-type")).toBe("application/problem+json");
+  const other = await house.ask("/v1/runs", {
+    as: "operator",
+    method: "POST",
+    body: "x",
+    headers: { "content-type": "image/png" },
+  });
+  expect([other.status, await other.json()]).toMatchObject([415, { code: "REQUEST_INVALID" }]);
+  expect(await readdir(join(house.folder, "data", "spool"))).toEqual([]);
+});
+
+test("a plan is started as it was planned, is nobody else's to read, and goes when it is thrown away", async () => {
+  await using house = await ControlHouse.open({ works: true });
+  const body = `${house.csv(3)}no/sense,s1.fast\n`;
+  const planned = await house.ask("/v1/plans?partial=true", { as: "operator", method: "POST", body, headers: csv });
+  const { planId } = (await planned.json()) as Plan;
+  const spool = join(house.folder, "data", "spool");
+  const rows = await house.ask(`/v1/plans/${planId}/rows?verdict=invalid`, { as: "viewer" });
+  expect(await rows.json()).toEqual({
+    rows: [
+      expect.objectContaining({
+        line: 5,
+        verdict: "invalid",
+        after: null,
+        problem: expect.objectContaining({ code: "key-invalid" }),
+      }),
+    ],
+    nextCursor: null,
+  });
+  for (const name of await readdir(spool)) expect((await stat(join(spool, name))).mode & 0o777).toBe(0o600);
+  const more = await house.ask(`/v1/runs?planId=${planId}&partial=false`, { as: "operator", method: "POST" });
+  expect(more.status).toBe(400);
+  const run = await house.ask(`/v1/runs?planId=${planId}`, { as: "operator", method: "POST" });
+  expect([run.status, await run.json()]).toMatchObject([
+    202,
+    { counts: { total: 4, rejected: 1 }, submittedBy: "token:operator" },
+  ]);
+  expect((await house.ask(`/v1/plans/${planId}`, { as: "operator", method: "DELETE" })).status).toBe(204);
+  expect((await house.ask(`/v1/plans/${planId}`, { as: "viewer" })).status).toBe(404);
+  expect(await readdir(spool)).toEqual([]);
+});
+
+test("rows of a plan are paged through whole, each once", async () => {
+  await using house = await ControlHouse.open({ sandbox: { sims: 30 } });
+  const planned = await house.ask("/v1/plans", { as: "operator", method: "POST", body: house.csv(30), headers: csv });
+  const { planId } = (await planned.json()) as Plan;
+  const lines: number[] = [];
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
+    const page = await house.ask(`/v1/plans/${planId}/rows?limit=7${after}`, { as: "viewer" });
+    const { rows, nextCursor } = (await page.json()) as { rows: { line: number }[]; nextCursor: string | null };
+    lines.push(...rows.map(({ line }) => line));
+    cursor = nextCursor;
+  }
+  expect(lines).toEqual(Array.from({ length: 30 }, (_, n) => n + 2));
+});

@@ -1,0 +1,350 @@
+/** Automations over a real feed and inventory: what they act on, once each; circles, bounds and deaths. */
+import { randomBytes } from "node:crypto";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { SimfleetError } from "#core/errors.ts";
+import { systemClock } from "#core/time.ts";
+import type { Event } from "#events/event.ts";
+import { beforeAll, Feed } from "#events/feed.ts";
+import type { Automation, AutomationAction } from "#fleet/automation.ts";
+import { everySim, parseFilter } from "#fleet/filter.ts";
+import type { TaskReference } from "#fleet/task.ts";
+import { type AutomationHouse, actOn } from "#jobs/automations/act.ts";
+import { AutomationDesk } from "#runs/automation-desk.ts";
+import { runIdFor } from "#runs/submit.ts";
+import { seededRandom } from "#sandbox/seeded.ts";
+import { AutomationLog } from "#store/automation-log.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { FleetHouse } from "../inventory/fleet-house.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+const place = openTestRedis();
+const { redis, keys } = place;
+const change: AutomationAction = {
+  ...{ job: "apply", speedClass: "s1.minimum" },
+  options: { partial: false, skipUnchanged: false },
+};
+
+interface BegunRun {
+  readonly runId: string;
+  readonly sims: readonly string[];
+  readonly by: string;
+}
+
+/** The desk's side: what was begun, under which id. */
+class Tasks {
+  readonly runs = new Map<string, BegunRun>();
+  readonly others: { readonly key: string; readonly id: string }[] = [];
+  fault: Error | undefined;
+
+  readonly runIdFor = runIdFor;
+
+  changeSims(
+    { sims }: { sims: readonly string[] },
+    { runId, by }: { runId: string; by: string },
+  ): Promise<TaskReference> {
+    if (this.fault !== undefined) return Promise.reject(this.fault);
+    if (!this.runs.has(runId)) this.runs.set(runId, { runId, sims, by });
+    return Promise.resolve({ kind: "run", id: runId });
+  }
+
+  begin(_: unknown, { key }: { key: string }): Promise<TaskReference> {
+    if (this.fault !== undefined) return Promise.reject(this.fault);
+    const found = this.others.find((one) => one.key === key) ?? { key, id: `s-${this.others.length}` };
+    if (!this.others.includes(found)) this.others.push(found);
+    return Promise.resolve({ kind: "sync", id: found.id });
+  }
+
+  standing(): Promise<{ isOver: false }> {
+    return Promise.resolve({ isOver: false });
+  }
+
+  cancel(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  get changed(): string[] {
+    return [...this.runs.values()].flatMap(({ sims }) => sims);
+  }
+}
+
+/** A fleet that was read once, and an automation that watches it. */
+class House {
+  readonly fleet: FleetHouse;
+  readonly tasks = new Tasks();
+  readonly log: AutomationLog;
+  readonly feed: Feed;
+  readonly house: AutomationHouse;
+  readonly automation: Automation;
+  #lastId = beforeAll;
+
+  private constructor(fleet: FleetHouse, written: Partial<Automation>) {
+    const terms = { redis, keys, bounds: keptBounds };
+    this.fleet = fleet;
+    this.log = new AutomationLog(terms);
+    this.feed = new Feed({ ...terms, clock: systemClock });
+    this.house = {
+      ...{ clock: systemClock, log: this.log, inventory: fleet.inventory, tasks: this.tasks },
+      keyColumnOf: () => "simId",
+    };
+    this.automation = {
+      ...{ name: `a-${randomBytes(4).toString("hex")}`, profile: fleet.profile, on: ["sim.added"], action: change },
+      ...{ condition: everySim, mostPerHour: 1_000 },
+      ...written,
+    };
+  }
+
+  static async open(written: Partial<Automation> = {}, sims = 12): Promise<House> {
+    const fleet = await FleetHouse.open(place, { sims });
+    await fleet.sync();
+    const house = new House(fleet, written);
+    house.#lastId = await house.feed.head();
+    return house;
+  }
+
+  /** New SIMs appear, with this class. */
+  async appear(count: number, speedClass = "s1.fast"): Promise<string[]> {
+    const { sandbox } = this.fleet;
+    const before = new Set(this.fleet.listed().keys());
+    sandbox.fleet.add(count);
+    const added = [...this.fleet.listed().keys()].filter((id) => !before.has(id));
+    for (const id of added) sandbox.fleet.edit(id, { speedClass });
+    await this.fleet.sync();
+    return added;
+  }
+
+  /** Hands what happened since over, as the feed's consumer does. */
+  async handle(house: AutomationHouse = this.house): Promise<void> {
+    const page = await this.feed.after(this.#lastId, 5_000);
+    await actOn(this.automation, page.events, house);
+    this.#lastId = page.lastId;
+  }
+
+  async told(): Promise<Event[]> {
+    const { events } = await this.feed.after(beforeAll, 100_000);
+    return events.filter(({ fields }) => fields.automation === this.automation.name);
+  }
+
+  desk(): AutomationDesk {
+    return new AutomationDesk({ house: this.house, feed: this.feed, automations: [this.automation] });
+  }
+}
+
+describe("an automation", () => {
+  it("gives the SIMs of events a class, those of one stretch in one run, and tells of it", async () => {
+    const house = await House.open();
+    const added = await house.appear(5);
+    await house.handle();
+    expect(house.tasks.runs.size).toBe(1);
+    const [run] = house.tasks.runs.values();
+    expect(run?.sims.toSorted()).toEqual(added.toSorted());
+    expect(run?.by).toBe(`automation:${house.automation.name}`);
+    const told = await house.told();
+    expect(told.map(({ type }) => type)).toEqual(["automation.started"]);
+    expect(told[0]?.fields).toMatchObject({ on: "sim.added", events: "5", job: "apply", cause: run?.runId });
+    expect(await house.log.record(house.automation.name)).toMatchObject({
+      done: 5,
+      state: "active",
+      lastRef: run?.runId,
+    });
+  });
+
+  it("acts only where the condition holds, on what is not so already, and on what is still there", async () => {
+    const condition = parseFilter("speedClass!=s1.slow and event.by=outside");
+    const house = await House.open({ condition });
+    const slow = await house.appear(2, "s1.slow");
+    const right = await house.appear(3, "s1.minimum");
+    const [gone = "", ...wrong] = await house.appear(4, "s1.fast");
+    house.fleet.sandbox.fleet.remove([gone]);
+    await house.fleet.sync();
+    const shown = async (): Promise<Record<string, string>> => {
+      const decisions: Record<string, string> = {};
+      for await (const { sim, decision } of house.desk().dryRun(house.automation.name, 0))
+        decisions[sim ?? ""] = decision;
+      return decisions;
+    };
+    const left = {
+      ...Object.fromEntries(slow.map((id) => [id, "condition"])),
+      ...Object.fromEntries(right.map((id) => [id, "unchanged"])),
+      [gone]: "gone",
+    };
+    expect(await shown()).toEqual({ ...left, ...Object.fromEntries(wrong.map((id) => [id, "act"])) });
+    expect(house.tasks.runs.size).toBe(0);
+    await house.handle();
+    expect(house.tasks.changed.toSorted()).toEqual(wrong.toSorted());
+    expect(await shown()).toEqual({ ...left, ...Object.fromEntries(wrong.map((id) => [id, "done"])) });
+  });
+
+  it("sees the fields of events that are about no SIM", async () => {
+    const action = { job: "report", profile: "", file: "x.json" } as const;
+    const house = await House.open({ on: ["run.completed"], action, condition: parseFilter("failed!=0") });
+    const { profile } = house.fleet;
+    const run = { name: "r", state: "completed", total: "3" };
+    await house.feed.tell({ type: "run.completed", profile, fields: { run: "r-1", failed: "0", ...run } });
+    await house.handle();
+    expect(house.tasks.others).toEqual([]);
+    await house.feed.tell({ type: "run.completed", profile, fields: { run: "r-2", failed: "2", ...run } });
+    await house.feed.tell({ type: "run.completed", profile: "another", fields: { run: "r-3", failed: "2", ...run } });
+    await house.handle();
+    expect(house.tasks.others).toHaveLength(1);
+  });
+
+  it("does nothing twice when events come again, also together with new ones", async () => {
+    const house = await House.open();
+    const first = await house.appear(3);
+    const head = await house.feed.head();
+    const { events } = await house.feed.after(beforeAll, 100_000);
+    await actOn(house.automation, events, house.house);
+    await actOn(house.automation, events, house.house);
+    const second = await house.appear(2);
+    const all = (await house.feed.after(beforeAll, 100_000)).events;
+    await actOn(house.automation, all, house.house);
+    expect(head).not.toBe(await house.feed.head());
+    expect([...house.tasks.runs.values()].map(({ sims }) => sims.toSorted())).toEqual([
+      ...[first.toSorted(), second.toSorted()],
+    ]);
+  });
+
+  it("is stopped when what it does sets it off again, with an event, and acts on nothing until a person says so", async () => {
+    const house = await House.open({ on: ["sim.changed"] });
+    const { profile } = house.fleet;
+    const [sim = "", other = ""] = house.fleet.listed().keys();
+    const changed = (key: string, cause: string) => ({
+      ...({ type: "sim.changed", profile } as const),
+      fields: { sim: key, field: "speedClass", before: "=s1.slow", after: "=s1.fast", by: "run", cause },
+    });
+    house.fleet.sandbox.fleet.edit(sim, { speedClass: "s1.fast" });
+    house.fleet.sandbox.fleet.edit(other, { speedClass: "s1.fast" });
+    await house.fleet.sync();
+    await house.handle();
+    const [run] = house.tasks.runs.keys();
+    // Its run changed the SIM, somebody changed it back, and the event of its own change comes.
+    await house.feed.tell(changed(sim, run ?? ""));
+    await house.handle();
+    expect(await house.log.record(house.automation.name)).toMatchObject({
+      state: "stopped",
+      reason: expect.stringContaining("would set itself off again"),
+    });
+    expect((await house.told()).map(({ type }) => type)).toEqual(["automation.started", "automation.stopped"]);
+    await house.feed.tell(changed(other, "somebody"));
+    await house.handle();
+    expect(house.tasks.runs.size).toBe(1);
+    await house.desk().resume(house.automation.name, "cli:anna");
+    await house.feed.tell(changed(other, "somebody"));
+    await house.handle();
+    expect(house.tasks.runs.size).toBe(2);
+  });
+
+  it("is stopped in a circle of two as well", async () => {
+    const a = await House.open({ on: ["sync.completed"], action: { job: "sync", profile: "" } });
+    const { profile } = a.fleet;
+    const completed = (cause: string) => ({ type: "sync.completed", profile, fields: { cause, sims: "1" } }) as const;
+    const b: Automation = { ...a.automation, name: `${a.automation.name}-b` };
+    await a.feed.tell(completed("s-outside"));
+    await a.handle();
+    const [first] = a.tasks.others;
+    await a.feed.tell(completed(first?.id ?? ""));
+    const { events } = await a.feed.after(beforeAll, 100_000);
+    const led = events.filter(({ fields }) => fields.cause === first?.id && fields.automation === undefined);
+    await actOn(b, led, a.house);
+    const second = a.tasks.others.at(-1);
+    expect(second).not.toBe(first);
+    await actOn(
+      a.automation,
+      led.map((event) => ({ ...event, id: "9999999999999-0", fields: { cause: second?.id ?? "" } })),
+      a.house,
+    );
+    expect(await a.log.record(a.automation.name)).toMatchObject({ state: "stopped" });
+    expect(await a.log.record(b.name)).toMatchObject({ state: "active" });
+  });
+
+  it("is stopped before it does more in an hour than it may, and sees to the rest on demand", async () => {
+    const house = await House.open({ mostPerHour: 5 });
+    await house.appear(5);
+    await house.handle();
+    const late = await house.appear(2);
+    await house.handle();
+    expect(house.tasks.changed).toHaveLength(5);
+    expect(await house.log.record(house.automation.name)).toMatchObject({
+      state: "stopped",
+      reason: "it would act on more than 5 events within an hour (mostPerHour)",
+    });
+    const desk = house.desk();
+    const { name } = house.automation;
+    await expect(desk.replay(name, 0)).rejects.toMatchObject({ code: "AUTOMATION_STATE" });
+    await desk.resume(name, "cli:anna");
+    const hour = Math.floor(Date.now() / 3_600_000);
+    await redis.del(keys.automationRate(name, hour), keys.automationRate(name, hour - 1));
+    expect(await desk.replay(name, 0)).toEqual({ events: 7 });
+    expect(house.tasks.changed).toHaveLength(7);
+    expect(house.tasks.changed).toEqual(expect.arrayContaining(late));
+  });
+
+  it("tells what it could not do and never can, and tries again what may pass", async () => {
+    const house = await House.open();
+    await house.appear(2);
+    house.tasks.fault = new SimfleetError("STORE_UNAVAILABLE", "no answer");
+    await expect(house.handle()).rejects.toThrow("no answer");
+    expect(await house.told()).toEqual([]);
+    house.tasks.fault = new SimfleetError("USAGE", "A run may have 1 change here");
+    await house.handle();
+    expect((await house.told()).map(({ type, fields }) => [type, fields.reason])).toEqual([
+      ["automation.failed", "A run may have 1 change here"],
+    ]);
+    expect(await house.log.record(house.automation.name)).toMatchObject({ state: "active", failed: 2, done: 0 });
+  });
+
+  it("acts on nothing while it is paused", async () => {
+    const house = await House.open();
+    const desk = house.desk();
+    await desk.pause(house.automation.name, "cli:anna");
+    await house.appear(2);
+    await house.handle();
+    expect(house.tasks.runs.size).toBe(0);
+    expect(await desk.resume(house.automation.name, "cli:anna")).toMatchObject({ state: "active", reason: null });
+    expect((await house.told()).map(({ type }) => type)).toEqual(["automation.paused", "automation.resumed"]);
+    await expect(desk.show("none")).rejects.toMatchObject({ code: "AUTOMATION_NOT_FOUND" });
+  });
+});
+
+it("acts on each event once, whenever the process dies between the event and the end, 100 times by seed", async () => {
+  const house = await House.open({ mostPerHour: 100_000 }, 4);
+  let deaths = 0;
+  const wanted: string[] = [];
+  onTestFinished(() => console.log(`${deaths} deaths between the event and the saved place`));
+  for (let seed = 1; seed <= 100; seed += 1) {
+    const random = seededRandom(seed);
+    wanted.push(...(await house.appear(1 + Math.floor(random() * 2))));
+    for (;;) {
+      // Any call to the store or a desk may be the last, before or after it has had its effect.
+      let left = Math.floor(random() * 8);
+      const dying = <T extends object>(object: T): T =>
+        new Proxy(object, {
+          get: (target, name) => {
+            const value: unknown = Reflect.get(target, name, target);
+            if (typeof value !== "function" || name === "runIdFor") return value;
+            return async (...args: unknown[]) => {
+              left -= 1;
+              if (left === 0) throw new Error("died before");
+              const result: unknown = await Reflect.apply(value, target, args);
+              left -= 1;
+              if (left === 0) throw new Error("died after");
+              return result;
+            };
+          },
+        });
+      const mortal = { ...house.house, log: dying(house.log), tasks: dying(house.tasks) };
+      const isAlive = await house.handle(mortal as AutomationHouse).then(
+        () => true,
+        () => false,
+      );
+      if (isAlive) break;
+      deaths += 1;
+    }
+  }
+  expect(house.tasks.changed.toSorted()).toEqual(wanted.toSorted());
+  expect(deaths).toBeGreaterThan(50);
+  const started = (await house.told()).filter(({ type }) => type === "automation.started");
+  // Each run is told of, and no run that there is not.
+  expect(new Set(started.map(({ fields }) => fields.cause))).toEqual(new Set(house.tasks.runs.keys()));
+  expect(started).toHaveLength(house.tasks.runs.size);
+}, 60_000);

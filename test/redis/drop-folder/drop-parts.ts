@@ -1,0 +1,50 @@
+/** What makes files runs, for the tests' own process and for those that they kill. */
+import type { Redis } from "ioredis";
+import { systemClock } from "#core/time.ts";
+import { Feed } from "#events/feed.ts";
+import type { DropFolder } from "#fleet/drop-folder.ts";
+import { DropFolderWork } from "#jobs/drop-folder/work.ts";
+import { Limiter } from "#limiter/limiter.ts";
+import { Presence } from "#queue/presence.ts";
+import { Queues } from "#queue/queues.ts";
+import type { Keys } from "#redis/keys.ts";
+import { RunDesk } from "#runs/desk.ts";
+import { DroppedFileRuns } from "#runs/file-runs.ts";
+import { Inventory } from "#store/inventory.ts";
+import { Ledger } from "#store/ledger.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+const settleMs = 60;
+
+export interface DropParts {
+  readonly runs: DroppedFileRuns;
+  readonly work: DropFolderWork;
+  readonly ledger: Ledger;
+}
+
+export function dropParts(of: {
+  redis: Redis;
+  connect: (name: string) => Redis;
+  keys: Keys;
+  path: string;
+  profile: string;
+  onTrouble: (message: string) => void;
+  mostChanges?: number;
+}): DropParts {
+  const { redis, connect, keys, path, profile, onTrouble } = of;
+  const clock = systemClock;
+  const terms = { redis, keys, bounds: keptBounds, clock };
+  const [ledger, inventory] = [new Ledger(terms), new Inventory(terms)];
+  const queues = new Queues({ connect, keys, ledger });
+  const desk = new RunDesk({
+    ...{ ledger, inventory, queues, clock, periodMs: 60_000, presence: new Presence({ redis, keys }) },
+    limiter: new Limiter({ redis, keys, clock, periodMs: 60_000, reserve: 0 }),
+    policy: { mostChanges: of.mostChanges, approvalAbove: undefined },
+  });
+  const options = { partial: false, skipUnchanged: false };
+  const folder: DropFolder = { path, profile, speedClass: undefined, name: undefined, options, settleMs };
+  const place = { wording: "sims", bucket: `${profile}.Sim`, speedClasses: [] } as const;
+  const runs = new DroppedFileRuns({ desk, clock, folder, ...place });
+  const work = new DropFolderWork({ folder, runs, feed: new Feed(terms), clock, onTrouble });
+  return { runs, work, ledger };
+}

@@ -1,0 +1,64 @@
+/** Which files are refused, in which words, and what is no reason to refuse one. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { openTestRedis } from "../../support/redis.ts";
+import { dropParts } from "./drop-parts.ts";
+
+const { redis, keys, connect } = openTestRedis();
+const folder = mkdtempSync(join(tmpdir(), "simfleet-file-runs-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const onTrouble = (): void => undefined;
+const { runs, ledger } = dropParts({
+  ...{ redis, connect, keys, path: folder, profile: "default", onTrouble, mostChanges: 3 },
+});
+
+function fileOf(rows: readonly string[]): string {
+  const path = join(folder, `${rows.length}.csv`);
+  writeFileSync(path, ["simId,speedClass", ...rows, ""].join("\n"));
+  return path;
+}
+
+const row = (n: number, speedClass = "s1.fast"): string => `${8_942_300_000_000_000_000n + BigInt(n)},${speedClass}`;
+
+describe("a file of a drop folder", () => {
+  it("becomes one run, however often it is submitted under one id", async () => {
+    const [runId, how] = [runs.newRunId(), "fleet.csv"];
+    const path = fileOf([row(1), row(2)]);
+    for (let time = 0; time < 3; time += 1) {
+      expect(await runs.submit(path, { runId, name: how })).toBeUndefined();
+    }
+    const all = (await ledger.list({ limit: 10 })).runs;
+    expect(all).toMatchObject([{ runId, name: "fleet.csv", source: "fleet.csv", submittedBy: "drop-folder" }]);
+    expect(await runs.standing(runId)).toEqual({ isOver: false });
+    await ledger.move(runId, "cancelled", ["running"], { reason: "not today" });
+    expect(await runs.standing(runId)).toMatchObject({
+      ...{ isOver: true, isGood: false, state: "cancelled", reason: "not today" },
+    });
+  });
+
+  it("is refused with every row at fault", async () => {
+    const path = fileOf([row(1), "8.94231E+18,s1.fast", row(3, "")]);
+    const refusal = await runs.submit(path, { runId: runs.newRunId(), name: "fleet.csv" });
+    expect(refusal?.reason).toMatch(/^2 of 3 rows cannot be sent \(the first: line 3: /);
+    expect(refusal?.faults).toEqual([
+      expect.stringMatching(/^line 3: .*spreadsheet/),
+      expect.stringMatching(/^line 4: /),
+    ]);
+  });
+
+  it("is refused when it is larger than a run may be", async () => {
+    const refusal = await runs.submit(fileOf([1, 2, 3, 4].map((n) => row(n))), {
+      ...{ runId: runs.newRunId(), name: "fleet.csv" },
+    });
+    expect(refusal).toMatchObject({ reason: expect.stringContaining("The run has 4 changes"), faults: [] });
+  });
+
+  it("is not refused when it cannot be read just now", async () => {
+    const how = { runId: runs.newRunId(), name: "fleet.csv" };
+    await expect(runs.submit(folder, how)).rejects.toThrow(/is a folder/);
+    await expect(runs.submit(join(folder, "gone.csv"), how)).rejects.toThrow(/gone\.csv/);
+  });
+});

@@ -1,0 +1,186 @@
+/** Reading the feed: from a point on, live, and as a durable consumer. */
+import { describe, expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { FeedConsumer } from "#events/consumer.ts";
+import type { Event } from "#events/event.ts";
+import { beforeAll as beforeAllEvents, Feed } from "#events/feed.ts";
+import { FeedTail, isAfter } from "#events/tail.ts";
+import { Keys } from "#redis/keys.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+const { redis, keys, connect } = openTestRedis();
+let feeds = 0;
+
+function openFeed(): { feed: Feed; own: Keys; tell: (...numbers: number[]) => Promise<void> } {
+  feeds += 1;
+  const own = new Keys(`${keys.prefix}:${feeds}`);
+  const feed = new Feed({ redis, keys: own, clock: systemClock, bounds: keptBounds });
+  const tell = async (...numbers: number[]): Promise<void> => {
+    for (const n of numbers) {
+      await feed.tell({ type: "sync.failed", profile: "default", fields: { cause: String(n), reason: "why" } });
+    }
+  };
+  return { feed, own, tell };
+}
+
+const numbersOf = (events: readonly Event[]): number[] => events.map(({ fields }) => Number(fields.cause));
+const upTo = (count: number, from = 1): number[] => Array.from({ length: count }, (_, i) => from + i);
+
+describe("the feed", () => {
+  it("is read from a point on, oldest first", async () => {
+    const { feed, tell } = openFeed();
+    expect(await feed.head()).toBe(beforeAllEvents);
+    await tell(1, 2, 3);
+    const first = await feed.after(beforeAllEvents, 2);
+    expect(numbersOf(first.events)).toEqual([1, 2]);
+    const second = await feed.after(first.lastId, 2);
+    expect(numbersOf(second.events)).toEqual([3]);
+    expect(second.lastId).toBe(await feed.head());
+    expect(await feed.after(second.lastId, 2)).toEqual({ events: [], lastId: second.lastId });
+  });
+
+  it("passes over events that only a later version knows", async () => {
+    const { feed, tell } = openFeed();
+    await tell(1);
+    await redis.xadd(feed.key, "*", "type", "moon.landed", "profile", "default");
+    const page = await feed.after(beforeAllEvents, 10);
+    expect(numbersOf(page.events)).toEqual([1]);
+    expect(page.lastId).toBe(await feed.head());
+  });
+
+  it("orders ids by their numbers, not their letters", () => {
+    expect(isAfter("10-0", "9-0")).toBe(true);
+    expect(isAfter("10-10", "10-9")).toBe(true);
+    expect(isAfter("10-9", "10-9")).toBe(false);
+  });
+});
+
+describe("whoever follows the feed", () => {
+  it("gets each event once and in order, from a point in the past on into the present", async () => {
+    const { feed, tell } = openFeed();
+    await tell(...upTo(30));
+    const tail = new FeedTail({ feed, connect, clock: systemClock });
+    const stop = new AbortController();
+    const seen: number[][] = [[], [], []];
+    const followers = seen.map(async (numbers) => {
+      for await (const events of tail.follow(beforeAllEvents, stop.signal)) numbers.push(...numbersOf(events));
+    });
+    await tell(...upTo(30, 31));
+    await until("the first have seen the sixtieth", () => seen.every((numbers) => numbers.includes(60)));
+    const late: number[] = [];
+    const lateFollower = (async () => {
+      for await (const events of tail.follow(undefined, stop.signal)) late.push(...numbersOf(events));
+    })();
+    // It begins with what comes from now on, which it knows only once it has asked.
+    let n = 61;
+    for (; late.length === 0; n += 1) await tell(n);
+    const last = n - 1;
+    await until("all have seen the last", () => seen.every((numbers) => numbers.at(-1) === last));
+    for (const numbers of seen) expect(numbers).toEqual(upTo(last));
+    expect(late).toEqual(upTo(late.length, late[0]));
+    expect(late[0]).toBeGreaterThan(60);
+    stop.abort();
+    await Promise.all([...followers, lateFollower]);
+    tail.close();
+  });
+
+  it("loses nothing when it is slow, and is not waited for", async () => {
+    const { feed, tell } = openFeed();
+    const tail = new FeedTail({ feed, connect, clock: systemClock });
+    const stop = new AbortController();
+    const quick: number[] = [];
+    const slow: number[] = [];
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const quickly = (async () => {
+      for await (const events of tail.follow(beforeAllEvents, stop.signal)) quick.push(...numbersOf(events));
+    })();
+    const slowly = (async () => {
+      for await (const events of tail.follow(beforeAllEvents, stop.signal)) {
+        slow.push(...numbersOf(events));
+        await held;
+      }
+    })();
+    await tell(1);
+    await until("both have begun", () => slow.length === 1 && quick.length === 1);
+    for (const n of upTo(60, 2)) await tell(n);
+    await until("the quick one has all", () => quick.at(-1) === 61);
+    expect(slow.length).toBeLessThan(61);
+    letGo();
+    await until("the slow one has all", () => slow.at(-1) === 61);
+    expect(slow).toEqual(upTo(61));
+    stop.abort();
+    await Promise.all([quickly, slowly]);
+    tail.close();
+  });
+});
+
+describe("a consumer of the feed", () => {
+  const start = (
+    house: ReturnType<typeof openFeed>,
+    handle: (events: readonly Event[]) => void,
+    troubles: string[] = [],
+  ): Promise<FeedConsumer> =>
+    FeedConsumer.start({
+      ...{ name: "test", feed: house.feed, redis, keys: house.own, clock: systemClock, connect },
+      handle: (events) => Promise.resolve().then(() => handle(events)),
+      onTrouble: (message) => troubles.push(message),
+    });
+
+  it("begins with what happens from then on, and goes on where the last one stopped", async () => {
+    const house = openFeed();
+    await house.tell(1, 2);
+    const seen: number[] = [];
+    const first = await start(house, (events) => void seen.push(...numbersOf(events)));
+    await house.tell(3, 4);
+    await until("it has seen them", () => seen.length === 2);
+    await first.stop();
+    await house.tell(5);
+    const second = await start(house, (events) => void seen.push(...numbersOf(events)));
+    await until("the next one has seen what came meanwhile", () => seen.length === 3);
+    await second.stop();
+    expect(seen).toEqual([3, 4, 5]);
+  });
+
+  it("is one process at a time", async () => {
+    const house = openFeed();
+    const seen: string[] = [];
+    const named = (name: string) => (events: readonly Event[]) =>
+      void seen.push(...numbersOf(events).map((n) => `${name}${n}`));
+    const a = await start(house, named("a"));
+    await house.tell(1);
+    await until("the first reads", () => seen.length === 1);
+    const b = await start(house, named("b"));
+    await house.tell(2, 3);
+    await until("they are seen", () => seen.length === 3);
+    expect(seen).toEqual(["a1", "a2", "a3"]);
+    await a.stop();
+    await house.tell(4);
+    await until("the other has taken over", () => seen.length === 4);
+    expect(seen.at(-1)).toBe("b4");
+    await b.stop();
+  });
+
+  it("hands over again what could not be handled, and says so", async () => {
+    const house = openFeed();
+    const troubles: string[] = [];
+    const seen: number[] = [];
+    let isBroken = true;
+    const consumer = await start(
+      house,
+      (events) => {
+        if (isBroken) throw new Error("the shelf is full");
+        seen.push(...numbersOf(events));
+      },
+      troubles,
+    );
+    await house.tell(1);
+    await until("it was told", () => troubles.length > 0);
+    isBroken = false;
+    await until("it came again", () => seen.length === 1);
+    expect(troubles[0]).toContain("the shelf is full");
+    await consumer.stop();
+  });
+});

@@ -1,0 +1,119 @@
+/**
+ * Neither a change nor its event is ever alone: not after a kill -9 of whoever works on runs, and not after one of Redis
+ * itself with the end of its file lost.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, inject, it, onTestFinished } from "vitest";
+import { RedisConnections } from "#redis/connection.ts";
+import { Keys } from "#redis/keys.ts";
+import { seededRandom } from "#sandbox/seeded.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { RunningProcess } from "../../walk/support/process.ts";
+import { redisOnPort } from "../../walk/support/redis-server.ts";
+import { ToldRuns } from "./told-runs.ts";
+
+const { redis, keys } = openTestRedis();
+const script = fileURLToPath(new URL("./run-process.ts", import.meta.url));
+const kills = 100;
+const lanes = 4;
+const redisKills = 5;
+
+async function startRuns(url: string, prefix: string, seed: number): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ["--conditions=source", script, url, prefix, String(seed)], {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "simfleet-compiled") },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child.stdout ?? child, "data");
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill("SIGKILL");
+  await gone;
+}
+
+/** Resolves when so many events more have been told, or the process has ended: some 80 are told in all. */
+async function untilTold(count: number, { told, child }: { told: ToldRuns; child: ChildProcess }): Promise<void> {
+  const before = await told.events();
+  while ((await told.events()) < before + count && child.exitCode === null);
+}
+
+it(`holds after ${kills} kills by seed of a process that works on runs`, async () => {
+  const place = inject("redis");
+  if ("failure" in place) throw new Error(place.failure);
+  let underWay = 0;
+  const oneLane = async (lane: number): Promise<void> => {
+    for (let seed = 1 + lane; seed <= kills; seed += lanes) {
+      const own = new Keys(`${keys.prefix}:${seed}`);
+      const told = new ToldRuns({ redis, keys: own });
+      await told.prepare();
+      const child = await startRuns(place.url, own.prefix, seed);
+      await untilTold(Math.ceil(seededRandom(seed)() * 70), { told, child });
+      await kill(child);
+      if (await told.isUnderWay()) underWay += 1;
+      await told.expectNeitherAlone();
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, (_, lane) => oneLane(lane)));
+  console.log(`${underWay} of ${kills} kills fell between the first and the last move`);
+  expect(underWay).toBeGreaterThan(kills / 2);
+}, 180_000);
+
+/** Cuts the end off the file to which Redis appends, as a crash of the machine would. */
+function lose(folder: string, bytes: number): void {
+  const appended = join(folder, "appendonlydir");
+  const name = readdirSync(appended).find((file) => file.endsWith(".incr.aof"));
+  const path = join(appended, name ?? "");
+  truncateSync(path, Math.max(0, statSync(path).size - bytes));
+}
+
+it(`holds after ${redisKills} kills by seed of Redis, with the end of its file lost`, async () => {
+  let cutShort = 0;
+  for (let seed = 1; seed <= redisKills; seed += 1) {
+    const random = seededRandom(1_000 + seed);
+    const folder = mkdtempSync(join(tmpdir(), "simfleet-told-"));
+    const startProgram = (program: string, args: readonly string[], env = {}): RunningProcess =>
+      new RunningProcess({ program, args, env: { PATH: process.env.PATH ?? "", ...env }, cwd: folder });
+    try {
+      const before = await withRedis({ folder, startProgram }, async (told, url) => {
+        await told.prepare();
+        const child = await startRuns(url, "simfleet", seed);
+        await untilTold(30 + Math.ceil(random() * 30), { told, child });
+        const tallies = await told.settledRows();
+        return { tallies, child };
+      });
+      await kill(before.child);
+      lose(folder, Math.ceil(random() * 12_000));
+      await withRedis({ folder, startProgram }, async (told) => {
+        await told.expectNeitherAlone();
+        if ((await told.settledRows()) < before.tallies) cutShort += 1;
+      });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  console.log(`${cutShort} of ${redisKills} kills of Redis lost outcomes that had been there`);
+  expect(cutShort).toBeGreaterThan(0);
+}, 120_000);
+
+/** Kills the server at the end. */
+async function withRedis<T>(
+  place: Parameters<typeof redisOnPort>[0],
+  use: (told: ToldRuns, url: string) => Promise<T>,
+): Promise<T> {
+  await using server = await redisOnPort(place);
+  const connections = new RedisConnections({ url: server.url });
+  try {
+    return await use(new ToldRuns({ redis: connections.connect("told"), keys: new Keys() }), server.url);
+  } finally {
+    await connections.close();
+  }
+}

@@ -1,0 +1,121 @@
+/** A schedule with a clock that the test moves, and tasks that end when the test says so. */
+import type { Redis } from "ioredis";
+import type { Clock } from "#core/time.ts";
+import type { Event } from "#events/event.ts";
+import { beforeAll, Feed } from "#events/feed.ts";
+import { parseCron } from "#fleet/cron.ts";
+import type { Freeze } from "#fleet/freeze.ts";
+import type { Schedule } from "#fleet/schedule.ts";
+import type { Task, TaskReference, TaskResult, TaskStanding } from "#fleet/task.ts";
+import { type ScheduleContext, type Tasks, workOnSchedule } from "#jobs/schedules/work.ts";
+import { Keys } from "#redis/keys.ts";
+import { ScheduleLog, type ScheduleRecord } from "#store/schedule-log.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+const sync: Task = { job: "sync", profile: "default" };
+export const change: Task = {
+  ...{ job: "apply", profile: "default", from: { file: "sims.csv" }, speedClass: undefined },
+  options: { partial: false, skipUnchanged: false },
+};
+
+/** What was begun, by its key: beginning twice under one key is beginning once. */
+class HeldTasks implements Tasks {
+  readonly begun: { readonly key: string; readonly atMs: number }[] = [];
+  readonly cancelled: string[] = [];
+  /** What the next beginnings throw. */
+  readonly faults: Error[] = [];
+  /** Set: there is nothing to do. */
+  nothing: string | undefined;
+  readonly #ends = new Map<string, { result: TaskResult; reason?: string }>();
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  begin(_: Task, { key }: { key: string }): Promise<TaskReference | string> {
+    const fault = this.faults.shift();
+    if (fault !== undefined) return Promise.reject(fault);
+    if (this.nothing !== undefined) return Promise.resolve(this.nothing);
+    if (!this.begun.some((one) => one.key === key)) this.begun.push({ key, atMs: this.#nowMs() });
+    return Promise.resolve({ kind: "run", id: key });
+  }
+
+  standing(_: Task, { id }: TaskReference): Promise<TaskStanding> {
+    const end = this.#ends.get(id);
+    return Promise.resolve(
+      end === undefined ? { isOver: false } : { isOver: true, result: end.result, reason: end.reason },
+    );
+  }
+
+  cancel({ id }: TaskReference, { reason }: { reason: string }): Promise<void> {
+    this.cancelled.push(id);
+    this.#ends.set(id, { result: "cancelled", reason });
+    return Promise.resolve();
+  }
+
+  end(key: string, result: TaskResult = "done", reason?: string): void {
+    this.#ends.set(key, { result, ...(reason === undefined ? {} : { reason }) });
+  }
+}
+
+export class ScheduleHouse {
+  nowMs: number;
+  freeze: Freeze | undefined;
+  readonly tasks = new HeldTasks(() => this.nowMs);
+  readonly log: ScheduleLog;
+  readonly feed: Feed;
+  readonly context: ScheduleContext;
+  schedule: Schedule;
+
+  constructor(
+    place: { redis: Redis; keys: Keys },
+    at: string,
+    written: Partial<Omit<Schedule, "cron">> & { cron: string; timezone?: string },
+  ) {
+    this.nowMs = Date.parse(at);
+    const clock: Clock = {
+      wallMs: () => this.nowMs,
+      monotonicMs: () => this.nowMs,
+      sleep: () => Promise.resolve(),
+    };
+    const { cron, timezone = "UTC", ...rest } = written;
+    const name = rest.name ?? "nightly";
+    const keys = new Keys(`${place.keys.prefix}:${Math.random().toString(36).slice(2)}`);
+    const terms = { redis: place.redis, keys, bounds: keptBounds };
+    this.log = new ScheduleLog(terms);
+    this.feed = new Feed({ ...terms, clock });
+    this.schedule = {
+      ...{ name, profile: "default", task: sync, jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
+      ...rest,
+      cron: parseCron(cron, timezone),
+    };
+    this.context = { log: this.log, clock, tasks: this.tasks, freezeOf: () => Promise.resolve(this.freeze) };
+  }
+
+  /** Looks once. @returns when to look again */
+  look(): Promise<number> {
+    return workOnSchedule(this.schedule, this.context);
+  }
+
+  async lookAt(instant: string): Promise<number> {
+    this.nowMs = Date.parse(instant);
+    return this.look();
+  }
+
+  record(): Promise<ScheduleRecord> {
+    return this.log.record(this.schedule.name);
+  }
+
+  async events(): Promise<Event[]> {
+    return [...(await this.feed.after(beforeAll, 10_000)).events];
+  }
+
+  async told(): Promise<string[]> {
+    return (await this.events()).map(({ type }) => type);
+  }
+
+  get begunKeys(): string[] {
+    return this.tasks.begun.map(({ key }) => key);
+  }
+}

@@ -1,0 +1,94 @@
+/** Webhooks with a log, a feed and a clock that stands still, and a sender that answers as it is told. */
+import { systemClock } from "#core/time.ts";
+import type { Event, EventType } from "#events/event.ts";
+import { Feed } from "#events/feed.ts";
+import type { Delivery as Sent, WebhookMessage } from "#events/webhook.ts";
+import type { Webhook } from "#fleet/webhook.ts";
+import { beginDeliveries } from "#jobs/begin-deliveries.ts";
+import { type DeliveryContext, deliverEvent } from "#jobs/deliver-event.ts";
+import type { SyncVerdict } from "#jobs/job.ts";
+import type { Keys } from "#redis/keys.ts";
+import { DeliveryLog } from "#store/delivery-log.ts";
+import { type Delivery, placeOf } from "#store/delivery-record.ts";
+import type { TestRedis } from "../../support/redis.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+export const beganAtMs = 1_790_000_000_000;
+
+export function webhookOf(name: string, more: Partial<Webhook> = {}): Webhook {
+  const usual = {
+    events: ["*"],
+    profile: undefined,
+    format: "standard",
+    allowPrivate: false,
+    timeoutMs: 15_000,
+  } as const;
+  return { name, ...usual, ...more };
+}
+
+export class DeliveryHouse {
+  readonly log: DeliveryLog;
+  readonly feed: Feed;
+  readonly sent: WebhookMessage[] = [];
+  readonly webhooks: readonly Webhook[];
+  nowMs = beganAtMs;
+  answers: (Sent | number)[] = [];
+  readonly #context: DeliveryContext;
+  readonly #keys: Keys;
+
+  constructor(place: Pick<TestRedis, "redis" | "keys">, webhooks: readonly Webhook[], most?: number) {
+    const clock = { ...systemClock, wallMs: () => this.nowMs };
+    this.webhooks = webhooks;
+    this.#keys = place.keys;
+    this.feed = new Feed({ ...place, clock, bounds: keptBounds });
+    this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds, ...(most !== undefined && { most }) });
+    this.#context = {
+      ...{ log: this.log, clock },
+      sender: { send: (message) => Promise.resolve(this.#answer(message)) },
+      endpointOf: (name) => {
+        const webhook = webhooks.find((one) => one.name === name);
+        return webhook && { webhook, url: `https://${name}.example/`, secrets: [] };
+      },
+    };
+  }
+
+  #answer(message: WebhookMessage): Sent {
+    this.sent.push(message);
+    const answer = this.answers.shift() ?? 204;
+    if (typeof answer !== "number") return answer;
+    if (answer < 300) return { kind: "accepted", status: answer };
+    return { kind: "refused", status: answer, isFinal: answer < 500, retryAfterMs: undefined };
+  }
+
+  /** Begins the deliveries of events. @returns webhook to events that are to be sent */
+  begin(...events: readonly Event[]): Promise<Map<string, string[]>> {
+    return beginDeliveries(events, this);
+  }
+
+  /** One turn at a delivery. */
+  turn(webhook: string, eventId: string, signal = new AbortController().signal): Promise<SyncVerdict> {
+    return deliverEvent({ webhook, eventId }, this.#context, signal);
+  }
+
+  async delivery(webhook: string, eventId: string): Promise<Delivery> {
+    const found = await this.log.delivery(`${webhook}.${eventId}`);
+    if (found === undefined) throw new Error("there is no such delivery");
+    return found;
+  }
+
+  /** Where the record of a delivery lies. */
+  keyOf(webhook: string, eventId: string): string {
+    return this.#keys.delivery(webhook, placeOf(eventId));
+  }
+
+  /** What the feed tells of webhooks, oldest first. */
+  async told(): Promise<unknown[]> {
+    const { events } = await this.feed.newest({ types: ["webhook.failed", "webhook.stopped"] }, { limit: 1_000 });
+    return events.toReversed().map(({ type, fields }) => ({ type, ...fields }));
+  }
+}
+
+export function eventOf(n: number, more: Partial<Event> & { type?: EventType } = {}): Event {
+  const usual = { id: `${beganAtMs}-${n}`, type: "run.completed", atMs: beganAtMs, profile: "default" } as const;
+  return { ...usual, fields: { run: `r-${n}` }, ...more };
+}

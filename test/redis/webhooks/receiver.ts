@@ -1,0 +1,68 @@
+/** A receiver of webhooks as somebody else would write it: it verifies signatures with code of its own, by the specification. */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A message that was verified. */
+export interface Received {
+  readonly path: string;
+  /** The `webhook-id`. */
+  readonly id: string;
+  readonly body: { type: string; timestamp: string; data: Record<string, string> };
+}
+
+export interface Receiver extends AsyncDisposable {
+  readonly url: string;
+  /** Every request that was verified, in the order of their coming. */
+  readonly received: readonly Received[];
+  /** Requests that were not. */
+  readonly forged: number;
+  /** Decides the status of the next answers; 204 by default. */
+  answerWith(status: (message: Received) => number | Promise<number>): void;
+}
+
+/** @param port 0 takes any free one */
+export async function openReceiver(secret: string, port = 0): Promise<Receiver> {
+  const received: Received[] = [];
+  let forged = 0;
+  let decide: (message: Received) => number | Promise<number> = () => 204;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const content = Buffer.concat(chunks).toString();
+      const { "webhook-id": id, "webhook-timestamp": at, "webhook-signature": signatures } = request.headers;
+      if (!isSigned(`${String(id)}.${String(at)}.${content}`, String(signatures), secret)) {
+        forged += 1;
+        return void response.writeHead(401).end();
+      }
+      const message = { path: request.url ?? "", id: String(id), body: JSON.parse(content) as Received["body"] };
+      received.push(message);
+      void Promise.resolve(decide(message)).then((status) => response.writeHead(status).end());
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    get forged() {
+      return forged;
+    },
+    answerWith: (status) => (decide = status),
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function isSigned(content: string, header: string, secret: string): boolean {
+  const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+  const expected = createHmac("sha256", key).update(content).digest();
+  return header.split(" ").some((signature) => {
+    const [version, text = ""] = signature.split(",");
+    const given = Buffer.from(text, "base64");
+    return version === "v1" && given.length === expected.length && timingSafeEqual(given, expected);
+  });
+}

@@ -1,0 +1,65 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "#config/load.ts";
+import { ConfigError } from "#core/errors.ts";
+import type { DropFolder } from "#fleet/drop-folder.ts";
+
+function load(yaml: string, env: Record<string, string> = {}): DropFolder | undefined {
+  const file = join(mkdtempSync(join(tmpdir(), "simfleet-")), "simfleet.yaml");
+  writeFileSync(file, yaml);
+  return loadConfig({ file, env }).dropFolder;
+}
+
+function faultsOf(yaml: string, env: Record<string, string> = {}): string[] {
+  try {
+    load(yaml, env);
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    return thrown.problems.map(({ where, message }) => `${where} ${message}`);
+  }
+}
+
+describe("the drop folder's settings", () => {
+  it("need no more than a path", () => {
+    expect(load("dropFolder: { path: /data/in }")).toEqual({
+      ...{ path: "/data/in", profile: "default", name: undefined, speedClass: undefined, settleMs: 5_000 },
+      options: { partial: false, skipUnchanged: false },
+    });
+    expect(load("dropFolder:")).toBeUndefined();
+  });
+
+  it("are those of a run, from the file or the environment", () => {
+    const written =
+      "dropFolder: { path: in, name: nightly, speedClass: s1.slow, partial: true, canary: 5, rate: 60, settleSeconds: 1 }";
+    const env = { SIMFLEET_DROP_FOLDER_MAX_FAILURES: "5%", SIMFLEET_DROP_FOLDER_SKIP_UNCHANGED: "true" };
+    expect(load(written, env)).toMatchObject({
+      ...{ path: "in", name: "nightly", speedClass: "s1.slow", settleMs: 1_000 },
+      options: { partial: true, skipUnchanged: true, canary: 5, callsPerMinute: 60, maxFailures: { percent: 5 } },
+    });
+  });
+
+  it("are about the selected profile unless they say which", () => {
+    const yaml = "profile: plant\nprofiles: { plant: { coverage: g }, other: { coverage: g } }\n";
+    expect(load(`${yaml}dropFolder: { path: in }`)?.profile).toBe("plant");
+    expect(load(`${yaml}dropFolder: { path: in, profile: other }`)?.profile).toBe("other");
+    expect(faultsOf(`${yaml}dropFolder: { path: in, profile: plent }`)).toEqual([
+      "dropFolder.profile There is no profile plent. Did you mean plant?",
+    ]);
+  });
+
+  it("have their faults told", () => {
+    expect(faultsOf("dropFolder: { partial: true }")).toEqual(["dropFolder.partial is given without dropFolder.path."]);
+    expect(faultsOf("dropFolder: { pth: /data/in }")[0]).toMatch(
+      /^dropFolder.pth There is no such setting. Did you mean/,
+    );
+    expect(faultsOf("dropFolder: { path: in }", { SIMFLEET_DROP_FOLDER_PARTIAL: "yes" })[0]).toMatch(
+      /^SIMFLEET_DROP_FOLDER_PARTIAL must be `true` or `false`/,
+    );
+    expect(faultsOf(`dropFolder: { path: in, speedClass: "a b" }`)).toEqual([
+      "dropFolder.speedClass cannot be a speed class.",
+    ]);
+  });
+});

@@ -1,0 +1,123 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "#config/load.ts";
+import { ConfigError } from "#core/errors.ts";
+
+function load(yaml: string): ReturnType<typeof loadConfig> {
+  const file = join(mkdtempSync(join(tmpdir(), "simfleet-")), "simfleet.yaml");
+  writeFileSync(file, yaml);
+  return loadConfig({ file, env: {} });
+}
+
+function faultsOf(yaml: string): Record<string, string> {
+  try {
+    load(yaml);
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    return Object.fromEntries(thrown.problems.map(({ where, message }) => [where, message]));
+  }
+  return {};
+}
+
+describe("schedules", () => {
+  it("are read with their defaults", () => {
+    const { schedules } = load(`
+schedules:
+  nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
+  stadium-up: { cron: "0 8 * * 1-5", timezone: Asia/Tokyo, job: apply, where: "tags.site=stadium", speedClass: s1.fast, skipUnchanged: true }
+  stadium-down: { cron: "0 20 * * 1-5", timezone: Asia/Tokyo, job: apply, where: [tags.site=stadium, status=active], speedClass: s1.slow, maxFailures: 5%, overlap: cancel, jitterSeconds: 2.5 }
+  weekly: { cron: "0 7 * * 1", job: report, file: fleet.json, missed: skip, frozen: wait }
+`);
+    expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync", "stadium-up", "stadium-down", "weekly"]);
+    expect(schedules[0]).toMatchObject({
+      ...{ profile: "default", jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
+      ...{ task: { job: "sync", profile: "default" }, cron: { text: "0 3 * * *", timezone: "Asia/Tokyo" } },
+    });
+    expect(schedules[1]?.task).toMatchObject({
+      job: "apply",
+      from: { filter: { text: "tags.site=stadium" } },
+      ...{ speedClass: "s1.fast", options: { partial: false, skipUnchanged: true } },
+    });
+    expect(schedules[2]).toMatchObject({ overlap: "cancel", jitterMs: 2_500 });
+    expect(schedules[2]?.task).toMatchObject({
+      from: { filter: { text: "tags.site=stadium and status=active" } },
+      options: { maxFailures: { percent: 5 } },
+    });
+    expect(schedules[3]).toMatchObject({ missed: "skip", frozen: "wait", task: { job: "report", file: "fleet.json" } });
+  });
+
+  it("have all their faults told at once, each with its path", () => {
+    const faults = faultsOf(`
+schedules:
+  a: { cron: "0 25 * * *", job: sync }
+  b: { cron: "0 3 * * *", timezone: Asia/Tokio, job: sync }
+  c: { cron: "0 3 * * *", job: aply }
+  d: { cron: "0 3 * * *", job: apply, where: "tags.site" , speedClass: s1.fast }
+  e: { cron: "0 3 * * *", job: apply, file: x.csv, where: "a=b", speedClass: s1.fast }
+  f: { cron: "0 3 * * *", job: apply, where: "a=b" }
+  g: { cron: "0 3 * * *", job: sync, speedClass: s1.fast }
+  h: { cron: "0 3 * * *", job: rotate, rotation: mqtt }
+  i: { cron: "0 3 * * *", job: sync, overlap: cancel }
+  j: { cron: "0 3 * * *", job: sync, profile: berlin }
+  k: { cron: "0 3 * * *", job: rotate-authkey }
+  l: { cron: "0 3 * * *", job: report }
+  m: { job: sync, crown: x }
+`);
+    expect(faults).toMatchObject({
+      "schedules.a.cron": expect.stringMatching(/is no cron expression: got value 25 .* An example: 0 8/),
+      "schedules.b.timezone": expect.stringContaining("Asia/Tokyo"),
+      "schedules.c.job": expect.stringContaining("`apply`"),
+      "schedules.d.where": expect.stringContaining("cannot be read"),
+      "schedules.e.where": expect.stringContaining("exactly one"),
+      "schedules.f.speedClass": expect.stringContaining("a filter needs one"),
+      "schedules.g.speedClass": "means nothing to the job sync.",
+      "schedules.h.rotation": expect.stringContaining("has to name an entry of rotations"),
+      "schedules.i.overlap": expect.stringContaining("only a run can be"),
+      "schedules.j.profile": expect.stringContaining("There is no profile berlin"),
+      "schedules.k.job": expect.stringContaining("authKeys.default"),
+      "schedules.l.file": expect.stringContaining("is missing"),
+      "schedules.m.cron": expect.stringContaining("is missing"),
+      "schedules.m.crown": expect.stringContaining("cron"),
+    });
+  });
+});
+
+describe("freezes", () => {
+  it("are read as a time, or as times that come again", () => {
+    const { freezes } = load(`
+freezes:
+  year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" }
+  office: { cron: "0 8 * * 1-5", minutes: 600, timezone: Europe/Berlin, profile: default }
+`);
+    expect(freezes).toMatchObject([
+      {
+        name: "year-end",
+        when: { fromMs: Date.parse("2026-12-23T15:00:00Z"), toMs: Date.parse("2027-01-04T00:00:00Z") },
+      },
+      { name: "office", profile: "default", when: { lengthMs: 36_000_000, opens: { text: "0 8 * * 1-5" } } },
+    ]);
+  });
+
+  it("have their faults told", () => {
+    expect(
+      faultsOf(`
+freezes:
+  a: { from: "2026-12-24T00:00:00", to: "2027-01-04T09:00:00+09:00" }
+  b: { from: "2027-12-24T00:00:00Z", to: "2027-01-04T09:00:00Z" }
+  c: { from: "2027-12-24T00:00:00Z" }
+  d: { cron: "0 8 * * 1-5" }
+  e: { cron: "0 8 * *", minutes: 5 }
+  f: { cron: "0 8 * * *", minutes: 5, profile: tokyo }
+`),
+    ).toMatchObject({
+      "freezes.a.from": expect.stringContaining("with its offset"),
+      "freezes.b.to": "has to be later than from.",
+      "freezes.c": "must have from and to together.",
+      "freezes.d": "must have cron and minutes together.",
+      "freezes.e.cron": expect.stringContaining("it has 4 fields"),
+      "freezes.f.profile": expect.stringContaining("There is no profile tokyo"),
+    });
+  });
+});

@@ -1,0 +1,157 @@
+/** The section `webhooks`: what is read, what is refused and in which words, and files that change under way. */
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { loadConfig } from "#config/load.ts";
+import { ConfigError } from "#core/errors.ts";
+import { liveSecrets } from "#core/secret.ts";
+import { scrub } from "#telemetry/scrub.ts";
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+let folder: string;
+let files = 0;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "simfleet-webhooks-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileOf(content: string, mode = 0o600): string {
+  const path = join(folder, `${(files += 1)}`);
+  writeFileSync(path, content);
+  chmodSync(path, mode);
+  return path;
+}
+
+function load(yaml: string) {
+  return loadConfig({ file: fileOf(yaml), env: {} }).webhooks;
+}
+
+function problemsOf(yaml: string): string[] {
+  try {
+    load(yaml);
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    return thrown.problems.map(({ where, message }) => `${where}: ${message}`);
+  }
+}
+
+describe("a webhook", () => {
+  it("is small where the defaults do", () => {
+    const { ops } = load(
+      `webhooks: { ops: { url: "https://x.example/h", secretFile: ${fileOf(secret)}, events: ["run.*"] } }`,
+    );
+    expect(ops?.webhook).toEqual({
+      ...{ name: "ops", events: ["run.*"], profile: undefined, format: "standard" },
+      ...{ allowPrivate: false, timeoutMs: 15_000 },
+    });
+    expect([ops?.url(), ops?.secrets().map((one) => one.reveal())]).toEqual(["https://x.example/h", [secret]]);
+  });
+
+  it("has all its faults told at once, each with its path and what was probably meant", () => {
+    const yaml = `
+webhooks:
+  a: { url: "http://example.com", secret: short, events: ["runs.*", run.complete, sync.failed], profile: defalt }
+  b: { url: "https://x.example", urlFile: /x, secret: ${secret}, event: [run.*], allowPrivate: maybe }
+  c: { url: "https://10.1/", events: ["*"] }
+  d: { url: "https://x.example", secret: ${secret}, format: slak, events: [] }
+  e: { url: "https://x.example", secret: ${secret}, format: slack, events: ["*"] }
+  f: { urlFile: ${fileOf("https://[fd00::1]/")}, secretFile: /no/such, events: ["*"] }
+`;
+    expect(problemsOf(yaml)).toEqual([
+      "webhooks.a.url: must be an https address without user name (http to this machine alone).",
+      'webhooks.b.events: is missing; it is a list of event types such as `["run.*", "credential.failed"]`.',
+      "webhooks.b.allowPrivate: must be `true` or `false`.",
+      "webhooks.b.event: There is no such setting. Did you mean events?",
+      "webhooks.b: must have either url or urlFile.",
+      'webhooks.d.events: must be a list of event types such as `["run.*", "credential.failed"]`.',
+      "webhooks.d.format: must be `standard`, `slack`, `teams`, `text`.",
+      "webhooks.c.url: leads into a private network, which allowPrivate: true allows.",
+      expect.stringContaining("webhooks.c.secretFile: is needed to sign messages: a file of whsec_"),
+      "webhooks.e.secret: is for the format standard alone.",
+      expect.stringContaining("webhooks.f.urlFile: must hold an https address"),
+      "webhooks.f.secretFile: There is no file /no/such.",
+    ]);
+    expect(problemsOf(yaml.replace("http://example.com", "https://x.example").replace(/ {2}[b-f]: .*\n/g, ""))).toEqual(
+      [
+        "webhooks.a.events.0: There is no event runs.*. Did you mean run.*?",
+        "webhooks.a.events.1: There is no event run.complete. Did you mean run.completed?",
+        "webhooks.a.profile: There is no profile defalt. Did you mean default?",
+        expect.stringContaining("webhooks.a.secret: must be whsec_"),
+      ],
+    );
+  });
+
+  it.each([
+    ["the specification's form", secret, secret],
+    ["a bare key", "k".repeat(24), `whsec_${Buffer.from("k".repeat(24)).toString("base64")}`],
+  ])("signs with %s", (_, written, used) => {
+    const { ops } = load(`webhooks: { ops: { url: "https://x.example", secret: ${written}, events: ["*"] } }`);
+    expect(ops?.secrets().map((one) => one.reveal())).toEqual([used]);
+    expect(liveSecrets()).toEqual(expect.arrayContaining([written, used]));
+  });
+
+  it.each(["k".repeat(23), "k".repeat(65), "whsec_c2hvcnQ=", "whsec_no base64 at all, by far"])(
+    "does not sign with %s",
+    (written) => {
+      const problems = problemsOf(
+        `webhooks: { ops: { url: "https://x.example", secret: "${written}", events: ["*"] } }`,
+      );
+      expect(problems).toEqual([expect.stringContaining("webhooks.ops.secret: must be whsec_ and 24 to 64 bytes")]);
+    },
+  );
+
+  it("takes up another secret and address as their files have them, and keeps the last where they spoil", () => {
+    const [now, before, address] = [
+      fileOf(secret),
+      fileOf(`${"b".repeat(30)}\n`),
+      fileOf("https://x.example/one-time"),
+    ];
+    const { ops } = load(
+      `webhooks: { ops: { urlFile: ${address}, secretFile: ${now}, previousSecretFile: ${before}, events: ["*"] } }`,
+    );
+    const secrets = () => ops?.secrets().map((one) => one.reveal());
+    const old = secrets();
+    expect(old).toHaveLength(2);
+    writeFileSync(now, "n".repeat(24));
+    writeFileSync(address, "https://y.example/another");
+    expect([secrets()?.[0], ops?.url()]).toEqual([
+      `whsec_${Buffer.from("n".repeat(24)).toString("base64")}`,
+      "https://y.example/another",
+    ]);
+    const good = secrets();
+    expect(ops?.faults()).toEqual([]);
+    writeFileSync(now, "spoiled");
+    writeFileSync(address, "http://inside.example/");
+    rmSync(before);
+    expect([secrets(), ops?.url()]).toEqual([good, "https://y.example/another"]);
+    expect(ops?.faults()).toEqual([
+      expect.stringContaining(`${address} must hold an https address`),
+      expect.stringContaining(`${now} must hold whsec_`),
+      `There is no file ${before}.`,
+    ]);
+    // What was in use a moment ago may still be on its way into a log.
+    expect(scrub(`${old?.[0]} https://x.example/one-time`)).toBe("[secret] [secret]");
+  });
+
+  it("to a chat has an address that is a secret", () => {
+    const { chat } = load(
+      `webhooks: { chat: { url: "https://hooks.example/services/T0/B0/xyz", format: slack, events: ["*"] } }`,
+    );
+    expect([chat?.url(), chat?.secrets()]).toEqual(["https://hooks.example/services/T0/B0/xyz", []]);
+    expect(scrub(`went to ${chat?.url()}`)).toBe("went to [secret]");
+  });
+});
+
+it("examples/webhooks.yaml is one that can be used", () => {
+  const written = readFileSync("examples/webhooks.yaml", "utf8");
+  const places = new Set(written.match(/\/run\/secrets\/[a-z-]+/g));
+  let yaml = written;
+  for (const place of places) {
+    const content = place.endsWith("-url") ? "https://hooks.example/services/T0/B0/abcdefgh" : secret;
+    yaml = yaml.replaceAll(new RegExp(`${place}(?![a-z-])`, "g"), fileOf(content));
+  }
+  const webhooks = load(yaml);
+  expect(Object.values(webhooks).map(({ webhook }) => webhook.format)).toEqual(["standard", "slack", "teams"]);
+});

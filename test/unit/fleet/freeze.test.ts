@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { parseCron } from "#fleet/cron.ts";
+import { type FreezeWindow, freezeAt } from "#fleet/freeze.ts";
+
+const at = (text: string): number => Date.parse(text);
+const yearEnd: FreezeWindow = {
+  ...{ name: "year-end", profile: undefined },
+  when: { fromMs: at("2026-12-24T00:00:00Z"), toMs: at("2027-01-04T00:00:00Z") },
+};
+const office: FreezeWindow = {
+  ...{ name: "office", profile: "berlin" },
+  when: { opens: parseCron("0 8 * * 1-5", "Europe/Berlin"), lengthMs: 600 * 60_000 },
+};
+
+describe("a freeze", () => {
+  it("holds from its first instant to before its last", () => {
+    const held = { reason: "the freeze year-end", untilMs: at("2027-01-04T00:00:00Z") };
+    expect(freezeAt([yearEnd], "any", at("2026-12-23T23:59:59.999Z"))).toBeUndefined();
+    expect(freezeAt([yearEnd], "any", at("2026-12-24T00:00:00Z"))).toEqual(held);
+    expect(freezeAt([yearEnd], "any", at("2027-01-03T23:59:59.999Z"))).toEqual(held);
+    expect(freezeAt([yearEnd], "any", at("2027-01-04T00:00:00Z"))).toBeUndefined();
+  });
+
+  it("comes again at each time of its expression, for its profile alone", () => {
+    // Monday, 08:00 to 18:00 in Berlin.
+    expect(freezeAt([office], "berlin", at("2026-11-23T06:59:59Z"))).toBeUndefined();
+    expect(freezeAt([office], "berlin", at("2026-11-23T07:00:00Z"))?.untilMs).toBe(at("2026-11-23T17:00:00Z"));
+    expect(freezeAt([office], "berlin", at("2026-11-23T16:59:59Z"))?.untilMs).toBe(at("2026-11-23T17:00:00Z"));
+    expect(freezeAt([office], "berlin", at("2026-11-23T17:00:00Z"))).toBeUndefined();
+    expect(freezeAt([office], "tokyo", at("2026-11-23T12:00:00Z"))).toBeUndefined();
+    expect(freezeAt([office], "berlin", at("2026-11-22T12:00:00Z"))).toBeUndefined();
+  });
+
+  it("goes on where the next begins before it ends, and of several the longest counts", () => {
+    const often: FreezeWindow = {
+      ...{ name: "often", profile: undefined },
+      when: { opens: parseCron("0 * * * *", "UTC"), lengthMs: 90 * 60_000 },
+    };
+    expect(freezeAt([often], "any", at("2026-11-23T12:10:00Z"))?.untilMs).toBe(at("2026-11-23T13:30:00Z"));
+    const both = freezeAt([often, yearEnd], "any", at("2026-12-25T12:10:00Z"));
+    expect(both?.reason).toBe("the freeze year-end");
+  });
+});

@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import type { TokenTerms } from "#config/http-access.ts";
+import { systemClock } from "#core/time.ts";
+import { Access } from "#http/access.ts";
+
+const nowMs = 1_800_000_000_000;
+const clock = { ...systemClock, wallMs: () => nowMs };
+const terms = (name: string, expiresAtMs?: number): TokenTerms => {
+  return { name, role: "viewer", sha256: createHash("sha256").update(`sf_${name}`).digest("hex"), expiresAtMs };
+};
+
+const access = new Access({
+  ...{ clock, jwt: undefined, adminToken: "the-admin" },
+  tokens: [terms("ci"), terms("past", nowMs), terms("soon", nowMs + 1)],
+});
+
+test("a token's bearer is whoever its hash belongs to, until it expires", async () => {
+  expect(await access.principalOf("Bearer sf_ci")).toEqual({ name: "ci", role: "viewer", kind: "token" });
+  expect(await access.principalOf("bearer  sf_soon")).toMatchObject({ name: "soon" });
+  expect(await access.principalOf("Bearer the-admin")).toEqual({ name: "admin", role: "admin", kind: "admin-token" });
+});
+
+test.each([
+  undefined,
+  "",
+  "sf_ci",
+  "Basic sf_ci",
+  "Bearer",
+  "Bearer sf_ci sf_ci",
+  "Bearer sf_past",
+  "Bearer sf_c",
+  `Bearer ${createHash("sha256").update("sf_ci").digest("hex")}`,
+  "Bearer a.b.c",
+  `Bearer ${"x".repeat(9_000)}`,
+])("%s is nobody", async (header) => {
+  await expect(access.principalOf(header)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+});

@@ -1,0 +1,78 @@
+/** A client that takes nothing from its event stream is cut off after half a minute, and one that takes it late is not. */
+import { once } from "node:events";
+import { createConnection, type Socket } from "node:net";
+import fastify, { type FastifyInstance } from "fastify";
+import { afterEach, expect, test } from "vitest";
+import type { Event } from "#events/event.ts";
+import { EventStreams } from "#http/event-streams.ts";
+import { createLogger } from "#telemetry/logger.ts";
+import { until } from "../../support/until.ts";
+import { ManualClock } from "../sandbox/manual-clock.ts";
+
+/** More than what lies between two sockets of a machine holds, so that it only leaves when it is read. */
+const muchText = "x".repeat(64 * 1_024 * 1_024);
+
+const eventOf = (n: number, reason: string): Event => ({
+  ...{ id: `1-${n}`, type: "sync.failed", atMs: 1, profile: "default" },
+  fields: { cause: String(n), reason },
+});
+
+async function* twoEvents(_fromId: string | undefined, signal: AbortSignal): AsyncGenerator<readonly Event[]> {
+  yield [eventOf(1, muchText)];
+  yield [eventOf(2, "the last")];
+  if (!signal.aborted) await once(signal, "abort");
+}
+
+interface House {
+  readonly clock: ManualClock;
+  readonly streams: EventStreams;
+  readonly client: Socket;
+  readonly log: string[];
+}
+
+let server: FastifyInstance | undefined;
+afterEach(() => server?.close());
+
+/** A stream whose client does not read. */
+async function open(): Promise<House> {
+  const clock = new ManualClock();
+  const log: string[] = [];
+  const logger = createLogger({ level: "warn", destination: { write: (text: string) => log.push(text) } });
+  const streams = new EventStreams({ tail: { follow: twoEvents }, clock, logger });
+  server = fastify({ forceCloseConnections: true });
+  server.get("/", (request, reply) => {
+    void streams.serve(request, reply, { types: undefined, profile: undefined, fromId: undefined });
+    return reply;
+  });
+  await server.listen({ host: "127.0.0.1", port: 0 });
+  const address = server.server.address();
+  const client = createConnection({ host: "127.0.0.1", port: typeof address === "object" ? (address?.port ?? 0) : 0 });
+  client.on("error", () => undefined).pause();
+  client.write("GET / HTTP/1.1\r\nhost: here\r\n\r\n");
+  await until("the stream waits for its client", () => clock.sleepers === 1);
+  return { clock, streams, client, log };
+}
+
+test("a client that takes nothing for 30 s is cut off, and the log says so", async () => {
+  const { clock, streams, client, log } = await open();
+  clock.pass(29_999);
+  expect(streams.count).toBe(1);
+  clock.pass(1);
+  await until("the stream is gone", () => streams.count === 0);
+  client.resume();
+  await once(client, "close");
+  expect(log.join("")).toContain("the client takes nothing");
+});
+
+test("a client that takes what there is within 30 s goes on with what comes next", async () => {
+  const { clock, streams, client, log } = await open();
+  clock.pass(29_999);
+  let end = "";
+  client.on("data", (chunk: Buffer) => (end = (end + chunk.toString("latin1")).slice(-1_000)));
+  client.resume();
+  await until("the second event has come", () => end.includes("the last"), 20_000);
+  clock.pass(60_000);
+  expect([streams.count, log]).toEqual([1, []]);
+  client.destroy();
+  await until("the stream is gone", () => streams.count === 0);
+});

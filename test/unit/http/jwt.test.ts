@@ -1,0 +1,108 @@
+/** JWTs of an identity provider, as the attacks on them are known. */
+import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createServer } from "node:http";
+import { exportJWK, SignJWT } from "jose";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { JwtTerms } from "#config/http-access.ts";
+import { systemClock } from "#core/time.ts";
+import { JwtReader } from "#http/jwt.ts";
+
+const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const others = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const publicKeyPem = keys.publicKey.export({ type: "spki", format: "pem" }).toString();
+const nowSeconds = 1_800_000_000;
+const clock = { ...systemClock, wallMs: () => nowSeconds * 1_000 };
+
+const terms: JwtTerms = {
+  ...{ issuer: "https://login.example.com/", audience: "simfleet", keys: { publicKeyPem } },
+  algorithms: ["ES256", "RS256", "EdDSA"],
+  roleClaim: ["realm", "roles"],
+  roles: { ops: "operator", bosses: "admin" },
+};
+
+const good = {
+  ...{ iss: terms.issuer, aud: "simfleet", sub: "anna" },
+  ...{ nbf: nowSeconds - 60, exp: nowSeconds + 60, realm: { roles: ["ops", "everyone"] } },
+};
+
+function signed(claims: object, key: KeyObject = keys.privateKey): Promise<string> {
+  return new SignJWT({ ...claims }).setProtectedHeader({ alg: "ES256" }).sign(key);
+}
+
+const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+let reader: JwtReader;
+beforeAll(() => {
+  reader = new JwtReader(terms, clock);
+});
+
+test("a good one names its bearer and the greatest role that its claim has", async () => {
+  expect(await reader.principalOf(await signed(good))).toEqual({ name: "anna", role: "operator", kind: "jwt" });
+  const boss = await signed({ ...good, aud: ["other", "simfleet"], realm: { roles: ["ops", "bosses"] } });
+  expect(await reader.principalOf(boss)).toMatchObject({ role: "admin" });
+});
+
+describe("one is refused", () => {
+  test.each([
+    ["of another issuer", { iss: "https://evil.example.com/" }],
+    ["for another audience", { aud: "other" }],
+    ["without an audience", { aud: undefined }],
+    ["that is over", { exp: nowSeconds - 31 }],
+    ["that never ends", { exp: undefined }],
+    ["that has not begun", { nbf: nowSeconds + 31 }],
+    ["that does not say when it begins", { nbf: undefined }],
+    ["of nobody", { sub: undefined }],
+  ])("%s", async (_, change) => {
+    const token = await signed({ ...good, ...change });
+    await expect(reader.principalOf(token)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+
+  test("that another key has signed, or whose claims were changed", async () => {
+    const [head, body, signature] = (await signed(good)).split(".");
+    const forged = `${head}.${base64url({ ...good, realm: { roles: ["bosses"] } })}.${signature}`;
+    await expect(reader.principalOf(forged)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(reader.principalOf(await signed(good, others.privateKey))).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+    });
+    expect(body).not.toBe("");
+  });
+
+  test("with no algorithm, or with our public key as a shared secret", async () => {
+    const none = `${base64url({ alg: "none" })}.${base64url(good)}.`;
+    const unsigned = `${base64url({ alg: "HS256" })}.${base64url(good)}`;
+    const shared = `${unsigned}.${createHmac("sha256", publicKeyPem).update(unsigned).digest("base64url")}`;
+    for (const token of [none, shared]) {
+      await expect(reader.principalOf(token)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    }
+  });
+
+  test("that names no role of ours, as forbidden; a name of Object's own is none", async () => {
+    for (const roles of [["everyone"], "constructor", undefined, { ops: true }]) {
+      const token = await signed({ ...good, realm: { roles } });
+      await expect(reader.principalOf(token)).rejects.toMatchObject({ code: "NOT_ALLOWED" });
+    }
+  });
+});
+
+test("half a minute of difference between the clocks is allowed for", async () => {
+  const early = await signed({ ...good, nbf: nowSeconds + 29, exp: nowSeconds + 60 });
+  const late = await signed({ ...good, exp: nowSeconds - 29 });
+  for (const token of [early, late]) expect(await reader.principalOf(token)).toMatchObject({ name: "anna" });
+});
+
+test("keys come from the issuer's address; while it does not answer nobody is let in, and it is no fault of theirs", async () => {
+  const jwk = { ...(await exportJWK(keys.publicKey)), kid: "1", alg: "ES256" };
+  let isUp = false;
+  const server = createServer((_request, response) => {
+    response.writeHead(isUp ? 200 : 500, { "content-type": "application/json" }).end(JSON.stringify({ keys: [jwk] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const remote = new JwtReader({ ...terms, keys: { jwksUrl: `http://127.0.0.1:${port}/keys` } }, clock);
+  const token = await new SignJWT({ ...good }).setProtectedHeader({ alg: "ES256", kid: "1" }).sign(keys.privateKey);
+  await expect(remote.principalOf(token)).rejects.toMatchObject({ code: "OVERLOADED" });
+  isUp = true;
+  expect(await remote.principalOf(token)).toMatchObject({ name: "anna" });
+});

@@ -1,0 +1,60 @@
+import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { expect, onTestFinished, test } from "vitest";
+import { type Clock, systemClock } from "#core/time.ts";
+import { Spool } from "#http/spool.ts";
+
+async function spool(clock: Clock = systemClock): Promise<{ spool: Spool; names: () => Promise<string[]> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), "spool-"));
+  onTestFinished(() => rm(dataDir, { recursive: true }));
+  return {
+    spool: new Spool({ dataDir, mostBytes: 10, clock }),
+    names: () => readdir(join(dataDir, "spool")),
+  };
+}
+
+test("a stream lies in its file with its digest, up to the bound", async () => {
+  const { spool: house, names } = await spool();
+  const taken = await house.take(Readable.from([Buffer.from("01234"), Buffer.from("56789")]), "full");
+  expect(taken).toMatchObject({
+    bytes: 10,
+    sha256: "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882",
+  });
+  await expect(house.take(Readable.from([Buffer.from("0123456789a")]), "over")).rejects.toMatchObject({
+    code: "TOO_LARGE",
+  });
+  expect(await names()).toEqual(["full"]);
+});
+
+test("a stream that stops coming is given up, and leaves nothing", async () => {
+  let passTime: () => void = () => undefined;
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (_delayMs, signal) =>
+      new Promise((resolve, reject) => {
+        passTime = resolve;
+        signal?.addEventListener("abort", () => reject(signal.reason as Error));
+      }),
+  };
+  const { spool: house, names } = await spool(clock);
+  const slow = new PassThrough();
+  const taking = house.take(slow, "slow");
+  slow.write("012");
+  await new Promise((resolve) => slow.once("drain", resolve).once("resume", resolve));
+  const passing = setInterval(() => passTime(), 1);
+  onTestFinished(() => clearInterval(passing));
+  await expect(taking).rejects.toMatchObject({ code: "TOO_SLOW" });
+  expect(await names()).toEqual([]);
+});
+
+test("what an earlier process left behind is swept, what is new stays", async () => {
+  const { spool: house, names } = await spool();
+  await house.open();
+  await writeFile(house.path("new"), "");
+  await writeFile(house.path("old"), "");
+  await utimes(house.path("old"), 1, 1);
+  await house.sweep();
+  expect(await names()).toEqual(["new"]);
+});

@@ -1,0 +1,116 @@
+/** A drop folder on the disk, a clock that stands still, and a desk that keeps runs in memory. */
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { DropFolderWork, type FileRun, type FileRuns, type Refusal } from "#jobs/drop-folder/work.ts";
+import { ManualClock } from "../../sandbox/manual-clock.ts";
+
+export const settleMs = 5_000;
+
+/** Runs as several workers see them: one desk for all. */
+class MemoryRuns implements FileRuns {
+  readonly submitted: { readonly name: string; readonly runId: string; readonly content: string }[] = [];
+  readonly runs = new Map<string, FileRun>();
+  readonly told: string[] = [];
+  refusal: Refusal | undefined;
+  fault: Error | undefined;
+  /** Happens while the file is read. */
+  meanwhile: (path: string) => void = () => undefined;
+  #next = 0;
+
+  get lastRunId(): string {
+    return this.submitted.at(-1)?.runId ?? "";
+  }
+
+  newRunId(): string {
+    this.#next += 1;
+    return `r-20261120-103045-${String(this.#next).padStart(8, "a")}`;
+  }
+
+  submit(path: string, { runId, name }: { runId: string; name: string }): Promise<Refusal | undefined> {
+    if (this.fault !== undefined) return Promise.reject(this.fault);
+    const content = readFileSync(path, "utf8");
+    this.meanwhile(path);
+    if (this.refusal !== undefined) return Promise.resolve(this.refusal);
+    this.submitted.push({ name, runId, content });
+    this.runs.set(runId, { isOver: false });
+    return Promise.resolve(undefined);
+  }
+
+  standing(runId: string): Promise<FileRun | undefined> {
+    return Promise.resolve(this.runs.get(runId));
+  }
+
+  writeResults(runId: string, path: string): Promise<void> {
+    return writeFile(path, `results of ${runId}\n`);
+  }
+
+  /** Marks are kept by whoever tells. */
+  tellOnce({ type, fields }: { type: string; fields: Readonly<Record<string, string>> }, mark: string): Promise<void> {
+    if (!this.#marks.has(mark)) this.told.push([type, fields.file, fields.reason].filter(Boolean).join(" "));
+    this.#marks.add(mark);
+    return Promise.resolve();
+  }
+  readonly #marks = new Set<string>();
+
+  /** Ends all runs that are under way. */
+  end(how: { isGood?: boolean; state?: string; reason?: string } = {}): void {
+    for (const { runId, content } of this.submitted) {
+      if (this.runs.get(runId)?.isOver !== false) continue;
+      const sha256 = createHash("sha256").update(content).digest("hex");
+      this.runs.set(runId, { isOver: true, isGood: true, state: "completed", reason: "", sha256, ...how });
+    }
+  }
+}
+
+export class FolderHouse {
+  readonly path = mkdtempSync(join(tmpdir(), "simfleet-drop-"));
+  readonly clock = new ManualClock();
+  readonly runs = new MemoryRuns();
+  readonly troubles: string[] = [];
+  readonly work = this.worker();
+
+  constructor() {
+    onTestFinished(() => rmSync(this.path, { recursive: true, force: true }));
+  }
+
+  /** One more process that watches the folder. */
+  worker(): DropFolderWork {
+    const options = { partial: false, skipUnchanged: false };
+    const folder = { path: this.path, profile: "default", speedClass: undefined, name: undefined, options, settleMs };
+    const onTrouble = (message: string): void => void this.troubles.push(message.replaceAll(this.path, "(folder)"));
+    return new DropFolderWork({ folder, runs: this.runs, feed: this.runs, clock: this.clock, onTrouble });
+  }
+
+  write(name: string, content = "simId,speedClass\n"): void {
+    writeFileSync(join(this.path, name), content);
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.path, name), "utf8");
+  }
+
+  /** What lies where, with the ids of runs left out. */
+  files(place = ""): string[] {
+    const folder = join(this.path, place);
+    if (!existsSync(folder)) return [];
+    const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => !entry.isDirectory());
+    return entries.map(({ name }) => name.replace(/r-\d{8}-\d{6}-\w{8}/, "RUN")).toSorted();
+  }
+
+  /** Time passes, and a worker looks. */
+  async look(afterMs = 0, worker = this.work): Promise<void> {
+    this.clock.pass(afterMs);
+    await worker.round(new AbortController().signal);
+  }
+
+  /** A file is put there and taken. */
+  async drop(name: string, content?: string): Promise<void> {
+    this.write(name, content);
+    await this.look();
+    await this.look(settleMs);
+  }
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import {
+  compareIds,
+  emptyWindow,
+  fieldsOf,
+  paused,
+  resumed,
+  runOf,
+  withEvents,
+} from "../../../web/src/pure/event-window.ts";
+
+const event = (id: string) => ({ id, type: "sync.completed", at: "", profile: "default", fields: {} });
+const ids = (events: readonly { id: string }[]): string[] => events.map(({ id }) => id);
+
+describe("the window of events", () => {
+  it("has each event once, newest first, in whatever order they come", () => {
+    const first = withEvents(emptyWindow, [event("9-0"), event("10-1"), event("10-0")]);
+    const second = withEvents(first, [event("10-1"), event("11-0"), event("2-0")]);
+    expect(ids(second.shown)).toEqual(["11-0", "10-1", "10-0", "9-0", "2-0"]);
+  });
+
+  it("stands still while it is paused, and catches up afterwards", () => {
+    const before = paused(withEvents(emptyWindow, [event("1-0")]));
+    const meanwhile = withEvents(withEvents(before, [event("2-0")]), [event("3-0")]);
+    expect(ids(meanwhile.shown)).toEqual(["1-0"]);
+    expect(meanwhile.aside).toHaveLength(2);
+    expect(ids(resumed(meanwhile).shown)).toEqual(["3-0", "2-0", "1-0"]);
+    expect(resumed(meanwhile).isPaused).toBe(false);
+  });
+
+  it("does not grow without end", () => {
+    const many = Array.from({ length: 2_000 }, (_, i) => event(`${i}-0`));
+    const { shown } = withEvents(emptyWindow, many);
+    expect(shown).toHaveLength(500);
+    expect(shown[0]?.id).toBe("1999-0");
+  });
+
+  it("compares ids as numbers", () => {
+    expect(compareIds("9-0", "10-0")).toBeLessThan(0);
+    expect(compareIds("10-2", "10-10")).toBeLessThan(0);
+  });
+});
+
+describe("the run that an event tells of", () => {
+  it("is in its own field, or the cause of something else", () => {
+    expect(runOf({ fields: { run: "r-1", cause: "s-1" } })).toBe("r-1");
+    expect(runOf({ fields: { cause: "r-2", by: "run" } })).toBe("r-2");
+    expect(runOf({ fields: { cause: "s-1", by: "outside" } })).toBeUndefined();
+    expect(runOf({ fields: {} })).toBeUndefined();
+  });
+});
+
+describe("what is shown of an event", () => {
+  it("leaves out what is empty, and the outcomes that no row of a run has", () => {
+    const fields = { run: "r-1", done: "2", failed: "0", reason: "" };
+    expect(fieldsOf({ type: "run.completed", fields })).toEqual([
+      ["run", "r-1"],
+      ["done", "2"],
+    ]);
+    expect(fieldsOf({ type: "sync.completed", fields: { gone: "0" } })).toEqual([["gone", "0"]]);
+  });
+});

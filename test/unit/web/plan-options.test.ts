@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { emptyForm, faultsOf, queryOf } from "../../../web/src/pure/plan-options.ts";
+import { planQuery } from "../../../src/http/order.ts";
+
+const full = {
+  ...{ name: " monthly ", speedClass: "s1.slow", partial: true, skipUnchanged: true },
+  ...{ maxFailures: "2.5 %", canary: "100", rate: "60" },
+};
+
+describe("the options of a new run", () => {
+  it("leave out what was left empty", () => {
+    expect(queryOf(emptyForm, "default")).toEqual({ profile: "default" });
+  });
+
+  it("are what the route of plans takes", () => {
+    expect(faultsOf(full)).toEqual({});
+    expect(planQuery.parse(queryOf(full, "default"))).toEqual({
+      ...{ profile: "default", name: "monthly", speedClass: "s1.slow", partial: "true", skipUnchanged: "true" },
+      ...{ maxFailures: "2.5%", canary: 100, rate: 60 },
+    });
+  });
+
+  it.each([
+    ["canary", "0"],
+    ["canary", "ten"],
+    ["rate", "1.5"],
+    ["rate", "-1"],
+    ["maxFailures", "5 rows"],
+    ["maxFailures", "%"],
+  ] as const)("are refused beforehand where the route would refuse them: %s %s", (field, value) => {
+    const form = { ...emptyForm, [field]: value };
+    expect(Object.keys(faultsOf(form))).toEqual([field]);
+    expect(planQuery.safeParse(queryOf(form, "default")).success).toBe(false);
+  });
+});

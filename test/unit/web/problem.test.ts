@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { Problem, adviceOf, problemFrom, problemOf } from "../../../web/src/pure/problem.ts";
+import { allows, refusalOf } from "../../../web/src/pure/role.ts";
+
+describe("what went wrong", () => {
+  it("is what the server says, with the places that it names", () => {
+    const body = {
+      title: "x",
+      detail: "The file cannot be taken in",
+      code: "INTAKE",
+      problems: [{ where: "line 3", message: "no" }, 4],
+    };
+    expect(problemOf(400, JSON.stringify(body))).toMatchObject({
+      status: 400,
+      message: "The file cannot be taken in",
+      code: "INTAKE",
+      faults: [{ where: "line 3", message: "no" }],
+    });
+  });
+
+  it.each([
+    [401, "The token is missing, wrong or no longer valid."],
+    [403, "The role of this token does not allow it."],
+    [404, "There is no such thing."],
+    [413, "The file is larger than the server takes."],
+    [502, "The server answered with status 502."],
+  ])("is said in words where %d comes without any", (status, message) => {
+    for (const body of ["", "<html>nginx</html>", "[]", "null", '"text"']) {
+      expect(problemOf(status, body).message).toBe(message);
+    }
+  });
+
+  it("is told apart from a network that does not answer", () => {
+    expect(problemFrom(new TypeError("Failed to fetch"))).toMatchObject({
+      status: 0,
+      message: "The worker does not answer.",
+    });
+    const own = new Problem(409, "it is over");
+    expect(problemFrom(own)).toBe(own);
+    expect(problemFrom("odd").message).toBe("odd");
+  });
+
+  it("comes with what to do, where the message does not say it", () => {
+    expect([0, 403, 429, 500, 502].map((status) => adviceOf({ status, code: undefined }))).not.toContain(undefined);
+    expect(adviceOf({ status: 503, code: "STORE_UNAVAILABLE" })).toContain("Redis");
+    expect(adviceOf({ status: 409, code: "RUN_STATE" })).toBeUndefined();
+  });
+});
+
+describe("roles", () => {
+  it("may what the ones before them may", () => {
+    expect(allows("viewer", "viewer")).toBe(true);
+    expect(allows("operator", "admin")).toBe(false);
+    expect(refusalOf("admin", "operator")).toBeUndefined();
+    expect(refusalOf("viewer", "operator")).toBe("Needs the role operator; yours is viewer.");
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { bucketOf } from "../../../web/src/pure/bucket.ts";
+import { Rate } from "../../../web/src/pure/rate.ts";
+import { isUnderWay, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
+import { actionsFor, segmentsOf, settledRows } from "../../../web/src/pure/tally.ts";
+import { runStates } from "../../../src/fleet/run.ts";
+import { rotationStates } from "../../../src/store/rotation-record.ts";
+
+const none = { total: 0, done: 0, skipped: 0, rejected: 0, failed: 0, cancelled: 0, pending: 0 };
+
+describe("the bar of a run", () => {
+  it("has a part for every outcome that there is, which add up to the whole", () => {
+    const counts = { ...none, total: 8, done: 4, failed: 2, pending: 2 };
+    expect(settledRows(counts)).toBe(6);
+    expect(segmentsOf(counts)).toEqual([
+      { outcome: "done", rows: 4, share: 0.5 },
+      { outcome: "failed", rows: 2, share: 0.25 },
+      { outcome: "pending", rows: 2, share: 0.25 },
+    ]);
+    expect(segmentsOf(none)).toEqual([]);
+  });
+});
+
+describe("what can be done with a run", () => {
+  it("is something or nothing in every state, and never an end of what is over", () => {
+    const counts = { ...none, total: 3, done: 1, failed: 1, pending: 1 };
+    const actions = Object.fromEntries(runStates.map((state) => [state, actionsFor({ state, counts })]));
+    expect(actions).toEqual({
+      "awaiting-approval": ["approve", "cancel"],
+      running: ["pause", "cancel"],
+      paused: ["resume", "cancel"],
+      completed: ["retry", "undo"],
+      aborted: ["retry", "undo"],
+      cancelled: ["retry", "undo"],
+    });
+  });
+
+  it("is no retry where every row is done, and no undo where none is", () => {
+    expect(actionsFor({ state: "completed", counts: { ...none, total: 2, done: 2 } })).toEqual(["undo"]);
+    expect(actionsFor({ state: "aborted", counts: { ...none, total: 2, rejected: 2 } })).toEqual(["retry"]);
+    expect(actionsFor({ state: "completed", counts: { ...none, total: 2, skipped: 2 } })).toEqual([]);
+  });
+});
+
+describe("the rate of a run", () => {
+  it("is that of the last two minutes, and unknown before one was watched", () => {
+    const rate = new Rate();
+    for (let second = 0; second < 60; second += 1) rate.add(10 * second, 1_000 * second);
+    expect(rate.perMinute()).toBeUndefined();
+    for (let second = 60; second <= 300; second += 1) rate.add(10 * second, 1_000 * second);
+    expect(rate.perMinute()).toBe(600);
+    for (let second = 301; second <= 421; second += 1) rate.add(3_000, 1_000 * second);
+    expect(rate.perMinute()).toBe(0);
+  });
+
+  it("begins anew where the count falls back", () => {
+    const rate = new Rate();
+    rate.add(500, 0);
+    rate.add(10, 100_000);
+    expect(rate.perMinute()).toBeUndefined();
+  });
+});
+
+describe("the bucket of a profile's runs", () => {
+  it("is that of its SIM operations alone", () => {
+    const named = (bucket: string) => ({ bucket }) as Parameters<typeof bucketOf>[0][number];
+    const buckets = ["default.Credential", "default.Sim", "japan.Sim", "ip.here.Auth"].map(named);
+    expect(bucketOf(buckets, "japan")?.bucket).toBe("japan.Sim");
+    expect(bucketOf(buckets, "other")).toBeUndefined();
+  });
+});
+
+describe("the steps of a rotation", () => {
+  it("are in one of its two courses, for every state but those of a rotation that is taken back or failed", () => {
+    const known = (state: string) =>
+      ["successor", "in-place"].some((strategy) => stepsOf({ state, strategy }).length > 0);
+    expect(rotationStates.filter((state) => !known(state))).toEqual(["rolling-back", "failed"]);
+  });
+
+  it("are past up to the state", () => {
+    const past = stepsOf({ state: "handed-over", strategy: "in-place" }).map(({ isPast }) => isPast);
+    expect(past).toEqual([true, true, true, false, false]);
+  });
+
+  it("lead to an end", () => {
+    expect([...rotationStates, "never"].filter((state) => !isUnderWay({ state }))).toEqual(["done", "failed", "never"]);
+  });
+});

@@ -1,0 +1,182 @@
+/**
+ * An automation in a real worker, from the SIM that appears to the message that tells of its run; what a person sees of
+ * it, and what a worker's death in the middle changes: nothing.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { isAfter } from "#events/tail.ts";
+import { openReceiver } from "../redis/webhooks/receiver.ts";
+import { until } from "../support/until.ts";
+import { type RunDocument, Walk, type WalkOptions } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const placesKey = "simfleet:events:places";
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const newSimsSlow = `automations:
+  new-sims-slow: { on: sim.added, where: "speedClass!=s1.minimum", job: apply, speedClass: s1.minimum }
+`;
+
+interface Automation {
+  readonly name: string;
+  readonly state: string;
+  readonly done: number;
+  readonly lastRef: string | null;
+}
+interface Told {
+  readonly id: string;
+  readonly type: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+async function open(yaml: string, options: WalkOptions = {}): Promise<Walk> {
+  const env = { SIMFLEET_CONFIG: "simfleet.yaml", SIMFLEET_COVERAGE: "g", ...options.env };
+  const walk = await Walk.open({ sims: 20, ...options, env });
+  writeFileSync(join(walk.folder, "hook-secret"), secret, { mode: 0o600 });
+  writeFileSync(join(walk.folder, "simfleet.yaml"), yaml);
+  return walk;
+}
+
+/** SIMs appear on the platform, with these classes. */
+function appear(walk: Walk, classes: readonly string[]): string[] {
+  const ids = walk.sandbox.fleet.add(classes.length);
+  for (const [i, id] of ids.entries()) walk.sandbox.fleet.edit(id, { speedClass: classes[i] });
+  return ids;
+}
+
+async function shown(walk: Walk): Promise<Automation | undefined> {
+  return (await walk.json<{ automations: Automation[] }>(["automations", "list"])).document.automations[0];
+}
+
+async function told(walk: Walk, type: string): Promise<Told[]> {
+  const args = ["events", "tail", "--since", "1h", "--type", type];
+  return (await walk.json<{ events: Told[] }>(args)).document.events;
+}
+
+async function runs(walk: Walk): Promise<RunDocument[]> {
+  return (await walk.json<{ runs: RunDocument[] }>(["runs", "list"])).document.runs;
+}
+
+/** Resolves when the automation has seen to this event and all before it. */
+async function untilPast(walk: Walk, id: string): Promise<void> {
+  const redis = await walk.redis();
+  const place = (): Promise<string | null> => redis.hget(placesKey, "automation-new-sims-slow");
+  await until(`it is past ${id}`, async () => !isAfter(id, (await place()) ?? "0-0"), 20_000);
+}
+
+test.concurrent("a SIM that appears gets its class, and a message tells of it", async () => {
+  await using receiver = await openReceiver(secret);
+  await using walk = await open(
+    `${newSimsSlow}webhooks:
+  ops: { url: "${receiver.url}", secretFile: hook-secret, events: [automation.started, run.completed] }
+`,
+  );
+  await walk.run(["sims", "sync"]);
+  await walk.worker();
+  const [fast = "", slow = "", right = ""] = appear(walk, ["s1.fast", "s1.slow", "s1.minimum"]);
+  expect(await walk.run(["sims", "sync"])).toMatchObject({ code: 0 });
+  await until("both messages have come", () => receiver.received.length === 2, 30_000);
+  const bodies = Object.fromEntries(receiver.received.map(({ body }) => [body.type, body.data]));
+  const run = bodies["run.completed"]?.["run"] ?? "";
+  expect([receiver.forged, bodies["automation.started"]]).toMatchObject([
+    0,
+    { automation: "new-sims-slow", on: "sim.added", events: "2", job: "apply", cause: run },
+  ]);
+  expect(bodies["run.completed"]).toMatchObject({ total: "2", done: "2", failed: "0" });
+  expect([fast, slow, right].map((id) => walk.sandbox.state.speedClassOf(id))).toEqual(Array(3).fill("s1.minimum"));
+  expect([fast, slow, right].map((id) => walk.sandbox.state.acceptedChanges(id))).toEqual([1, 1, 0]);
+  const { document } = await walk.json(["runs", "show", run]);
+  expect(document).toMatchObject({ state: "completed", submittedBy: "automation:new-sims-slow" });
+  const changed = await told(walk, "sim.changed");
+  expect(changed.map(({ fields }) => [fields.sim, fields.after, fields.by, fields.cause])).toEqual(
+    expect.arrayContaining([
+      [fast, "s1.minimum", "run", run],
+      [slow, "s1.minimum", "run", run],
+    ]),
+  );
+});
+
+test.concurrent("a person sees what it does and would do, holds it, and has it see to what it missed", async () => {
+  await using walk = await open(newSimsSlow);
+  await walk.run(["sims", "sync"]);
+  await walk.worker();
+  appear(walk, ["s1.fast", "s1.minimum"]);
+  await walk.run(["sims", "sync"]);
+  await until("it has acted", async () => (await shown(walk))?.done === 1, 30_000);
+  const listed = await walk.run(["automations", "list"]);
+  expect(listed.stdout).toMatch(
+    /^AUTOMATION +ON +WHERE +DOES +STATE .*\nnew-sims-slow +sim\.added +speedClass!=s1\.minimum +apply s1\.minimum +active +1 +0 +0 +r-\d{8}-/,
+  );
+  const paused = await walk.run(["automations", "pause", "new-sims-slow"]);
+  expect([paused.code, paused.stdout]).toEqual([0, expect.stringMatching(/\nnew-sims-slow .* paused /)]);
+  const [missed = ""] = appear(walk, ["s1.8xfast"]);
+  await walk.run(["sims", "sync"]);
+  const [event] = (await told(walk, "sim.added")).filter(({ fields }) => fields.sim === missed);
+  await untilPast(walk, event?.id ?? "");
+  const dry = await walk.run(["automations", "replay", "new-sims-slow", "--dry-run"]);
+  expect(dry.stdout).toMatch(new RegExp(`\\S+Z +sim\\.added +${missed} +would act\n`));
+  expect(dry.stdout).toMatch(/ has acted on it\n/);
+  expect(dry.stdout.match(/the condition does not hold/g)).toHaveLength(1);
+  expect(dry.stderr).toContain("3 events, of which it would act on 1. Nothing was done.");
+  expect([walk.sandbox.state.speedClassOf(missed), (await runs(walk)).length]).toEqual(["s1.8xfast", 1]);
+  const resumed = await walk.run(["automations", "resume", "new-sims-slow"]);
+  expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringMatching(/\nnew-sims-slow .* active /)]);
+  for (let time = 0; time < 2; time += 1) {
+    const replayed = await walk.run(["automations", "replay", "new-sims-slow"]);
+    expect(replayed.code).toBe(0);
+    await until("it is changed", () => walk.sandbox.state.speedClassOf(missed) === "s1.minimum", 20_000);
+  }
+  expect([(await runs(walk)).length, walk.sandbox.state.acceptedChanges(missed)]).toEqual([2, 1]);
+  expect((await told(walk, "automation.*")).map(({ type }) => type)).toEqual([
+    "automation.started",
+    "automation.paused",
+    "automation.resumed",
+    "automation.started",
+  ]);
+});
+
+test.concurrent("a worker that is killed in the middle changes nothing about it", async () => {
+  await using walk = await open(newSimsSlow, { latencyMs: 30, env: { SIMFLEET_CONNECTIONS: "2" } });
+  const redis = await walk.redis();
+  await walk.run(["sims", "sync"]);
+  const first = await walk.worker();
+  const added = appear(walk, Array<string>(60).fill("s1.fast"));
+  await walk.run(["sims", "sync"]);
+  await walk.untilChanges(7);
+  first.kill("SIGKILL");
+  await first.ended;
+  expect(walk.changes).toBeLessThan(60);
+  // The stretch of the feed comes again, as it would where its place was not saved any more.
+  await redis.hset(placesKey, "automation-new-sims-slow", "0-1");
+  await walk.worker();
+  const [run] = await runs(walk);
+  await walk.untilState(run?.runId ?? "", "completed");
+  const [head] = await redis.xrevrange("simfleet:events", "+", "-", "COUNT", 1);
+  await untilPast(walk, head?.[0] ?? "");
+  expect(added.map((id) => walk.sandbox.state.speedClassOf(id))).toEqual(added.map(() => "s1.minimum"));
+  const all = await runs(walk);
+  expect(all.map(({ counts, state }) => [counts.total, counts.done, state])).toEqual([[60, 60, "completed"]]);
+  expect((await shown(walk))?.lastRef).toBe(run?.runId);
+});
+
+test.concurrent("what cannot work is told before anything begins", async () => {
+  await using walk = await open(`automations:
+  a: { on: sim.aded, job: apply, speedClass: s1.minimum }
+  b: { on: run.completed, job: apply, speedClass: s1.minimum }
+  c: { on: sim.added, job: apply }
+  d: { on: automation.started, job: sync }
+`);
+  const checked = await walk.run(["check"]);
+  expect(checked.code).toBe(2);
+  for (const line of [
+    "automations.a.on: sim.aded is no event; docs/events.md lists them. Did you mean sim.added?",
+    "automations.b.job: cannot be apply: run.completed is about no SIM that could get a class.",
+    "automations.c.speedClass: is missing; apply gives the SIM this class.",
+    "automations.d.on: automation.started cannot set an automation off: it tells of automations.",
+  ]) {
+    expect(checked.stdout).toContain(line);
+  }
+  const worker = await walk.run(["worker"]);
+  expect([worker.code, worker.stderr]).toEqual([2, expect.stringContaining("sim.aded is no event")]);
+});

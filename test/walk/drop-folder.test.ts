@@ -1,0 +1,96 @@
+/** The drop folder with the built worker: files put there in every way, refused ones, and a worker that is killed. */
+import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { expect, test, vi } from "vitest";
+import { until } from "../support/until.ts";
+import { counted, resultRows } from "./support/results.ts";
+import { type RunDocument, Walk, type WalkOptions } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** A walk whose folder `in` is watched. */
+async function open({ env, ...options }: WalkOptions = {}): Promise<Walk> {
+  const settings = { SIMFLEET_DROP_FOLDER_PATH: "in", SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "2", ...env };
+  const walk = await Walk.open({ sims: 300, ...options, env: settings });
+  mkdirSync(walk.path("in"));
+  return walk;
+}
+
+function filesIn(walk: Walk, place: "done" | "failed" | "processing"): string[] {
+  return readdirSync(walk.path(`in/${place}`)).toSorted();
+}
+
+async function runs(walk: Walk): Promise<RunDocument[]> {
+  return (await walk.json<{ runs: RunDocument[] }>(["runs", "list"])).document.runs;
+}
+
+test.concurrent("files become runs and end in done/ or failed/ beside what became of them", async () => {
+  await using walk = await open();
+  const check = await walk.run(["check"]);
+  expect(check.stdout).toMatch(/^ok +drop folder +in$/m);
+  const worker = await walk.worker();
+  // Written under its own name, in pieces: whole when it is taken.
+  const rows = Array.from({ length: 40 }, (_, n) => `${walk.simId(n)},s1.slow\n`);
+  appendFileSync(walk.path("in/slowly.csv"), "simId,speedClass\n");
+  for (let at = 0; at < rows.length; at += 4) {
+    appendFileSync(walk.path("in/slowly.csv"), rows.slice(at, at + 4).join(""));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  await walk.write("in/spoiled.csv", `simId,speedClass\n${walk.simId(50)},s1.fast\n8.94231E+18,s1.fast\n`);
+  await walk.write("in/notes.txt", "not for simfleet");
+  await until("both have ended", () => filesIn(walk, "done").length + filesIn(walk, "failed").length === 4, 60_000);
+  const [run] = await runs(walk);
+  expect(run).toMatchObject({ name: "slowly.csv", state: "completed", submittedBy: "drop-folder" });
+  expect(filesIn(walk, "done")).toEqual([`slowly.${run?.runId}.csv`, `slowly.${run?.runId}.results.csv`]);
+  const results = resultRows(await walk.read(`in/done/slowly.${run?.runId}.results.csv`));
+  expect(counted(results.map(({ outcome = "" }) => outcome))).toEqual({ done: 40 });
+  const [, problem = ""] = filesIn(walk, "failed");
+  expect(problem).toMatch(/^spoiled\.r-\d{8}-\d{6}-\w{8}\.problem\.txt$/);
+  const why = await walk.read(`in/failed/${problem}`);
+  expect(why).toMatch(/^1 of 2 rows cannot be sent \(the first: line 3: .*\n.*line 3: .*spreadsheet/s);
+  expect(walk.sandbox.state.acceptedChanges(walk.simId(50))).toBe(0);
+  expect([readdirSync(walk.path("in")).toSorted(), filesIn(walk, "processing")]).toEqual([
+    ["done", "failed", "notes.txt", "processing"],
+    [],
+  ]);
+  worker.kill("SIGTERM");
+  expect(await worker.ended).toMatchObject({ code: 0 });
+});
+
+test.concurrent("a worker that is killed in the middle is gone on after, with files of one name", async () => {
+  await using walk = await open({ latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } });
+  await walk.redis();
+  const first = await walk.worker();
+  await walk.fleet("fleet.csv", 150);
+  renameSync(walk.path("fleet.csv"), walk.path("in/fleet.csv"));
+  await walk.untilChanges(10);
+  await walk.write("in/fleet.csv", `simId,speedClass\n${walk.simId(200)},s1.fast\n`);
+  await until("the second is taken as well", () => filesIn(walk, "processing").length === 2, 20_000);
+  first.kill("SIGKILL");
+  await first.ended;
+  await walk.worker();
+  await until("both have ended", () => filesIn(walk, "done").length === 4, 90_000);
+  const all = await runs(walk);
+  expect(all.map(({ counts, state }) => `${counts.done} ${state}`).toSorted()).toEqual([
+    "1 completed",
+    "150 completed",
+  ]);
+  const { events } = (
+    await walk.json<{ events: { type: string }[] }>(["events", "tail", "--since", "1h", "--type", "file.*"])
+  ).document;
+  expect(events.map(({ type }) => type).toSorted()).toEqual(["file.done", "file.done", "file.taken", "file.taken"]);
+});
+
+test.concurrent("a folder that is not there is told of, by check and by the worker, and used when it comes", async () => {
+  await using walk = await open();
+  rmSync(walk.path("in"), { recursive: true });
+  const check = await walk.run(["check"]);
+  expect([check.code, check.stdout]).toEqual([
+    2,
+    expect.stringMatching(/^wrong +drop folder +in cannot be used: ENOENT/m),
+  ]);
+  const worker = await walk.worker();
+  await worker.said(/in: ENOENT.*\(it is tried again\)/);
+  mkdirSync(walk.path("in"));
+  await walk.write("in/one.csv", `simId,speedClass\n${walk.simId(0)},s1.fast\n`);
+  await until("the file has ended", () => walk.sandbox.state.acceptedChanges(walk.simId(0)) === 1, 90_000);
+});

@@ -1,0 +1,149 @@
+/** What a worker elsewhere is asked for besides runs of a file: the same documents and exit codes as on its own machine. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { expect, test, vi } from "vitest";
+import { openReceiver } from "../redis/webhooks/receiver.ts";
+import { Walk } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+interface Asked {
+  readonly walk: Walk;
+  /** The settings of a machine that has neither the worker's Redis nor its secrets. */
+  readonly elsewhere: Record<string, string>;
+  /** The same command here and elsewhere. Gives what both answer. */
+  same<T = object>(...args: string[]): Promise<T>;
+}
+
+async function withWorker(yaml: (folder: string) => string): Promise<Asked> {
+  const walk = await Walk.open({
+    ...{ sims: 30, operations: "all", limits: { Operator: 600, Credential: 600, Group: 600 } },
+    env: {
+      ...{ SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" },
+      ...{ SIMFLEET_CONFIG: "simfleet.yaml" },
+    },
+  });
+  await walk.write("simfleet.yaml", yaml(walk.folder));
+  writeFileSync(walk.path("seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
+  const worker = await walk.worker();
+  const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
+  mkdirSync(walk.path("elsewhere"));
+  writeFileSync(walk.path("elsewhere/token"), readFileSync(walk.path("data/admin-token")), { mode: 0o600 });
+  const elsewhere = {
+    SIMFLEET_CONFIG: "",
+    SIMFLEET_DATA_DIR: walk.path("elsewhere/data"),
+    SIMFLEET_SERVER: url,
+    SIMFLEET_SERVER_TOKEN_FILE: walk.path("elsewhere/token"),
+    ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
+  };
+  const same = async (...args: string[]): Promise<never> => {
+    const [here, there] = await Promise.all([walk.json<object>(args), walk.json<object>(args, elsewhere)]);
+    expect(there).toMatchObject({ code: here.code, document: here.document });
+    return there.document as never;
+  };
+  return { walk, elsewhere, same };
+}
+
+test.concurrent("reads the fleet there, takes a run back, and goes on with one", async () => {
+  const { walk, elsewhere, same } = await withWorker(() => "");
+  await using _ = walk;
+  const synced = await walk.json<{ state: string; sims: number }>(["sims", "sync"], elsewhere);
+  expect(synced).toMatchObject({ code: 0, document: { state: "finished", sims: 30 } });
+  const again = await walk.json<{ state: string }>(["sims", "sync", "--anew", "--detach"], elsewhere);
+  expect(again).toMatchObject({ code: 0, document: { profile: "default" } });
+  const ids = await walk.run(["sims", "export", "--columns", "simId,speedClass"], elsewhere);
+  expect(ids).toMatchObject(await walk.run(["sims", "export", "--columns", "simId,speedClass"]));
+  expect((await same<{ sims: unknown[] }>("sims", "export", "--where", "speedClass exists")).sims).toHaveLength(30);
+
+  await walk.fleet("fleet.csv", 6, ["s1.8xfast"]);
+  const classes = (): unknown[] =>
+    [0, 1, 2, 3, 4, 5].map((place) => walk.sandbox.state.speedClassOf(walk.simId(place)));
+  const before = classes();
+  const { document: run } = await walk.json(["apply", "fleet.csv", "--yes"], elsewhere);
+  expect(classes()).not.toEqual(before);
+  const redone = await walk.json(["runs", "retry", run.runId, "--outcome", "done"], elsewhere);
+  expect(redone).toMatchObject({ code: 0, document: { state: "completed", retryOf: run.runId } });
+  expect(redone.stderr).toContain(`redoes 6 rows of ${run.runId}`);
+  const undone = await walk.json(["runs", "undo", run.runId, "--yes"], elsewhere);
+  expect(undone).toMatchObject({ code: 0, document: { state: "completed", undoOf: run.runId } });
+  expect(classes()).toEqual(before);
+
+  const { document: held } = await walk.json(["apply", "fleet.csv", "--yes", "--rate", "1", "--detach"], elsewhere);
+  await walk.json(["runs", "pause", held.runId], elsewhere);
+  const resumed = await walk.json(["runs", "resume", held.runId, "--detach"], elsewhere);
+  expect(resumed).toMatchObject({ code: 0, document: { state: "running" } });
+  await walk.json(["runs", "cancel", held.runId], elsewhere);
+  const changes = await same<{ changes: unknown[] }>("sims", "changes", "--by", "run", "--since", "2026-01-01");
+  expect(changes.changes.length).toBeGreaterThan(0);
+  expect(await walk.run(["runs", "undo", "r-none", "--yes"], elsewhere)).toMatchObject({ code: 2 });
+});
+
+test.concurrent("steers what works unattended, and the switch that holds all of it", async () => {
+  await using receiver = await openReceiver(secret);
+  const { walk, elsewhere, same } = await withWorker(
+    (folder) => `seal: { keyFile: ${folder}/seal-key }
+schedules: { nightly: { job: sync, cron: "0 3 * * *", timezone: Asia/Tokyo } }
+automations: { new-ones: { on: sim.added, job: apply, speedClass: s1.minimum } }
+webhooks:
+  ops: { url: "${receiver.url}", secret: ${secret}, events: ["schedule.*"] }
+authKeys: { default: { sinks: [ { file: ${folder}/auth-key } ] } }
+rotations:
+  mqtt: { type: psk, generate: { field: key, bytes: 32, encoding: base64url }, sinks: [ { file: ${folder}/mqtt } ] }
+`,
+  );
+  await using _ = walk;
+  walk.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
+  await Promise.all(["schedules", "automations", "webhooks"].map((noun) => same(noun, "list")));
+  const steer = async (noun: string, name: string): Promise<void> => {
+    for (const [step, state] of [
+      ["pause", "paused"],
+      ["resume", "active"],
+    ] as const) {
+      const taken = await walk.json<{ state: string }>([noun, step, name], elsewhere);
+      expect(taken).toMatchObject({ code: 0, document: { name, state } });
+    }
+  };
+  await Promise.all([steer("schedules", "nightly"), steer("automations", "new-ones")]);
+  const frozen = await walk.json<object>(["freeze", "on", "--reason", "incident 12"], elsewhere);
+  expect(frozen).toMatchObject({ code: 0, document: { ordered: { reason: "incident 12", until: null } } });
+  expect(await same("freeze", "status")).toEqual(frozen.document);
+  expect(await walk.json<object>(["freeze", "off"], elsewhere)).toMatchObject({ document: { ordered: null } });
+
+  const tail = walk.start(
+    ["events", "tail", "--follow", "--type", "schedule.*", "--type", "credential.*", "--json"],
+    elsewhere,
+  );
+  expect(await walk.json(["schedules", "trigger", "nightly"], elsewhere)).toMatchObject({ code: 0 });
+  await tail.said(/"type":"schedule.completed"/, "stdout");
+  const rotated = await walk.json<object>(["credentials", "rotate", "mqtt", "--yes"], elsewhere);
+  expect(rotated).toMatchObject({ code: 0, document: { state: "repointed", waitsFor: "grace" } });
+  await tail.said(/"type":"credential.repointed"/, "stdout");
+  tail.kill("SIGINT");
+  const followed = (await tail.ended).stdout
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { id: string }).id);
+  const since = await same<{ events: { id: string }[] }>(
+    ...["events", "tail", "--since", "1h", "--type", "schedule.*", "--type", "credential.*"],
+  );
+  expect(since.events.map(({ id }) => id)).toEqual(expect.arrayContaining(followed));
+  await same("events", "tail", "--last", "3", "--type", "changes.*");
+  await Promise.all([same("credentials", "list"), same("credentials", "status")]);
+  expect(await walk.run(["credentials", "confirm", "mqtt"], elsewhere)).toMatchObject({ code: 2 });
+
+  expect(await walk.json(["webhooks", "test", "ops"], elsewhere)).toMatchObject({ code: 0, document: { status: 204 } });
+  expect(await walk.json(["webhooks", "resume", "ops"], elsewhere)).toMatchObject({ code: 0 });
+  const { deliveries } = await same<{ deliveries: { deliveryId: string }[] }>("deliveries", "list", "--webhook", "ops");
+  const sent = deliveries[0]?.deliveryId ?? "";
+  expect(await same("deliveries", "show", sent)).toMatchObject({ deliveryId: sent });
+  expect(await walk.json(["deliveries", "redeliver", sent], elsewhere)).toMatchObject({ code: 0 });
+  const keys = await walk.json<{ authKeys: { configured: string }[] }>(["authkeys", "list"], elsewhere);
+  expect(keys.document.authKeys).toMatchObject([{ configured: "first" }]);
+  const renewed = await walk.json<object>(["authkeys", "rotate", "--yes", "--detach"], elsewhere);
+  expect(renewed).toMatchObject({ code: 0, document: { profile: "default", reason: null } });
+  const replay = await walk.run(["automations", "replay", "new-ones"], elsewhere);
+  expect(replay).toMatchObject({ code: 2, stderr: expect.stringContaining("works where it is given") });
+  const help = await Promise.all(["check", "freeze status"].map((one) => walk.run([...one.split(" "), "--help"])));
+  expect(help.map(({ stdout }) => stdout.includes("--server"))).toEqual([false, true]);
+});

@@ -1,0 +1,71 @@
+/** Commands that a worker elsewhere carries out: `--server`, as from a machine that has neither its Redis nor its secrets. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, test, vi } from "vitest";
+import { column, counted } from "./support/results.ts";
+import { Walk } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** A worker, and what a machine elsewhere knows of it. */
+async function withWorker(): Promise<{ walk: Walk; elsewhere: Record<string, string>; url: string }> {
+  const walk = await Walk.open({ sims: 40 });
+  const worker = await walk.worker();
+  const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
+  mkdirSync(walk.path("elsewhere"));
+  const token = readFileSync(walk.path("data/admin-token"), "utf8");
+  writeFileSync(walk.path("elsewhere/token"), token, { mode: 0o600 });
+  const elsewhere = {
+    SIMFLEET_DATA_DIR: walk.path("elsewhere/data"),
+    SIMFLEET_SERVER: url,
+    SIMFLEET_SERVER_TOKEN_FILE: walk.path("elsewhere/token"),
+    ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
+  };
+  return { walk, elsewhere, url };
+}
+
+describe.concurrent("a worker elsewhere", () => {
+  test("plans and does what a file says, and gives the results back", async () => {
+    const { walk, elsewhere } = await withWorker();
+    await using _ = walk;
+    await walk.fleet("fleet.csv", 30);
+    const planned = await walk.json<{ rows: number; file: string }>(["plan", "fleet.csv"], elsewhere);
+    expect(planned).toMatchObject({ code: 0, document: { rows: 30, calls: 30 } });
+    const applied = await walk.json(["apply", "fleet.csv", "--yes", "--name", "afar"], elsewhere);
+    expect(applied).toMatchObject({ code: 0, document: { name: "afar", state: "completed", counts: { done: 30 } } });
+    expect(walk.changes).toBe(30);
+    const results = await walk.read(applied.document.results ?? "");
+    expect(counted(column(results, "outcome"))).toEqual({ done: 30 });
+    const { runId } = applied.document;
+    expect(await walk.run(["runs", "results", runId], elsewhere)).toMatchObject({ code: 0, stdout: results });
+    const here = await walk.json(["runs", "show", runId]);
+    expect((await walk.json(["runs", "show", runId], elsewhere)).document).toEqual(here.document);
+    const list = await walk.json<{ runs: unknown[] }>(["runs", "list"], elsewhere);
+    expect(list.document.runs).toEqual([here.document]);
+    expect((await walk.json<{ buckets: unknown[] }>(["quota"], elsewhere)).document.buckets).not.toEqual([]);
+    const audit = await walk.json<{ entries: { target: string }[] }>(["audit", "list"], elsewhere);
+    expect(audit.document.entries.map(({ target }) => target)).toContain(runId);
+  });
+
+  test("refuses in the words and with the exit code that a command here would have", async () => {
+    const { walk, elsewhere, url } = await withWorker();
+    await using _ = walk;
+    await walk.write("bad.csv", "simId\nno/sense\n");
+    const refused = await walk.json<{ error: { code: string } }>(["plan", "bad.csv"], elsewhere);
+    expect(refused).toMatchObject({ code: 2, document: { error: { code: "INTAKE_INVALID" } } });
+    expect(await walk.run(["runs", "show", "r-none"], elsewhere)).toMatchObject({ code: 2 });
+    const wrong = { ...elsewhere, SIMFLEET_SERVER_TOKEN_FILE: "", SIMFLEET_SERVER_TOKEN: "sf_wrong" };
+    expect(await walk.json(["runs", "list"], wrong)).toMatchObject({
+      code: 3,
+      document: { error: { code: "UNAUTHENTICATED" } },
+    });
+    const nobody = { ...elsewhere, SIMFLEET_SERVER: "http://127.0.0.1:9" };
+    expect(await walk.json(["quota"], nobody)).toMatchObject({
+      code: 4,
+      document: { error: { code: "SERVER_UNAVAILABLE" } },
+    });
+    const local = await walk.run(["check", "--server", url]);
+    expect(local).toMatchObject({ code: 2, stderr: expect.stringContaining("leave out --server") });
+    // On its own data directory the worker's own token is found.
+    expect(await walk.run(["quota", "--server", url])).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,198 @@
+/** Schedules in a real worker: times, triggers, pauses, freezes, a killed worker; and what `check` and `list` show. */
+import { writeFileSync } from "node:fs";
+import { describe, expect, test, vi } from "vitest";
+import { until } from "../support/until.ts";
+import { Walk, type WalkOptions } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+interface Schedule {
+  readonly name: string;
+  readonly state: string;
+  readonly next: readonly { readonly at: string; readonly local: string }[];
+  readonly running: { readonly ref: string | null } | null;
+  readonly last: { readonly result: string; readonly reason: string | null; readonly ref: string | null } | null;
+}
+
+async function schedulesOf(walk: Walk): Promise<Record<string, Schedule>> {
+  const { document } = await walk.json<{ schedules: Schedule[] }>(["schedules", "list"]);
+  return Object.fromEntries(document.schedules.map((one) => [one.name, one]));
+}
+
+async function untilLast(walk: Walk, name: string): Promise<NonNullable<Schedule["last"]>> {
+  let last: Schedule["last"] = null;
+  await until(
+    `the schedule ${name} has done its task`,
+    async () => {
+      last = (await schedulesOf(walk))[name]?.last ?? null;
+      return last !== null;
+    },
+    60_000,
+  );
+  return last as unknown as NonNullable<Schedule["last"]>;
+}
+
+async function withSchedules(yaml: string, options: WalkOptions = {}): Promise<Walk> {
+  const walk = await Walk.open({ ...options, env: { SIMFLEET_CONFIG: "simfleet.yaml", ...options.env } });
+  await walk.write("simfleet.yaml", yaml);
+  return walk;
+}
+
+describe.concurrent("schedules", () => {
+  test("keep a stadium fast while it is open, as the example does", async () => {
+    await using walk = await Walk.open({
+      sims: 40,
+      operations: "all",
+      env: { SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g", SIMFLEET_CONFIG: "stadium.yaml" },
+    });
+    await walk.example("stadium.yaml");
+    writeFileSync(walk.path("seal-key"), Buffer.alloc(32, 7), { mode: 0o600 });
+    const { sims } = walk.sandbox.state;
+    const places = Array.from({ length: sims.count }, (_, place) => place);
+    const isInStadium = (place: number): boolean => (sims.recordAt(place).tags as { site?: string }).site === "stadium";
+    const stadium = places.filter(isInStadium);
+    const others = places.filter((place) => !isInStadium(place));
+    for (const place of stadium) walk.sandbox.fleet.edit(walk.simId(place), { speedClass: "s1.slow" });
+    const classesOf = (of: readonly number[]): string[] => of.map((place) => sims.speedClassAt(place));
+    const before = classesOf(others);
+
+    const check = await walk.run(["check"]);
+    expect(check.stdout).toMatch(
+      /^ok +schedule stadium-up +next \d{4}-\d\d-\d\d 08:00:00 Asia\/Tokyo \(.*T23:00:00Z\), .*08:00:00.*, .*08:00:00/m,
+    );
+    expect(check.stdout).toMatch(/^ok +schedule monthly-key +next \d{4}-\d\d-01 04:00:00 Asia\/Tokyo/m);
+
+    const worker = await walk.worker();
+    await walk.run(["schedules", "trigger", "nightly-sync"]);
+    expect(await untilLast(walk, "nightly-sync")).toMatchObject({ result: "done", reason: "40 SIMs listed" });
+    await walk.run(["schedules", "trigger", "stadium-up"]);
+    const up = await untilLast(walk, "stadium-up");
+    expect(up).toMatchObject({ result: "done", reason: `${stadium.length} of ${stadium.length} rows done` });
+    expect(classesOf(stadium)).toEqual(stadium.map(() => "s1.fast"));
+    const { document: run } = await walk.json(["runs", "show", up.ref ?? ""]);
+    expect(run).toMatchObject({ state: "completed", submittedBy: "schedule:stadium-up" });
+    await walk.run(["schedules", "trigger", "stadium-down"]);
+    expect(await untilLast(walk, "stadium-down")).toMatchObject({ result: "done" });
+    expect(classesOf(stadium)).toEqual(stadium.map(() => "s1.slow"));
+    expect(classesOf(others)).toEqual(before);
+    await walk.run(["schedules", "trigger", "monthly-key"]);
+    expect(await untilLast(walk, "monthly-key")).toMatchObject({ result: "done" });
+    expect(await walk.read("mqtt-psk")).toMatch(/^[\w-]{43}$/);
+    // Nothing is left to change: no run is made for it.
+    await walk.run(["schedules", "trigger", "stadium-down"]);
+    await until("it was done again", async () => {
+      const { "stadium-down": down } = await schedulesOf(walk);
+      return down?.last?.reason === "every SIM has its speed class already";
+    });
+    const listed = await walk.run(["schedules", "list"]);
+    expect(listed.stdout).toMatch(
+      /^stadium-up +apply +0 8 \* \* 1-5 +active .* 08:00:00 Asia\/Tokyo .*Z +- +done in /m,
+    );
+    worker.kill("SIGTERM");
+    expect(await worker.ended).toMatchObject({ code: 0 });
+  });
+
+  test("come by the clock, do not overlap, and go on after the worker was killed", async () => {
+    await using walk = await withSchedules(
+      `schedules:
+  often: { cron: "*/2 * * * * *", job: apply, file: fleet.csv }
+`,
+      { latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } },
+    );
+    await walk.fleet("fleet.csv", 40);
+    const redis = await walk.redis();
+    const started = async (): Promise<string[]> => {
+      const entries = await redis.xrange("simfleet:events", "-", "+");
+      return entries.filter(([, pairs]) => pairs[1] === "schedule.started").map(([, pairs]) => pairs.join(" "));
+    };
+    const first = await walk.worker();
+    await until("it has begun twice", async () => (await started()).length >= 2, 60_000);
+    first.kill("SIGKILL");
+    await first.ended;
+    const before = (await started()).length;
+    const second = await walk.worker();
+    await until("it has begun again", async () => (await started()).length >= before + 2, 60_000);
+    second.kill("SIGTERM");
+    await second.ended;
+    const { runs } = (
+      await walk.json<{ runs: { startedAt: string; finishedAt: string | null; counts: Counts }[] }>([
+        ...["runs", "list"],
+      ])
+    ).document;
+    expect(runs.length).toBe((await started()).length);
+    for (const [i, run] of runs.slice(0, -1).entries()) {
+      const older = runs[i + 1];
+      // Ended before the next began: no two were under way at once.
+      expect(Date.parse(older?.finishedAt ?? "")).toBeLessThanOrEqual(Date.parse(run.startedAt));
+    }
+  });
+
+  test("stand still while they are paused or everything is frozen, and a run stands still with them", async () => {
+    await using walk = await withSchedules(
+      `schedules:
+  often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip }
+  quiet: { cron: "0 4 1 1 *", job: sync }
+`,
+      { sims: 120, latencyMs: 30, env: { SIMFLEET_CONNECTIONS: "1" } },
+    );
+    await walk.fleet("few.csv", 2);
+    await walk.fleet("many.csv", 120);
+    const paused = await walk.json<Schedule>(["schedules", "pause", "often"]);
+    expect(paused.document).toMatchObject({ state: "paused", next: [] });
+    expect(paused.stderr).toContain("No worker is up");
+    await walk.worker();
+    const { document: run } = await walk.json(["apply", "many.csv", "--yes", "--detach"]);
+    await walk.untilChanges(10);
+    const frozen = await walk.run(["freeze", "on", "--reason", "incident 12"]);
+    expect(frozen.stdout).toMatch(/default: nothing changes: cli:\S+ has frozen all changes: incident 12/);
+    // Within a second no call goes out any more; those that were out have ended.
+    let seen = -1;
+    await until("nothing changes any more", async () => {
+      const isStill = walk.changes === seen;
+      seen = walk.changes;
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      return isStill;
+    });
+    expect(seen).toBeLessThan(120);
+    expect((await walk.json(["runs", "show", run.runId])).document.state).toBe("running");
+    await walk.run(["schedules", "resume", "often"]);
+    expect(await untilLast(walk, "often")).toMatchObject({
+      result: "skipped",
+      reason: expect.stringContaining("incident 12"),
+    });
+    expect(walk.changes).toBe(seen);
+    // A sync changes nothing and goes on.
+    await walk.run(["schedules", "trigger", "quiet"]);
+    expect(await untilLast(walk, "quiet")).toMatchObject({ result: "done" });
+    await walk.run(["schedules", "pause", "often"]);
+    await walk.run(["freeze", "off"]);
+    await walk.untilState(run.runId, "completed");
+    expect((await walk.json(["runs", "show", run.runId])).document.counts.done).toBe(120);
+  });
+
+  test("write a report of the fleet", async () => {
+    await using walk = await withSchedules(
+      `schedules: { weekly: { cron: "@weekly", job: report, file: fleet.json } }\n`,
+      {
+        sims: 30,
+      },
+    );
+    await walk.run(["sims", "sync"]);
+    await walk.worker();
+    await walk.run(["schedules", "trigger", "weekly"]);
+    expect(await untilLast(walk, "weekly")).toMatchObject({ result: "done", ref: "fleet.json" });
+    const report = JSON.parse(await walk.read("fleet.json")) as Record<string, unknown>;
+    expect(report).toMatchObject({ total: 30, gone: 0, isComplete: true, runs: [], lastSync: { sims: 30 } });
+    const sum = Object.values(report.bySpeedClass as Record<string, number>).reduce((a, b) => a + b, 0);
+    expect(sum).toBe(30);
+  });
+
+  test("are told of when there is none of the name", async () => {
+    await using walk = await withSchedules(`schedules: { weekly: { cron: "@weekly", job: sync } }\n`);
+    const ended = await walk.run(["schedules", "trigger", "weakly"]);
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expect(ended.stderr).toContain("There is no schedule weakly in the configuration; known are: weekly");
+  });
+});
+
+type Counts = Readonly<Record<"total" | "done", number>>;

@@ -1,0 +1,226 @@
+/**
+ * Webhooks with the built command line and a real worker: what a receiver gets, what a person sees of it, and that the
+ * address of a chat is known to nobody but the chat.
+ */
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
+import { startPlatform } from "../unit/api/support.ts";
+import { until } from "../support/until.ts";
+import { found, textOf } from "./support/canary.ts";
+import { Walk } from "./support/walk.ts";
+
+vi.setConfig({ testTimeout: 90_000 });
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+interface Delivery {
+  readonly deliveryId: string;
+  readonly eventType: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly lastStatus: number | null;
+  readonly lastReason: string | null;
+  readonly nextAttemptAt: string | null;
+}
+interface Webhook {
+  readonly name: string;
+  readonly url: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly pending: number;
+  readonly lastDelivery: Delivery | null;
+}
+
+/** @param webhooks lines of the section */
+async function open(webhooks: string, env: Record<string, string> = {}): Promise<Walk> {
+  const walk = await Walk.open({ env: { SIMFLEET_CONFIG: "simfleet.yaml", SIMFLEET_COVERAGE: "g", ...env } });
+  writeFileSync(join(walk.folder, "hook-secret"), secret, { mode: 0o600 });
+  writeFileSync(join(walk.folder, "simfleet.yaml"), `webhooks:\n${webhooks}`);
+  return walk;
+}
+
+function opsAt(url: string): string {
+  return `  ops: { url: "${url}", secretFile: hook-secret, events: ["run.*"] }\n`;
+}
+
+async function runSome(walk: Walk): Promise<string> {
+  const file = await walk.fleet("fleet.csv", 5);
+  const { code, document } = await walk.json(["apply", file, "--yes"]);
+  expect(code).toBe(0);
+  return document.runId;
+}
+
+async function deliveries(walk: Walk, ...options: string[]): Promise<Delivery[]> {
+  const { document } = await walk.json<{ deliveries: Delivery[] }>(["deliveries", "list", ...options]);
+  return document.deliveries;
+}
+
+async function webhook(walk: Walk): Promise<Webhook | undefined> {
+  const { document } = await walk.json<{ webhooks: Webhook[] }>(["webhooks", "list"]);
+  return document.webhooks[0];
+}
+
+function typesAt({ received }: Receiver): string[] {
+  return received.map(({ body }) => body.type).toSorted();
+}
+
+test.concurrent("a run that completes is told of by messages that the receiver can verify", async () => {
+  await using receiver = await openReceiver(secret);
+  await using walk = await open(opsAt(receiver.url));
+  await walk.worker();
+  const runId = await runSome(walk);
+  await until("both messages have come", () => receiver.received.length === 2, 30_000);
+  expect([typesAt(receiver), receiver.forged]).toEqual([["run.completed", "run.submitted"], 0]);
+  const completed = receiver.received.find(({ body }) => body.type === "run.completed");
+  expect(completed?.body.data).toMatchObject({ profile: "default", run: runId, total: "5", done: "5", failed: "0" });
+  await until("both are noted", async () => (await webhook(walk))?.pending === 0);
+  expect(await webhook(walk)).toMatchObject({ name: "ops", url: new URL(receiver.url).origin, state: "active" });
+  const sent = await deliveries(walk, "--webhook", "ops", "--state", "delivered");
+  expect(sent.map(({ eventType, attempts, lastStatus }) => [eventType, attempts, lastStatus])).toEqual([
+    ["run.completed", 1, 204],
+    ["run.submitted", 1, 204],
+  ]);
+  const [newest] = sent;
+  expect(completed?.id).toBe(`msg_${newest?.deliveryId.slice("ops.".length)}`);
+  const shown = await walk.run(["deliveries", "show", newest?.deliveryId ?? ""]);
+  expect(shown.stdout).toMatch(new RegExp(`^deliveryId +ops.*\n(.*\n)*run +${runId}\n`));
+  const unknown = await walk.json<{ error: { code: string } }>(["deliveries", "show", "ops.1-1"]);
+  expect([unknown.code, unknown.document.error.code]).toEqual([2, "DELIVERY_NOT_FOUND"]);
+});
+
+test.concurrent("a receiver that is down gets its messages when it is up again, sooner when a person asks", async () => {
+  const down = await openReceiver(secret);
+  const { port } = new URL(down.url);
+  await down[Symbol.asyncDispose]();
+  await using walk = await open(opsAt(down.url));
+  const tested = await walk.run(["webhooks", "test", "ops"]);
+  expect([tested.code, tested.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^ops did not take msg_test-.*ECONNREFUSED\n$/),
+  ]);
+  await walk.worker();
+  await runSome(walk);
+  // The second try comes after five seconds, the third after minutes.
+  const twice = async (): Promise<boolean> =>
+    (await deliveries(walk)).filter(({ attempts }) => attempts >= 2).length === 2;
+  await until("both were tried twice", twice, 30_000);
+  await using receiver = await openReceiver(secret, Number(port));
+  const waiting = await deliveries(walk, "--state", "pending");
+  for (const { deliveryId, nextAttemptAt } of waiting) {
+    expect(Date.parse(nextAttemptAt ?? "")).toBeGreaterThan(Date.now() + 60_000);
+    const again = await walk.run(["deliveries", "redeliver", deliveryId]);
+    expect([again.code, again.stdout, again.stderr]).toEqual([0, `${deliveryId} is sent again.\n`, ""]);
+  }
+  await until("both have come", () => receiver.received.length === 2, 20_000);
+  expect([waiting.length, typesAt(receiver)]).toEqual([2, ["run.completed", "run.submitted"]]);
+});
+
+test.concurrent("a receiver that answers 410 gets nothing more, until a person lets it go on", async () => {
+  await using receiver = await openReceiver(secret);
+  receiver.answerWith(() => 410);
+  await using walk = await open(opsAt(receiver.url));
+  const worker = await walk.worker();
+  await runSome(walk);
+  await until("it is stopped", async () => (await webhook(walk))?.state === "stopped", 20_000);
+  worker.kill("SIGTERM");
+  expect((await worker.ended).code).toBe(0);
+  const before = receiver.received.length;
+  await walk.worker();
+  await runSome(walk);
+  const listed = await walk.run(["webhooks", "list"]);
+  expect(listed.stdout).toContain("\nops is stopped: it answered 410 Gone\n");
+  receiver.answerWith(() => 200);
+  const tested = await walk.run(["webhooks", "test", "ops"]);
+  expect([tested.code, tested.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^ops took msg_test-[0-9a-f]{18} with 200.\n$/),
+  ]);
+  expect(receiver.received.slice(before).map(({ body }) => body.type)).toEqual(["webhook.test"]);
+  const [failed] = await deliveries(walk, "--state", "failed");
+  const refused = await walk.json<{ error: { code: string } }>(["deliveries", "redeliver", failed?.deliveryId ?? ""]);
+  expect([refused.code, refused.document.error.code]).toEqual([2, "WEBHOOK_STOPPED"]);
+  const resumed = await walk.run(["webhooks", "resume", "ops"]);
+  expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringMatching(/\nops .* active /)]);
+  const count = receiver.received.length;
+  const runId = await runSome(walk);
+  const isTold = (): boolean => receiver.received.slice(count).some(({ body }) => body.data["run"] === runId);
+  await until("it is told again", isTold, 20_000);
+});
+
+/** Every file that was written, but those that hold the address on purpose: Redis's own among them. */
+function textsIn(folder: string): string {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = entries.filter(({ name }) => name !== "chat-url").map((entry) => join(entry.parentPath, entry.name));
+  return paths.map(textOf).join("\n");
+}
+
+test.concurrent("a chat gets sentences, and its address is told to nobody", async () => {
+  await using chat = await startPlatform((_, response) => response.writeHead(500).end("no such hook"));
+  const token = "T0AXQ7/B0KZJW/canary-9f8e7d6c5b4a";
+  await using walk = await open(`  chat: { urlFile: chat-url, format: slack, events: ["run.completed"] }\n`, {
+    SIMFLEET_LOG_LEVEL: "trace",
+  });
+  writeFileSync(join(walk.folder, "chat-url"), `${chat.url}/services/${token}\n`, { mode: 0o600 });
+  const worker = await walk.worker();
+  const runId = await runSome(walk);
+  await until("the sentence has come", () => chat.seen.length > 0, 20_000);
+  expect(chat.seen[0]?.path).toBe(`/services/${token}`);
+  expect(JSON.parse(chat.seen[0]?.body ?? "")).toEqual({
+    text: expect.stringMatching(new RegExp(`^Run .*\\(${runId}\\) is completed: 5 done of 5 rows\\.$`)),
+  });
+  const said = [await walk.run(["webhooks", "list", "--json"]), await walk.run(["webhooks", "test", "chat"])];
+  said.push(await walk.run(["deliveries", "list"]), await walk.run(["deliveries", "list", "--json"]));
+  expect(said.map(({ code }) => code)).toEqual([0, 1, 0, 0]);
+  expect(JSON.parse(said[0]?.stdout ?? "")).toMatchObject({ webhooks: [{ name: "chat", url: chat.url }] });
+  expect(said[2]?.stdout).toContain("it answered 500");
+  worker.kill("SIGTERM");
+  said.push(await worker.ended);
+  const texts = [textsIn(walk.folder), ...said.flatMap(({ stdout, stderr }) => [stdout, stderr])].join("\n");
+  expect(found(texts, [token, token.slice(-12)])).toEqual([]);
+});
+
+interface Told {
+  readonly id: string;
+  readonly type: string;
+  readonly fields: Record<string, string>;
+}
+
+test.concurrent("the feed is shown and followed, and nothing is missed in between", async () => {
+  await using walk = await open("");
+  await walk.worker();
+  const before = await runSome(walk);
+  const follower = walk.start(["events", "tail", "--since", "1h", "--type", "run.*", "--follow", "--json"]);
+  await follower.said(/run\.completed/, "stdout");
+  const after = await runSome(walk);
+  await until("the end of the second run is told", () => follower.stdout.split("\n").length > 4, 20_000);
+  follower.kill("SIGINT");
+  const ended = await follower.ended;
+  const lines = ended.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Told);
+  expect([ended.code, lines.map(({ type, fields }) => [type, fields["run"]])]).toEqual([
+    0,
+    [
+      ["run.submitted", before],
+      ["run.completed", before],
+      ["run.submitted", after],
+      ["run.completed", after],
+    ],
+  ]);
+  const { document } = await walk.json<{ events: Told[]; nextCursor: null }>([
+    "events",
+    "tail",
+    "--since",
+    lines[1]?.id ?? "",
+  ]);
+  expect(document.events.filter(({ type }) => type.startsWith("run."))).toEqual(lines.slice(2));
+  const last = await walk.run(["events", "tail", "--last", "1", "--type", "run.completed"]);
+  expect(last.stdout).toMatch(new RegExp(`^\\S+Z  run.completed  default  .*run=${after} .*done=5 .*\n$`));
+  const none = await walk.json<{ events: Told[] }>(["events", "tail", "--type", "authkey.*"]);
+  expect(none.document).toEqual({ events: [], nextCursor: null });
+  const wrong = await walk.run(["events", "tail", "--type", "runs.*"]);
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("There is no such event")]);
+});

@@ -1,0 +1,86 @@
+/** What the page does by itself while one looks at it: events as they happen, and a worker that goes away and comes back. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { withoutBrowser } from "./support/browser.ts";
+import { tokens } from "./support/furniture.ts";
+import { WebHouse } from "./support/house.ts";
+
+let house: WebHouse;
+
+describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
+  beforeAll(async () => {
+    house = await WebHouse.open();
+  });
+  afterAll(async () => {
+    await house[Symbol.asyncDispose]();
+  });
+
+  it("shows events as they happen, and stands still while it is paused", async () => {
+    await using watched = await house.page({ width: 1280, token: tokens.operator });
+    const { page } = watched;
+    await page.goto("/#/events");
+    await page.getByText("Live", { exact: true }).waitFor();
+    const csv = await house.walk.read(await house.walk.fleet("two.csv", 2));
+    const { runId } = await house.ask<{ runId: string }>("/v1/runs", { method: "POST", csv });
+    const events = page.getByRole("table", { name: "Events" });
+    await events.getByRole("row", { name: "run.completed" }).getByRole("link", { name: runId }).waitFor();
+
+    await page.getByRole("button", { name: "Pause" }).click();
+    const before = await events.getByRole("row").count();
+    await house.ask("/v1/runs", { method: "POST", csv });
+    await page.getByRole("button", { name: /^Go on \([1-9]/ }).waitFor();
+    expect(await events.getByRole("row").count()).toBe(before);
+    await page.getByRole("button", { name: /^Go on/ }).click();
+    await expect.poll(() => events.getByRole("row").count()).toBeGreaterThan(before);
+
+    await page.getByRole("radio", { name: "sync" }).check({ force: true });
+    await page.getByText("Nothing of the kind has happened so far.").waitFor();
+    expect(page.url()).toContain("type=sync");
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("works a schedule's buttons, and asks before it triggers", async () => {
+    await using watched = await house.page({ width: 360, token: tokens.operator });
+    const { page } = watched;
+    await page.goto("/#/schedules");
+    await page.getByRole("button", { name: "Pause nightly-sync" }).click();
+    await page.getByRole("button", { name: "Resume nightly-sync" }).waitFor();
+    await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
+    await page
+      .getByRole("dialog", { name: "Trigger nightly-sync now?" })
+      .getByRole("button", { name: "Not now" })
+      .click();
+    await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Trigger now" }).click();
+    const schedule = page.getByRole("region", { name: "nightly-sync" });
+    await schedule.getByText("done", { exact: true }).waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("says that the connection is lost, and misses no event once the worker is back", async () => {
+    await using watched = await house.page({ width: 1280, token: tokens.operator });
+    const { page } = watched;
+    const resumedFrom: (string | undefined)[] = [];
+    page.on("request", (request) => {
+      if (request.headers().accept === "text/event-stream") resumedFrom.push(request.headers()["last-event-id"]);
+    });
+    await page.goto("/#/events");
+    await page.getByText("Live", { exact: true }).waitFor();
+    const before = await house.ask<{ runId: string }>("/v1/runs", {
+      method: "POST",
+      csv: await house.walk.read("two.csv"),
+    });
+    const events = page.getByRole("table", { name: "Events" });
+    const ended = events.getByRole("row", { name: "run.completed" });
+    await ended.getByRole("link", { name: before.runId }).waitFor();
+    await house.stopWorker();
+    await page.getByText("Connection lost, trying again").waitFor();
+    const csv = await house.walk.fleet("meanwhile.csv", 3);
+    const meanwhile = await house.walk.json(["apply", csv, "--yes"]);
+    await house.startWorker();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await ended.getByRole("link", { name: meanwhile.document.runId }).waitFor();
+    expect(resumedFrom[0]).toBeUndefined();
+    expect(resumedFrom.at(-1)).toMatch(/^\d+-\d+$/);
+    expect(watched.faults).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+/**
+ * A real browser for the tests of the dashboard. Every page is watched: an error on its console, a thrown error, a
+ * breach of the content security policy or a request to elsewhere is kept, and makes the test fail that asks.
+ */
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+
+const executablePath = "/usr/bin/chromium";
+const quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"];
+
+/** Said by whoever runs the suite where no browser can be had; then these tests are skipped, and the reason is shown. */
+export const withoutBrowser = process.env.SIMFLEET_TESTS_WITHOUT_BROWSER || undefined;
+
+export async function openBrowser(): Promise<Browser> {
+  if (!existsSync(executablePath)) {
+    throw new Error(
+      `The dashboard is tested in a browser, and there is no ${executablePath}: apt-get install chromium`,
+    );
+  }
+  const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-sync", ...quiet];
+  return chromium.launch({ executablePath, args });
+}
+
+export interface Look {
+  readonly width: number;
+  readonly scheme?: "light" | "dark";
+  /** Lets axe in, which is no script of ours. */
+  readonly isExamined?: boolean;
+  /** Signed in with this token from the start. */
+  readonly token?: string;
+}
+
+export class WatchedPage implements AsyncDisposable {
+  readonly page: Page;
+  /** What must not have happened. */
+  readonly faults: string[] = [];
+  readonly #context: BrowserContext;
+
+  private constructor(page: Page, context: BrowserContext, origin: string) {
+    this.page = page;
+    this.#context = context;
+    page.setDefaultTimeout(20_000);
+    page.on("console", (message) => {
+      // A refused request is on the console too; whether it should be refused is for the test to say.
+      const isRequest = message.text().startsWith("Failed to load resource");
+      if (message.type() === "error" && !isRequest) this.faults.push(message.text());
+    });
+    page.on("pageerror", (error) => this.faults.push(String(error)));
+    page.on("request", (request) => {
+      const url = request.url();
+      const isOwn = url.startsWith(`${origin}/`) || url.startsWith(`blob:${origin}/`) || url.startsWith("data:");
+      if (!isOwn) this.faults.push(`a request went to ${url}`);
+    });
+    page.on("response", (response) => {
+      // Signing in with a wrong token is what some tests do.
+      if (response.status() < 400 || response.status() === 401) return;
+      this.faults.push(`${response.url()} answered ${response.status()}`);
+    });
+  }
+
+  static async open(browser: Browser, origin: string, look: Look): Promise<WatchedPage> {
+    const context = await browser.newContext({
+      baseURL: origin,
+      viewport: { width: look.width, height: look.width < 600 ? 760 : 860 },
+      colorScheme: look.scheme ?? "light",
+      reducedMotion: "reduce",
+      acceptDownloads: true,
+      bypassCSP: look.isExamined ?? false,
+    });
+    const watched = new WatchedPage(await context.newPage(), context, origin);
+    await watched.page.addInitScript(
+      "addEventListener('securitypolicyviolation', (event) => console.error('CSP refused ' + event.violatedDirective + ' ' + event.blockedURI));",
+    );
+    if (look.token !== undefined) {
+      await watched.page.addInitScript(`sessionStorage.setItem("simfleet.token", ${JSON.stringify(look.token)});`);
+    }
+    return watched;
+  }
+
+  /** How far the page reaches beyond the window, in pixels. */
+  overflow(): Promise<number> {
+    return this.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close();
+  }
+}

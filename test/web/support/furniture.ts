@@ -1,0 +1,63 @@
+/**
+ * What a worker of the dashboard's tests and pictures is furnished with, so that every view has something to show: tokens
+ * of each role, a rotation, schedules, an automation, a webhook, and the operations beyond the interface. It knows nothing of the test runner.
+ */
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { SandboxOptions } from "#sandbox/options.ts";
+import type { Sandbox } from "#sandbox/server.ts";
+
+export const tokens = {
+  viewer: "sf_viewer-of-the-dashboard-0123456789",
+  operator: "sf_operator-of-the-dashboard-0123456789",
+  admin: "sf_admin-of-the-dashboard-0123456789",
+} as const;
+
+export const furnishedSandbox: Partial<SandboxOptions> = { operations: "all", sims: 1_200 };
+
+/** Over the settings that reach the sandbox. */
+export const furnishedEnvironment = {
+  SIMFLEET_DEPLOYMENT: "soracom",
+  SIMFLEET_BRAND: "Svc",
+  SIMFLEET_COVERAGE: "g",
+  SIMFLEET_CONFIG: "simfleet.yaml",
+} as const;
+
+/** Writes the configuration into the folder, and gives the sandbox what it names. */
+export function furnish({ folder, sandbox }: { folder: string; sandbox: Sandbox }): void {
+  writeFileSync(join(folder, "seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
+  writeFileSync(join(folder, "webhook-secret"), "dashboard-".repeat(4), { mode: 0o600 });
+  writeFileSync(join(folder, "simfleet.yaml"), configuration(folder, sandbox.url));
+  const { credentials, groups } = sandbox.state;
+  credentials.create("mqtt", { type: "psk", description: "broker of the gateways", credentials: { key: "before" } });
+  credentials.create("cloud", { type: "aws-credentials", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
+  const [group] = groups.all;
+  groups.configure(group?.groupId ?? "", "SoracomFunk", [{ key: "credentialsId", value: "mqtt" }]);
+}
+
+/** The webhook leads to the sandbox, which knows nothing of it: its deliveries fail. */
+function configuration(folder: string, sandboxUrl: string): string {
+  const lines = Object.entries(tokens).map(([role, token]) => {
+    const hash = createHash("sha256").update(token).digest("hex");
+    return `    the-${role}: { role: ${role}, hash: "sha256:${hash}" }`;
+  });
+  return `seal: { keyFile: ${join(folder, "seal-key")} }
+http:
+  tokens:
+${lines.join("\n")}
+rotations:
+  mqtt:
+    type: psk
+    generate: { field: key, bytes: 32, encoding: base64url }
+    graceSeconds: 86400
+    sinks: [ { file: ${join(folder, "mqtt-psk")} } ]
+schedules:
+  nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
+  stadium-up: { cron: "0 8 * * 1-5", timezone: Asia/Tokyo, job: apply, where: status=active, speedClass: s1.fast, skipUnchanged: true }
+automations:
+  new-sims-slow: { on: sim.added, where: speedClass!=s1.minimum, job: apply, speedClass: s1.minimum }
+webhooks:
+  ops: { url: ${sandboxUrl}/hooks, secretFile: ${join(folder, "webhook-secret")}, events: ["run.*"], allowPrivate: true }
+`;
+}

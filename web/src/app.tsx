@@ -1,0 +1,69 @@
+/** The frame of the page, and which view stands in it. Without a session there is the sign-in form, at any address. */
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { QuestionDialog } from "./parts/question.tsx";
+import { Toasts } from "./parts/toasts.tsx";
+import { place } from "./place.ts";
+import { profile, session } from "./session.ts";
+import { Side } from "./side.tsx";
+import { Credentials } from "./views/credentials.tsx";
+import { Events } from "./views/events.tsx";
+import { Fleet } from "./views/fleet.tsx";
+import { NewRun } from "./views/new-run.tsx";
+import { Quota } from "./views/quota.tsx";
+import { RunView } from "./views/run.tsx";
+import { Runs } from "./views/runs.tsx";
+import { Schedules } from "./views/schedules.tsx";
+import { SignIn } from "./views/sign-in.tsx";
+
+export function App(): JSX.Element {
+  return (
+    <>
+      {session.value === undefined ? <SignIn /> : <Frame />}
+      <QuestionDialog />
+      <Toasts />
+    </>
+  );
+}
+
+function Frame(): JSX.Element {
+  const { view, id } = place.value;
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // After a link within the page, reading goes on at the new view; a fresh page begins at its top.
+    if (!isFirst.current) main.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [view, id]);
+  return (
+    <div class="frame">
+      <button type="button" class="to-content" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <Side />
+      <main ref={main} tabIndex={-1} key={profile.value}>
+        <Current />
+      </main>
+    </div>
+  );
+}
+
+function Current(): JSX.Element {
+  const { view, id, query } = place.value;
+  switch (view) {
+    case "fleet":
+      return <Fleet />;
+    case "new":
+      return <NewRun key={query.where} where={query.where ?? ""} />;
+    case "runs":
+      return id === undefined ? <Runs /> : <RunView key={id} runId={id} />;
+    case "quota":
+      return <Quota />;
+    case "credentials":
+      return <Credentials />;
+    case "schedules":
+      return <Schedules />;
+    case "events":
+      return <Events />;
+  }
+}

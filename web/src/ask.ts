@@ -1,0 +1,65 @@
+/** Requests to the control API: the token as a header, answers as values, everything else as a Problem. */
+import { problemFrom, problemOf } from "./pure/problem.ts";
+import { dropToken, token } from "./token.ts";
+
+export interface Asking {
+  readonly method?: "GET" | "POST" | "DELETE";
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** A form goes out as it is, with the file in it; anything else as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** @throws Problem */
+export async function ask<T>(path: string, asking: Asking = {}): Promise<T> {
+  const response = await send(path, asking);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+/**
+ * The answer as it begins to arrive. A 401 signs out, wherever it came from.
+ * @throws Problem; the signal's reason when it aborts
+ */
+export async function send(path: string, { method = "GET", query, body, headers, signal }: Asking): Promise<Response> {
+  const used = token.value;
+  const response = await fetch(addressOf(path, query), {
+    method,
+    credentials: "same-origin",
+    headers: {
+      accept: "application/json",
+      ...(used === undefined ? {} : { authorization: `Bearer ${used}` }),
+      ...(body === undefined || body instanceof FormData ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((thrown: unknown) => {
+    throw signal?.aborted === true ? thrown : problemFrom(thrown);
+  });
+  if (response.ok) return response;
+  const problem = problemOf(response.status, await response.text());
+  if (problem.status === 401 && used !== undefined && used === token.value) {
+    dropToken(`You were signed out: ${problem.message}`);
+  }
+  throw problem;
+}
+
+export function addressOf(path: string, query: Asking["query"] = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return search === "" ? path : `${path}?${search}`;
+}
+
+/** Saves what a route sends as a file; the token goes as a header, which a plain link could not send. */
+export async function download(path: string, query: Asking["query"], fallbackName: string): Promise<void> {
+  const response = await send(path, { ...(query === undefined ? {} : { query }), headers: { accept: "*/*" } });
+  const named = /filename="?([^";]+)"?/.exec(response.headers.get("content-disposition") ?? "")?.[1];
+  const address = URL.createObjectURL(await response.blob());
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = named ?? fallbackName;
+  link.click();
+  // The browser has taken hold of the data by then.
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

@@ -1,0 +1,80 @@
+/**
+ * Values of the control API that are asked for again and again while they are looked at: not while the page is hidden,
+ * and more slowly while the server does not answer. What was known stays shown meanwhile.
+ */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask } from "./ask.ts";
+import { type Problem, problemFrom } from "./pure/problem.ts";
+import { onEvents } from "./stream.ts";
+
+export interface Live<T> {
+  readonly value: T | undefined;
+  /** Why the last request failed; the value is then older than it should be. */
+  readonly problem: Problem | undefined;
+  /** Asks again at once. */
+  readonly refresh: () => void;
+  /** Puts in what another answer has told already. */
+  readonly put: (value: T) => void;
+}
+
+export interface Every {
+  readonly ms: number;
+  /** Types of events, by their beginning, that are a reason to look at once. */
+  readonly andOn?: readonly string[];
+}
+
+/** @param address what is asked for; undefined for nothing */
+export function useLive<T>(address: string | undefined, every: Every): Live<T> {
+  const [held, hold] = useState<{ address: string | undefined; value?: T; problem?: Problem }>({ address });
+  const again = useRef<() => void>(() => undefined);
+  const { ms, andOn = [] } = every;
+  const watched = andOn.join(" ");
+
+  useEffect(() => {
+    if (address === undefined) return undefined;
+    const stop = new AbortController();
+    let timer = 0;
+    let failures = 0;
+    let asking = false;
+    const look = async (): Promise<void> => {
+      if (asking || stop.signal.aborted) return;
+      clearTimeout(timer);
+      asking = true;
+      try {
+        const value = await ask<T>(address, { signal: stop.signal });
+        failures = 0;
+        hold({ address, value });
+      } catch (thrown) {
+        if (stop.signal.aborted) return;
+        failures += 1;
+        const problem = problemFrom(thrown);
+        hold((before) => (before.address === address ? { ...before, problem } : { address, problem }));
+      } finally {
+        asking = false;
+      }
+      if (!stop.signal.aborted) timer = setTimeout(soon, Math.min(30_000, ms * 2 ** Math.min(failures, 5)));
+    };
+    const soon = (): void => {
+      if (!document.hidden) void look();
+    };
+    again.current = () => void look();
+    document.addEventListener("visibilitychange", soon, { signal: stop.signal });
+    const forget = onEvents((events) => {
+      if (watched !== "" && events.some(({ type }) => watched.split(" ").some((one) => type.startsWith(one)))) soon();
+    });
+    void look();
+    return () => {
+      clearTimeout(timer);
+      forget();
+      stop.abort();
+    };
+  }, [address, ms, watched]);
+
+  const isOfAddress = held.address === address;
+  return {
+    value: isOfAddress ? held.value : undefined,
+    problem: isOfAddress ? held.problem : undefined,
+    refresh: () => again.current(),
+    put: (value) => hold({ address, value }),
+  };
+}

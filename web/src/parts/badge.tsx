@@ -1,0 +1,44 @@
+/** States as a badge: a word, an icon and a colour, so that none has to be read by colour alone. */
+import type { JSX } from "preact";
+import { Icon, type IconName } from "./icon.tsx";
+
+type Look = readonly [kind: "good" | "busy" | "bad" | "warn" | "plain", icon: IconName];
+
+const looks: Readonly<Record<string, Look>> = {
+  // runs
+  running: ["busy", "busy"],
+  paused: ["warn", "paused"],
+  "awaiting-approval": ["warn", "person"],
+  completed: ["good", "done"],
+  aborted: ["bad", "stopped"],
+  // rows, firings, deliveries
+  done: ["good", "done"],
+  skipped: ["plain", "arrow"],
+  rejected: ["bad", "cross"],
+  failed: ["bad", "warn"],
+  cancelled: ["plain", "stopped"],
+  pending: ["plain", "waiting"],
+  missed: ["warn", "warn"],
+  delivered: ["good", "done"],
+  // schedules, automations, webhooks
+  active: ["good", "done"],
+  stopped: ["bad", "stopped"],
+  // verdicts of a plan
+  change: ["good", "arrow"],
+  unchanged: ["plain", "done"],
+  unknown: ["warn", "warn"],
+  duplicate: ["plain", "arrow"],
+  conflict: ["bad", "cross"],
+  invalid: ["bad", "cross"],
+  never: ["plain", "waiting"],
+};
+
+export function Badge({ state, word = state }: { state: string; word?: string }): JSX.Element {
+  const [kind, icon] = looks[state] ?? ["busy", "busy"];
+  return (
+    <span class={`badge is-${kind}`}>
+      <Icon name={icon} size={13} />
+      {word.replaceAll("-", " ")}
+    </span>
+  );
+}

@@ -1,0 +1,111 @@
+/** Bars: rows by outcome, shares of a whole, and what is left of a quota. Each has its numbers beside it as text. */
+import type { ComponentChildren, JSX } from "preact";
+import { grouped, percent } from "../pure/format.ts";
+import type { Tally } from "../pure/shapes.ts";
+import { outcomeWords, segmentsOf, settledRows } from "../pure/tally.ts";
+
+export function OutcomeBar({ counts, isSlim = false }: { counts: Tally; isSlim?: boolean }): JSX.Element {
+  const settled = settledRows(counts);
+  return (
+    <div
+      class={`outcomes ${isSlim ? "is-slim" : ""}`}
+      role="progressbar"
+      aria-label="Rows with an outcome"
+      aria-valuemin={0}
+      aria-valuemax={counts.total}
+      aria-valuenow={settled}
+      aria-valuetext={`${grouped(settled)} of ${grouped(counts.total)} rows, ${percent(settled, counts.total)}`}
+    >
+      {segmentsOf(counts).map(({ outcome, share }) => (
+        <span key={outcome} class={`of-${outcome}`} style={{ flex: `${share} 1 0` }} />
+      ))}
+    </div>
+  );
+}
+
+export function OutcomeLegend({ counts }: { counts: Tally }): JSX.Element {
+  return (
+    <ul class="legend" aria-label="Rows by outcome">
+      {segmentsOf(counts).map(({ outcome, rows }) => (
+        <li key={outcome}>
+          <span class={`swatch of-${outcome}`} />
+          <span>
+            <b>{grouped(rows)}</b> {outcome}
+          </span>
+          <small>{outcomeWords[outcome]}</small>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface SharesProps {
+  readonly label: string;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly whole: number;
+  /** Address of what a name stands for, where there is one. */
+  readonly hrefOf?: (name: string) => string | undefined;
+}
+
+/** Largest first; what is summed up as `other` last. */
+export function Shares({ label, counts, whole, hrefOf }: SharesProps): JSX.Element {
+  const rows = Object.entries(counts).toSorted(
+    ([a, m], [b, n]) => Number(a === "other") - Number(b === "other") || n - m,
+  );
+  const nameOf = (name: string): ComponentChildren => {
+    const href = hrefOf?.(name);
+    return href === undefined ? name : <a href={href}>{name}</a>;
+  };
+  return (
+    <ul class="shares" aria-label={label}>
+      {rows.map(([name, count]) => (
+        <li key={name} class="share">
+          <span class="share-name">{nameOf(name)}</span>
+          <b>{grouped(count)}</b>
+          <span class="share-part">{percent(count, whole)}</span>
+          <span class="share-track">
+            <span style={{ width: `${whole === 0 ? 0 : (100 * count) / whole}%` }} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What is left of a window; the part that is reserved for other callers is hatched. */
+export function QuotaMeter({ left, limit, reserve }: { left: number; limit: number; reserve: number }): JSX.Element {
+  const share = (count: number): string => `${limit === 0 ? 0 : Math.min(100, (100 * count) / limit)}%`;
+  return (
+    <div
+      class="meter"
+      role="meter"
+      aria-label="Calls left in this window"
+      aria-valuemin={0}
+      aria-valuemax={limit}
+      aria-valuenow={Math.min(left, limit)}
+    >
+      <span style={{ width: share(left) }} />
+      {reserve > 0 && <span class="meter-reserve" style={{ width: share(Math.min(reserve, left)) }} />}
+    </div>
+  );
+}
+
+export function Figure({
+  name,
+  children,
+  note,
+}: {
+  name: string;
+  children: ComponentChildren;
+  note?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd>
+        {children}
+        {note !== undefined && <small>{note}</small>}
+      </dd>
+    </div>
+  );
+}

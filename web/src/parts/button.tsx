@@ -1,0 +1,77 @@
+/** Buttons: what a role does not allow is off and says why; what is under way cannot be started twice. */
+import type { ComponentChildren, JSX } from "preact";
+import { useId, useState } from "preact/hooks";
+import { problemFrom } from "../pure/problem.ts";
+import { say, sayProblem } from "./toasts.tsx";
+
+export interface ButtonProps {
+  readonly children: ComponentChildren;
+  readonly kind?: "main" | "danger" | "plain" | undefined;
+  readonly isSmall?: boolean;
+  /** Why it is off. */
+  readonly refusal?: string | undefined;
+  readonly isBusy?: boolean;
+  readonly type?: "button" | "submit";
+  /** What it is for those who do not see where it stands. */
+  readonly label?: string | undefined;
+  readonly isPressed?: boolean;
+  readonly onPress?: () => void;
+}
+
+export function Button(props: ButtonProps): JSX.Element {
+  const {
+    children,
+    kind,
+    isSmall = false,
+    refusal,
+    isBusy = false,
+    type = "button",
+    label,
+    isPressed,
+    onPress,
+  } = props;
+  const reasonId = useId();
+  const isOff = refusal !== undefined || isBusy;
+  const look = ["button", kind === undefined ? "" : `is-${kind}`, isSmall ? "is-small" : ""].filter(Boolean).join(" ");
+  return (
+    <>
+      <button
+        type={isOff ? "button" : type}
+        class={look}
+        aria-label={label}
+        aria-pressed={isPressed}
+        aria-disabled={isOff || undefined}
+        aria-describedby={refusal === undefined ? undefined : reasonId}
+        title={refusal}
+        onClick={() => {
+          if (!isOff) onPress?.();
+        }}
+      >
+        {children}
+      </button>
+      {refusal !== undefined && (
+        <span id={reasonId} class="only-heard">
+          {refusal}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Something that is asked of the server by a press: busy meanwhile, told when it is done, told when it failed. */
+export function useAction(): { isBusy: boolean; act: (work: () => Promise<string | undefined>) => void } {
+  const [isBusy, setBusy] = useState(false);
+  const doIt = async (work: () => Promise<string | undefined>): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    try {
+      const said = await work();
+      if (said !== undefined) say(said);
+    } catch (thrown) {
+      sayProblem(problemFrom(thrown));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { isBusy, act: (work) => void doIt(work) };
+}

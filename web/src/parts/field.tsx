@@ -1,0 +1,140 @@
+/** Fields of forms: a label, a hint, and what is wrong, all tied to the input. */
+import type { JSX } from "preact";
+import { useId } from "preact/hooks";
+
+interface TextProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly hint?: string | undefined;
+  readonly fault?: string | undefined;
+  readonly type?: "text" | "password";
+  readonly placeholder?: string;
+  /** Values to choose from; others can be typed. */
+  readonly suggestions?: readonly string[];
+  readonly autocomplete?: string;
+}
+
+export function TextField(props: TextProps): JSX.Element {
+  const {
+    label,
+    value,
+    onValue,
+    hint,
+    fault,
+    type = "text",
+    placeholder,
+    suggestions = [],
+    autocomplete = "off",
+  } = props;
+  const id = useId();
+  // Attributes depend on each other: only a text can have suggestions.
+  const kind =
+    type === "password"
+      ? ({ type } as const)
+      : suggestions.length > 0
+        ? ({ type, list: `${id}-list` } as const)
+        : ({ type } as const);
+  const described = [hint === undefined ? "" : `${id}-hint`, fault === undefined ? "" : `${id}-fault`].filter(Boolean);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        {...{ id, value, placeholder, autocomplete }}
+        {...kind}
+        class="input"
+        spellcheck={false}
+        aria-invalid={fault !== undefined || undefined}
+        aria-describedby={described.length > 0 ? described.join(" ") : undefined}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
+      {suggestions.length > 0 && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      )}
+      {fault !== undefined && (
+        <span id={`${id}-fault`} class="fault">
+          {fault}
+        </span>
+      )}
+      {hint !== undefined && (
+        <span id={`${id}-hint`} class="hint">
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface TickProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+export function Tick({ label, hint, isOn, onChange }: TickProps): JSX.Element {
+  const id = useId();
+  return (
+    <div class="tick">
+      <input
+        type="checkbox"
+        id={id}
+        checked={isOn}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <div>
+        <label for={id}>{label}</label>
+        {hint !== undefined && (
+          <div id={`${id}-hint`} class="hint">
+            {hint}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface ChoiceProps<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  readonly options: readonly { readonly value: Value; readonly text: string }[];
+  readonly onValue: (value: Value) => void;
+}
+
+/** A few that exclude each other, all of them seen. */
+export function Choices<Value extends string>({ label, value, options, onValue }: ChoiceProps<Value>): JSX.Element {
+  const name = useId();
+  return (
+    <div class="choices" role="radiogroup" aria-label={label}>
+      {options.map((option) => (
+        <label key={option.value}>
+          <input type="radio" name={name} checked={option.value === value} onChange={() => onValue(option.value)} />
+          {option.text}
+        </label>
+      ))}
+    </div>
+  );
+}
+
+export function Select<Value extends string>({ label, value, options, onValue }: ChoiceProps<Value>): JSX.Element {
+  const id = useId();
+  return (
+    <div class="field is-compact">
+      <label for={id} class="only-heard">
+        {label}
+      </label>
+      <select id={id} class="input" onChange={(event) => onValue(event.currentTarget.value as Value)}>
+        {options.map((option) => (
+          <option key={option.value} value={option.value} selected={option.value === value}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+/** Panels, what to say where nothing is, and what to say where something is wrong. */
+import type { ComponentChildren, JSX } from "preact";
+import { useId } from "preact/hooks";
+import { type Problem, adviceOf } from "../pure/problem.ts";
+import { Icon, type IconName } from "./icon.tsx";
+
+interface PanelProps {
+  readonly title: string;
+  readonly hint?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Panel({ title, hint, actions, children }: PanelProps): JSX.Element {
+  const titleId = useId();
+  return (
+    <section class="panel" aria-labelledby={titleId}>
+      <div class="panel-head">
+        <div>
+          <h2 id={titleId}>{title}</h2>
+          {hint !== undefined && <p>{hint}</p>}
+        </div>
+        {actions !== undefined && <div class="actions">{actions}</div>}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** @param command what does the same on the command line, or what fills the place */
+export function Empty({
+  children,
+  command,
+}: {
+  children: ComponentChildren;
+  command?: string | undefined;
+}): JSX.Element {
+  return (
+    <div class="empty">
+      <p>{children}</p>
+      {command !== undefined && <code>{command}</code>}
+    </div>
+  );
+}
+
+interface NoticeProps {
+  readonly kind: "bad" | "warn" | "plain";
+  readonly icon?: IconName;
+  readonly children: ComponentChildren;
+}
+
+export function Notice({ kind, icon = "warn", children }: NoticeProps): JSX.Element {
+  return (
+    <div class={`notice is-${kind}`} role={kind === "bad" ? "alert" : undefined}>
+      <Icon name={icon} />
+      <div>{children}</div>
+    </div>
+  );
+}
+
+/** A request that failed, with what is wrong where and what to do. */
+export function ProblemNotice({ problem, what }: { problem: Problem | undefined; what?: string }): JSX.Element | null {
+  if (problem === undefined) return null;
+  const advice = adviceOf(problem);
+  return (
+    <Notice kind="bad">
+      {what !== undefined && <b>{what}</b>}
+      <span>{problem.message}</span>
+      {problem.faults.length > 0 && (
+        <ul>
+          {problem.faults.map(({ where, message }) => (
+            <li key={`${where} ${message}`}>
+              {where !== "" && <b>{where}: </b>}
+              {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {advice !== undefined && <span class="hint">{advice}</span>}
+    </Notice>
+  );
+}
+
+export function Waiting({ what }: { what: string }): JSX.Element {
+  return <p class="quiet">Reading {what} …</p>;
+}

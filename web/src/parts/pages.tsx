@@ -1,0 +1,65 @@
+/** Lists that come page by page: the first page is kept up to date, older ones are added when asked for. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { addressOf, ask } from "../ask.ts";
+import { type Every, type Live, useLive } from "../live.ts";
+import { problemFrom } from "../pure/problem.ts";
+import { Button } from "./button.tsx";
+import { sayProblem } from "./toasts.tsx";
+
+interface Pages<T> {
+  readonly rows: readonly T[];
+  readonly first: Live<Readonly<Record<string, unknown>>>;
+  readonly hasMore: boolean;
+  readonly isBusy: boolean;
+  readonly more: () => void;
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** @param plural name of the list in the answer, such as `runs` */
+export function usePages<T>(
+  path: string | undefined,
+  plural: string,
+  asking: { query: Query; every: Every },
+): Pages<T> {
+  const address = path === undefined ? undefined : addressOf(path, asking.query);
+  const first = useLive<Readonly<Record<string, unknown>>>(address, asking.every);
+  const [older, setOlder] = useState<{ rows: readonly T[]; cursor: string | null } | undefined>();
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => setOlder(undefined), [address]);
+
+  const firstRows = (first.value?.[plural] ?? []) as readonly T[];
+  const cursor = older === undefined ? ((first.value?.nextCursor ?? null) as string | null) : older.cursor;
+  const readOlder = async (): Promise<void> => {
+    if (path === undefined || cursor === null || isBusy) return;
+    setBusy(true);
+    try {
+      const page = await ask<Readonly<Record<string, unknown>>>(path, { query: { ...asking.query, cursor } });
+      const rows = [...(older?.rows ?? []), ...(page[plural] as readonly T[])];
+      setOlder({ rows, cursor: page.nextCursor as string | null });
+    } catch (thrown) {
+      sayProblem(problemFrom(thrown));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return {
+    rows: [...firstRows, ...(older?.rows ?? [])],
+    first,
+    hasMore: cursor !== null,
+    isBusy,
+    more: () => void readOlder(),
+  };
+}
+
+export function More({ pages, what }: { pages: Pages<unknown>; what: string }): JSX.Element | null {
+  if (!pages.hasMore) return null;
+  return (
+    <div class="more">
+      <Button isSmall isBusy={pages.isBusy} onPress={pages.more}>
+        {what}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+/** Asks before something is done that cannot be taken back, naming the thing and the count. One dialog for the page. */
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Button } from "./button.tsx";
+
+interface Question {
+  readonly title: string;
+  readonly text: string;
+  /** The verb of the button that goes ahead. */
+  readonly yes: string;
+  readonly isDangerous?: boolean;
+}
+
+const asked = signal<{ readonly question: Question; readonly answer: (yes: boolean) => void } | undefined>(undefined);
+
+/** Resolves with whether the person went ahead; Esc and "Not now" are a no. */
+export function confirmed(question: Question): Promise<boolean> {
+  return new Promise((resolve) => {
+    asked.value = { question, answer: resolve };
+  });
+}
+
+export function QuestionDialog(): JSX.Element | null {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const now = asked.value;
+  useEffect(() => {
+    if (now !== undefined) dialog.current?.showModal();
+  }, [now]);
+  if (now === undefined) return null;
+  const { question, answer } = now;
+  const close = (yes: boolean): void => {
+    // Closed before it goes away, so that the focus returns to where it was.
+    dialog.current?.close();
+    asked.value = undefined;
+    answer(yes);
+  };
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="question-title"
+      aria-describedby="question-text"
+      onCancel={(event) => {
+        event.preventDefault();
+        close(false);
+      }}
+    >
+      <h2 id="question-title">{question.title}</h2>
+      <p id="question-text">{question.text}</p>
+      <div class="actions">
+        <Button onPress={() => close(false)}>Not now</Button>
+        <Button kind={question.isDangerous === true ? "danger" : "main"} onPress={() => close(true)}>
+          {question.yes}
+        </Button>
+      </div>
+    </dialog>
+  );
+}

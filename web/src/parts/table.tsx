@@ -1,0 +1,60 @@
+/** Tables that become cards on a phone, and scroll within their own region where they are too wide. */
+import type { ComponentChildren, JSX } from "preact";
+
+export interface Column<Row> {
+  readonly label: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  readonly kind?: "number" | "tight" | "act";
+}
+
+interface TableProps<Row> {
+  /** What it is a table of. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string | number;
+}
+
+/** Roles are written out, since cards take a table's meaning away from it. */
+export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): JSX.Element {
+  return (
+    <div class="table-region" role="region" aria-label={label} tabIndex={0}>
+      <table class="cards" role="table" aria-label={label}>
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map((column) => (
+              <th key={column.label} role="columnheader" scope="col" class={classOf(column)}>
+                {column.kind === "act" ? <span class="only-heard">{column.label}</span> : column.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {rows.map((row) => (
+            <tr key={keyOf(row)} role="row">
+              {columns.map((column) => {
+                const content = column.cell(row);
+                const isBlank = content === null || content === undefined || content === "";
+                return (
+                  <td
+                    key={column.label}
+                    role="cell"
+                    data-label={column.label}
+                    class={`${classOf(column)} ${isBlank ? "is-blank" : ""}`}
+                  >
+                    {/* One child, so that a card's cell has two halves: its label and this. */}
+                    <div>{content}</div>
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function classOf<Row>({ kind }: Column<Row>): string {
+  return kind === undefined ? "" : `is-${kind}`;
+}

@@ -1,0 +1,75 @@
+/** What went wrong with a request, in words: what happened, and what to do. */
+
+/** Where in a file or a configuration something is wrong. */
+export interface Fault {
+  readonly where: string;
+  readonly message: string;
+}
+
+export class Problem extends Error {
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+  /** One of docs/errors.md, where the server named it. */
+  readonly code: string | undefined;
+  readonly faults: readonly Fault[];
+
+  constructor(status: number, message: string, more: { code?: string | undefined; faults?: readonly Fault[] } = {}) {
+    super(message);
+    this.status = status;
+    this.code = more.code;
+    this.faults = more.faults ?? [];
+  }
+}
+
+/** @param body the answer's text: problem+json of our server, or anything that a proxy may have put in its place */
+export function problemOf(status: number, body: string): Problem {
+  const { detail, title, code, problems } = recordOf(body);
+  const said = typeof detail === "string" ? detail : typeof title === "string" ? title : standing(status);
+  const faults = Array.isArray(problems) ? problems.filter(isFault) : [];
+  return new Problem(status, said, { code: typeof code === "string" ? code : undefined, faults });
+}
+
+/** The same for whatever was thrown: most of all a request that got no answer. */
+export function problemFrom(thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown;
+  const isNetwork = thrown instanceof TypeError;
+  return new Problem(0, isNetwork ? "The worker does not answer." : String(thrown));
+}
+
+/** What a person can do about it; undefined where the message says it. */
+export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): string | undefined {
+  if (status === 0) return "Is it up? Its machine tells: simfleet check. This page tries again by itself.";
+  if (status === 403) return "Ask for a token with a larger role: simfleet tokens create --role operator";
+  if (status === 429) return "This page asked too often. It tries again by itself.";
+  if (code === "STORE_UNAVAILABLE")
+    return "The worker cannot reach Redis. Nothing is lost; it goes on once Redis is back.";
+  if (status === 502 || status === 504) return "A proxy in between got no answer from the worker.";
+  if (status >= 500) return "The worker's log has the cause.";
+  return undefined;
+}
+
+function standing(status: number): string {
+  if (status === 401) return "The token is missing, wrong or no longer valid.";
+  if (status === 403) return "The role of this token does not allow it.";
+  if (status === 404) return "There is no such thing.";
+  if (status === 413) return "The file is larger than the server takes.";
+  return `The server answered with status ${status}.`;
+}
+
+function recordOf(body: string): Record<string, unknown> {
+  try {
+    const read: unknown = JSON.parse(body);
+    return typeof read === "object" && read !== null ? (read as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function isFault(value: unknown): value is Fault {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Fault).where === "string" &&
+    typeof (value as Fault).message === "string"
+  );
+}

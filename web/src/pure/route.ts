@@ -1,0 +1,52 @@
+/** Places of the dashboard as they stand in the address, behind the `#`: `#/runs/r-20261120-1?outcome=failed`. */
+
+export const views = ["fleet", "new", "runs", "quota", "credentials", "schedules", "events"] as const;
+export type View = (typeof views)[number];
+
+export interface Route {
+  readonly view: View;
+  /** The one thing of the view that is meant, such as a run. */
+  readonly id?: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+export const viewTitles: Readonly<Record<View, string>> = {
+  fleet: "Fleet",
+  new: "New run",
+  runs: "Runs",
+  quota: "Quota",
+  credentials: "Credentials",
+  schedules: "Schedules",
+  events: "Events",
+};
+
+/** The place that an address names; the fleet where it names none. */
+export function routeOf(hash: string): Route {
+  const [path = "", search = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
+  const [first = "", second] = path.split("/", 2).map(decoded);
+  const view = views.find((name) => name === first) ?? "fleet";
+  const query = Object.fromEntries(new URLSearchParams(search));
+  return second === undefined || second === "" ? { view, query } : { view, id: second, query };
+}
+
+/** The address of a place; empty values of the query are left out. */
+export function hrefOf(view: View, id?: string, query: Readonly<Record<string, string | undefined>> = {}): string {
+  const search = new URLSearchParams(
+    Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== ""),
+  ).toString();
+  return `#/${view}${id === undefined ? "" : `/${encodeURIComponent(id)}`}${search === "" ? "" : `?${search}`}`;
+}
+
+/** What the window is called at a place. */
+export function titleOf({ view, id }: Route): string {
+  const what = id === undefined ? viewTitles[view] : `${view === "runs" ? "Run" : viewTitles[view]} ${id}`;
+  return `${what} · simfleet`;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,315 @@
+/** What the control API answers, as far as the dashboard reads it. test/contract/dashboard-shapes.types.ts ties it to the server. */
+import type { Role } from "./role.ts";
+
+export interface Me {
+  readonly name: string;
+  readonly role: Role;
+  readonly kind: "token" | "jwt" | "admin-token";
+  readonly version: string;
+}
+
+export interface ProfileReport {
+  readonly name: string;
+  readonly coverage: "g" | "jp" | null;
+  readonly wording: "sims" | "subscribers";
+  readonly isDefault: boolean;
+  readonly hasCredentials: boolean;
+  readonly speedClasses: readonly string[];
+}
+
+export type RunState = "awaiting-approval" | "running" | "paused" | "completed" | "aborted" | "cancelled";
+
+export const outcomes = ["done", "skipped", "rejected", "failed", "cancelled", "pending"] as const;
+export type Outcome = (typeof outcomes)[number];
+
+export interface Tally {
+  readonly total: number;
+  readonly done: number;
+  readonly skipped: number;
+  readonly rejected: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly pending: number;
+}
+
+export interface RunReport {
+  readonly runId: string;
+  readonly name: string;
+  readonly state: RunState;
+  readonly profile: string;
+  readonly counts: Tally;
+  readonly calls: number;
+  readonly throttled: number;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly etaSeconds: number | null;
+  readonly reason?: string;
+  /** Who handed it in: `token:ci`. */
+  readonly submittedBy?: string;
+  readonly retryOf?: string;
+  readonly undoOf?: string;
+}
+
+export interface RunRow {
+  readonly line: number;
+  readonly key: string;
+  readonly speedClass: string;
+  readonly outcome: Outcome;
+  /** Empty where there is none, as with the class before. */
+  readonly reason: string;
+  readonly previousSpeedClass: string;
+  readonly attempts: number;
+  readonly finishedAt: string | null;
+}
+
+export const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "invalid"] as const;
+export type Verdict = (typeof verdicts)[number];
+
+export interface PlanReport {
+  readonly planId: string;
+  readonly expiresAt: string;
+  readonly file?: string;
+  readonly where?: string;
+  readonly rows: number;
+  readonly verdicts: Readonly<Record<Verdict, number>>;
+  readonly calls: number;
+  readonly estimateSeconds: number | null;
+  readonly problems: readonly PlanProblem[];
+  readonly problemsInAll: number;
+  readonly warnings: readonly string[];
+}
+
+export interface PlanProblem {
+  readonly line: number;
+  readonly column: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface PlanRow {
+  readonly line: number;
+  readonly key: string;
+  readonly verdict: Verdict;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly problem?: { readonly code: string; readonly column: string; readonly message: string } | undefined;
+}
+
+export interface SyncReport {
+  readonly syncId: string;
+  readonly profile: string;
+  readonly state: "listing" | "sweeping" | "finished" | "failed";
+  readonly sims: number;
+  readonly pages: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly returned: number;
+  readonly gone: number;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly seconds: number | null;
+  readonly reason?: string;
+}
+
+export interface FleetReport {
+  readonly profile: string;
+  readonly total: number;
+  readonly gone: number;
+  readonly isComplete: boolean;
+  readonly lastSync: SyncReport | null;
+  readonly bySpeedClass: Readonly<Record<string, number>>;
+  readonly byStatus: Readonly<Record<string, number>>;
+  readonly byGroup: Readonly<Record<string, number>>;
+}
+
+export interface FleetPoint {
+  readonly at: string;
+  readonly total: number;
+  readonly bySpeedClass: Readonly<Record<string, number>>;
+}
+
+export interface Change {
+  readonly id: string;
+  readonly at: string;
+  readonly type: string;
+  readonly sim: string;
+  readonly field?: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
+  readonly by: "run" | "outside";
+  readonly cause: string;
+}
+
+export interface BucketReport {
+  readonly bucket: string;
+  readonly limit: number | null;
+  readonly left: number | null;
+  readonly inFlight: number;
+  readonly reserve: number | null;
+  readonly secondsToRefresh: number | null;
+  readonly refreshDoubtSeconds: number | null;
+  readonly frozen: boolean;
+  readonly calls: number;
+  readonly throttled: number;
+  readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
+  /** Recent windows, newest last. */
+  readonly windows: readonly BucketWindow[];
+}
+
+export interface BucketWindow {
+  readonly at: string;
+  readonly calls: number;
+  readonly throttled: number;
+}
+
+export interface Reference {
+  readonly groupId: string;
+  readonly namespace: string;
+  readonly how: "id" | "placeholder";
+}
+
+export interface SetReport {
+  readonly credentialsId: string;
+  readonly type: string | null;
+  readonly description: string | null;
+  readonly createdAt: string | null;
+  readonly updatedAt: string | null;
+  readonly lastUsedAt: string | null;
+  readonly references: readonly Reference[] | null;
+  readonly rotation: string | null;
+}
+
+export interface RotationReport {
+  readonly name: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly strategy: string;
+  readonly type: string;
+  readonly rotationId: string | null;
+  readonly credentialsId: string | null;
+  readonly before: string | null;
+  readonly successor: string | null;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly rotatedAt: string | null;
+  readonly ageDays: number | null;
+  readonly lastUsedAt: string | null;
+  readonly nextStep: string | null;
+  readonly nextAt: string | null;
+  readonly waitsFor: string | null;
+  readonly reason: string | null;
+  readonly handedTo: readonly string[];
+  readonly references: readonly Reference[] | null;
+}
+
+export interface AuthKeyReport {
+  readonly authKeyId: string;
+  readonly createdAt: string | null;
+  readonly ageDays: number | null;
+  readonly lastUsedAt: string | null;
+  readonly configured: "first" | "second" | null;
+  readonly usedBy: readonly string[];
+}
+
+export interface AuthKeyRotationReport {
+  readonly rotationId: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly oldAuthKeyId: string | null;
+  readonly newAuthKeyId: string | null;
+  readonly now: string | null;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly reason: string | null;
+}
+
+export interface ScheduleReport {
+  readonly name: string;
+  readonly job: string;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly profile: string;
+  readonly state: "active" | "paused";
+  /** None while it is paused. */
+  readonly next: readonly { readonly at: string; readonly local: string }[];
+  readonly running: UnderWay | null;
+  readonly last: FiringReport | null;
+}
+
+export interface UnderWay {
+  readonly firing: string;
+  readonly startedAt: string;
+  readonly ref: string | null;
+  /** Why it could not be begun so far. */
+  readonly fault: string | null;
+}
+
+export interface FiringReport {
+  readonly firing: string;
+  readonly dueAt: string;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly seconds: number;
+  readonly result: "done" | "failed" | "skipped" | "missed" | "cancelled";
+  readonly reason: string | null;
+  readonly ref: string | null;
+}
+
+export interface AutomationReport {
+  readonly name: string;
+  readonly on: readonly string[];
+  /** Empty where there is no condition. */
+  readonly where: string;
+  readonly job: string;
+  readonly speedClass: string | null;
+  readonly state: "active" | "paused" | "stopped";
+  readonly reason: string | null;
+  /** Events that it acted on, those with nothing to do, and those that it could not act on. */
+  readonly done: number;
+  readonly unchanged: number;
+  readonly failed: number;
+  readonly lastEventAt: string | null;
+  /** The run, sync or rotation that it began last. */
+  readonly lastRef: string | null;
+}
+
+export interface DeliveryReport {
+  readonly deliveryId: string;
+  readonly webhook: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly state: "pending" | "delivered" | "failed";
+  readonly attempts: number;
+  readonly lastStatus: number | null;
+  readonly lastReason: string | null;
+  readonly createdAt: string;
+  readonly finishedAt: string | null;
+  readonly nextAttemptAt: string | null;
+}
+
+export interface WebhookReport {
+  readonly name: string;
+  /** Scheme and host; the rest of an address may be a secret. */
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly state: "active" | "stopped";
+  /** Why it is stopped. */
+  readonly reason: string | null;
+  readonly pending: number;
+  readonly lastDelivery: DeliveryReport | null;
+}
+
+/** What became of a test message. */
+export interface TestReport {
+  readonly accepted: boolean;
+  readonly status: number | null;
+  readonly reason: string | null;
+}
+
+export interface FleetEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly at: string;
+  readonly profile: string;
+  readonly fields: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,43 @@
+/** The rows of a run by outcome, as shares of a bar, and what can be done with a run in its state. */
+import { type Outcome, type RunReport, type RunState, type Tally, outcomes } from "./shapes.ts";
+
+export const outcomeWords: Readonly<Record<Outcome, string>> = {
+  done: "changed",
+  skipped: "had the class already",
+  rejected: "will never work as they are",
+  failed: "given up after every try",
+  cancelled: "not done, the run was stopped",
+  pending: "still to do",
+};
+
+export function settledRows(counts: Tally): number {
+  return counts.total - counts.pending;
+}
+
+/** Outcomes that there are, with their share of all rows, 0 to 1. */
+export function segmentsOf(
+  counts: Tally,
+): { readonly outcome: Outcome; readonly rows: number; readonly share: number }[] {
+  return outcomes
+    .map((outcome) => ({
+      outcome,
+      rows: counts[outcome],
+      share: counts.total === 0 ? 0 : counts[outcome] / counts.total,
+    }))
+    .filter(({ rows }) => rows > 0);
+}
+
+export function isOver(state: RunState): boolean {
+  return state === "completed" || state === "aborted" || state === "cancelled";
+}
+
+export type RunAction = "approve" | "pause" | "resume" | "cancel" | "retry" | "undo";
+
+/** What makes sense in the run's state. */
+export function actionsFor({ state, counts }: Pick<RunReport, "state" | "counts">): RunAction[] {
+  if (state === "awaiting-approval") return ["approve", "cancel"];
+  if (state === "running") return ["pause", "cancel"];
+  if (state === "paused") return ["resume", "cancel"];
+  const isUnfinished = counts.rejected + counts.failed + counts.cancelled > 0;
+  return [...(isUnfinished ? (["retry"] as const) : []), ...(counts.done > 0 ? (["undo"] as const) : [])];
+}

@@ -1,0 +1,144 @@
+/** Navigation, and what holds for every view: profile, connection, theme, who is signed in. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ask } from "./ask.ts";
+import { nowMs } from "./clock.ts";
+import { Button, useAction } from "./parts/button.tsx";
+import { Select } from "./parts/field.tsx";
+import { Brand, Icon } from "./parts/icon.tsx";
+import { place } from "./place.ts";
+import { hrefOf, viewTitles, views } from "./pure/route.ts";
+import { chooseProfile, profile, session } from "./session.ts";
+import { connection } from "./stream.ts";
+import { type Theme, chooseTheme, theme, themes } from "./theme.ts";
+import { dropToken } from "./token.ts";
+
+export function Side(): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const { view, id } = place.value;
+  useEffect(() => setOpen(false), [view, id]);
+  return (
+    <header class="side">
+      <div class="side-top">
+        <Brand />
+        <button
+          type="button"
+          class="button is-plain menu-button"
+          aria-expanded={isOpen}
+          aria-controls="side-fold"
+          onClick={() => setOpen(!isOpen)}
+        >
+          <Icon name="menu" /> Menu
+        </button>
+      </div>
+      <div id="side-fold" class={`side-fold ${isOpen ? "is-open" : ""}`}>
+        <ProfileSwitch />
+        <Navigation />
+        <div class="side-foot">
+          <ConnectionState />
+          <Select
+            label="Colours"
+            value={theme.value}
+            options={themes.map((value) => ({ value, text: themeWords[value] }))}
+            onValue={chooseTheme}
+          />
+          <WhoIsThis />
+        </div>
+      </div>
+    </header>
+  );
+}
+
+const themeWords: Readonly<Record<Theme, string>> = {
+  system: "System colours",
+  light: "Light colours",
+  dark: "Dark colours",
+};
+
+function Navigation(): JSX.Element {
+  return (
+    <nav aria-label="Views">
+      <ul>
+        {views.map((view) => (
+          <li key={view}>
+            <a href={hrefOf(view)} aria-current={place.value.view === view ? "page" : undefined}>
+              <Icon name={view} />
+              {viewTitles[view]}
+            </a>
+          </li>
+        ))}
+        {session.value?.me.role === "admin" && <QueuesLink />}
+      </ul>
+    </nav>
+  );
+}
+
+/** The queues are pages of their own, which a cookie of short life opens: a token cannot go along with a link. */
+function QueuesLink(): JSX.Element {
+  const { act } = useAction();
+  return (
+    <li>
+      <a
+        href="/queues"
+        onClick={(event) => {
+          event.preventDefault();
+          act(async () => {
+            await ask("/v1/session", { method: "POST" });
+            location.assign("/queues");
+            return undefined;
+          });
+        }}
+      >
+        <Icon name="queues" />
+        Queues
+      </a>
+    </li>
+  );
+}
+
+function ProfileSwitch(): JSX.Element | null {
+  const profiles = session.value?.profiles ?? [];
+  if (profiles.length < 2) return null;
+  return (
+    <Select
+      label="Profile"
+      value={profile.value}
+      options={profiles.map(({ name }) => ({ value: name, text: `Profile ${name}` }))}
+      onValue={chooseProfile}
+    />
+  );
+}
+
+function ConnectionState(): JSX.Element {
+  const now = connection.value;
+  const isLost = now.state === "lost";
+  const text = { opening: "Connecting …", live: "Live", lost: "Connection lost, trying again" }[now.state];
+  const seconds = isLost ? Math.max(0, Math.ceil((now.retryAtMs - nowMs.value) / 1_000)) : 0;
+  return (
+    <div>
+      <span class={`badge ${isLost ? "is-bad" : now.state === "live" ? "is-good" : ""}`} role="status">
+        <Icon name={isLost ? "warn" : "events"} size={13} />
+        {text}
+      </span>
+      {seconds > 0 && <div class="hint">in {seconds} s</div>}
+    </div>
+  );
+}
+
+function WhoIsThis(): JSX.Element | null {
+  const me = session.value?.me;
+  if (me === undefined) return null;
+  return (
+    <div>
+      <div>
+        <b>{me.name}</b>, {me.role}
+      </div>
+      <div class="hint">simfleet {me.version}</div>
+      <div class="more">
+        <Button isSmall onPress={() => dropToken()}>
+          Sign out
+        </Button>
+      </div>
+    </div>
+  );
+}

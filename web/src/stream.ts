@@ -1,0 +1,113 @@
+/**
+ * The event stream of the worker, read for as long as somebody is signed in: one for the page, whoever listens. After a
+ * break it goes on behind the last event that was seen, so that nothing is missed.
+ */
+import { effect, signal } from "@preact/signals";
+import { send } from "./ask.ts";
+import { EventStreamParser, type Message, reconnectDelayMs } from "./pure/event-stream.ts";
+import type { FleetEvent } from "./pure/shapes.ts";
+import { session } from "./session.ts";
+
+export type Connection =
+  | { readonly state: "opening" | "live" }
+  | { readonly state: "lost"; readonly retryAtMs: number };
+
+export const connection = signal<Connection>({ state: "opening" });
+
+type Listener = (events: readonly FleetEvent[]) => void;
+const listeners = new Set<Listener>();
+
+/** @returns what ends it */
+export function onEvents(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Heartbeats come every 15 s; a stream that is silent for longer is broken without a word. */
+const longestSilenceMs = 40_000;
+
+export function followEvents(): void {
+  effect(() => {
+    if (session.value === undefined) return undefined;
+    const stop = new AbortController();
+    void keepReading(stop.signal);
+    return () => stop.abort();
+  });
+}
+
+async function keepReading(stop: AbortSignal): Promise<void> {
+  let lastId = "";
+  for (let tries = 0; !stop.aborted; tries += 1) {
+    const onMessage = (messages: readonly Message[]): void => {
+      tries = 0;
+      lastId = messages.at(-1)?.id || lastId;
+      tell(messages);
+    };
+    await read(lastId, { stop, onMessage, onOpen: () => (tries = 0) }).catch(() => undefined);
+    if (stop.aborted) return;
+    const delayMs = reconnectDelayMs(tries, Math.random());
+    connection.value = { state: "lost", retryAtMs: Date.now() + delayMs };
+    await pause(delayMs, stop);
+  }
+}
+
+interface Reading {
+  readonly stop: AbortSignal;
+  readonly onOpen: () => void;
+  readonly onMessage: (messages: readonly Message[]) => void;
+}
+
+async function read(lastId: string, { stop, onOpen, onMessage }: Reading): Promise<void> {
+  const silence = new AbortController();
+  let timer = 0;
+  const heard = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), longestSilenceMs);
+  };
+  heard();
+  try {
+    const response = await send("/v1/events", {
+      headers: { accept: "text/event-stream", ...(lastId === "" ? {} : { "last-event-id": lastId }) },
+      signal: AbortSignal.any([stop, silence.signal]),
+    });
+    if (response.body === null) return;
+    connection.value = { state: "live" };
+    onOpen();
+    const parser = new EventStreamParser();
+    const decoder = new TextDecoder();
+    const reader = response.body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      heard();
+      const messages = parser.push(decoder.decode(value, { stream: true }));
+      if (messages.length > 0) onMessage(messages);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tell(messages: readonly Message[]): void {
+  const events = messages.flatMap(({ data }) => {
+    try {
+      return [JSON.parse(data) as FleetEvent];
+    } catch {
+      return [];
+    }
+  });
+  if (events.length > 0) for (const listener of listeners) listener(events);
+}
+
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      removeEventListener("online", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    addEventListener("online", end, { once: true });
+    stop.addEventListener("abort", end, { once: true });
+  });
+}

@@ -1,0 +1,27 @@
+/** Dark or light: as the system says, unless the person chose one on this device. */
+import { effect, signal } from "@preact/signals";
+
+export const themes = ["system", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+const place = "simfleet.theme";
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+
+export const theme = signal<Theme>(themes.find((name) => name === localStorage.getItem(place)) ?? "system");
+const isSystemDark = signal(systemIsDark.matches);
+
+/** What is shown in the end. */
+export const isDark = signal(false);
+
+export function chooseTheme(name: Theme): void {
+  localStorage.setItem(place, name);
+  theme.value = name;
+}
+
+export function followTheme(): void {
+  systemIsDark.addEventListener("change", ({ matches }) => (isSystemDark.value = matches));
+  effect(() => {
+    isDark.value = theme.value === "dark" || (theme.value === "system" && isSystemDark.value);
+    document.documentElement.dataset.theme = isDark.value ? "dark" : "light";
+  });
+}

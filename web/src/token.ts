@@ -1,0 +1,28 @@
+/**
+ * The token that a person signed in with. It lies in the session storage of this one tab, and in the local storage only
+ * where the person asked for it; it is sent as a header, and is never part of an address.
+ */
+import { signal } from "@preact/signals";
+
+const place = "simfleet.token";
+
+export const token = signal<string | undefined>(
+  sessionStorage.getItem(place) ?? localStorage.getItem(place) ?? undefined,
+);
+
+/** Why the sign-in form is shown, where there is something to say. */
+export const signedOutBecause = signal<string | undefined>(undefined);
+
+export function keepToken(value: string, isKept: boolean): void {
+  sessionStorage.setItem(place, value);
+  if (isKept) localStorage.setItem(place, value);
+  token.value = value;
+  signedOutBecause.value = undefined;
+}
+
+export function dropToken(because?: string): void {
+  sessionStorage.removeItem(place);
+  localStorage.removeItem(place);
+  token.value = undefined;
+  signedOutBecause.value = because;
+}

@@ -1,0 +1,182 @@
+/** The fleet as it was last seen: how many SIMs of what kind, how that moved, and what others have changed. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { addressOf, ask } from "../ask.ts";
+import { useLive } from "../live.ts";
+import { Figure, Shares } from "../parts/bars.tsx";
+import { Button, useAction } from "../parts/button.tsx";
+import { Select } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { Plot, type Series } from "../parts/plot.tsx";
+import { Ago } from "../parts/time.tsx";
+import { View } from "../parts/view.tsx";
+import { counted, duration, grouped } from "../pure/format.ts";
+import { equals } from "../pure/filter.ts";
+import { hrefOf } from "../pure/route.ts";
+import type { FleetPoint, FleetReport, SyncReport } from "../pure/shapes.ts";
+import { profile, refusal, session } from "../session.ts";
+import { OutsideChanges } from "./outside-changes.tsx";
+
+export function Fleet(): JSX.Element {
+  const fleet = useLive<FleetReport>(addressOf("/v1/fleet", { profile: profile.value }), {
+    ms: 5_000,
+    andOn: ["sync.", "run."],
+  });
+  const { value } = fleet;
+  return (
+    <View
+      title="Fleet"
+      says={(session.value?.profiles.length ?? 0) > 1 ? `Of the profile ${profile.value}` : undefined}
+      actions={<SyncButton isRunning={isUnderWay(value?.lastSync)} onStarted={fleet.refresh} />}
+    >
+      <ProblemNotice problem={fleet.problem} what="The fleet could not be read" />
+      {value === undefined ? (
+        fleet.problem === undefined && <Waiting what="the inventory" />
+      ) : (
+        <Standing fleet={value} />
+      )}
+    </View>
+  );
+}
+
+function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
+  const { total, gone, lastSync, bySpeedClass, byStatus, byGroup } = fleet;
+  if (total + gone === 0 && !isUnderWay(lastSync)) {
+    return (
+      <>
+        <FailedSync sync={lastSync} />
+        <Panel title="The inventory is empty">
+          <Empty command="simfleet sims sync">
+            Read the fleet once with the button above, or with the command. It shows here, makes plans exact, and tells
+            what others change.
+          </Empty>
+        </Panel>
+      </>
+    );
+  }
+  return (
+    <>
+      <FailedSync sync={lastSync} />
+      <section class="panel" aria-label="In figures">
+        <dl class="figures">
+          <Figure name="SIMs" note={fleet.isComplete ? undefined : "not all of them read yet"}>
+            {grouped(total)}
+          </Figure>
+          <Figure name="No longer listed">{grouped(gone)}</Figure>
+          <Figure name="Last sync" note={<SyncNote sync={lastSync} />}>
+            {isUnderWay(lastSync) ? "under way" : <Ago at={lastSync?.finishedAt} none="never" />}
+          </Figure>
+        </dl>
+      </section>
+      <div class="columns">
+        <Panel title="By speed class">
+          <Shares label="SIMs by speed class" counts={bySpeedClass} whole={total} hrefOf={runFor("speedClass")} />
+        </Panel>
+        <Panel title="By status">
+          <Shares label="SIMs by status" counts={byStatus} whole={total} hrefOf={runFor("status")} />
+        </Panel>
+        <Panel title="By group">
+          <Shares label="SIMs by group" counts={byGroup} whole={total} hrefOf={runFor("groupId")} />
+        </Panel>
+      </div>
+      <History />
+      <OutsideChanges />
+    </>
+  );
+}
+
+function isUnderWay(sync: SyncReport | null | undefined): boolean {
+  return sync?.state === "listing" || sync?.state === "sweeping";
+}
+
+/** A link to a new run for the SIMs that have this value. */
+function runFor(field: string): (name: string) => string | undefined {
+  return (name) =>
+    name === "none" || name === "other" ? undefined : hrefOf("new", undefined, { where: equals(field, name) });
+}
+
+function FailedSync({ sync }: { sync: SyncReport | null }): JSX.Element | null {
+  if (sync?.state !== "failed") return null;
+  return (
+    <Notice kind="bad">
+      <b>The last sync failed</b>
+      <span>
+        {sync.reason ?? "It did not read the whole list."} The figures are older than it; the next sync begins anew.
+      </span>
+    </Notice>
+  );
+}
+
+function SyncNote({ sync }: { sync: SyncReport | null }): JSX.Element | null {
+  if (sync === null) return null;
+  if (isUnderWay(sync)) return <>{`${counted(sync.sims, "SIM")} on ${counted(sync.pages, "page")} so far`}</>;
+  const { added, changed, gone, seconds } = sync;
+  return (
+    <>
+      {`${grouped(added)} new, ${grouped(changed)} changed, ${grouped(gone)} gone`}
+      {seconds !== null && `, in ${duration(seconds)}`}
+    </>
+  );
+}
+
+function SyncButton({ isRunning, onStarted }: { isRunning: boolean; onStarted: () => void }): JSX.Element {
+  const { isBusy, act } = useAction();
+  const start = async (): Promise<string> => {
+    await ask<SyncReport>("/v1/syncs", { method: "POST", query: { profile: profile.value } });
+    onStarted();
+    return "The sync has begun.";
+  };
+  return (
+    <Button refusal={refusal("operator")} isBusy={isBusy || isRunning} onPress={() => act(start)}>
+      <Icon name="sync" size={16} />
+      {isRunning ? "Syncing …" : "Sync now"}
+    </Button>
+  );
+}
+
+const spans = [
+  { value: "1", text: "Last hour" },
+  { value: "24", text: "Last 24 hours" },
+  { value: "168", text: "Last 7 days" },
+] as const;
+const mostSeries = 5;
+const dashes = [undefined, [7, 4], [2, 3], [10, 3, 2, 3], [5, 2]] as const;
+
+function History(): JSX.Element {
+  const [hours, setHours] = useState<(typeof spans)[number]["value"]>("24");
+  const address = addressOf("/v1/fleet/history", { profile: profile.value, hours });
+  const { value, problem } = useLive<{ points: FleetPoint[] }>(address, { ms: 60_000, andOn: ["sync.completed"] });
+  const points = value?.points ?? [];
+  return (
+    <Panel
+      title="Speed classes over time"
+      actions={<Select label="Time that is shown" value={hours} options={spans} onValue={setHours} />}
+    >
+      <ProblemNotice problem={problem} />
+      {points.length < 2 ? (
+        <Empty>There is a point for every five minutes in which the worker is up, and a line from the second on.</Empty>
+      ) : (
+        <Plot
+          says={`SIMs by speed class over the ${spans.find(({ value: one }) => one === hours)?.text.toLowerCase()}`}
+          times={points.map(({ at }) => Date.parse(at) / 1_000)}
+          series={seriesOf(points)}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** The classes that most SIMs have now, each as a line. */
+function seriesOf(points: readonly FleetPoint[]): Series[] {
+  const now = points.at(-1)?.bySpeedClass ?? {};
+  const names = [...new Set(points.flatMap(({ bySpeedClass }) => Object.keys(bySpeedClass)))]
+    .toSorted((a, b) => (now[b] ?? 0) - (now[a] ?? 0))
+    .slice(0, mostSeries);
+  return names.map((name, i) => ({
+    name,
+    values: points.map(({ bySpeedClass }) => bySpeedClass[name] ?? 0),
+    colour: `--series-${i + 1}`,
+    dash: dashes[i],
+  }));
+}

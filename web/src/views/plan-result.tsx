@@ -1,0 +1,110 @@
+/** What a plan says: verdicts, calls, time, warnings, problems by line, rows; and the button that begins the run. */
+import type { JSX } from "preact";
+import { ask } from "../ask.ts";
+import { Figure } from "../parts/bars.tsx";
+import { Button, useAction } from "../parts/button.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { confirmed } from "../parts/question.tsx";
+import { Table } from "../parts/table.tsx";
+import { goTo } from "../place.ts";
+import { counted, duration, grouped } from "../pure/format.ts";
+import type { PlanForm } from "../pure/plan-options.ts";
+import { hrefOf } from "../pure/route.ts";
+import type { PlanReport, RunReport } from "../pure/shapes.ts";
+import { profile, refusal } from "../session.ts";
+import { PlanRows } from "./plan-rows.tsx";
+
+interface ResultProps {
+  readonly plan: PlanReport;
+  readonly form: PlanForm;
+  /** Something was changed after the plan was made. */
+  readonly isStale: boolean;
+}
+
+export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
+  const { rows, verdicts, calls, estimateSeconds, warnings, problems, problemsInAll } = plan;
+  return (
+    <div class="form">
+      <dl class="figures">
+        <Figure name="Rows">{grouped(rows)}</Figure>
+        <Figure
+          name="To change"
+          note={verdicts.unknown > 0 ? `and ${grouped(verdicts.unknown)} not in the inventory` : undefined}
+        >
+          {grouped(verdicts.change)}
+        </Figure>
+        <Figure name="Unchanged" note={form.skipUnchanged ? "skipped, no call" : "called all the same"}>
+          {grouped(verdicts.unchanged)}
+        </Figure>
+        <Figure
+          name="Cannot be sent"
+          note={verdicts.conflict > 0 ? `${grouped(verdicts.conflict)} in conflict` : undefined}
+        >
+          {grouped(problemsInAll)}
+        </Figure>
+        <Figure name="Calls">{grouped(calls)}</Figure>
+        <Figure name="Time" note={estimateSeconds === null ? "no quota was seen yet" : "at the present quota"}>
+          {estimateSeconds === null ? "not known" : duration(estimateSeconds)}
+        </Figure>
+      </dl>
+      {warnings.map((warning) => (
+        <Notice key={warning} kind="warn">
+          {warning}
+        </Notice>
+      ))}
+      {problems.length > 0 && (
+        <section aria-label="Problems">
+          <h3>{problemsTitle(plan)}</h3>
+          <Table
+            label="Problems of the file"
+            rows={problems}
+            keyOf={({ line, column }) => `${line} ${column}`}
+            columns={[
+              { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+              { label: "Column", cell: ({ column }) => column },
+              { label: "What is wrong", cell: ({ message }) => message },
+            ]}
+          />
+        </section>
+      )}
+      <PlanRows plan={plan} />
+      <Start plan={plan} form={form} isStale={isStale} />
+    </div>
+  );
+}
+
+function problemsTitle({ problems, problemsInAll }: PlanReport): string {
+  const all = `${counted(problemsInAll, "row")} cannot be sent`;
+  return problemsInAll > problems.length ? `${all}; the first ${grouped(problems.length)}` : all;
+}
+
+function Start({ plan, form, isStale }: ResultProps): JSX.Element {
+  const { isBusy, act } = useAction();
+  const { planId, calls, rows, problemsInAll, estimateSeconds } = plan;
+  const off =
+    refusal("operator") ??
+    (isStale ? "Something was changed since: see the plan again first." : undefined) ??
+    (problemsInAll > 0 && !form.partial ? 'Mend the file, or tick "Do the valid rows".' : undefined) ??
+    (rows === problemsInAll ? "No row can be sent." : undefined);
+  const start = async (): Promise<string | undefined> => {
+    const isMeant = await confirmed({
+      title: `Start with ${counted(calls, "call")}?`,
+      text: `${counted(rows - problemsInAll, "row")} of the profile ${profile.value}${estimateSeconds === null ? "" : `, about ${duration(estimateSeconds)}`}. It can be paused, and undone afterwards.`,
+      yes: "Start the run",
+    });
+    if (!isMeant) return undefined;
+    // A plan becomes one run, however often it is asked for.
+    const headers = { "idempotency-key": `dashboard-${planId}` };
+    const run = await ask<RunReport>("/v1/runs", { method: "POST", query: { planId }, headers });
+    goTo(hrefOf("runs", run.runId));
+    return `The run ${run.runId} has begun.`;
+  };
+  return (
+    <div class="actions">
+      <Button kind="main" refusal={off} isBusy={isBusy} onPress={() => act(start)}>
+        {isBusy ? "Starting …" : "Start the run"}
+      </Button>
+      {off !== undefined && <span class="hint">{off}</span>}
+    </div>
+  );
+}

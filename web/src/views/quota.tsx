@@ -1,0 +1,120 @@
+/** Every quota of the platform as it is mirrored: how much is left, until when, and who spends it. */
+import type { JSX } from "preact";
+import { nowMs } from "../clock.ts";
+import { useLive } from "../live.ts";
+import { Badge } from "../parts/badge.tsx";
+import { Figure, QuotaMeter } from "../parts/bars.tsx";
+import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { Plot } from "../parts/plot.tsx";
+import { View } from "../parts/view.tsx";
+import { counted, grouped } from "../pure/format.ts";
+import type { BucketReport } from "../pure/shapes.ts";
+
+export function Quota(): JSX.Element {
+  const { value, problem } = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 1_500 });
+  const seenMs = nowMs.peek();
+  return (
+    <View title="Quota" says="Each is a budget of calls that the platform gives anew in every window.">
+      <ProblemNotice problem={problem} what="The quotas could not be read" />
+      {value === undefined && problem === undefined && <Waiting what="the quotas" />}
+      {value?.buckets.length === 0 && (
+        <Panel title="No quota is known yet">
+          <Empty command="simfleet quota">
+            Each is learned from the first answer of the platform. A sync brings one.
+          </Empty>
+        </Panel>
+      )}
+      {value?.buckets.map((bucket) => (
+        <Bucket key={bucket.bucket} bucket={bucket} seenMs={seenMs} />
+      ))}
+    </View>
+  );
+}
+
+function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
+  const { limit, left, inFlight, reserve, frozen, throttled, calls, waiters, windows } = bucket;
+  const waiting = waiters.reduce((sum, one) => sum + one.waiting, 0);
+  return (
+    <Panel title={bucket.bucket} actions={frozen ? <Badge state="paused" word="frozen after a 429" /> : undefined}>
+      <div class="form">
+        <div>
+          <div class="quota-head">
+            <span class="progress-number">
+              <Left {...bucket} />
+            </span>
+            <Countdown bucket={bucket} seenMs={seenMs} />
+          </div>
+          {limit !== null && left !== null && <QuotaMeter left={left} limit={limit} reserve={reserve ?? 0} />}
+        </div>
+        {frozen && (
+          <Notice kind="warn" icon="paused">
+            The platform answered 429, so that every process waits for the refresh. No row loses a try.
+          </Notice>
+        )}
+        <dl class="figures">
+          <Figure name="Left to others" note={reserve === null || reserve === 0 ? undefined : "the hatched part"}>
+            {reserve === null ? "–" : grouped(reserve)}
+          </Figure>
+          <Figure name="In flight">{grouped(inFlight)}</Figure>
+          <Figure
+            name="In line"
+            note={waiters.length > 0 ? `in ${counted(waiters.length, "process", "processes")}` : undefined}
+          >
+            {grouped(waiting)}
+          </Figure>
+          <Figure name="Calls in all">{grouped(calls)}</Figure>
+          <Figure name="Refused with 429" note={throttled > 0 ? "others spent the window" : undefined}>
+            {grouped(throttled)}
+          </Figure>
+        </dl>
+        {windows.length > 1 && (
+          <section aria-label={`Windows of ${bucket.bucket}`}>
+            <h3>Calls per window</h3>
+            <Plot
+              says={`Calls in the last ${windows.length} windows, and how many of them were refused with 429`}
+              height={150}
+              times={windows.map(({ at }) => Date.parse(at) / 1_000)}
+              series={[
+                { name: "calls", values: windows.map((one) => one.calls), kind: "bars", colour: "--series-1" },
+                {
+                  name: "refused with 429",
+                  values: windows.map((one) => one.throttled),
+                  kind: "bars",
+                  colour: "--bad",
+                },
+              ]}
+            />
+          </section>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function Left({ left, limit }: BucketReport): JSX.Element {
+  if (limit === null) return <small>Its limit is not known yet</small>;
+  return left === null ? (
+    <>
+      {grouped(limit)}
+      <small> in every window</small>
+    </>
+  ) : (
+    <>
+      {grouped(left)}
+      <small> of {grouped(limit)} left</small>
+    </>
+  );
+}
+
+/** Counts on between two answers, so that it does not stand still. */
+function Countdown({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
+  const { secondsToRefresh, refreshDoubtSeconds } = bucket;
+  if (secondsToRefresh === null) return <span class="quiet">The refresh is not known</span>;
+  const left = Math.max(0, secondsToRefresh - Math.max(0, nowMs.value - seenMs) / 1_000);
+  const doubt = refreshDoubtSeconds === null ? "" : ` ± ${(refreshDoubtSeconds / 2).toFixed(2)} s`;
+  return (
+    <span class="quiet" title={`Known to ${doubt.trim() || "the second"}`}>
+      {left === 0 ? "a new window opens with the next call" : `refreshes in ${left.toFixed(0)} s`}
+    </span>
+  );
+}

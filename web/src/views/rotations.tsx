@@ -1,0 +1,163 @@
+/** The rotations that are configured: state, age of the secret, what comes next; and their two buttons. */
+import type { JSX } from "preact";
+import { addressOf, ask } from "../ask.ts";
+import { useLive } from "../live.ts";
+import { Badge } from "../parts/badge.tsx";
+import { Button, useAction } from "../parts/button.tsx";
+import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { confirmed } from "../parts/question.tsx";
+import { Ago } from "../parts/time.tsx";
+import { counted } from "../pure/format.ts";
+import { isUnderWay, stepsOf } from "../pure/rotation-steps.ts";
+import type { Reference, RotationReport } from "../pure/shapes.ts";
+import { profile, refusal } from "../session.ts";
+
+interface Answer {
+  readonly rotations: readonly RotationReport[];
+  /** Why the platform could not be asked, by profile. */
+  readonly unknown?: Readonly<Record<string, string>>;
+}
+
+export function Rotations(): JSX.Element {
+  const address = addressOf("/v1/rotations", { profile: profile.value });
+  const { value, problem, refresh } = useLive<Answer>(address, { ms: 60_000, andOn: ["credential."] });
+  const unknown = Object.entries(value?.unknown ?? {});
+  return (
+    <Panel title="Rotations">
+      <ProblemNotice problem={problem} what="The rotations could not be read" />
+      {value === undefined && problem === undefined && <Waiting what="the rotations" />}
+      {unknown.map(([name, reason]) => (
+        <Notice key={name} kind="warn">
+          What the platform knows of {name} is missing: {reason}
+        </Notice>
+      ))}
+      {value?.rotations.length === 0 && (
+        <Empty command="simfleet credentials rotate NAME">
+          No rotation is configured. One is named under `rotations` in the configuration; docs/credentials.md shows how.
+        </Empty>
+      )}
+      <ul class="stack">
+        {value?.rotations.map((rotation) => (
+          <li key={rotation.name}>
+            <Rotation rotation={rotation} onChanged={refresh} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged: () => void }): JSX.Element {
+  const { name, state, strategy, type, credentialsId, rotatedAt, lastUsedAt, references, nextStep, nextAt, reason } =
+    rotation;
+  return (
+    <article aria-label={`Rotation ${name}`}>
+      <div class="panel-head">
+        <h3>
+          {name} <Badge state={state} word={state === "never" ? "not rotated yet" : state} />
+        </h3>
+        <div class="actions">
+          <RotationButtons rotation={rotation} onChanged={onChanged} />
+        </div>
+      </div>
+      <Steps rotation={rotation} />
+      {reason !== null && <Notice kind={state === "failed" ? "bad" : "warn"}>{reason}</Notice>}
+      <dl class="facts">
+        <dt>Set</dt>
+        <dd>
+          <span class="mono">{credentialsId ?? "none yet"}</span> <span class="quiet">{`${type}, ${strategy}`}</span>
+        </dd>
+        <dt>Rotated</dt>
+        <dd>
+          <Ago at={rotatedAt} none="not known" />
+        </dd>
+        <dt>Last used</dt>
+        <dd>
+          <Ago at={lastUsedAt} none="never, or not told" />
+        </dd>
+        <dt>Named by</dt>
+        <dd>{referencesText(references)}</dd>
+        {nextStep !== null && nextStep !== "" && (
+          <>
+            <dt>Next</dt>
+            <dd>
+              {nextStep} {nextAt !== null && <Ago at={nextAt} />}
+            </dd>
+          </>
+        )}
+      </dl>
+    </article>
+  );
+}
+
+function Steps({ rotation }: { rotation: RotationReport }): JSX.Element | null {
+  const steps = isUnderWay(rotation) ? stepsOf(rotation) : [];
+  if (steps.length === 0) return null;
+  const past = steps.filter(({ isPast }) => isPast);
+  return (
+    <>
+      <p class="quiet">
+        Step {past.length} of {steps.length}: {past.at(-1)?.word}
+      </p>
+      <ol class="steps" aria-hidden="true">
+        {steps.map(({ word, isPast }) => (
+          <li key={word} class={isPast ? "is-past" : ""} title={word} />
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; onChanged: () => void }): JSX.Element {
+  const { isBusy, act } = useAction();
+  const { name, profile: of, credentialsId, waitsFor, before } = rotation;
+  const post = async (action: "rotate" | "confirm"): Promise<string | undefined> => {
+    const isMeant = await confirmed(
+      action === "rotate"
+        ? {
+            title: `Rotate ${name}?`,
+            text: `A new secret takes the place of the one in ${credentialsId ?? "a new Credential Set"} of the profile ${of}. Its sinks get it first, the platform second.`,
+            yes: "Rotate",
+            isDangerous: true,
+          }
+        : {
+            title: `Nothing names ${before ?? "the old set"} any more?`,
+            text: `With your word, ${before ?? "the old Credential Set"} is deleted once it was out of use for its grace. What still uses it is then cut off.`,
+            yes: "Nothing names it",
+            isDangerous: true,
+          },
+    );
+    if (!isMeant) return undefined;
+    await ask(`/v1/rotations/${encodeURIComponent(name)}/${action}`, { method: "POST" });
+    onChanged();
+    return action === "rotate" ? `${name} is being rotated.` : `${name} goes on.`;
+  };
+  return (
+    <>
+      {waitsFor === "confirmation" && (
+        <Button
+          kind="main"
+          isSmall
+          isBusy={isBusy}
+          refusal={refusal("admin")}
+          onPress={() => act(() => post("confirm"))}
+        >
+          Confirm
+        </Button>
+      )}
+      {!isUnderWay(rotation) && (
+        <Button isSmall isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(() => post("rotate"))}>
+          Rotate
+        </Button>
+      )}
+    </>
+  );
+}
+
+export function referencesText(references: readonly Reference[] | null): string {
+  if (references === null) return "not told by this deployment";
+  if (references.length === 0) return "nothing";
+  const shown = references.slice(0, 4).map(({ groupId, namespace }) => `${groupId} (${namespace})`);
+  const more = references.length - shown.length;
+  return more > 0 ? `${shown.join(", ")} and ${counted(more, "other")}` : shown.join(", ");
+}

@@ -1,0 +1,74 @@
+/** How fast a run goes, held against the quota that it goes through. */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { nowMs } from "../clock.ts";
+import { useLive } from "../live.ts";
+import { Figure, QuotaMeter } from "../parts/bars.tsx";
+import { duration, grouped, localTime } from "../pure/format.ts";
+import { Rate } from "../pure/rate.ts";
+import type { BucketReport, RunReport } from "../pure/shapes.ts";
+import { isOver } from "../pure/tally.ts";
+import { bucketOf } from "../pure/bucket.ts";
+
+export function RunFigures({ report }: { report: RunReport }): JSX.Element {
+  const { state, calls, throttled, counts, etaSeconds } = report;
+  const isGoing = !isOver(state);
+  const rate = useMemo(() => new Rate(), [report.runId]);
+  useMemo(() => rate.add(calls, performance.now()), [report]);
+  const watched = rate.perMinute();
+  const buckets = useLive<{ buckets: BucketReport[] }>(isGoing ? "/v1/buckets" : undefined, { ms: 2_000 });
+  const bucket = bucketOf(buckets.value?.buckets ?? [], report.profile);
+  return (
+    <section class="panel" aria-label="In figures">
+      <dl class="figures">
+        {isGoing && (
+          <Figure name="Time left" note={etaSeconds === null ? undefined : `about ${endText(etaSeconds)}`}>
+            {etaSeconds === null ? "–" : duration(etaSeconds)}
+          </Figure>
+        )}
+        {isGoing && (
+          <Figure name="Calls per minute" note={watched === undefined ? "since its start" : "over the last 2 minutes"}>
+            {state === "running" ? grouped(Math.round(watched ?? sinceStart(report))) : "–"}
+          </Figure>
+        )}
+        {!isGoing && <Figure name="Time taken">{takenText(report)}</Figure>}
+        <Figure name="Calls" note={counts.skipped > 0 ? "skipped rows cost none" : undefined}>
+          {grouped(calls)}
+        </Figure>
+        <Figure
+          name="Refused with 429"
+          note={throttled === 0 ? "none, as it should be" : "the window was spent by others"}
+        >
+          {grouped(throttled)}
+        </Figure>
+        {isGoing && bucket !== undefined && <QuotaFigure bucket={bucket} />}
+      </dl>
+    </section>
+  );
+}
+
+function sinceStart({ calls, startedAt }: RunReport): number {
+  const elapsedMs = nowMs.value - Date.parse(startedAt ?? "");
+  return elapsedMs > 1_000 ? (calls * 60_000) / elapsedMs : 0;
+}
+
+function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
+  const { limit, left, reserve, secondsToRefresh } = bucket;
+  if (limit === null || left === null) return <Figure name="Left of the quota">–</Figure>;
+  const refresh = secondsToRefresh === null ? "" : `, anew in ${duration(secondsToRefresh)}`;
+  return (
+    <Figure name="Left of the quota" note={`of ${grouped(limit)}${refresh}`}>
+      {grouped(left)}
+      <QuotaMeter left={left} limit={limit} reserve={reserve ?? 0} />
+    </Figure>
+  );
+}
+
+function endText(seconds: number): string {
+  return localTime(new Date(nowMs.peek() + seconds * 1_000).toISOString()).slice(seconds > 72_000 ? 0 : 11, 16);
+}
+
+function takenText({ startedAt, finishedAt }: RunReport): string {
+  if (startedAt === null || finishedAt === null) return "–";
+  return duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000);
+}

@@ -1,0 +1,60 @@
+/** The rows of a run with what became of each, by outcome and page by page. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { Badge } from "../parts/badge.tsx";
+import { Choices } from "../parts/field.tsx";
+import { Empty, Panel, ProblemNotice } from "../parts/notice.tsx";
+import { More, usePages } from "../parts/pages.tsx";
+import { Table } from "../parts/table.tsx";
+import { At } from "../parts/time.tsx";
+import { grouped } from "../pure/format.ts";
+import { type Outcome, type RunRow, type Tally, outcomes } from "../pure/shapes.ts";
+import { BeforeAfter } from "./outside-changes.tsx";
+
+type Shown = Outcome | "all";
+
+export function RunRows({ runId, counts, isLive }: { runId: string; counts: Tally; isLive: boolean }): JSX.Element {
+  const [outcome, setOutcome] = useState<Shown>("all");
+  const pages = usePages<RunRow>(`/v1/runs/${encodeURIComponent(runId)}/rows`, "rows", {
+    query: { outcome: outcome === "all" ? undefined : outcome, limit: 50 },
+    every: { ms: isLive ? 4_000 : 60_000, andOn: ["run."] },
+  });
+  const options = (["all", ...outcomes] as const)
+    .filter((one) => one === "all" || one === outcome || counts[one] > 0)
+    .map((value) => ({ value, text: value === "all" ? "all" : `${value} ${grouped(counts[value])}` }));
+  return (
+    <Panel
+      title="Rows"
+      actions={
+        <Choices<Shown>
+          label="Outcome of the rows that are shown"
+          {...{ value: outcome, options }}
+          onValue={setOutcome}
+        />
+      }
+    >
+      <ProblemNotice problem={pages.first.problem} />
+      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No row has this outcome.</Empty>}
+      {pages.rows.length > 0 && (
+        <Table
+          label="Rows of the run"
+          rows={pages.rows}
+          keyOf={({ line }) => line}
+          columns={[
+            { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+            { label: "SIM", cell: ({ key }) => <span class="mono">{key}</span> },
+            {
+              label: "Speed class",
+              cell: ({ previousSpeedClass, speedClass }) =>
+                previousSpeedClass === "" ? speedClass : <BeforeAfter before={previousSpeedClass} after={speedClass} />,
+            },
+            { label: "Outcome", kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
+            { label: "Reason", cell: ({ reason }) => reason },
+            { label: "At", kind: "tight", cell: ({ finishedAt }) => finishedAt !== null && <At at={finishedAt} /> },
+          ]}
+        />
+      )}
+      <More pages={pages} what="More rows" />
+    </Panel>
+  );
+}

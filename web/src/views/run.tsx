@@ -1,0 +1,109 @@
+/** One run: where it stands, how fast it goes, what can be done with it, and what became of each row. */
+import type { JSX } from "preact";
+import { useLive } from "../live.ts";
+import { Badge } from "../parts/badge.tsx";
+import { OutcomeBar, OutcomeLegend } from "../parts/bars.tsx";
+import { Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { At } from "../parts/time.tsx";
+import { View } from "../parts/view.tsx";
+import { grouped, percent } from "../pure/format.ts";
+import { hrefOf } from "../pure/route.ts";
+import type { RunReport } from "../pure/shapes.ts";
+import { isOver, settledRows } from "../pure/tally.ts";
+import { RunActions } from "./run-actions.tsx";
+import { RunFigures } from "./run-figures.tsx";
+import { RunRows } from "./run-rows.tsx";
+
+export function RunView({ runId }: { runId: string }): JSX.Element {
+  const run = useLive<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`, { ms: 1_000, andOn: ["run."] });
+  const report = run.value;
+  if (report === undefined) {
+    return (
+      <View title={`Run ${runId}`}>
+        {run.problem === undefined && <Waiting what="the run" />}
+        <ProblemNotice problem={run.problem} what="The run could not be read" />
+      </View>
+    );
+  }
+  const { name, state, counts, profile, submittedBy } = report;
+  return (
+    <View
+      title={name === "" ? runId : name}
+      says={
+        <>
+          <span class="mono">{runId}</span> · profile {profile}
+          {submittedBy !== undefined && ` · by ${submittedBy}`}
+          <Lineage report={report} />
+        </>
+      }
+      actions={<RunActions report={report} onChanged={run.put} />}
+    >
+      <ProblemNotice problem={run.problem} what="What follows is older than it should be" />
+      <Stop report={report} />
+      <section class="panel" aria-label="Progress">
+        <div class="progress-head">
+          <div class="progress-number">
+            {percent(settledRows(counts), counts.total)}
+            <Badge state={state} />
+          </div>
+          <p class="quiet">
+            {grouped(settledRows(counts))} of {grouped(counts.total)} rows have their outcome
+          </p>
+        </div>
+        <OutcomeBar counts={counts} />
+        <OutcomeLegend counts={counts} />
+        <Heard report={report} />
+      </section>
+      <RunFigures report={report} />
+      <RunRows runId={runId} counts={counts} isLive={!isOver(state)} />
+      <p class="quiet">
+        Started <At at={report.startedAt} none="not yet" />
+        {report.finishedAt !== null && (
+          <>
+            , finished <At at={report.finishedAt} />
+          </>
+        )}
+      </p>
+    </View>
+  );
+}
+
+function Lineage({ report: { retryOf, undoOf } }: { report: RunReport }): JSX.Element | null {
+  const before = retryOf ?? undoOf;
+  if (before === undefined) return null;
+  return (
+    <>
+      {retryOf === undefined ? " · puts back " : " · redoes rows of "}
+      <a href={hrefOf("runs", before)}>{before}</a>
+    </>
+  );
+}
+
+const mends: Partial<Record<RunReport["state"], string>> = {
+  paused: "Nothing is lost. Once the cause is seen to, resume it.",
+  aborted: "What was done stays done. Look at the rejected and failed rows below, then retry the rest.",
+  "awaiting-approval": "It begins once somebody other than who submitted it approves it.",
+};
+
+/** Why it stands still, which is what one comes to look for at night. */
+function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element | null {
+  const mend = mends[state];
+  if (reason === undefined && (mend === undefined || state === "paused")) return null;
+  const said = reason === undefined ? undefined : reason.charAt(0).toUpperCase() + reason.slice(1);
+  return (
+    <Notice kind={state === "aborted" ? "bad" : state === "running" || state === "completed" ? "plain" : "warn"}>
+      {said !== undefined && <b>{said}</b>}
+      {mend !== undefined && <span>{mend}</span>}
+    </Notice>
+  );
+}
+
+/** Says the progress to a screen reader at every tenth and at every change of state, and not in between. */
+function Heard({ report: { state, counts } }: { report: RunReport }): JSX.Element {
+  const tenths = counts.total === 0 ? 10 : Math.floor((10 * settledRows(counts)) / counts.total);
+  return (
+    <span class="only-heard" role="status" aria-live="polite">
+      {`The run is ${state.replaceAll("-", " ")}, ${tenths * 10} % of its rows have an outcome.`}
+    </span>
+  );
+}

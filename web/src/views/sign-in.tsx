@@ -1,0 +1,87 @@
+/** Signing in with a token. The address stays what it was, so that one comes out where one wanted to go. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { Button } from "../parts/button.tsx";
+import { TextField, Tick } from "../parts/field.tsx";
+import { Brand } from "../parts/icon.tsx";
+import { Notice, ProblemNotice } from "../parts/notice.tsx";
+import { Problem, problemFrom } from "../pure/problem.ts";
+import { openSession, session, sessionProblem } from "../session.ts";
+import { dropToken, keepToken, signedOutBecause, token } from "../token.ts";
+
+export function SignIn(): JSX.Element {
+  return (
+    <div class="sign-in">
+      <main>
+        <Brand />
+        <div class="panel">{token.value === undefined ? <Form /> : <Resuming />}</div>
+      </main>
+    </div>
+  );
+}
+
+/** A token is there, and the server was not reached yet. */
+function Resuming(): JSX.Element {
+  return (
+    <div class="form">
+      <h1>Signing in …</h1>
+      <ProblemNotice problem={sessionProblem.value} />
+      {sessionProblem.value !== undefined && <Button onPress={() => dropToken()}>Use another token</Button>}
+    </div>
+  );
+}
+
+function Form(): JSX.Element {
+  const [value, setValue] = useState("");
+  const [isKept, setKept] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | undefined>();
+  const signIn = async (): Promise<void> => {
+    const given = value.trim();
+    if (isBusy) return;
+    if (!/^[\x21-\x7E]+$/.test(given)) {
+      setProblem(new Problem(401, "Paste the token as it was printed: one word, without spaces."));
+      return;
+    }
+    setBusy(true);
+    try {
+      session.value = await openSession(given);
+      keepToken(given, isKept);
+    } catch (thrown) {
+      setProblem(problemFrom(thrown));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const because = signedOutBecause.value;
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void signIn();
+      }}
+    >
+      <h1>Sign in</h1>
+      {because !== undefined && problem === undefined && <Notice kind="warn">{because}</Notice>}
+      <ProblemNotice problem={problem} />
+      <TextField
+        label="Token"
+        type="password"
+        value={value}
+        onValue={setValue}
+        autocomplete="current-password"
+        hint="The worker says at its start which file has its admin token."
+      />
+      <Tick label="Keep me signed in on this device" isOn={isKept} onChange={setKept} />
+      <div class="actions">
+        <Button kind="main" type="submit" isBusy={isBusy}>
+          {isBusy ? "Signing in …" : "Sign in"}
+        </Button>
+      </div>
+      <p class="hint">
+        An admin makes others: <code>simfleet tokens create --name me --role operator</code>
+      </p>
+    </form>
+  );
+}
