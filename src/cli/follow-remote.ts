@@ -1,5 +1,5 @@
 /** Shows a run of a worker elsewhere until it ends. A Ctrl-C ends the showing; the run goes on there. */
-import { isRunOver } from "#fleet/run.ts";
+import { isRunSettled } from "#fleet/run.ts";
 import { type RunReport, exitCodeOf } from "#runs/report.ts";
 import { followWork } from "./follow-work.ts";
 import type { Output } from "./output.ts";
@@ -30,5 +30,5 @@ export async function followRemote(
 }
 
 function endOf(report: RunReport): number | undefined {
-  return isRunOver(report.state) || report.state === "paused" ? exitCodeOf(report) : undefined;
+  return isRunSettled(report) || report.state === "paused" ? exitCodeOf(report) : undefined;
 }

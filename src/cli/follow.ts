@@ -6,7 +6,7 @@
 import type { App, Working } from "#app.ts";
 import { type PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import { isRunOver } from "#fleet/run.ts";
+import { isRunOver, isRunSettled } from "#fleet/run.ts";
 import type { BucketState } from "#limiter/limiter.ts";
 import { type RunReport, exitCodeOf } from "#runs/report.ts";
 import { type Output, grouped } from "./output.ts";
@@ -80,7 +80,7 @@ class Follower {
       const { report } = look;
       this.#isSilent = false;
       this.#progress.show(report, look.bucket, this.#clock.monotonicMs());
-      if (isRunOver(report.state)) return this.#end(report);
+      if (isRunSettled(report)) return this.#end(report);
       if (this.#refusal !== undefined) return this.#leaveRefused(this.#refusal);
       if (interrupt.aborted) return this.#leave();
       if (report.state === "paused") return this.#stoppedElsewhere(report);

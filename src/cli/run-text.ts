@@ -1,4 +1,5 @@
 /** Runs for people. */
+import { isRunOver } from "#fleet/run.ts";
 import type { RunReport } from "#runs/report.ts";
 import { duration, grouped, table } from "./output.ts";
 
@@ -10,6 +11,9 @@ export function runText(report: RunReport): string {
     `  ${countsText(report)}`,
     `  ${grouped(report.calls)} calls, ${grouped(report.throttled)} answered with 429`,
   ];
+  if (isRunOver(report.state) && counts.pending > 0) {
+    lines.push("  calls that were out when it ended have not all been answered: look again in a moment");
+  }
   if (report.startedAt !== null) lines.push(`  started ${report.startedAt}${finishedText(report)}`);
   if (report.etaSeconds !== null) lines.push(`  about ${duration(report.etaSeconds * 1_000)} left`);
   if (report.retryOf !== undefined) lines.push(`  redoes rows of ${report.retryOf}`);

@@ -22,7 +22,7 @@ const ofRun = {
   skipped: "rows skipped",
   rejected: "rows rejected",
   failed: "rows that failed",
-  cancelled: "rows cancelled with the run",
+  cancelled: "rows that had no outcome when the run was cut short",
   pending: "rows without an outcome",
   reason: "why, where there is something to say",
 } as const;
@@ -46,10 +46,13 @@ export const eventCatalogue = {
   "run.resumed": { when: "A run that was held goes on.", fields: ofRunBySomebody },
   "run.completed": { when: "Every row of a run has its outcome.", fields: ofRun },
   "run.aborted": {
-    when: "A run has ended by itself: too many of its rows failed, or one of its canary.",
+    when: "A run has ended by itself: too many of its rows failed, or one of its canary. Calls that were out then still end with their outcomes.",
     fields: ofRun,
   },
-  "run.cancelled": { when: "A run was ended before all its rows had an outcome.", fields: ofRunBySomebody },
+  "run.cancelled": {
+    when: "A run was ended before all its rows had an outcome. Calls that were out then still end with theirs.",
+    fields: ofRunBySomebody,
+  },
   "sim.added": {
     when: "A sync lists a SIM that was not known. The first sync of a profile tells of none: what it finds was there before.",
     fields: { sim: "its key", cause: "the sync, or the run whose answer showed it", by: "`outside` or `run`" },

@@ -7,6 +7,11 @@ export function isRunOver(state: RunState): boolean {
   return state === "completed" || state === "aborted" || state === "cancelled";
 }
 
+/** Over with every outcome in: calls that were out when it was cut short have ended, and no count changes any more. */
+export function isRunSettled({ state, counts }: { readonly state: RunState; readonly counts: Tally }): boolean {
+  return isRunOver(state) && counts.pending === 0;
+}
+
 /** What became of a row; `pending` until one of the others is settled, once and for all. */
 export const outcomes = ["done", "skipped", "rejected", "failed", "cancelled", "pending"] as const;
 export type Outcome = (typeof outcomes)[number];

@@ -8,7 +8,7 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { type Inventory, speedClassOf } from "#store/inventory.ts";
 import type { Ledger, SegmentState, ShownSim } from "#store/ledger.ts";
-import { type Settled, type StoredRow, type Tries, isCallable } from "#store/packing.ts";
+import { type Settled, type StoredRow, type Tries, doubtOf, isCallable } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import { type CallTerms, changeSpeedClass } from "./change-speed-class.ts";
 import type { Account } from "./account.ts";
@@ -42,14 +42,15 @@ const refusalPauseMs = 30_000;
  * @throws what the ledger throws; the queue tries the segment again
  */
 export async function execute(reference: SegmentReference, context: JobContext, signal: AbortSignal): Promise<Verdict> {
-  const run = await context.ledger.run(reference.runId);
-  if (run.state !== "running") return { kind: "parked" };
-  const { halt, leave } = context.watch.enter(run.runId);
+  const work = await context.watch.enter(reference.runId);
+  if (work === undefined) return { kind: "parked" };
+  const { halt, leave } = work;
   try {
+    const run = await context.ledger.run(reference.runId);
     const isOver = AbortSignal.any([signal, halt]);
     return await workOff(await SegmentWork.load(run, reference.segment, context, isOver), context.clock, isOver);
   } finally {
-    leave();
+    await leave();
   }
 }
 
@@ -228,8 +229,7 @@ class SegmentWork {
     };
     this.#trouble += 1;
     if (attempts >= mostAttempts) {
-      const doubt = unknownSinceMs === undefined ? "" : "; an answer was lost, so the change may have been made";
-      return this.#settle(place, row, { outcome: "failed", reason: `given up: ${result.reason}${doubt}` });
+      return this.#settle(place, row, { outcome: "failed", reason: `given up: ${result.reason}${doubtOf(tries)}` });
     }
     this.#settler.countCall({ wasThrottled: false });
     this.#tries.set(place, tries);

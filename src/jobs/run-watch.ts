@@ -1,8 +1,10 @@
 /**
  * Whether a run may still be worked on, for all its segments in this process at once. Each reply of the ledger tells,
  * and while a segment is under way the ledger is asked twice a second. So a pause, a cancel or an abort keeps back every
- * call that has not gone out, also those that are in line for the quota; what is out ends with its answer.
+ * call that has not gone out, also those that are in line for the quota; what is out ends with its answer. The ledger in
+ * turn is told that this process has its hands on the run, until the last of those calls has its outcome.
  */
+import { randomBytes } from "node:crypto";
 import { every } from "#core/time.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { Ledger } from "#store/ledger.ts";
@@ -12,25 +14,28 @@ const lookEveryMs = 500;
 interface Watched {
   readonly halt: AbortController;
   readonly stopLooking: () => void;
-  segments: number;
+  readonly hands: Set<string>;
 }
 
 export class RunWatch {
-  readonly #ledger: Pick<Ledger, "state">;
+  readonly #ledger: Pick<Ledger, "hold" | "letGo">;
   readonly #watched = new Map<string, Watched>();
 
-  constructor(options: { ledger: Pick<Ledger, "state"> }) {
+  constructor(options: { ledger: Pick<Ledger, "hold" | "letGo"> }) {
     this.#ledger = options.ledger;
   }
 
   /**
-   * To be called when work on a segment begins, while the run is running.
-   * @returns `halt` aborts as soon as the run is seen not to be running; `leave` is to be called when the work has ended
+   * To be called when work on a segment begins.
+   * @returns undefined when the run is not running; else `halt`, which aborts as soon as it is seen not to be, and `leave`,
+   *   to be called when the work has ended and its outcomes are written
    */
-  enter(runId: string): { readonly halt: AbortSignal; readonly leave: () => void } {
+  async enter(runId: string): Promise<{ readonly halt: AbortSignal; readonly leave: () => Promise<void> } | undefined> {
+    const hand = randomBytes(9).toString("base64url");
+    if ((await this.#ledger.hold(runId, [hand])) !== "running") return undefined;
     const watched = this.#watched.get(runId) ?? this.#watch(runId);
-    watched.segments += 1;
-    return { halt: watched.halt.signal, leave: () => this.#leave(runId, watched) };
+    watched.hands.add(hand);
+    return { halt: watched.halt.signal, leave: () => this.#leave(runId, watched, hand) };
   }
 
   /** What the ledger said of a run's state. */
@@ -39,22 +44,25 @@ export class RunWatch {
     if (state === "running" || watched === undefined) return;
     // Work that begins after this has seen the run running again: it gets a watch of its own.
     this.#watched.delete(runId);
-    watched.stopLooking();
     watched.halt.abort(new Error(`the run is ${state}`));
   }
 
   #watch(runId: string): Watched {
-    const look = async (): Promise<void> => this.told(runId, await this.#ledger.state(runId));
+    const hands = new Set<string>();
+    const look = async (): Promise<void> => this.told(runId, await this.#ledger.hold(runId, [...hands]));
     const stopLooking = every(lookEveryMs, () => void look().catch(() => undefined));
-    const watched = { halt: new AbortController(), stopLooking, segments: 0 };
+    const watched = { halt: new AbortController(), stopLooking, hands };
     this.#watched.set(runId, watched);
     return watched;
   }
 
-  #leave(runId: string, watched: Watched): void {
-    watched.segments -= 1;
-    if (watched.segments > 0) return;
-    watched.stopLooking();
-    if (this.#watched.get(runId) === watched) this.#watched.delete(runId);
+  async #leave(runId: string, watched: Watched, hand: string): Promise<void> {
+    watched.hands.delete(hand);
+    if (watched.hands.size === 0) {
+      watched.stopLooking();
+      if (this.#watched.get(runId) === watched) this.#watched.delete(runId);
+    }
+    // Where Redis does not answer, the hand is believed for some seconds more.
+    await this.#ledger.letGo(runId, hand).catch(() => undefined);
   }
 }

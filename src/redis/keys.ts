@@ -54,6 +54,11 @@ export class Keys {
     return `${this.prefix}:run:${runId}:input`;
   }
 
+  /** Hash that expires: who works on rows of the run, and until when that is believed. */
+  runHands(runId: string): string {
+    return `${this.prefix}:run:${runId}:hands`;
+  }
+
   /** Hash: segment number to its packed outcomes, once the segment is finished. */
   runFinished(runId: string): string {
     return `${this.prefix}:run:${runId}:finished`;

@@ -6,16 +6,20 @@
  * and those that its own rows bring about (settle.lua): completed, aborted. Work notices a move with the next outcome.
  */
 import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { Queues } from "#queue/queues.ts";
 import type { Ledger } from "#store/ledger.ts";
+import { readWhenEnded } from "./ended-run.ts";
 
 export class RunControl {
   readonly #ledger: Ledger;
   readonly #queues: Queues;
+  readonly #clock: Clock;
 
-  constructor(house: { ledger: Ledger; queues: Queues }) {
+  constructor(house: { ledger: Ledger; queues: Queues; clock: Clock }) {
     this.#ledger = house.ledger;
+    this.#clock = house.clock;
     this.#queues = house.queues;
   }
 
@@ -54,9 +58,10 @@ export class RunControl {
     await this.#queues.enqueue(await this.#ledger.run(runId));
   }
 
-  /** Ends the run: rows without a call stay as they are. */
+  /** Ends the run: rows without a call stay as they are. Calls that are out are waited for, for some seconds. */
   async cancel(runId: string, how: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
     const { reason = "cancelled by a person" } = how;
     await this.#ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], { ...how, reason });
+    await readWhenEnded(runId, { ledger: this.#ledger, clock: this.#clock });
   }
 }

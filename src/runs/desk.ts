@@ -13,6 +13,7 @@ import type { Ledger } from "#store/ledger.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import { type RunCensus, censusOf } from "./census.ts";
 import { RunControl } from "./control.ts";
+import { readWhenEnded } from "./ended-run.ts";
 import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan.ts";
 import { type PlanRow, planRows } from "./plan-rows.ts";
 import type { RunPolicy } from "./policy.ts";
@@ -100,18 +101,18 @@ export class RunDesk {
     runId: string,
     { outcomes = retriedByDefault, ...signature }: Signature & { outcomes?: readonly Outcome[] | undefined },
   ): Promise<RunReport> {
-    const run = await this.#ledger.run(runId);
+    const run = await readWhenEnded(runId, this.#submitHouse);
     const submission = await retrySubmission(run, this.#ledger, outcomes);
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitHouse)).runId);
   }
 
   /**
    * How many rows an undo of the run has.
-   * @throws SimfleetError RUN_STATE when the run is not over, or has changed nothing
+   * @throws SimfleetError RUN_STATE when the run has not ended, or has changed nothing
    */
   async planUndo(runId: string, wording: Wording): Promise<{ total: number; calls: number }> {
     const house = this.#submitHouse;
-    return undoSubmission(await this.#ledger.run(runId), house, wording);
+    return undoSubmission(await readWhenEnded(runId, house), house, wording);
   }
 
   /**
@@ -119,7 +120,7 @@ export class RunDesk {
    * the inventory, which a sync should have read anew just before.
    */
   async undo(runId: string, { wording, ...signature }: Signature & { wording: Wording }): Promise<RunReport> {
-    const submission = await undoSubmission(await this.#ledger.run(runId), this.#submitHouse, wording);
+    const submission = await undoSubmission(await readWhenEnded(runId, this.#submitHouse), this.#submitHouse, wording);
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitHouse)).runId);
   }
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
-import { isRunOver } from "#fleet/run.ts";
+import { isRunSettled } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
 import type { DropFolderHouse } from "#jobs/drop-folder/work.ts";
 import type { RunDesk } from "./desk.ts";
@@ -62,7 +62,7 @@ export class DroppedFileRuns implements WantedRuns {
     const { desk } = this.#house;
     if (!(await desk.exists(runId))) return undefined;
     const { state, tally: counts, reason, sha256 } = await desk.record(runId);
-    if (!isRunOver(state)) return { isOver: false };
+    if (!isRunSettled({ state, counts })) return { isOver: false };
     const { total, done, skipped } = counts;
     const missing = `${total - done - skipped} of ${total} rows are not done`;
     const isGood = state === "completed" && exitCodeOf({ counts }) === 0;

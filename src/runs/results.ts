@@ -9,8 +9,8 @@ import { pipeline } from "node:stream/promises";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { csvLine } from "#intake/cell.ts";
-import type { Ledger } from "#store/ledger.ts";
-import type { Settled, StoredRow } from "#store/packing.ts";
+import type { Ledger, SegmentState } from "#store/ledger.ts";
+import { type Settled, type StoredRow, doubtOf } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
 
 const resultColumns = ["outcome", "reason", "previousSpeedClass", "attempts", "finishedAt"] as const;
@@ -29,18 +29,25 @@ export interface RowResult {
 
 /** All rows of a run with their outcomes, in the order of the input; `from` is the index of the first. */
 export async function* rowResults(run: RunRecord, ledger: Ledger, from = 0): AsyncGenerator<RowResult> {
-  const recent = new SettledSegments(run, ledger);
+  const recent = new RecentSegments(run, ledger);
   for (let segment = segmentOf(run, from); segment < run.segments.length; segment += 1) {
-    const { rows, settled } = await ledger.segment(run, segment);
-    for (const [place, row] of rows.entries()) {
+    const state = await ledger.segment(run, segment);
+    for (const [place, row] of state.rows.entries()) {
       if (row.index < from) continue;
-      const own =
-        row.duplicateOf === undefined || row.skipped !== undefined
-          ? settled.get(place)
-          : await recent.settledOf(row.duplicateOf);
-      yield resultOf(run, row, own);
+      const first = row.skipped === undefined ? row.duplicateOf : undefined;
+      yield resultOf(run, row, first === undefined ? standingOf(state, place) : await recent.standingOf(first));
     }
   }
+}
+
+/** What is known of one row's call: its outcome, or else whether it may have been made. */
+interface RowStanding {
+  readonly settled: Settled | undefined;
+  readonly doubt: string;
+}
+
+function standingOf({ settled, tries }: SegmentState, place: number): RowStanding {
+  return { settled: settled.get(place), doubt: doubtOf(tries.get(place)) };
 }
 
 /** The segment that holds the row of this index. */
@@ -49,7 +56,7 @@ function segmentOf({ segments }: RunRecord, index: number): number {
   return Math.max(0, (after === -1 ? segments.length : after) - 1);
 }
 
-function resultOf(run: RunRecord, row: StoredRow, settled: Settled | undefined): RowResult {
+function resultOf(run: RunRecord, row: StoredRow, { settled, doubt }: RowStanding): RowResult {
   if (row.problem !== undefined) {
     const finishedAt = new Date(run.createdAtMs).toISOString();
     return { row, outcome: "rejected", reason: row.problem.message, previousSpeedClass: "", attempts: 0, finishedAt };
@@ -64,11 +71,11 @@ function resultOf(run: RunRecord, row: StoredRow, settled: Settled | undefined):
     const { outcome, reason, previousSpeedClass, attempts, finishedAtMs } = settled;
     return { row, outcome, reason, previousSpeedClass, attempts, finishedAt: new Date(finishedAtMs).toISOString() };
   }
-  const isCut = isRunOver(run.state);
+  const isCut = isRunOver(run.state) && !run.isEnding;
   return {
     row,
     outcome: isCut ? "cancelled" : "pending",
-    reason: isCut ? (run.reason ?? "") : "",
+    reason: isCut ? `${run.reason ?? ""}${doubt}` : "",
     previousSpeedClass: row.speedClassBefore ?? "",
     attempts: 0,
     finishedAt: "",
@@ -138,25 +145,25 @@ function isFileTrouble(thrown: unknown): boolean {
   return thrown instanceof Error && "syscall" in thrown && "errno" in thrown && !("command" in thrown);
 }
 
-/** Outcomes of earlier rows, for duplicates; keeps the last few segments it looked into. */
-class SettledSegments {
+/** How earlier rows stand, for their duplicates; keeps the last few segments it looked into. */
+class RecentSegments {
   readonly #run: RunRecord;
   readonly #ledger: Ledger;
-  readonly #recent = new Map<number, ReadonlyMap<number, Settled>>();
+  readonly #recent = new Map<number, SegmentState>();
 
   constructor(run: RunRecord, ledger: Ledger) {
     this.#run = run;
     this.#ledger = ledger;
   }
 
-  async settledOf(index: number): Promise<Settled | undefined> {
+  async standingOf(index: number): Promise<RowStanding> {
     const segment = segmentOf(this.#run, index);
-    let settled = this.#recent.get(segment);
-    if (settled === undefined) {
-      settled = (await this.#ledger.segment(this.#run, segment)).settled;
+    let state = this.#recent.get(segment);
+    if (state === undefined) {
+      state = await this.#ledger.segment(this.#run, segment);
       if (this.#recent.size >= 8) this.#recent.delete(this.#recent.keys().next().value ?? 0);
-      this.#recent.set(segment, settled);
+      this.#recent.set(segment, state);
     }
-    return settled.get(index - (this.#run.segments[segment]?.firstRow ?? 0));
+    return standingOf(state, index - (this.#run.segments[segment]?.firstRow ?? 0));
   }
 }

@@ -1,9 +1,10 @@
 /** The unsuccessful rows of a run that is over, as the rows of a new one. */
 import { SimfleetError } from "#core/errors.ts";
-import { type Outcome, isRunOver } from "#fleet/run.ts";
+import type { Outcome } from "#fleet/run.ts";
 import type { Ledger } from "#store/ledger.ts";
 import { type StoredRow, isCallable } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
+import { assertEnded } from "./ended-run.ts";
 import { rowResults } from "./results.ts";
 import { inBatches } from "./row-source.ts";
 import type { Submission } from "./submit.ts";
@@ -12,19 +13,14 @@ import type { Submission } from "./submit.ts";
 export const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
 
 /**
- * @throws SimfleetError RUN_STATE when the run is not over, or no row of it ended so
+ * @throws SimfleetError RUN_STATE when the run has not ended, or no row of it ended so
  */
 export async function retrySubmission(
   run: RunRecord,
   ledger: Ledger,
   outcomes: readonly Outcome[],
 ): Promise<Submission> {
-  if (!isRunOver(run.state)) {
-    throw new SimfleetError(
-      "RUN_STATE",
-      `Run ${run.runId} is ${run.state}; only a run that is over can be redone: let it end, or end it with simfleet runs cancel ${run.runId}`,
-    );
-  }
+  assertEnded(run, "redone");
   const counts = { total: 0, calls: 0 };
   for await (const row of unsuccessful(run, ledger, outcomes)) {
     counts.total += 1;

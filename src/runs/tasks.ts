@@ -6,7 +6,7 @@
 import { basename } from "node:path";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import { type RunOptions, isRunOver } from "#fleet/run.ts";
+import { type RunOptions, isRunSettled } from "#fleet/run.ts";
 import type { Task, TaskReference, TaskStanding } from "#fleet/task.ts";
 import type { Wording } from "#fleet/sim.ts";
 import type { AutomationHouse } from "#jobs/automations/act.ts";
@@ -189,8 +189,9 @@ function over(result: "done" | "failed" | "cancelled", reason?: string): TaskSta
   return { isOver: true, result, reason };
 }
 
-function standingOfRun({ state, counts, reason }: RunReport): TaskStanding {
-  if (!isRunOver(state)) return { isOver: false };
+function standingOfRun(report: RunReport): TaskStanding {
+  if (!isRunSettled(report)) return { isOver: false };
+  const { state, counts, reason } = report;
   if (state === "cancelled") return over("cancelled", reason);
   const { total, done, skipped, rejected, failed } = counts;
   if (state === "aborted") return over("failed", reason);

@@ -3,31 +3,26 @@
  * still has what the run gave it. A later change, by a person or by another run, survives and is reported as skipped.
  */
 import { SimfleetError } from "#core/errors.ts";
-import { isRunOver } from "#fleet/run.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim.ts";
 import { type Inventory, speedClassOf } from "#store/inventory.ts";
 import type { Ledger } from "#store/ledger.ts";
 import { type StoredRow, isCallable } from "#store/packing.ts";
 import type { RunRecord } from "#store/run-record.ts";
 import type { KnownSim } from "#store/sim-record.ts";
+import { assertEnded } from "./ended-run.ts";
 import { inBatches } from "./row-source.ts";
 import { type RowResult, rowResults } from "./results.ts";
 import type { Submission } from "./submit.ts";
 
 /**
- * @throws SimfleetError RUN_STATE when the run is not over, or has changed nothing
+ * @throws SimfleetError RUN_STATE when the run has not ended, or has changed nothing
  */
 export async function undoSubmission(
   run: RunRecord,
   house: { ledger: Ledger; inventory: Inventory },
   wording: Wording,
 ): Promise<Submission> {
-  if (!isRunOver(run.state)) {
-    throw new SimfleetError(
-      "RUN_STATE",
-      `Run ${run.runId} is ${run.state}; only a run that is over can be undone: let it end, or end it with simfleet runs cancel ${run.runId}`,
-    );
-  }
+  assertEnded(run, "undone");
   const counts = { total: 0, calls: 0 };
   for await (const batch of undoRows(run, house)) {
     counts.total += batch.length;

@@ -39,8 +39,12 @@ import { encodeFields } from "./sim-record.ts";
 const settleScript = runScript("settle.lua");
 const moveScript = runScript("move.lua");
 const commitScript = runScript("commit-run.lua");
+const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
+const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
+/** A hand on a run that is not renewed for so long has gone: its process died, or has lost Redis. */
+const handMs = 10_000;
 
 /** One slice of a run as a worker takes it up. */
 export interface SegmentState {
@@ -119,11 +123,13 @@ export class Ledger {
    * @throws SimfleetError RUN_NOT_FOUND
    */
   async run(runId: string): Promise<RunRecord> {
-    const hash = await this.#redis.hgetall(this.#keys.run(runId));
+    const keys = [this.#keys.run(runId), this.#keys.runHands(runId)];
+    const [head, hands] = (await readScript.run(this.#redis, keys, [])) as [string[], number];
+    const hash = fromPairs(head);
     if (hash.state === undefined) {
       throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId}: simfleet runs list shows those there are`);
     }
-    return decodeRecord(runId, hash);
+    return decodeRecord(runId, hash, hands);
   }
 
   /** Runs, newest first. `cursor` is what the call before returned as `nextCursor`. */
@@ -189,6 +195,22 @@ export class Ledger {
 
   async state(runId: string): Promise<RunState | "gone"> {
     return ((await this.#redis.hget(this.#keys.run(runId), "state")) ?? "gone") as RunState | "gone";
+  }
+
+  /**
+   * Says that work on rows of the run goes on: to be asked before it begins, and again every few seconds (`handMs`).
+   * Until all have let go, a run that was cut short is told to be ending, since calls may be out.
+   * @param hands each a name of its own; taken on only while the run is running
+   * @returns the run's state: unless it is `running`, no work may begin
+   */
+  async hold(runId: string, hands: readonly string[]): Promise<RunState | "gone"> {
+    const keys = [this.#keys.run(runId), this.#keys.runHands(runId)];
+    return (await holdScript.run(this.#redis, keys, [handMs, ...hands])) as RunState | "gone";
+  }
+
+  /** Says that this work has ended, with every outcome written. */
+  async letGo(runId: string, hand: string): Promise<void> {
+    await this.#redis.hdel(this.#keys.runHands(runId), hand);
   }
 
   /**
@@ -286,6 +308,13 @@ export class Ledger {
       keys.runFinished(runId),
     ];
   }
+}
+
+/** Fields and values of a hash, as scripts give them. */
+function fromPairs(flat: readonly string[]): Record<string, string> {
+  const hash: Record<string, string> = {};
+  for (let at = 0; at < flat.length; at += 2) hash[flat[at] ?? ""] = flat[at + 1] ?? "";
+  return hash;
 }
 
 function mapValues<T>(hash: Readonly<Record<string, string>>, decode: (text: string) => T): Map<number, T> {

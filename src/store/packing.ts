@@ -43,6 +43,11 @@ export interface Tries {
   readonly unknownSinceMs?: number;
 }
 
+/** What is to be said besides of a row that ends without knowing what became of a call; empty where nothing is. */
+export function doubtOf(tries: Pick<Tries, "unknownSinceMs"> | undefined): string {
+  return tries?.unknownSinceMs === undefined ? "" : "; an answer was lost, so the change may have been made";
+}
+
 type RowTuple = [
   line: number,
   key: string,

@@ -1,6 +1,5 @@
 /** The head of a run as the ledger keeps it: who, what, how far. Written as a flat hash, read back as one value. */
 import type { RunOptions, RunState, Tally } from "#fleet/run.ts";
-import { isRunOver } from "#fleet/run.ts";
 
 /** A slice of consecutive rows: the index of its first row, and how many of its rows make a call. */
 export interface SegmentSpan {
@@ -49,6 +48,8 @@ export interface RunRecord extends RunHead {
   readonly throttled: number;
   /** Calls of canary rows still to be settled. */
   readonly canaryLeft: number;
+  /** It was cut short, and calls that were out then have not all ended: rows may still get an outcome. */
+  readonly isEnding: boolean;
   readonly startedAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;
   /** Why it was aborted or stands still, where there is something to say. */
@@ -86,11 +87,13 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
   };
 }
 
-export function decodeRecord(runId: string, hash: Readonly<Record<string, string>>): RunRecord {
+/** @param hands on the run, as read-run.lua counts them */
+export function decodeRecord(runId: string, hash: Readonly<Record<string, string>>, hands: number): RunRecord {
   const text = (field: string): string => hash[field] ?? "";
   const number = (field: string): number => Number(hash[field] ?? 0);
   const instant = (field: string): number | undefined => (hash[field] ? Number(hash[field]) : undefined);
   const state = text("state") as RunState;
+  const isEnding = isCutShort(state) && hands > 0;
   return {
     runId,
     name: text("name"),
@@ -114,12 +117,13 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     ...(hash.submittedBy === undefined ? {} : { submittedBy: hash.submittedBy }),
     createdAtMs: number("createdAtMs"),
     state,
-    tally: decodeTally(state, number),
+    tally: decodeTally({ isCut: isCutShort(state) && !isEnding }, number),
+    isEnding,
     calls: number("calls"),
     throttled: number("throttled"),
     canaryLeft: number("canaryLeft"),
     startedAtMs: instant("startedAtMs"),
-    finishedAtMs: instant("finishedAtMs"),
+    finishedAtMs: isEnding ? undefined : instant("finishedAtMs"),
     reason: hash.reason || undefined,
   };
 }
@@ -127,16 +131,23 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
 /** The fields of the hash from which a run's state and tally are read. */
 export const standingFields = ["state", "total", "done", "skipped", "rejected", "failed"] as const;
 
-/** State and tally alone, of the values of `standingFields`; undefined where there is no run. */
+/**
+ * State and tally alone, of the values of `standingFields`; undefined where there is no run. Rows of a run that was cut
+ * short count as cancelled here while their calls are still out.
+ */
 export function decodeStanding(values: readonly (string | null)[]): Pick<RunRecord, "state" | "tally"> | undefined {
   if (typeof values[0] !== "string") return undefined;
   const state = values[0] as RunState;
   const number = (field: string): number => Number(values[standingFields.findIndex((name) => name === field)] ?? 0);
-  return { state, tally: decodeTally(state, number) };
+  return { state, tally: decodeTally({ isCut: isCutShort(state) }, number) };
 }
 
-/** Rows that no call was made for when a run ended early count as cancelled, so that the counts always add up. */
-function decodeTally(state: RunState, number: (field: string) => number): Tally {
+function isCutShort(state: RunState): boolean {
+  return state === "aborted" || state === "cancelled";
+}
+
+/** Rows that got no outcome before a run was cut short count as cancelled, so that the counts always add up. */
+function decodeTally({ isCut }: { isCut: boolean }, number: (field: string) => number): Tally {
   const total = number("total");
   const settled = {
     done: number("done"),
@@ -145,6 +156,5 @@ function decodeTally(state: RunState, number: (field: string) => number): Tally 
     failed: number("failed"),
   };
   const left = total - settled.done - settled.skipped - settled.rejected - settled.failed;
-  const isCut = isRunOver(state) && state !== "completed";
   return { total, ...settled, cancelled: isCut ? left : 0, pending: isCut ? 0 : left };
 }

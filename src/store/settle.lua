@@ -43,11 +43,14 @@ end
 
 local has_tries = redis.call('EXISTS', KEYS[3]) == 1
 
+local has_settled = false
+
 for at = 8, #ARGV do
   local place, letter, weight, sim, record, answer = string.match(ARGV[at], '^(%d+) (%a) (%d+) (%S+) ([^\n]*)(.*)$')
   local outcome = OUTCOMES[letter]
   if not is_packed and redis.call('HSETNX', KEYS[2], place, record) == 1 then
     if has_tries then redis.call('HDEL', KEYS[3], place) end
+    has_settled = true
     weight = tonumber(weight)
     if answer ~= '' then take_answer_of(sim, answer) end
     release_claim(sim)
@@ -72,6 +75,8 @@ end
 if not head[11] or head[11] == '' then set('startedAtMs', ARGV[1]) end
 
 local held = 0
+-- Calls that were out when it was cut short end it with the last of them.
+if has_settled and (state == 'aborted' or state == 'cancelled') then set('finishedAtMs', ARGV[1]) end
 if state == 'running' or state == 'paused' then
   local most = tonumber(head[8] or '')
   local reason

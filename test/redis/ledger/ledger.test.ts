@@ -103,6 +103,38 @@ describe("a run under way", () => {
     });
   });
 
+  it("is ending while calls are out, and its rows pending, until the last hand has let go", async () => {
+    const head = await submit(ledger, [[1, 1], [1]]);
+    expect(await ledger.hold(head.runId, ["one"])).toBe("running");
+    expect(await ledger.hold(head.runId, ["two"])).toBe("running");
+    expect(await ledger.run(head.runId)).toMatchObject({ isEnding: false });
+    await ledger.move(head.runId, "cancelled", ["running"]);
+    expect(await ledger.hold(head.runId, ["one", "late"])).toBe("cancelled");
+    await ledger.letGo(head.runId, "two");
+    const ending = { state: "cancelled", isEnding: true, finishedAtMs: undefined, tally: { cancelled: 0, pending: 3 } };
+    expect(await ledger.run(head.runId)).toMatchObject(ending);
+    const endedAtMs = Number(await redis.hget(keys.run(head.runId), "finishedAtMs"));
+    await systemClock.sleep(2);
+    await ledger.settle(head, 0, [doneAt(0)], noCounts);
+    await ledger.letGo(head.runId, "one");
+    const ended = await ledger.run(head.runId);
+    expect(ended).toMatchObject({ isEnding: false, tally: { done: 1, cancelled: 2, pending: 0 } });
+    expect(ended.finishedAtMs).toBeGreaterThan(endedAtMs);
+  });
+
+  it("believes a hand that is not renewed for some seconds only", async () => {
+    const head = await submit(ledger, [[1, 1]]);
+    await ledger.hold(head.runId, ["killed", "alive"]);
+    await ledger.move(head.runId, "cancelled", ["running"]);
+    const now = await redis.time();
+    const past = Number(now[0]) * 1_000 - 1;
+    await redis.hset(keys.runHands(head.runId), "killed", past, "alive", past + 5_000);
+    expect((await ledger.run(head.runId)).isEnding).toBe(true);
+    expect(await redis.pttl(keys.runHands(head.runId))).toBeGreaterThan(5_000);
+    await ledger.letGo(head.runId, "alive");
+    expect(await ledger.run(head.runId)).toMatchObject({ isEnding: false, tally: { cancelled: 2 } });
+  });
+
   it("goes on after a canary that held, and says so again to one who asks again", async () => {
     const head = await submit(ledger, [[1], [1], [1]], { canarySegments: 2 });
     expect((await ledger.settle(head, 0, [doneAt(0)], noCounts)).canaryHeld).toBe(false);

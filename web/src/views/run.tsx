@@ -55,7 +55,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         <Heard report={report} />
       </section>
       <RunFigures report={report} />
-      <RunRows runId={runId} counts={counts} isLive={!isOver(state)} />
+      <RunRows runId={runId} counts={counts} isLive={!isOver(state) || counts.pending > 0} />
       <p class="quiet">
         Started <At at={report.startedAt} none="not yet" />
         {report.finishedAt !== null && (

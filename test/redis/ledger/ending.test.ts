@@ -1,0 +1,101 @@
+/** A run that is cut short while calls are out: no row is told to be cancelled whose change is still to come. */
+import { expect, it } from "vitest";
+import type { PlatformClient } from "#api/client.ts";
+import { PlatformError } from "#core/errors.ts";
+import { systemClock } from "#core/time.ts";
+import { execute } from "#jobs/execute.ts";
+import { RunWatch } from "#jobs/run-watch.ts";
+import { Backlog } from "#jobs/settler.ts";
+import { readWhenEnded } from "#runs/ended-run.ts";
+import { type RowResult, rowResults } from "#runs/results.ts";
+import { retrySubmission } from "#runs/retry.ts";
+import { Inventory } from "#store/inventory.ts";
+import { Ledger } from "#store/ledger.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
+import { choice } from "../events/told-runs.ts";
+import { begunAtMs, keptBounds, submit } from "./run-of.ts";
+
+const { redis, keys } = openTestRedis();
+const terms = { redis, keys, clock: systemClock, bounds: keptBounds };
+const ledger = new Ledger(terms);
+const operation = { operation: "test", status: 400 } as const;
+
+/** A platform that keeps two callers waiting until it is told to answer, and refuses all others at once. */
+class SlowPlatform {
+  readonly #waiting: (() => void)[] = [];
+
+  get callsOut(): number {
+    return this.#waiting.length;
+  }
+
+  answer(): void {
+    for (const answer of this.#waiting.splice(0)) answer();
+  }
+
+  readonly client = {
+    call: async (_: unknown, { key }: { key: string }): Promise<unknown> => {
+      if (this.#waiting.length === 2) throw new PlatformError("PLATFORM_REJECTED", "no such SIM", operation);
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
+      return { simId: key, speedClass: "s1.fast" };
+    },
+  } as unknown as PlatformClient;
+}
+
+async function resultsOf(runId: string): Promise<RowResult[]> {
+  const results: RowResult[] = [];
+  for await (const result of rowResults(await ledger.run(runId), ledger)) results.push(result);
+  return results;
+}
+
+async function outcomes(runId: string): Promise<string[]> {
+  return (await resultsOf(runId)).map(({ outcome }) => outcome);
+}
+
+it("tells of rows as pending until the calls that are out have ended", async () => {
+  const head = await submit(ledger, [[1, 1, 1, 1, 1]], { canarySegments: 1 });
+  const platform = new SlowPlatform();
+  const account = { client: platform.client, wording: "sims", choice } as const;
+  const context = {
+    ...{ ledger, inventory: new Inventory(terms), clock: systemClock, backlog: new Backlog(), lanes: 3 },
+    ...{ watch: new RunWatch({ ledger }), accountFor: () => account },
+  };
+  const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
+  await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted", 5_000);
+  expect(platform.callsOut).toBe(2);
+  const ending = await ledger.run(head.runId);
+  expect(ending).toMatchObject({ isEnding: true, tally: { done: 0, rejected: 1, cancelled: 0, pending: 4 } });
+  expect(await outcomes(head.runId)).toEqual(["pending", "pending", "rejected", "pending", "pending"]);
+  await expect(retrySubmission(ending, ledger, ["cancelled"])).rejects.toThrow(/calls of it are still out/);
+
+  // Longer than the watch looks away: it goes on to tell of its calls although the run is over.
+  await systemClock.sleep(700);
+  expect((await ledger.run(head.runId)).isEnding).toBe(true);
+
+  const ended = readWhenEnded(head.runId, { ledger, clock: systemClock });
+  platform.answer();
+  expect(await work).toEqual({ kind: "parked" });
+  expect(await ended).toMatchObject({ isEnding: false, tally: { done: 2, rejected: 1, cancelled: 2, pending: 0 } });
+  expect(await outcomes(head.runId)).toEqual(["done", "done", "rejected", "cancelled", "cancelled"]);
+});
+
+it("begins no work on a run that is over", async () => {
+  const head = await submit(ledger, [[1]]);
+  await ledger.move(head.runId, "cancelled", ["running"]);
+  const watch = new RunWatch({ ledger });
+  expect(await watch.enter(head.runId)).toBeUndefined();
+  expect(await redis.exists(keys.runHands(head.runId))).toBe(0);
+});
+
+it("says of a row that is cancelled when an answer to its call was lost", async () => {
+  const head = await submit(ledger, [[1, 1]]);
+  const tries = { attempts: 1, reason: "no answer", unknownSinceMs: begunAtMs };
+  await ledger.recordTries(head.runId, 0, new Map([[0, tries]]));
+  await ledger.move(head.runId, "cancelled", ["running"], { reason: "cancelled by a person" });
+  expect((await resultsOf(head.runId)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
+    ["cancelled", "cancelled by a person; an answer was lost, so the change may have been made"],
+    ["cancelled", "cancelled by a person"],
+  ]);
+});
