@@ -267,12 +267,16 @@ describe.concurrent("a sync", () => {
   });
 
   test("is done by a worker where one is up, and waits through a spent quota without a 429", async () => {
-    await using walk = await Walk.open({ sims: 300, pageSize: 10, limits: { Sim: 12 } });
+    await using walk = await Walk.open({ sims: 300, pageSize: 10, limits: { Sim: 1 } });
     await walk.worker();
     const detached = await walk.run(["sims", "sync", "--detach"]);
     expect(detached).toMatchObject({ code: 0, stdout: expect.stringMatching(/^s-/) });
-    const looked = await walk.json<SyncDocument>(["sims", "sync"]);
-    expect(looked.document).toMatchObject({ syncId: detached.stdout.trim(), state: "finished", sims: 300, pages: 30 });
+    const looking = walk.start(["sims", "sync", "--json"]);
+    // A page a window would take a minute: it waits until somebody is seen to look on.
+    await looking.said(/ SIMs, \d+ pages/);
+    walk.sandbox.throttle.changeLimit({ group: "Sim", limit: 12, afterMs: 0 });
+    const document = JSON.parse((await looking.ended).stdout) as SyncDocument;
+    expect(document).toMatchObject({ syncId: detached.stdout.trim(), state: "finished", sims: 300, pages: 30 });
     expect(walk.sandbox.state.totals.throttled).toBe(0);
   });
 
