@@ -5,6 +5,7 @@
  * calls per second count it may, up to a bound. Without one it takes 128 MB of a worker with a thousand event streams
  * that works on a run, and keeps them.
  */
+// oxlint-disable-next-line no-restricted-imports -- it tells of collections of garbage; no time is read from it
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 

@@ -32,7 +32,7 @@ test("a stream gets what it chose, and what concerns every account", () => {
   const frames = new EventFrames();
   const of = (choice: Partial<EventChoice>): string[] => idsOf(frames.of(events, { ...all, ...choice }));
   // Twice: made the first time, kept the second.
-  for (const _time of [1, 2]) {
+  for (let times = 0; times < 2; times += 1) {
     expect(of({ types: ["sync.completed"] })).toEqual(["1-3", "1-4"]);
     expect(of({ profile: "plant" })).toEqual(["1-2", "1-4"]);
     expect(of({ types: ["sync.failed"], profile: "default" })).toEqual(["1-1"]);
