@@ -1,7 +1,20 @@
-/** Memory as the kernel and Redis count it. */
+/** Memory as the kernel, Node.js and Redis count it. */
 import { readFile } from "node:fs/promises";
 import type { Redis } from "ioredis";
 import { runSimfleet } from "./simfleet-process.ts";
+
+/** Bytes, as `process.memoryUsage()` has them. */
+export interface MemoryCounts {
+  readonly heapUsed: number;
+  readonly heapTotal: number;
+  readonly external: number;
+  readonly arrayBuffers: number;
+}
+
+/** The line that `tell-memory.mjs` writes. */
+export interface MemoryReport {
+  readonly memoryReport: { readonly now: MemoryCounts; readonly most: MemoryCounts };
+}
 
 /** Runs a command to its end; `peakMegabytes` is the most memory that its process had at once. */
 export async function runMeasured(

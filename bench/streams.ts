@@ -1,7 +1,14 @@
 /**
- * What open event streams and a large upload cost a worker in memory: RSS with 0, 100 and 1,000 streams open, the peak
- * while each of them gets the thousands of events of a run, then the peak while 100 MB are handed over. The worker is a process of its own, from dist/.
+ * What open event streams and a large upload cost a worker in memory: with 0, 100 and 1,000 streams open, at the peak of
+ * floods in each of which every stream gets thousands of events, with the streams closed, and at the peak of 100 MB that
+ * are handed over. The first half of the floods is told by another process, so that only the streams cost anything; the
+ * others are runs over the fleet that the worker works off itself. The worker is a process of its own, from dist/. After
+ * each flood it is looked whether all streams got the same events in the same order.
+ *
+ *   npm run bench:streams
+ *   npm run bench:streams -- --floods 10 --streams 100
  */
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type ClientRequest, request } from "node:http";
@@ -10,88 +17,178 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { MemoryCounts, MemoryReport } from "./memory.ts";
 import { startSandboxProcess, startWorker } from "./simfleet-process.ts";
 
+const { values } = parseArgs({
+  options: { floods: { type: "string", default: "3" }, streams: { type: "string", default: "1000" } },
+});
+const floods = Number(values.floods);
+const streamCounts = [100, 1_000].filter((count) => count <= Number(values.streams));
 const token = "sf_bench";
 const settleMs = 3_000;
 const uploadMegabytes = 100;
 const sims = 3_000;
-/** Fewer than the SIMs: some have the class of the run already. */
-const eventsAtLeast = 2_000;
+const classes = ["s1.8xfast", "s1.fast"];
 const patienceMs = 90_000;
+const toldForMs = 6_000;
+const toldPerMinute = 36_000;
+
+interface Stream {
+  readonly request: ClientRequest;
+  events: number;
+  /** Runs that it has seen completed. */
+  runs: number;
+  /** Of all ids in their order. */
+  digest: number;
+  rest: string;
+}
 
 const folder = await mkdtemp(join(tmpdir(), "bench-streams-"));
 const sandbox = await startSandboxProcess(["--sims", String(sims), "--limit", "Sim=1000000"]);
 const port = await freePort();
+const probe = new URL("./tell-memory.mjs", import.meta.url);
 const worker = await startWorker({
   ...sandbox.environment,
   SIMFLEET_DATA_DIR: join(folder, "data"),
   SIMFLEET_HTTP_PORT: String(port),
   SIMFLEET_HTTP_ADMIN_TOKEN: token,
+  NODE_OPTIONS: `--import=${probe.href}`,
 });
 const pid = worker.child.pid ?? 0;
-const streams: { request: ClientRequest; events: number }[] = [];
+const streams: Stream[] = [];
+let cpuBefore = 0;
 try {
   await sleep(settleMs);
-  say(`${await megabytes("VmRSS")} MB with no stream`);
-  for (const count of [100, 1_000]) {
+  await tell("no stream");
+  for (const count of streamCounts) {
     while (streams.length < count) await openStream();
     await sleep(settleMs);
-    say(`${await megabytes("VmRSS")} MB with ${count} streams`);
+    await tell(`${count} streams`);
   }
-  await writeFile(`/proc/${pid}/clear_refs`, "5"); // the peak begins anew
   await ask("POST", "/v1/syncs", "");
   await sleep(settleMs);
-  const begunMs = performance.now();
-  await ask("POST", "/v1/runs", JSON.stringify({ where: ["speedClass exists"], speedClass: "s1.8xfast" }));
-  while (range()[0] < eventsAtLeast && performance.now() - begunMs < patienceMs) await sleep(100);
-  const seconds = Math.round((performance.now() - begunMs) / 1_000);
-  const [least, most] = range();
-  say(`${await megabytes("VmHWM")} MB at the peak while each stream got ${least} to ${most} events in ${seconds} s`);
-  await sleep(settleMs);
-  say(`${await megabytes("VmRSS")} MB with them all sent`);
+  for (let flood = 0; flood < floods; flood += 1) await unleash(`told flood ${flood + 1}`, told);
+  for (let flood = 0; flood < floods; flood += 1) await unleash(`run flood ${flood + 1}`, () => run(flood));
   for (const { request: open } of streams) open.destroy();
   await sleep(settleMs);
-  say(`${await megabytes("VmRSS")} MB with the streams closed`);
-  await writeFile(`/proc/${pid}/clear_refs`, "5"); // the peak begins anew
-  const before = await megabytes("VmRSS");
+  await tell("streams closed");
   const status = await ask("POST", "/v1/plans", Readable.from(csv()));
-  say(
-    `${before} MB before and ${await megabytes("VmHWM")} MB at the peak of ${uploadMegabytes} MB handed over (answered ${status})`,
-  );
+  await tell(`${uploadMegabytes} MB handed over (${status})`);
 } finally {
   await worker.stop();
   await sandbox.stop();
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The fewest and the most events that a stream has. */
-function range(): [number, number] {
-  const counts = streams.map(({ events }) => events);
-  return [Math.min(...counts), Math.max(...counts)];
+/** @param flood resolves when every stream has seen the end of it */
+async function unleash(name: string, flood: () => Promise<void>): Promise<void> {
+  const before = Math.min(...streams.map(({ events }) => events));
+  const begunMs = performance.now();
+  await flood();
+  const seconds = ((performance.now() - begunMs) / 1_000).toFixed(1);
+  await sleep(settleMs);
+  const events = Math.min(...streams.map((stream) => stream.events)) - before;
+  const isSame = new Set(streams.map((stream) => `${stream.events} ${stream.digest}`)).size === 1;
+  await tell(`${name}: ${events} events each, ${seconds} s, ${isSame ? "all the same" : "NOT ALL THE SAME"}`);
 }
 
-function say(line: string): void {
-  console.log(line);
+/** Another process tells of changed SIMs. */
+async function told(): Promise<void> {
+  const before = streams.map(({ events }) => events);
+  const script = fileURLToPath(new URL("./tell-events.ts", import.meta.url));
+  const args = ["--conditions=source", script, join(folder, "data"), String(toldPerMinute), "8942310000000000001"];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const gone = once(child, "close");
+  const [out] = await Promise.all([
+    once(child.stdout, "data").then(([data]: Buffer[]) => Number(data?.toString())),
+    sleep(toldForMs).then(() => child.kill("SIGTERM")),
+    gone,
+  ]);
+  await allSeen((stream, i) => stream.events >= (before[i] ?? 0) + out);
 }
 
-async function megabytes(field: "VmRSS" | "VmHWM"): Promise<number> {
+/** A run over the whole fleet. */
+async function run(flood: number): Promise<void> {
+  const speedClass = classes[flood % classes.length];
+  await ask("POST", "/v1/runs", JSON.stringify({ where: ["speedClass exists"], speedClass }));
+  await allSeen(({ runs }) => runs > flood);
+}
+
+async function allSeen(hasSeen: (stream: Stream, index: number) => boolean): Promise<void> {
+  const endMs = performance.now() + patienceMs;
+  while (!streams.every(hasSeen) && performance.now() < endMs) await sleep(50);
+}
+
+/** Prints what the worker has, and the most that it had since the line before. */
+async function tell(what: string): Promise<void> {
+  const { now, most } = await countsOfWorker();
+  const of = (name: keyof MemoryCounts): string => `${name} ${mega(now[name])} (${mega(most[name])})`;
   const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Math.round(Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1_024);
+  const rss = (field: string): string => mega(Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) * 1_024);
+  const parts = [
+    `RSS ${rss("VmRSS")} (${rss("VmHWM")})`,
+    of("heapUsed"),
+    of("heapTotal"),
+    of("external"),
+    of("arrayBuffers"),
+  ];
+  const cpu = await cpuSeconds();
+  console.log(`${what}: MB now (most) ${parts.join(", ")}; ${(cpu - cpuBefore).toFixed(1)} s of processor`);
+  cpuBefore = cpu;
+  await writeFile(`/proc/${pid}/clear_refs`, "5"); // the peak begins anew
 }
 
-/** Opens a stream and counts what comes; nothing of it is kept. */
+/** Processor time of the worker until now. */
+async function cpuSeconds(): Promise<number> {
+  const [, rest = ""] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ");
+  const [user, system] = rest.split(" ").slice(11, 13).map(Number);
+  return ((user ?? 0) + (system ?? 0)) / 100;
+}
+
+async function countsOfWorker(): Promise<MemoryReport["memoryReport"]> {
+  const { stderr } = worker.child;
+  if (stderr === null) throw new Error("the worker has no stderr");
+  process.kill(pid, "SIGUSR2");
+  let text = "";
+  for (;;) {
+    const [data] = (await once(stderr, "data")) as [Buffer];
+    text += data.toString();
+    const line = /^\{"memoryReport".*\}$/m.exec(text);
+    if (line !== null) return (JSON.parse(line[0]) as MemoryReport).memoryReport;
+  }
+}
+
+function mega(bytes: number): string {
+  return String(Math.round(bytes / 1_048_576));
+}
+
+/** Opens a stream; of what comes only counts are kept. */
 async function openStream(): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, accept: "text/event-stream" };
-  const stream = {
+  const stream: Stream = {
     request: request({ host: "127.0.0.1", port, path: "/v1/events", headers, agent: false }),
-    events: 0,
+    ...{ events: 0, runs: 0, digest: 0, rest: "" },
   };
   stream.request.on("error", () => undefined).end();
   const [answer] = (await once(stream.request, "response")) as [NodeJS.ReadableStream];
-  answer.on("data", (chunk: Buffer) => (stream.events += chunk.toString().split("\nevent: ").length - 1));
+  answer.on("data", (chunk: Buffer) => take(stream, chunk.toString("latin1")));
   answer.on("error", () => undefined);
   streams.push(stream);
+}
+
+function take(stream: Stream, chunk: string): void {
+  const text = stream.rest + chunk;
+  const end = text.lastIndexOf("\n\n") + 1;
+  for (const [, id = "", type] of text.slice(0, end).matchAll(/^id: (.*)\nevent: (.*)$/gm)) {
+    stream.events += 1;
+    if (type === "run.completed") stream.runs += 1;
+    for (let at = 0; at < id.length; at += 1) stream.digest = (Math.imul(stream.digest, 31) + id.charCodeAt(at)) | 0;
+  }
+  // A string of its own, so that the chunk can go.
+  stream.rest = Buffer.from(text.slice(end), "latin1").toString("latin1");
 }
 
 async function ask(method: string, path: string, body: string | Readable): Promise<number> {

@@ -4,7 +4,7 @@
  */
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs, systemClock } from "#core/time.ts";
-import { isAfter } from "#events/tail.ts";
+import { isAfter } from "#events/event-id.ts";
 import { beforeAll } from "#events/feed.ts";
 import type { EventDocument } from "#runs/webhook-report.ts";
 import type { EventChoice, EventSource } from "./event-source.ts";

@@ -1,25 +1,39 @@
 /**
  * The live end of the feed in one process: however many look on, Redis is read once. Whoever follows gets every event
- * from a point on, in order, none twice. One that is slow is not buffered for: it falls back to reading the feed itself
- * at its own pace, so that a thousand of them cost no memory.
+ * from a point on, in order, none twice, and all get the same lists of events, so that what is made of one can be shared.
+ * One that is slow is not buffered for: it falls back to reading the feed at its own pace, so that a thousand of them cost
+ * no memory.
  */
 import type { Redis } from "ioredis";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { Event } from "./event.ts";
+import { isAfter } from "./event-id.ts";
 import { type Feed, type FeedPage, pageOf } from "./feed.ts";
+import { SharedPages, eventsAfter } from "./shared-pages.ts";
 
 const blockMs = 2 * secondMs;
 const readAtOnce = 100;
-/** A follower that is behind reads so many: what it reads is its own, and there may be a thousand of them. */
-const catchUpAtOnce = 50;
+/** After a page that is not full, what comes gathers for so long, so that a flood is sent in few pieces. */
+const gatherMs = 100;
 /** Pages that wait for a follower; with more it reads the feed itself. */
 const mostWaiting = 16;
 
+/** A page that was read live. */
+interface ToldPage extends FeedPage {
+  /** Of the event before it. */
+  readonly afterId: string;
+}
+
 interface Follower {
   /** What it was told and has not taken; undefined once that was too much. */
-  waiting: FeedPage[] | undefined;
+  waiting: ToldPage[] | undefined;
   /** It still reads the feed itself. */
   isBehind: boolean;
+  /** Readings of the feed that were begun before what comes began to wait for it. */
+  readingsBefore: number;
+  /** Of the last event that it has; undefined until that is known. */
+  lastId: string | undefined;
+  readonly signal: AbortSignal;
   wake: () => void;
 }
 
@@ -27,6 +41,7 @@ export class FeedTail {
   readonly #feed: Feed;
   readonly #clock: Clock;
   readonly #connect: () => Redis;
+  readonly #pages: SharedPages;
   readonly #followers = new Set<Follower>();
   #redis: Redis | undefined;
   #isReading = false;
@@ -37,51 +52,80 @@ export class FeedTail {
     this.#feed = house.feed;
     this.#connect = house.connect;
     this.#clock = house.clock;
+    this.#pages = new SharedPages(house.feed);
   }
 
   /**
-   * Every event after one, as they come, until the signal aborts.
+   * Every event after one, as they come, until the signal aborts. It is no generator: that would hold on to the events
+   * which it gave last for as long as a slow follower does not come back.
    * @param fromId of the last event that is known; without it only what comes from now on
    */
-  async *follow(fromId: string | undefined, signal: AbortSignal): AsyncGenerator<readonly Event[]> {
-    const follower: Follower = { waiting: undefined, isBehind: true, wake: () => undefined };
-    let lastId = fromId ?? (await this.#feed.head());
-    const onAbort = (): void => follower.wake();
-    signal.addEventListener("abort", onAbort);
-    this.#followers.add(follower);
-    try {
-      while (!signal.aborted) {
-        const page = await this.#next(follower, lastId, signal);
-        const events = page.events.filter(({ id }) => isAfter(id, lastId));
-        if (isAfter(page.lastId, lastId)) lastId = page.lastId;
-        if (events.length > 0) yield events;
-      }
-    } finally {
-      signal.removeEventListener("abort", onAbort);
+  follow(fromId: string | undefined, signal: AbortSignal): AsyncIterableIterator<readonly Event[]> {
+    const follower: Follower = {
+      ...{ waiting: undefined, isBehind: true, readingsBefore: 0 },
+      ...{ lastId: fromId, signal, wake: () => undefined },
+    };
+    const leave = (): void => {
       this.#followers.delete(follower);
+      follower.waiting = undefined;
+      follower.wake();
+    };
+    if (!signal.aborted) this.#followers.add(follower);
+    signal.addEventListener("abort", leave, { once: true });
+    const iterator: AsyncIterableIterator<readonly Event[]> = {
+      next: () => this.#take(follower),
+      return: () => {
+        signal.removeEventListener("abort", leave);
+        leave();
+        return Promise.resolve({ done: true, value: undefined });
+      },
+      [Symbol.asyncIterator]: () => iterator,
+    };
+    return iterator;
+  }
+
+  async #take(follower: Follower): Promise<IteratorResult<readonly Event[], undefined>> {
+    try {
+      while (this.#followers.has(follower)) {
+        const lastId = (follower.lastId ??= await this.#feed.head());
+        const page = await this.#next(follower, lastId);
+        if (page === undefined || !isAfter(page.lastId, lastId)) continue;
+        follower.lastId = page.lastId;
+        const events = eventsAfter(page, lastId);
+        if (events.length > 0) return { done: false, value: events };
+      }
+      return { done: true, value: undefined };
+    } catch (thrown) {
+      this.#followers.delete(follower);
+      throw thrown;
     }
   }
 
-  /** The next stretch: read from the feed while the follower is behind, and what was told to it from then on. */
-  async #next(follower: Follower, lastId: string, signal: AbortSignal): Promise<FeedPage> {
+  /**
+   * The next stretch: read from the feed while the follower is behind, and what was told to it from then on.
+   * @returns undefined when it is to look again
+   */
+  async #next(follower: Follower, lastId: string): Promise<FeedPage | undefined> {
     if (follower.waiting === undefined) {
       // What comes while the feed is read waits; what is in both is passed over by its id.
       follower.waiting = [];
       follower.isBehind = true;
+      follower.readingsBefore = this.#pages.begun;
       this.#read();
     }
+    const told = follower.waiting[0];
+    if (told !== undefined && !isAfter(told.afterId, lastId)) follower.isBehind = false;
     if (follower.isBehind) {
-      const page = await this.#feed.after(lastId, catchUpAtOnce);
-      if (page.lastId !== lastId) return page;
-      follower.isBehind = false;
+      const page = await this.#pages.after(lastId, follower.readingsBefore);
+      if (page.lastId === lastId) follower.isBehind = false;
+      return page;
     }
-    const told = follower.waiting.shift();
-    if (told !== undefined) return told;
+    if (told !== undefined) return follower.waiting.shift();
     await new Promise<void>((resolve) => {
       follower.wake = resolve;
-      if (follower.waiting?.length !== 0 || signal.aborted) resolve();
+      if (follower.signal.aborted) resolve();
     });
-    return { events: [], lastId };
+    return undefined;
   }
 
   /** Ends the reading; those who follow are to be ended by their signals. */
@@ -113,7 +157,8 @@ export class FeedTail {
         const read = await redis.xread("COUNT", readAtOnce, "BLOCK", blockMs, "STREAMS", this.#feed.key, id);
         const page = pageOf(id, read?.[0]?.[1] ?? []);
         this.#headId = page.lastId;
-        if (page.lastId !== id) this.#tell(page);
+        if (page.lastId !== id) this.#tell({ ...page, afterId: id });
+        if (page.events.length < readAtOnce && page.lastId !== id) await this.#clock.sleep(gatherMs);
       } catch {
         if (this.#redis !== redis) return;
         await this.#clock.sleep(secondMs);
@@ -121,7 +166,7 @@ export class FeedTail {
     }
   }
 
-  #tell(page: FeedPage): void {
+  #tell(page: ToldPage): void {
     for (const follower of this.#followers) {
       if (follower.waiting === undefined) continue;
       if (follower.waiting.length < mostWaiting) {
@@ -135,11 +180,4 @@ export class FeedTail {
 function leaveBehind(follower: Follower): void {
   follower.waiting = undefined;
   follower.wake();
-}
-
-/** Whether an event came after another: ids are `milliseconds-number`. */
-export function isAfter(id: string, other: string): boolean {
-  const [ms = 0, number = 0] = id.split("-").map(Number);
-  const [otherMs = 0, otherNumber = 0] = other.split("-").map(Number);
-  return ms > otherMs || (ms === otherMs && number > otherNumber);
 }

@@ -1,21 +1,19 @@
 /**
- * Open event streams (server-sent events). All of a process share one reader of the feed, the text of an event and one
- * heartbeat. A client that does not take what it is sent is cut off after a while and resumes by the id of the last event
- * that it has; nothing piles up for it here.
+ * Open event streams (server-sent events). All of a process share one reader of the feed, the bytes of its events, one
+ * heartbeat and one watch over clients that do not take what they are sent: such a one is cut off after a while and
+ * resumes by the id of the last event that it has. Nothing piles up for it here: what comes next is asked for when it has
+ * taken what it was sent, and until then it holds those bytes alone.
  */
-import { once as onceTold } from "node:events";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, every, secondMs } from "#core/time.ts";
-import type { Event, EventType } from "#events/event.ts";
+import type { Event } from "#events/event.ts";
 import type { FeedTail } from "#events/tail.ts";
-import { documentOfEvent } from "#runs/webhook-report.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import { type EventChoice, EventFrames } from "./event-frames.ts";
 
 /** Which events a stream has. */
-export interface StreamQuery {
-  readonly types: readonly EventType[] | undefined;
-  readonly profile: string | undefined;
+export interface StreamQuery extends EventChoice {
   /** Id of the last event that is known; undefined: only what comes from now on. */
   readonly fromId: string | undefined;
 }
@@ -24,13 +22,28 @@ const heartbeatMs = 15 * secondMs;
 /** A client that takes nothing for so long is cut off. */
 const patienceMs = 30 * secondMs;
 const mostStreams = 5_000;
+/** The client sees that it is open. */
+const comment = Buffer.from(":\n\n");
+
+interface Stream {
+  readonly raw: FastifyReply["raw"];
+  readonly query: StreamQuery;
+  readonly left: AbortSignal;
+  /** It was cut off. */
+  isLate: boolean;
+  /** Ends its waiting for the client. */
+  goOn: () => void;
+}
 
 export class EventStreams {
   readonly #tail: Pick<FeedTail, "follow">;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #open = new Set<FastifyReply["raw"]>();
-  readonly #frames = new WeakMap<Event, string>();
+  readonly #frames = new EventFrames();
+  readonly #open = new Set<Stream>();
+  /** Streams that wait for their client, and since when; the first has waited longest. */
+  readonly #waiting = new Map<Stream, number>();
+  #watch: AbortController | undefined;
   #stopBeating: (() => void) | undefined;
 
   constructor(parts: { tail: Pick<FeedTail, "follow">; clock: Clock; logger: Logger }) {
@@ -52,75 +65,104 @@ export class EventStreams {
     if (this.#open.size >= mostStreams) {
       throw new SimfleetError("OVERLOADED", `This worker has ${mostStreams} event streams open: ask another, or later`);
     }
+    const stream = this.#begin(reply, query);
+    try {
+      await this.#sendOn(stream);
+    } catch (thrown) {
+      if (!stream.left.aborted)
+        this.#logger.warn({ error: thrown, requestId: request.id }, "an event stream broke off");
+    } finally {
+      this.#end(stream);
+    }
+  }
+
+  #begin(reply: FastifyReply, query: StreamQuery): Stream {
     reply.hijack();
     const { raw } = reply;
     const left = new AbortController();
-    raw.on("close", () => left.abort());
-    raw.on("error", () => left.abort());
+    const stream: Stream = { raw, query, left: left.signal, isLate: false, goOn: () => undefined };
+    const leave = (): void => {
+      left.abort();
+      stream.goOn();
+    };
+    raw.on("close", leave);
+    raw.on("error", leave);
+    raw.on("drain", () => stream.goOn());
     const headers = {
       ...reply.getHeaders(),
       "content-type": "text/event-stream; charset=utf-8",
       "x-accel-buffering": "no",
     };
     raw.writeHead(200, headers as Record<string, string>);
-    raw.write(":\n\n"); // the client sees that it is open
-    this.#open.add(raw);
+    raw.write(comment);
+    this.#open.add(stream);
     this.#stopBeating ??= every(heartbeatMs, () => this.#beat());
-    try {
-      for await (const events of this.#tail.follow(query.fromId, left.signal)) {
-        const text = events.filter((event) => isMeant(query, event)).map((event) => this.#frameOf(event));
-        if (text.length > 0 && !raw.write(text.join(""))) await this.#drained(raw, left.signal);
-      }
-    } catch (thrown) {
-      if (!left.signal.aborted)
-        this.#logger.warn({ error: thrown, requestId: request.id }, "an event stream broke off");
-    } finally {
-      this.#open.delete(raw);
-      if (this.#open.size === 0) this.#stop();
-      raw.destroy();
+    return stream;
+  }
+
+  #end(stream: Stream): void {
+    this.#open.delete(stream);
+    if (this.#open.size === 0) this.#stop();
+    stream.raw.destroy();
+  }
+
+  /** No variable holds the events while the client is waited for: a thousand that are slow would hold a thousand lists. */
+  async #sendOn(stream: Stream): Promise<void> {
+    const following = this.#tail.follow(stream.query.fromId, stream.left);
+    let sent: "over" | "taken" | "waits" = "taken";
+    while (sent !== "over") {
+      sent = this.#send(stream, await following.next());
+      if (sent === "waits") await this.#taken(stream);
     }
   }
 
-  /** Resolves when the client has taken what it was sent; throws when it does not, or leaves. */
-  async #drained(raw: FastifyReply["raw"], left: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const signal = AbortSignal.any([left, over.signal]);
-    const late = this.#clock.sleep(patienceMs, over.signal).then(() => {
-      throw new Error("the client takes nothing");
-    });
-    late.catch(() => undefined);
-    try {
-      await Promise.race([onceTold(raw, "drain", { signal }), late]);
-    } finally {
-      over.abort();
-    }
+  #send({ raw, query }: Stream, { done, value: events }: IteratorResult<readonly Event[]>): "over" | "taken" | "waits" {
+    if (done === true) return "over";
+    const bytes = this.#frames.of(events, query);
+    return bytes === undefined || raw.write(bytes) ? "taken" : "waits";
   }
 
-  #frameOf(event: Event): string {
-    let frame = this.#frames.get(event);
-    if (frame === undefined) {
-      const { id, type } = event;
-      frame = `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(documentOfEvent(event))}\n\n`;
-      this.#frames.set(event, frame);
+  /** Resolves when the client has taken what it was sent, or has left; throws when it does not take it. */
+  async #taken(stream: Stream): Promise<void> {
+    if (stream.left.aborted) return;
+    const taken = new Promise<void>((resolve) => (stream.goOn = resolve));
+    this.#waiting.set(stream, this.#clock.monotonicMs());
+    if (this.#watch === undefined) {
+      this.#watch = new AbortController();
+      // The end of the last stream ends the watch.
+      this.#watchOver(this.#watch.signal).catch(() => undefined);
     }
-    return frame;
+    await taken;
+    this.#waiting.delete(stream);
+    if (stream.isLate) throw new Error("the client takes nothing");
+  }
+
+  /** Cuts off whoever has been waited for too long, as long as anyone is waited for. */
+  async #watchOver(stop: AbortSignal): Promise<void> {
+    for (;;) {
+      const [longest] = this.#waiting;
+      if (longest === undefined) break;
+      const [stream, sinceMs] = longest;
+      const leftMs = sinceMs + patienceMs - this.#clock.monotonicMs();
+      if (leftMs <= 0) {
+        this.#waiting.delete(stream);
+        stream.isLate = true;
+        stream.goOn();
+      } else await this.#clock.sleep(leftMs, stop);
+    }
+    this.#watch = undefined;
   }
 
   #beat(): void {
-    for (const raw of this.#open) {
-      if (!raw.writableNeedDrain) raw.write(":\n\n");
+    for (const { raw } of this.#open) {
+      if (!raw.writableNeedDrain) raw.write(comment);
     }
   }
 
   #stop(): void {
+    this.#watch?.abort();
+    this.#watch = undefined;
     this.#stopBeating?.();
     this.#stopBeating = undefined;
   }
-}
-
-function isMeant({ types, profile }: StreamQuery, event: Event): boolean {
-  return (
-    (types === undefined || types.includes(event.type)) &&
-    (profile === undefined || event.profile === "" || event.profile === profile)
-  );
 }

@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { isAfter } from "#events/tail.ts";
+import { isAfter } from "#events/event-id.ts";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
 import { type RunDocument, Walk, type WalkOptions } from "./support/walk.ts";

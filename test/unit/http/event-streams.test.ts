@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
 import { afterEach, expect, test } from "vitest";
+import { turn } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import { EventStreams } from "#http/event-streams.ts";
 import { createLogger } from "#telemetry/logger.ts";
@@ -34,11 +35,11 @@ let server: FastifyInstance | undefined;
 afterEach(() => server?.close());
 
 /** A stream whose client does not read. */
-async function open(): Promise<House> {
+async function open(follow: typeof twoEvents = twoEvents): Promise<House> {
   const clock = new ManualClock();
   const log: string[] = [];
   const logger = createLogger({ level: "warn", destination: { write: (text: string) => log.push(text) } });
-  const streams = new EventStreams({ tail: { follow: twoEvents }, clock, logger });
+  const streams = new EventStreams({ tail: { follow }, clock, logger });
   server = fastify({ forceCloseConnections: true });
   server.get("/", (request, reply) => {
     void streams.serve(request, reply, { types: undefined, profile: undefined, fromId: undefined });
@@ -73,6 +74,32 @@ test("a client that takes what there is within 30 s goes on with what comes next
   await until("the second event has come", () => end.includes("the last"), 20_000);
   clock.pass(60_000);
   expect([streams.count, log]).toEqual([1, []]);
+  client.destroy();
+  await until("the stream is gone", () => streams.count === 0);
+});
+
+test("what comes next is asked for only when the client has taken what it was sent, and then all comes", async () => {
+  const last = 100;
+  let asked = 0;
+  const { streams, client } = await open(async function* (_fromId, signal) {
+    for (asked = 1; asked <= last; asked += 1) yield [eventOf(asked, "x".repeat(512 * 1_024))];
+    if (!signal.aborted) await once(signal, "abort");
+  });
+  const askedUntilFull = asked;
+  // More than any socket takes, so that it stands still long before the last.
+  expect(askedUntilFull).toBeLessThan(last / 2);
+  for (let turns = 0; turns < 1_000; turns += 1) await turn();
+  expect(asked).toBe(askedUntilFull);
+  const seen: number[] = [];
+  let rest = "";
+  client.on("data", (chunk: Buffer) => {
+    rest += chunk.toString("latin1").replaceAll(/x{100,}/g, "");
+    for (const [, n] of rest.matchAll(/^id: 1-(\d+)\n/gm)) seen.push(Number(n));
+    rest = rest.slice(rest.lastIndexOf("\n") + 1);
+  });
+  client.resume();
+  await until("all have come", () => seen.at(-1) === last, 20_000);
+  expect(seen).toEqual(Array.from({ length: last }, (_, i) => i + 1));
   client.destroy();
   await until("the stream is gone", () => streams.count === 0);
 });

@@ -1,0 +1,13 @@
+/** Ids of events, `milliseconds-number`, as Redis gives them. */
+
+/** Whether an event came after another. It is asked for every stream and page, and leaves nothing to be cleared. */
+export function isAfter(id: string, other: string): boolean {
+  const ms = Number.parseInt(id, 10);
+  const otherMs = Number.parseInt(other, 10);
+  return ms === otherMs ? numberOf(id) > numberOf(other) : ms > otherMs;
+}
+
+function numberOf(id: string): number {
+  const dash = id.indexOf("-");
+  return dash === -1 ? 0 : Number.parseInt(id.slice(dash + 1), 10);
+}

@@ -1,0 +1,55 @@
+/**
+ * Events as a stream sends them. All streams are given the same lists of events, so that a list is encoded once for all
+ * who want the same of it: a thousand streams send one piece of memory. It lives as long as its list.
+ */
+import type { Event, EventType } from "#events/event.ts";
+import { documentOfEvent } from "#runs/webhook-report.ts";
+
+/** Which events a stream has. */
+export interface EventChoice {
+  readonly types: readonly EventType[] | undefined;
+  readonly profile: string | undefined;
+}
+
+/** Of a list so many choices are kept encoded; what more streams want is encoded for each of them. */
+const mostKept = 8;
+const whole = "";
+
+export class EventFrames {
+  readonly #kept = new WeakMap<readonly Event[], Map<string, Buffer>>();
+  readonly #frames = new WeakMap<Event, string>();
+
+  /** What of these events is meant, as bytes to send; undefined where nothing is. */
+  of(events: readonly Event[], choice: EventChoice): Buffer | undefined {
+    let kept = this.#kept.get(events);
+    if (kept === undefined) this.#kept.set(events, (kept = new Map<string, Buffer>()));
+    const before = kept.get(nameOf(choice));
+    if (before !== undefined) return before.length === 0 ? undefined : before;
+    const meant = events.filter((event) => isMeant(choice, event));
+    const name = meant.length === events.length ? whole : nameOf(choice);
+    const bytes = kept.get(name) ?? Buffer.from(meant.map((event) => this.#frameOf(event)).join(""));
+    if (name === whole || kept.size < mostKept) kept.set(name, bytes);
+    return bytes.length === 0 ? undefined : bytes;
+  }
+
+  #frameOf(event: Event): string {
+    let frame = this.#frames.get(event);
+    if (frame === undefined) {
+      const { id, type } = event;
+      frame = `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(documentOfEvent(event))}\n\n`;
+      this.#frames.set(event, frame);
+    }
+    return frame;
+  }
+}
+
+function nameOf({ types, profile }: EventChoice): string {
+  return types === undefined && profile === undefined ? whole : JSON.stringify([types, profile]);
+}
+
+function isMeant({ types, profile }: EventChoice, event: Event): boolean {
+  return (
+    (types === undefined || types.includes(event.type)) &&
+    (profile === undefined || event.profile === "" || event.profile === profile)
+  );
+}
