@@ -4,7 +4,6 @@ import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type WatchedPage, withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { until } from "../support/until.ts";
 import { WebHouse } from "./support/house.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -37,11 +36,7 @@ async function findings({ page }: WatchedPage): Promise<string[]> {
 describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
     house = await WebHouse.open();
-    await house.ask("/v1/syncs", { method: "POST" });
-    await until("the fleet was read", async () => {
-      const { syncs } = await house.ask<{ syncs: { state: string }[] }>("/v1/syncs");
-      return syncs[0]?.state === "finished";
-    });
+    await house.sync();
     const file = await house.walk.fleet("fleet.csv", 40);
     const csv = `${await house.walk.read(file)}8.94231E+18,s1.fast,ruined\n`;
     ({ runId } = await house.ask<{ runId: string }>("/v1/runs?partial=true&name=forty", { method: "POST", csv }));
