@@ -21,11 +21,20 @@ const views: Readonly<Record<string, { place: () => string; seen: (page: Page) =
   Quota: { place: () => "/#/quota", seen: (page) => page.getByRole("heading", { name: "default.Sim" }).waitFor() },
   Credentials: { place: () => "/#/credentials", seen: (page) => row(page, "Credential Sets") },
   Schedules: { place: () => "/#/schedules", seen: (page) => row(page, "Automations") },
+  Freezes: { place: () => "/#/freezes", seen: (page) => row(page, "Freezes of the configuration") },
+  Audit: { place: () => "/#/audit", seen: seeFrozen },
   Events: { place: () => "/#/events", seen: (page) => row(page, "Deliveries") },
 };
 
 async function row(page: Page, table: string): Promise<void> {
   await page.getByRole("table", { name: table, exact: true }).getByRole("row").nth(1).waitFor();
+}
+
+/** What every view says at its top while a freeze holds. */
+async function seeFrozen(page: Page): Promise<void> {
+  await house.ask("/v1/freeze", { method: "POST" });
+  await page.getByText("Nothing may change now").waitFor();
+  await row(page, "Changes");
 }
 
 async function seePlan(page: Page): Promise<void> {
@@ -83,6 +92,7 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
         if ((await watched.overflow()) > 0) found.push(`${look}: wider than its window`);
       }
     }
+    await house.ask("/v1/freeze", { method: "DELETE" });
     expect(found).toEqual([]);
     expect(watched.faults).toEqual([]);
   });

@@ -184,6 +184,57 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     expect([receiver.forged, watched.faults]).toEqual([0, []]);
   });
 
+  it("freezes all changes and lifts the freeze, which the record tells an admin of and nobody else", async () => {
+    interface Freeze {
+      readonly ordered: { readonly by: string; readonly reason: string; readonly until: string | null } | null;
+    }
+    await using watched = await house.page({ width: 360, token: tokens.admin });
+    const { page } = watched;
+    await page.goto("/#/freezes");
+    await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
+    await page.getByLabel("Until", { exact: true }).fill("2020-01-01T00:00");
+    await page.getByText("That is over already.").waitFor();
+    await page.getByLabel("Until", { exact: true }).fill("2099-12-31T12:00");
+    await page.getByLabel("Reason", { exact: true }).fill("incident 12");
+    await page.keyboard.press("Enter");
+    await yes(page, "Freeze all changes");
+    const by = "token:the-admin";
+    await untilTold<Freeze>("everything is frozen", "/v1/freeze", ({ ordered }) => ordered?.reason === "incident 12");
+    expect((await house.ask<Freeze>("/v1/freeze")).ordered).toMatchObject({
+      by,
+      until: new Date("2099-12-31T12:00").toISOString(),
+    });
+    await watched.putMessageAway();
+
+    await page.goto("/#/runs");
+    await page.getByText("Nothing may change now").waitFor();
+    await page.getByText(`${by} has frozen all changes: incident 12`, { exact: false }).first().waitFor();
+    await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
+    await page.getByRole("button", { name: "Lift the freeze" }).click();
+    await yes(page, "Let changes go on");
+    await untilTold<Freeze>("changes go on", "/v1/freeze", ({ ordered }) => ordered === null);
+    await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
+    await page.goto("/#/runs");
+    await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
+    await page.getByText("Nothing may change now").waitFor({ state: "detached" });
+
+    await page.goto("/#/audit");
+    for (const method of ["POST", "DELETE"]) {
+      const entry = page.getByRole("table", { name: "Changes" }).getByRole("row", { name: `${method} /v1/freeze` });
+      await entry.filter({ hasText: by }).filter({ hasText: "done 200" }).waitFor();
+    }
+    expect(watched.faults).toEqual([]);
+
+    await using others = await house.page({ width: 1280, token: tokens.operator });
+    await others.page.goto("/#/audit");
+    await others.page.getByText("Needs the role admin; yours is operator.").waitFor();
+    expect(await others.page.getByRole("link", { name: "Audit" }).count()).toBe(0);
+    await others.page.getByRole("link", { name: "Freezes" }).click();
+    const off = others.page.getByRole("button", { name: "Freeze all changes" });
+    expect(await off.getAttribute("aria-disabled")).toBe("true");
+    expect(others.faults).toEqual([]);
+  });
+
   it("on another profile is for that profile alone", async () => {
     const syncsOf = async (name: string): Promise<Syncs["syncs"]> =>
       (await house.ask<Syncs>("/v1/syncs")).syncs.filter(({ profile }) => profile === name);

@@ -1,6 +1,6 @@
 /**
  * What a worker of the dashboard's tests and pictures is furnished with, so that every view has something to show: tokens
- * of each role, a rotation, schedules, an automation, a webhook, and the operations beyond the interface. It knows nothing
+ * of each role, a rotation, schedules, a freeze to come, an automation, a webhook, and the operations beyond the interface. It knows nothing
  * of the test runner.
  */
 import { createHash } from "node:crypto";
@@ -66,9 +66,15 @@ rotations:
 schedules:
   nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
   stadium-up: { cron: "0 8 * * 1-5", timezone: Asia/Tokyo, job: apply, where: status=active, speedClass: s1.fast, skipUnchanged: true }
+freezes:
+  year-end: { from: "${inDays(3)}", to: "${inDays(14)}" }
 automations:
   new-sims-slow: { on: sim.added, where: speedClass!=s1.minimum, job: apply, speedClass: s1.minimum }
 webhooks:
   ops: { url: "${webhookUrl}", secretFile: ${join(folder, "webhook-secret")}, events: ["run.*"], allowPrivate: true }
 ${sections}`;
+}
+
+function inDays(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString();
 }
