@@ -124,6 +124,11 @@ export const errorCatalogue = {
     exitCode: 2,
     meaning: "The body of a request is larger than the control API takes.",
   },
+  BODY_UNSUPPORTED: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The body of a request has a form that the route does not take; the message says what it takes.",
+  },
   TOO_SLOW: { disposition: "retry", exitCode: 4, meaning: "The body of a request stopped coming." },
   TOO_MANY_REQUESTS: {
     disposition: "later",

@@ -19,6 +19,33 @@ export interface Freeze {
   readonly untilMs: number | undefined;
 }
 
+/** One time that a window holds. */
+export interface FreezeTime {
+  readonly name: string;
+  /** Undefined: every profile. */
+  readonly profile: string | undefined;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The times of the windows that are not over at an instant, earliest first. @param most of one window */
+export function freezeTimes(windows: readonly FreezeWindow[], atMs: number, most: number): FreezeTime[] {
+  return windows
+    .flatMap(({ name, profile, when }) => timesOf(when, atMs, most).map((time) => ({ name, profile, ...time })))
+    .sort((a, b) => a.fromMs - b.fromMs);
+}
+
+function timesOf(when: FreezeWindow["when"], atMs: number, most: number): { fromMs: number; toMs: number }[] {
+  if ("fromMs" in when) return when.toMs > atMs ? [when] : [];
+  const times: { fromMs: number; toMs: number }[] = [];
+  let opens = when.opens.next(atMs - when.lengthMs);
+  while (opens !== undefined && times.length < most) {
+    times.push({ fromMs: opens, toMs: opens + when.lengthMs });
+    opens = when.opens.next(opens);
+  }
+  return times;
+}
+
 /** The window that holds a profile at an instant, the one that ends last where there are several. */
 export function freezeAt(windows: readonly FreezeWindow[], profile: string, atMs: number): Freeze | undefined {
   let longest: Freeze | undefined;

@@ -10,6 +10,7 @@ import type { FastifyInstance } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import { SimfleetError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
+import { addBodyTypes } from "./body-types.ts";
 import type { Api, ControlHouse } from "./house.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { auditRoutes } from "./routes/audit.ts";
@@ -88,6 +89,7 @@ export async function controlApi(server: FastifyInstance, house: ControlHouse): 
         reply.header("cache-control", "no-store");
         next();
       });
+      addBodyTypes(child);
       for (const routes of nouns) routes(child.withTypeProvider<ZodTypeProvider>(), house);
       done();
     },

@@ -48,6 +48,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Who may call the route; `open` is for everybody. Every route has to say it. */
     role?: Role | "open";
+    /** Whatever its Content-Type: the route reads the body as it comes. */
+    takesAnyBody?: boolean;
   }
   interface FastifyRequest {
     /** Who calls; absent on open routes. */

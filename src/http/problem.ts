@@ -47,6 +47,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   NO_SIM_MATCHES: 409,
   IDEMPOTENCY_BUSY: 409,
   TOO_LARGE: 413,
+  BODY_UNSUPPORTED: 415,
   INTAKE_INVALID: 422,
   IDEMPOTENCY_REUSED: 422,
   TOO_MANY_REQUESTS: 429,
@@ -70,6 +71,7 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   404: "NOT_FOUND",
   408: "TOO_SLOW",
   413: "TOO_LARGE",
+  415: "BODY_UNSUPPORTED",
   429: "TOO_MANY_REQUESTS",
   503: "OVERLOADED",
 };

@@ -11,7 +11,20 @@ export interface FreezeReport {
   } | null;
   /** What holds each profile now. */
   readonly profiles: Readonly<Record<string, { readonly reason: string; readonly until: string | null } | null>>;
+  /** The times of the configuration that hold now or are to come, earliest first. */
+  readonly windows: readonly FreezeTimeReport[];
 }
+
+export interface FreezeTimeReport {
+  readonly name: string;
+  /** Null: every profile. */
+  readonly profile: string | null;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Of one window that comes again and again. */
+const shownTimes = 3;
 
 export async function reportOfFreezes(freezes: Freezes, profiles: readonly string[]): Promise<FreezeReport> {
   const ordered = await freezes.ordered();
@@ -32,6 +45,10 @@ export async function reportOfFreezes(freezes: Freezes, profiles: readonly strin
             until: instant(ordered.untilMs),
           },
     profiles: Object.fromEntries(held),
+    windows: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
+      ...{ name, profile: profile ?? null },
+      ...{ from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() },
+    })),
   };
 }
 

@@ -1,7 +1,7 @@
 /** What may not be changed now: the windows of the configuration, and the freeze that a person has ordered. */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
-import { type Freeze, type FreezeWindow, freezeAt } from "#fleet/freeze.ts";
+import { type Freeze, type FreezeTime, type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
 import type { InventoryTerms } from "./inventory-script.ts";
 import { makeMove } from "./move-record.ts";
 
@@ -31,6 +31,12 @@ export class Freezes {
     const { by, reason, untilMs } = ordered;
     if (untilMs !== undefined && (window?.untilMs ?? 0) > untilMs) return window;
     return { reason: `${by} has frozen all changes${reason === "" ? "" : `: ${reason}`}`, untilMs };
+  }
+
+  /** The times of the configuration that hold now or are to come, earliest first. @param most of one window */
+  times(most: number): FreezeTime[] {
+    const { windows, clock } = this.#terms;
+    return freezeTimes(windows, clock.wallMs(), most);
   }
 
   /** The freeze that a person has ordered and that is not over. */

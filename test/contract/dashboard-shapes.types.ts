@@ -5,6 +5,7 @@
 import type { Role } from "#fleet/role.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { BucketWindow } from "#http/bucket-windows.ts";
+import type { AuditEntry } from "#runs/audit-desk.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "#runs/auth-key-report.ts";
 import type { AutomationReport } from "#runs/automation-desk.ts";
 import type { BucketReport } from "#runs/bucket-report.ts";
@@ -12,6 +13,7 @@ import type { Change } from "#runs/changes.ts";
 import type { SetReport } from "#runs/credential-desk.ts";
 import type { FleetPoint } from "#runs/fleet-desk.ts";
 import type { FleetReport } from "#runs/fleet-report.ts";
+import type { FreezeReport, FreezeTimeReport } from "#runs/freeze-report.ts";
 import type { PlanReport } from "#runs/plan-report.ts";
 import type { PlanRow } from "#runs/plan-rows.ts";
 import type { RunReport } from "#runs/report.ts";
@@ -42,6 +44,9 @@ export type Ties = Nothing<{
   fleetPoint: Missing<FleetPoint, read.FleetPoint>;
   fleetEvent: Missing<EventDocument, read.FleetEvent>;
   scheduleReport: Missing<ScheduleReport, read.ScheduleReport>;
+  freezeReport: Missing<FreezeReport, read.FreezeReport>;
+  freezeTimeReport: Missing<FreezeTimeReport, read.FreezeTimeReport>;
+  auditEntry: Missing<AuditEntry, read.AuditEntry>;
   automationReport: Missing<AutomationReport, read.AutomationReport>;
   webhookReport: Missing<WebhookReport, read.WebhookReport>;
   deliveryReport: Missing<DeliveryReport, read.DeliveryReport>;

@@ -2,27 +2,13 @@
  * The pages that come with libraries, in a real browser under our content security policy: the description of the API and
  * the queues. They have to work with nothing refused, nothing fetched from elsewhere and no word on the console.
  */
-import { existsSync } from "node:fs";
-import { type Browser, type BrowserContext, chromium } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Browser, BrowserContext } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openBrowser, withoutBrowser } from "../web/support/browser.ts";
 import { ControlHouse, tokens } from "./support/control-house.ts";
-
-const executablePath = "/usr/bin/chromium";
-const quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"];
 
 let browser: Browser;
 let house: ControlHouse;
-beforeAll(async () => {
-  if (!existsSync(executablePath)) {
-    throw new Error(`Pages are tested in a browser, and there is no ${executablePath}: apt-get install chromium`);
-  }
-  const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-sync", ...quiet];
-  [browser, house] = await Promise.all([chromium.launch({ executablePath, args }), ControlHouse.open({ works: true })]);
-}, 60_000);
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
 
 /** What must not have happened on the pages of a context. */
 function watch(context: BrowserContext): string[] {
@@ -42,34 +28,44 @@ function watch(context: BrowserContext): string[] {
   return faults;
 }
 
-test("/docs opens an operation and tries it with a token", { timeout: 60_000 }, async () => {
-  await using context = await browser.newContext({ baseURL: house.url });
-  const faults = watch(context);
-  const page = await context.newPage();
-  await page.goto("/docs");
-  await page.getByRole("button", { name: "Authorize" }).click();
-  await page.getByLabel("Value").or(page.locator(".auth-container input")).first().fill(tokens.viewer);
-  await page.locator(".auth-container").getByRole("button", { name: "Apply credentials" }).click();
-  await page.locator(".modal-ux").getByRole("button", { name: "Close" }).last().click();
-  const me = page.locator("#operations-me-get_v1_me, [id^=operations-] .opblock", { hasText: "/v1/me" }).first();
-  await me.click();
-  await page.getByRole("button", { name: "Try it out" }).first().click();
-  await page.getByRole("button", { name: "Execute" }).first().click();
-  await page.locator(".live-responses-table", { hasText: '"role": "viewer"' }).waitFor();
-  expect(faults).toEqual([]);
-});
+describe.skipIf(withoutBrowser)(`pages${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
+  beforeAll(async () => {
+    [browser, house] = await Promise.all([openBrowser(), ControlHouse.open({ works: true })]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await house?.[Symbol.asyncDispose]();
+  });
 
-test("/queues shows an admin the queues, and one by its address", { timeout: 60_000 }, async () => {
-  const opened = await house.ask("/v1/session", { as: "admin", method: "POST" });
-  const [, name = "", value = ""] = /^(\w+)=([\w-]+);/.exec(opened.headers.get("set-cookie") ?? "") ?? [];
-  await using context = await browser.newContext({ baseURL: house.url });
-  await context.addCookies([{ name, value, url: `${house.url}/queues` }]);
-  const faults = watch(context);
-  const page = await context.newPage();
-  await page.goto("/queues");
-  await page.getByText("syncs-default").first().click();
-  await page.waitForURL(/\/queues\/queue\/syncs-default/);
-  await page.reload();
-  await page.getByText("syncs-default").first().waitFor();
-  expect(faults).toEqual([]);
+  test("/docs opens an operation and tries it with a token", { timeout: 60_000 }, async () => {
+    await using context = await browser.newContext({ baseURL: house.url });
+    const faults = watch(context);
+    const page = await context.newPage();
+    await page.goto("/docs");
+    await page.getByRole("button", { name: "Authorize" }).click();
+    await page.getByLabel("Value").or(page.locator(".auth-container input")).first().fill(tokens.viewer);
+    await page.locator(".auth-container").getByRole("button", { name: "Apply credentials" }).click();
+    await page.locator(".modal-ux").getByRole("button", { name: "Close" }).last().click();
+    const me = page.locator("#operations-me-get_v1_me, [id^=operations-] .opblock", { hasText: "/v1/me" }).first();
+    await me.click();
+    await page.getByRole("button", { name: "Try it out" }).first().click();
+    await page.getByRole("button", { name: "Execute" }).first().click();
+    await page.locator(".live-responses-table", { hasText: '"role": "viewer"' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("/queues shows an admin the queues, and one by its address", { timeout: 60_000 }, async () => {
+    const opened = await house.ask("/v1/session", { as: "admin", method: "POST" });
+    const [, name = "", value = ""] = /^(\w+)=([\w-]+);/.exec(opened.headers.get("set-cookie") ?? "") ?? [];
+    await using context = await browser.newContext({ baseURL: house.url });
+    await context.addCookies([{ name, value, url: `${house.url}/queues` }]);
+    const faults = watch(context);
+    const page = await context.newPage();
+    await page.goto("/queues");
+    await page.getByText("syncs-default").first().click();
+    await page.waitForURL(/\/queues\/queue\/syncs-default/);
+    await page.reload();
+    await page.getByText("syncs-default").first().waitFor();
+    expect(faults).toEqual([]);
+  });
 });

@@ -46,6 +46,56 @@ function call(name: string, as: Role | undefined, { path, body, type }: Example)
   return house().ask(path, { method: name.split(" ")[0] ?? "", headers, body: body ?? null, as });
 }
 
+describe("a body that a route does not take", () => {
+  const changing = Object.entries(routes).filter(([name]) => !name.startsWith("GET "));
+  const takesFiles = (name: string): boolean => name === "POST /v1/plans" || name === "POST /v1/runs";
+  const refused = async (
+    name: string,
+    { path }: Example,
+    body: RequestInit["body"],
+    type?: string,
+  ): Promise<unknown> => {
+    const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
+    const answer = await house().ask(path, {
+      method: name.split(" ")[0] ?? "",
+      as: "admin",
+      headers,
+      body: body ?? null,
+    });
+    expect(answer.headers.get("content-type")).toBe("application/problem+json");
+    return { status: answer.status, ...((await answer.json()) as object) };
+  };
+  const unsupported = { status: 415, code: "BODY_UNSUPPORTED", type: "urn:simfleet:error:BODY_UNSUPPORTED" };
+
+  test.each(changing.filter(([name]) => !takesFiles(name)))("is a file, of %s", async (name, { example }) => {
+    const taken = await refused(name, example(prepared), house().csv(1), "Text/CSV; charset=utf-8");
+    expect(taken).toMatchObject({
+      ...unsupported,
+      detail: expect.stringMatching(
+        /^(?:POST|DELETE) \/v1\/[\w/:-]+ does not take text\/csv\. It takes (?:no body: leave it and its Content-Type out|application\/json)$/,
+      ),
+    });
+    const form = new FormData();
+    form.append("file", new Blob(["x"]), "x.csv");
+    expect(await refused(name, example(prepared), form)).toMatchObject(unsupported);
+  });
+
+  test("is text where a route takes JSON, which counts as JSON with a charset too", async () => {
+    const [, freeze] = changing.find(([name]) => name === "POST /v1/freeze") ?? [];
+    const { path = "" } = freeze?.example(prepared) ?? {};
+    const asText = await refused("POST /v1/freeze", { path }, "{}", "text/plain");
+    expect(asText).toMatchObject({
+      ...unsupported,
+      detail: "POST /v1/freeze does not take text/plain. It takes application/json",
+    });
+    for (const [name, { role, status, example }] of changing.filter(([one]) => one.endsWith("/pause"))) {
+      const { path: paused } = example(prepared);
+      const answer = await call(name, role, { path: paused, type: "application/json; charset=utf-8", body: "{}" });
+      expect([name, answer.status]).toEqual([name, status]);
+    }
+  });
+});
+
 describe("the description", () => {
   test("has every route that this table knows, and no other", () => {
     expect([...operations().keys()].filter((name) => name.includes(" /v1/")).toSorted()).toEqual(

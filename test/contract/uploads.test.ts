@@ -69,7 +69,13 @@ test("a file that cannot be taken in is told with its line, and leaves nothing",
     body: "x",
     headers: { "content-type": "image/png" },
   });
-  expect([other.status, await other.json()]).toMatchObject([415, { code: "REQUEST_INVALID" }]);
+  expect([other.status, await other.json()]).toMatchObject([
+    415,
+    {
+      code: "BODY_UNSUPPORTED",
+      detail: "POST /v1/runs does not take image/png. It takes text/csv, multipart/form-data or application/json",
+    },
+  ]);
   expect(await readdir(join(house.folder, "data", "spool"))).toEqual([]);
 });
 

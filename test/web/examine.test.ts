@@ -1,10 +1,10 @@
-/** Every view, light and wide, dark and narrow: looked at by axe, held against the window, and used by keyboard alone. */
+/** Every view, wide and narrow, light and dark: looked at by axe, held against the window, and used by keyboard alone. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
 import { type WatchedPage, withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { until } from "../support/until.ts";
 import { WebHouse } from "./support/house.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -12,20 +12,44 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 let house: WebHouse;
 let runId: string;
 
-const places = {
-  Fleet: "/#/fleet",
-  "New run": "/#/new",
-  Runs: "/#/runs",
-  Run: "/#/runs/",
-  Quota: "/#/quota",
-  Credentials: "/#/credentials",
-  Schedules: "/#/schedules",
-  Events: "/#/events",
-} as const;
+/** Where each view is, and what has to be seen before it is looked at: something of what it shows. */
+const views: Readonly<Record<string, { place: () => string; seen: (page: Page) => Promise<void> }>> = {
+  Fleet: { place: () => "/#/fleet", seen: (page) => page.getByText("s1.fast").first().waitFor() },
+  "New run": { place: () => "/#/new", seen: seePlan },
+  Runs: { place: () => "/#/runs", seen: (page) => page.getByRole("link", { name: "forty" }).waitFor() },
+  forty: { place: () => `/#/runs/${runId}`, seen: (page) => row(page, "Rows of the run") },
+  Quota: { place: () => "/#/quota", seen: (page) => page.getByRole("heading", { name: "default.Sim" }).waitFor() },
+  Credentials: { place: () => "/#/credentials", seen: (page) => row(page, "Credential Sets") },
+  Schedules: { place: () => "/#/schedules", seen: (page) => row(page, "Automations") },
+  Freezes: { place: () => "/#/freezes", seen: (page) => row(page, "Freezes of the configuration") },
+  Audit: { place: () => "/#/audit", seen: seeFrozen },
+  Events: { place: () => "/#/events", seen: (page) => row(page, "Deliveries") },
+};
+
+async function row(page: Page, table: string): Promise<void> {
+  await page.getByRole("table", { name: table, exact: true }).getByRole("row").nth(1).waitFor();
+}
+
+/** What every view says at its top while a freeze holds. */
+async function seeFrozen(page: Page): Promise<void> {
+  await house.ask("/v1/freeze", { method: "POST" });
+  await page.getByText("Nothing may change now").waitFor();
+  await row(page, "Changes");
+}
+
+async function seePlan(page: Page): Promise<void> {
+  await page.getByRole("radio", { name: "A filter of the inventory" }).check({ force: true });
+  await page.getByLabel("Filter", { exact: true }).fill(`simId=${house.walk.simId(50)}`);
+  await page.getByLabel("Speed class", { exact: true }).fill("s1.fast");
+  await page.getByRole("button", { name: "See the plan" }).click();
+  await row(page, "Rows of the plan");
+}
+
+const looks = [1280, 360].flatMap((width) => (["light", "dark"] as const).map((scheme) => ({ width, scheme })));
 
 /** What axe finds to be serious or critical, one line each. */
 async function findings({ page }: WatchedPage): Promise<string[]> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe);
   const found = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
     "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
   );
@@ -37,11 +61,7 @@ async function findings({ page }: WatchedPage): Promise<string[]> {
 describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
     house = await WebHouse.open();
-    await house.ask("/v1/syncs", { method: "POST" });
-    await until("the fleet was read", async () => {
-      const { syncs } = await house.ask<{ syncs: { state: string }[] }>("/v1/syncs");
-      return syncs[0]?.state === "finished";
-    });
+    await house.sync();
     const file = await house.walk.fleet("fleet.csv", 40);
     const csv = `${await house.walk.read(file)}8.94231E+18,s1.fast,ruined\n`;
     ({ runId } = await house.ask<{ runId: string }>("/v1/runs?partial=true&name=forty", { method: "POST", csv }));
@@ -50,28 +70,32 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     await house[Symbol.asyncDispose]();
   });
 
-  for (const look of [
-    { width: 1280, scheme: "light" },
-    { width: 360, scheme: "dark" },
-  ] as const) {
-    it(`passes axe and stays within its window, ${look.width} px wide and ${look.scheme}`, async () => {
-      const found: string[] = [];
-      await using watched = await house.page({ ...look, isExamined: true, token: tokens.admin });
-      const { page } = watched;
-      for (const [name, place] of Object.entries(places)) {
-        await page.goto(name === "Run" ? place + runId : place);
-        await page.getByRole("heading", { level: 1, name: name === "Run" ? "forty" : name, exact: true }).waitFor();
-        await page
-          .getByText(/^Reading /)
-          .first()
-          .waitFor({ state: "detached" });
-        found.push(...(await findings(watched)).map((finding) => `${name}: ${finding}`));
-        if ((await watched.overflow()) > 0) found.push(`${name} is wider than its window`);
+  it("passes axe and stays within its window, wide and narrow, light and dark", { timeout: 120_000 }, async () => {
+    const found: string[] = [];
+    await using watched = await house.page({ width: 1280, isExamined: true, token: tokens.admin });
+    const { page } = watched;
+    for (const [name, { place, seen }] of Object.entries(views)) {
+      await page.setViewportSize({ width: 1280, height: 860 });
+      await page.goto(place());
+      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+      await seen(page);
+      await page
+        .getByText(/^Reading /)
+        .first()
+        .waitFor({ state: "detached" });
+      for (const { width, scheme } of looks) {
+        await page.setViewportSize({ width, height: 860 });
+        await page.emulateMedia({ colorScheme: scheme });
+        await page.waitForFunction(`innerWidth === ${width} && document.documentElement.dataset.theme === "${scheme}"`);
+        const look = `${name}, ${width} px, ${scheme}`;
+        found.push(...(await findings(watched)).map((finding) => `${look}: ${finding}`));
+        if ((await watched.overflow()) > 0) found.push(`${look}: wider than its window`);
       }
-      expect(found).toEqual([]);
-      expect(watched.faults).toEqual([]);
-    });
-  }
+    }
+    await house.ask("/v1/freeze", { method: "DELETE" });
+    expect(found).toEqual([]);
+    expect(watched.faults).toEqual([]);
+  });
 
   it("passes axe before anybody is signed in, and with a question open", async () => {
     await using signedOut = await house.page({ width: 360, isExamined: true });
@@ -80,7 +104,7 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     expect(await findings(signedOut)).toEqual([]);
 
     await using signedIn = await house.page({ width: 360, isExamined: true, token: tokens.operator });
-    await signedIn.page.goto(places.Run + runId);
+    await signedIn.page.goto(views.forty?.place() ?? "");
     await signedIn.page.getByRole("button", { name: "Undo" }).click();
     await signedIn.page.getByRole("dialog").waitFor();
     expect(await findings(signedIn)).toEqual([]);

@@ -6,9 +6,12 @@ import { Toasts } from "./parts/toasts.tsx";
 import { place } from "./place.ts";
 import { profile, session } from "./session.ts";
 import { Side } from "./side.tsx";
+import { Audit } from "./views/audit.tsx";
 import { Credentials } from "./views/credentials.tsx";
 import { Events } from "./views/events.tsx";
 import { Fleet } from "./views/fleet.tsx";
+import { Freezes } from "./views/freezes.tsx";
+import { FrozenNotice } from "./views/frozen.tsx";
 import { NewRun } from "./views/new-run.tsx";
 import { Quota } from "./views/quota.tsx";
 import { RunView } from "./views/run.tsx";
@@ -42,6 +45,7 @@ function Frame(): JSX.Element {
       </button>
       <Side />
       <main ref={main} tabIndex={-1} key={profile.value}>
+        {view !== "freezes" && <FrozenNotice />}
         <Current />
       </main>
     </div>
@@ -63,7 +67,11 @@ function Current(): JSX.Element {
       return <Credentials />;
     case "schedules":
       return <Schedules />;
+    case "freezes":
+      return <Freezes />;
     case "events":
       return <Events />;
+    case "audit":
+      return <Audit />;
   }
 }

@@ -36,10 +36,13 @@ export function useLive<T>(address: string | undefined, every: Every): Live<T> {
     let timer = 0;
     let failures = 0;
     let asking = false;
+    let isAskedAgain = false;
     const look = async (): Promise<void> => {
+      // The answer that is on its way may be older than the reason to look.
+      if (asking) isAskedAgain = true;
       if (asking || stop.signal.aborted) return;
       clearTimeout(timer);
-      asking = true;
+      [asking, isAskedAgain] = [true, false];
       try {
         const value = await ask<T>(address, { signal: stop.signal });
         failures = 0;
@@ -52,7 +55,9 @@ export function useLive<T>(address: string | undefined, every: Every): Live<T> {
       } finally {
         asking = false;
       }
-      if (!stop.signal.aborted) timer = setTimeout(soon, Math.min(30_000, ms * 2 ** Math.min(failures, 5)));
+      if (stop.signal.aborted) return;
+      if (isAskedAgain && failures === 0) void look();
+      else timer = setTimeout(soon, Math.min(30_000, ms * 2 ** Math.min(failures, 5)));
     };
     const soon = (): void => {
       if (!document.hidden) void look();

@@ -7,7 +7,7 @@ import { Button, useAction } from "./parts/button.tsx";
 import { Select } from "./parts/field.tsx";
 import { Brand, Icon } from "./parts/icon.tsx";
 import { place } from "./place.ts";
-import { hrefOf, viewTitles, views } from "./pure/route.ts";
+import { type View, hrefOf, viewTitles, views } from "./pure/route.ts";
 import { chooseProfile, profile, session } from "./session.ts";
 import { connection } from "./stream.ts";
 import { type Theme, chooseTheme, theme, themes } from "./theme.ts";
@@ -59,7 +59,7 @@ function Navigation(): JSX.Element {
   return (
     <nav aria-label="Views">
       <ul>
-        {views.map((view) => (
+        {views.filter(isForRole).map((view) => (
           <li key={view}>
             <a href={hrefOf(view)} aria-current={place.value.view === view ? "page" : undefined}>
               <Icon name={view} />
@@ -71,6 +71,11 @@ function Navigation(): JSX.Element {
       </ul>
     </nav>
   );
+}
+
+/** What changed through the control API is for admins to know. */
+function isForRole(view: View): boolean {
+  return view !== "audit" || session.value?.me.role === "admin";
 }
 
 /** The queues are pages of their own, which a cookie of short life opens: a token cannot go along with a link. */

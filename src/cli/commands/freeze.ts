@@ -69,14 +69,16 @@ async function tell(
   output.answer(report, () => textOf(report));
 }
 
-function textOf({ profiles }: FreezeReport): string {
-  return Object.entries(profiles)
-    .map(([name, held]) => {
-      if (held === null) return `${name}: changes go on`;
-      const until = held.until === null ? "simfleet freeze off ends it" : `until ${held.until}`;
-      return `${name}: nothing changes: ${held.reason} (${until})`;
-    })
-    .join("\n");
+function textOf({ profiles, windows }: FreezeReport): string {
+  const now = Object.entries(profiles).map(([name, held]) => {
+    if (held === null) return `${name}: changes go on`;
+    const until = held.until === null ? "simfleet freeze off ends it" : `until ${held.until}`;
+    return `${name}: nothing changes: ${held.reason} (${until})`;
+  });
+  const configured = windows.map(
+    ({ name, profile, from, to }) => `${name}: holds ${profile ?? "every profile"} from ${from} to ${to}`,
+  );
+  return [...now, ...configured].join("\n");
 }
 
 function asInstant(text: string): number {

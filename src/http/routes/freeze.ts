@@ -1,15 +1,18 @@
 /** The switch that holds everything that changes the platform. */
 import { z } from "zod";
-import { type FreezeReport, reportOfFreezes } from "#runs/freeze-report.ts";
+import { type FreezeReport, type FreezeTimeReport, reportOfFreezes } from "#runs/freeze-report.ts";
 import type { Api, ControlHouse } from "../house.ts";
 import { actorOf } from "../principal.ts";
-import { instant, noBody, nothing, shapeOf } from "../shape.ts";
+import { instant, list, noBody, nothing, shapeOf } from "../shape.ts";
 
 const freezeReport = shapeOf<FreezeReport>()({
   ordered: z.object({ by: z.string(), reason: z.string(), since: instant, until: instant.nullable() }).nullable(),
   profiles: z
     .record(z.string(), z.object({ reason: z.string(), until: instant.nullable() }).nullable())
     .describe("what holds each profile now: the switch, or a freeze of the configuration"),
+  windows: list(
+    shapeOf<FreezeTimeReport>()({ name: z.string(), profile: z.string().nullable(), from: instant, to: instant }),
+  ).describe("the freezes of the configuration that hold now, and the next three times of each, earliest first"),
 });
 
 const tags = ["freeze"];

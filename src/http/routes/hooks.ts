@@ -27,7 +27,7 @@ function addHook(api: Api, { app, config, clock }: ControlHouse): void {
   api.post(
     "/hooks/:schedule",
     {
-      config: { role: "open" },
+      config: { role: "open", takesAnyBody: true },
       schema: {
         ...{ summary: "Trigger a schedule by a signed message", tags: ["schedules"] },
         description:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseCron } from "#fleet/cron.ts";
-import { type FreezeWindow, freezeAt } from "#fleet/freeze.ts";
+import { type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
 
 const at = (text: string): number => Date.parse(text);
 const yearEnd: FreezeWindow = {
@@ -39,5 +39,25 @@ describe("a freeze", () => {
     expect(freezeAt([often], "any", at("2026-11-23T12:10:00Z"))?.untilMs).toBe(at("2026-11-23T13:30:00Z"));
     const both = freezeAt([often, yearEnd], "any", at("2026-12-25T12:10:00Z"));
     expect(both?.reason).toBe("the freeze year-end");
+  });
+});
+
+describe("the times of freezes", () => {
+  const of = (times: readonly { name: string; fromMs: number; toMs: number }[]): string[] =>
+    times.map(
+      ({ name, fromMs, toMs }) =>
+        `${name} ${new Date(fromMs).toISOString()} ${new Date(toMs).toISOString().slice(0, 16)}`,
+    );
+
+  it("are those that hold and those to come, earliest first, and none that is over", () => {
+    expect(of(freezeTimes([yearEnd, office], at("2026-11-23T12:00:00Z"), 2))).toEqual([
+      "office 2026-11-23T07:00:00.000Z 2026-11-23T17:00",
+      "office 2026-11-24T07:00:00.000Z 2026-11-24T17:00",
+      "year-end 2026-12-24T00:00:00.000Z 2027-01-04T00:00",
+    ]);
+    expect(of(freezeTimes([office], at("2026-11-23T17:00:00Z"), 1))).toEqual([
+      "office 2026-11-24T07:00:00.000Z 2026-11-24T17:00",
+    ]);
+    expect(freezeTimes([yearEnd], at("2027-01-04T00:00:00Z"), 3)).toEqual([]);
   });
 });

@@ -35,9 +35,10 @@ describe("what can be done with a run", () => {
     });
   });
 
-  it("is no retry where every row is done, and no undo where none is", () => {
+  it("is no retry where no row failed or was cancelled, and no undo where none is done", () => {
     expect(actionsFor({ state: "completed", counts: { ...none, total: 2, done: 2 } })).toEqual(["undo"]);
-    expect(actionsFor({ state: "aborted", counts: { ...none, total: 2, rejected: 2 } })).toEqual(["retry"]);
+    expect(actionsFor({ state: "aborted", counts: { ...none, total: 2, rejected: 2 } })).toEqual([]);
+    expect(actionsFor({ state: "aborted", counts: { ...none, total: 2, cancelled: 2 } })).toEqual(["retry"]);
     expect(actionsFor({ state: "completed", counts: { ...none, total: 2, skipped: 2 } })).toEqual([]);
   });
 });

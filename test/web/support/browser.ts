@@ -82,6 +82,13 @@ export class WatchedPage implements AsyncDisposable {
     return this.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
   }
 
+  /** Puts the message of what was done away, so that it covers no button. */
+  async putMessageAway(): Promise<void> {
+    const button = this.page.getByRole("button", { name: "Put this message away" });
+    await button.click();
+    await button.waitFor({ state: "detached" });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#context.close();
   }

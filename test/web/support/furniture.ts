@@ -1,6 +1,7 @@
 /**
  * What a worker of the dashboard's tests and pictures is furnished with, so that every view has something to show: tokens
- * of each role, a rotation, schedules, an automation, a webhook, and the operations beyond the interface. It knows nothing of the test runner.
+ * of each role, a rotation, schedules, a freeze to come, an automation, a webhook, and the operations beyond the interface. It knows nothing
+ * of the test runner.
  */
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -14,6 +15,9 @@ export const tokens = {
   admin: "sf_admin-of-the-dashboard-0123456789",
 } as const;
 
+/** Signs the messages to the webhook. */
+export const webhookSecret = "whsec_ZGFzaGJvYXJkLWRhc2hib2FyZC1kYXNoYm9hcmQ=";
+
 export const furnishedSandbox: Partial<SandboxOptions> = { operations: "all", sims: 1_200 };
 
 /** Over the settings that reach the sandbox. */
@@ -24,11 +28,19 @@ export const furnishedEnvironment = {
   SIMFLEET_CONFIG: "simfleet.yaml",
 } as const;
 
+/** What a house has of its own. */
+export interface Furniture {
+  /** Where the webhook leads; by default to the sandbox, which knows nothing of it, so that its deliveries fail. */
+  readonly webhookUrl?: string;
+  /** Further sections of the configuration. */
+  readonly sections?: string;
+}
+
 /** Writes the configuration into the folder, and gives the sandbox what it names. */
-export function furnish({ folder, sandbox }: { folder: string; sandbox: Sandbox }): void {
+export function furnish({ folder, sandbox }: { folder: string; sandbox: Sandbox }, own: Furniture = {}): void {
   writeFileSync(join(folder, "seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
-  writeFileSync(join(folder, "webhook-secret"), "dashboard-".repeat(4), { mode: 0o600 });
-  writeFileSync(join(folder, "simfleet.yaml"), configuration(folder, sandbox.url));
+  writeFileSync(join(folder, "webhook-secret"), webhookSecret, { mode: 0o600 });
+  writeFileSync(join(folder, "simfleet.yaml"), configuration(folder, { webhookUrl: `${sandbox.url}/hooks`, ...own }));
   const { credentials, groups } = sandbox.state;
   credentials.create("mqtt", { type: "psk", description: "broker of the gateways", credentials: { key: "before" } });
   credentials.create("cloud", { type: "aws-credentials", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
@@ -36,8 +48,7 @@ export function furnish({ folder, sandbox }: { folder: string; sandbox: Sandbox 
   groups.configure(group?.groupId ?? "", "SoracomFunk", [{ key: "credentialsId", value: "mqtt" }]);
 }
 
-/** The webhook leads to the sandbox, which knows nothing of it: its deliveries fail. */
-function configuration(folder: string, sandboxUrl: string): string {
+function configuration(folder: string, { webhookUrl, sections = "" }: Furniture): string {
   const lines = Object.entries(tokens).map(([role, token]) => {
     const hash = createHash("sha256").update(token).digest("hex");
     return `    the-${role}: { role: ${role}, hash: "sha256:${hash}" }`;
@@ -55,9 +66,15 @@ rotations:
 schedules:
   nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
   stadium-up: { cron: "0 8 * * 1-5", timezone: Asia/Tokyo, job: apply, where: status=active, speedClass: s1.fast, skipUnchanged: true }
+freezes:
+  year-end: { from: "${inDays(3)}", to: "${inDays(14)}" }
 automations:
   new-sims-slow: { on: sim.added, where: speedClass!=s1.minimum, job: apply, speedClass: s1.minimum }
 webhooks:
-  ops: { url: ${sandboxUrl}/hooks, secretFile: ${join(folder, "webhook-secret")}, events: ["run.*"], allowPrivate: true }
-`;
+  ops: { url: "${webhookUrl}", secretFile: ${join(folder, "webhook-secret")}, events: ["run.*"], allowPrivate: true }
+${sections}`;
+}
+
+function inDays(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString();
 }

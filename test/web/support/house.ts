@@ -1,9 +1,22 @@
 /** A furnished worker with its dashboard, the sandbox behind it, and a browser: one of each for a file of tests. */
 import type { Browser } from "playwright-core";
+import { until } from "../../support/until.ts";
 import { Walk, type WalkOptions } from "../../walk/support/walk.ts";
 import type { RunningProcess } from "../../walk/support/process.ts";
 import { type Look, openBrowser, WatchedPage } from "./browser.ts";
-import { furnish, furnishedEnvironment, furnishedSandbox, tokens } from "./furniture.ts";
+import { type Furniture, furnish, furnishedEnvironment, furnishedSandbox, tokens } from "./furniture.ts";
+
+interface HouseOptions extends WalkOptions {
+  /** Puts into the folder what the configuration needs, and says what it has of its own. */
+  readonly furnish?: (walk: Walk) => Furniture;
+}
+
+interface Asking {
+  readonly method?: "GET" | "POST" | "DELETE";
+  /** A file that is handed over. */
+  readonly csv?: string;
+  readonly as?: keyof typeof tokens;
+}
 
 export class WebHouse implements AsyncDisposable {
   readonly walk: Walk;
@@ -19,15 +32,16 @@ export class WebHouse implements AsyncDisposable {
     this.#worker = parts.worker;
   }
 
-  static async open({ env, limits, ...options }: WalkOptions = {}): Promise<WebHouse> {
+  static async open({ env, limits, furnish: own, ...options }: HouseOptions = {}): Promise<WebHouse> {
     const browser = await openBrowser();
     const walk = await Walk.open({
       ...furnishedSandbox,
       ...options,
       limits: { Credential: 1_000, Group: 1_000, Operator: 1_000, ...limits },
-      env: { ...furnishedEnvironment, ...env },
+      // Tests ask as often as they can while they wait.
+      env: { ...furnishedEnvironment, SIMFLEET_HTTP_REQUESTS_PER_MINUTE: "1000000", ...env },
     });
-    furnish(walk);
+    furnish(walk, own?.(walk));
     const worker = await walk.worker();
     const [, origin = ""] = await worker.said(/"http":"(http:[^"]+)"/);
     return new WebHouse({ walk, origin, browser, worker });
@@ -48,9 +62,9 @@ export class WebHouse implements AsyncDisposable {
     this.#worker = await this.walk.worker({ SIMFLEET_HTTP_PORT: new URL(this.origin).port });
   }
 
-  /** Asks the control API without a browser; `csv` is handed over. */
-  async ask<T>(path: string, { method = "GET", csv }: { method?: "GET" | "POST"; csv?: string } = {}): Promise<T> {
-    const authorization = `Bearer ${tokens.admin}`;
+  /** Asks the control API without a browser. */
+  async ask<T>(path: string, { method = "GET", csv, as = "admin" }: Asking = {}): Promise<T> {
+    const authorization = `Bearer ${tokens[as]}`;
     const answer = await fetch(this.origin + path, {
       method,
       headers: { authorization, ...(csv === undefined ? {} : { "content-type": "text/csv" }) },
@@ -58,6 +72,15 @@ export class WebHouse implements AsyncDisposable {
     });
     if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
     return (await answer.json()) as T;
+  }
+
+  /** Has the fleet read to its end. */
+  async sync(): Promise<void> {
+    await this.ask("/v1/syncs", { method: "POST" });
+    await until("the fleet was read", async () => {
+      const { syncs } = await this.ask<{ syncs: { state: string }[] }>("/v1/syncs");
+      return syncs[0]?.state === "finished";
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

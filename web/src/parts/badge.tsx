@@ -23,6 +23,7 @@ const looks: Readonly<Record<string, Look>> = {
   // schedules, automations, webhooks
   active: ["good", "done"],
   stopped: ["bad", "stopped"],
+  frozen: ["warn", "freezes"],
   // verdicts of a plan
   change: ["good", "arrow"],
   unchanged: ["plain", "done"],

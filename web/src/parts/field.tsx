@@ -8,7 +8,7 @@ interface TextProps {
   readonly onValue: (value: string) => void;
   readonly hint?: string | undefined;
   readonly fault?: string | undefined;
-  readonly type?: "text" | "password";
+  readonly type?: "text" | "password" | "datetime-local";
   readonly placeholder?: string;
   /** Values to choose from; others can be typed. */
   readonly suggestions?: readonly string[];
@@ -32,9 +32,11 @@ export function TextField(props: TextProps): JSX.Element {
   const kind =
     type === "password"
       ? ({ type } as const)
-      : suggestions.length > 0
-        ? ({ type, list: `${id}-list` } as const)
-        : ({ type } as const);
+      : type === "datetime-local"
+        ? ({ type } as const)
+        : suggestions.length > 0
+          ? ({ type, list: `${id}-list` } as const)
+          : ({ type } as const);
   const described = [hint === undefined ? "" : `${id}-hint`, fault === undefined ? "" : `${id}-fault`].filter(Boolean);
   return (
     <div class="field">

@@ -8,6 +8,8 @@ const paths = {
   quota: "M3.5 14a7 7 0 1 1 13 0M10 11.5l3.2-4",
   credentials: "M12.5 3a4.5 4.5 0 1 1-4 6.6L3 15v2h3v-2h2v-2h1.6",
   schedules: "M10 3a7 7 0 1 1 0 14 7 7 0 0 1 0-14ZM10 6v4.2l2.8 1.8",
+  freezes: "M10 2.5v15M3.5 6.2l13 7.6M16.5 6.2l-13 7.6M8 4l2 2 2-2M8 16l2-2 2 2",
+  audit: "M4.5 2.5h11v15h-11zM7.5 7h5M7.5 10h5M7.5 13h3",
   events: "M2.5 10H6l2-5 4 10 2-5h3.5",
   queues: "M3 4.5h14v4H3zM3 11.5h14v4H3z",
   done: "M4 10.5l4 4 8-9",

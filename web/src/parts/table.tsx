@@ -34,7 +34,7 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): JS
             <tr key={keyOf(row)} role="row">
               {columns.map((column) => {
                 const content = column.cell(row);
-                const isBlank = content === null || content === undefined || content === "";
+                const isBlank = content === null || content === undefined || content === false || content === "";
                 return (
                   <td
                     key={column.label}

@@ -1,6 +1,9 @@
 /** Places of the dashboard as they stand in the address, behind the `#`: `#/runs/r-20261120-1?outcome=failed`. */
 
-export const views = ["fleet", "new", "runs", "quota", "credentials", "schedules", "events"] as const;
+export const views = [
+  ...(["fleet", "new", "runs", "quota", "credentials"] as const),
+  ...(["schedules", "freezes", "events", "audit"] as const),
+] as const;
 export type View = (typeof views)[number];
 
 export interface Route {
@@ -17,7 +20,9 @@ export const viewTitles: Readonly<Record<View, string>> = {
   quota: "Quota",
   credentials: "Credentials",
   schedules: "Schedules",
+  freezes: "Freezes",
   events: "Events",
+  audit: "Audit",
 };
 
 /** The place that an address names; the fleet where it names none. */

@@ -255,6 +255,47 @@ export interface FiringReport {
   readonly ref: string | null;
 }
 
+export interface FreezeReport {
+  /** What a person has ordered. */
+  readonly ordered: {
+    readonly by: string;
+    readonly reason: string;
+    readonly since: string;
+    readonly until: string | null;
+  } | null;
+  /** What holds each profile now. */
+  readonly profiles: Readonly<Record<string, Held | null>>;
+  /** Freezes of the configuration that hold now or are to come. */
+  readonly windows: readonly FreezeTimeReport[];
+}
+
+export interface Held {
+  readonly reason: string;
+  readonly until: string | null;
+}
+
+export interface FreezeTimeReport {
+  readonly name: string;
+  /** Null: every profile. */
+  readonly profile: string | null;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface AuditEntry {
+  readonly id: string;
+  readonly at: string;
+  /** Null: nobody was made known. */
+  readonly who: string | null;
+  readonly role: string | null;
+  /** `POST /v1/runs/:runId/pause` */
+  readonly action: string;
+  readonly target: string | null;
+  readonly status: number;
+  readonly requestId: string;
+  readonly from: string;
+}
+
 export interface AutomationReport {
   readonly name: string;
   readonly on: readonly string[];

@@ -33,11 +33,15 @@ export function isOver(state: RunState): boolean {
 
 export type RunAction = "approve" | "pause" | "resume" | "cancel" | "retry" | "undo";
 
+/** Rows that a retry takes up: those that were rejected would be rejected again. */
+export function retriedRows({ failed, cancelled }: Tally): number {
+  return failed + cancelled;
+}
+
 /** What makes sense in the run's state. */
 export function actionsFor({ state, counts }: Pick<RunReport, "state" | "counts">): RunAction[] {
   if (state === "awaiting-approval") return ["approve", "cancel"];
   if (state === "running") return ["pause", "cancel"];
   if (state === "paused") return ["resume", "cancel"];
-  const isUnfinished = counts.rejected + counts.failed + counts.cancelled > 0;
-  return [...(isUnfinished ? (["retry"] as const) : []), ...(counts.done > 0 ? (["undo"] as const) : [])];
+  return [...(retriedRows(counts) > 0 ? (["retry"] as const) : []), ...(counts.done > 0 ? (["undo"] as const) : [])];
 }

@@ -20,7 +20,19 @@ import { session } from "../session.ts";
 import { connection, onEvents } from "../stream.ts";
 import { Webhooks } from "./webhooks.tsx";
 
-const kinds = ["all", "run", "sim", "sync", "credential", "authkey", "secret", "schedule", "automation"] as const;
+const kinds = [
+  "all",
+  "run",
+  "sim",
+  "sync",
+  "credential",
+  "authkey",
+  "secret",
+  "schedule",
+  "automation",
+  "webhook",
+  "changes",
+] as const;
 type Kind = (typeof kinds)[number];
 
 export function Events(): JSX.Element {

@@ -8,7 +8,7 @@ import { goTo } from "../place.ts";
 import { counted } from "../pure/format.ts";
 import { hrefOf } from "../pure/route.ts";
 import type { RunReport } from "../pure/shapes.ts";
-import { type RunAction, actionsFor } from "../pure/tally.ts";
+import { type RunAction, actionsFor, retriedRows } from "../pure/tally.ts";
 import { refusal } from "../session.ts";
 
 const verbs: Readonly<Record<RunAction, string>> = {
@@ -93,11 +93,12 @@ function isMeant(action: RunAction, { runId, name, profile, counts }: RunReport)
         isDangerous: true,
       });
     case "retry": {
-      const rows = counts.rejected + counts.failed + counts.cancelled;
+      const rows = counted(retriedRows(counts), "row");
+      const left = counts.rejected === 0 ? "" : ` ${rejectedText(counts.rejected)}`;
       return confirmed({
         title: `Retry ${run}?`,
-        text: `A new run redoes the rows that were rejected, failed or cancelled: ${counted(rows, "row")} at most.`,
-        yes: `Retry ${counted(rows, "row")}`,
+        text: `A new run redoes what failed or was cancelled: ${rows}.${left}`,
+        yes: `Retry ${rows}`,
       });
     }
     case "approve":
@@ -110,4 +111,9 @@ function isMeant(action: RunAction, { runId, name, profile, counts }: RunReport)
     case "resume":
       return true;
   }
+}
+
+function rejectedText(rows: number): string {
+  const what = rows === 1 ? "The rejected row is" : `The ${counted(rows, "rejected row")} are`;
+  return `${what} left out, and would be rejected again: mend the file and start a run with it.`;
 }

@@ -81,7 +81,7 @@ function Lineage({ report: { retryOf, undoOf } }: { report: RunReport }): JSX.El
 
 const mends: Partial<Record<RunReport["state"], string>> = {
   paused: "Nothing is lost. Once the cause is seen to, resume it.",
-  aborted: "What was done stays done. Look at the rejected and failed rows below, then retry the rest.",
+  aborted: "What was done stays done. Look at the rejected and failed rows below, then retry what failed or was left.",
   "awaiting-approval": "It begins once somebody other than who submitted it approves it.",
 };
 

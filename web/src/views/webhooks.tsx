@@ -14,7 +14,10 @@ import type { DeliveryReport, TestReport, WebhookReport } from "../pure/shapes.t
 import { refusal } from "../session.ts";
 
 export function Webhooks(): JSX.Element {
-  const { value, problem, refresh } = useLive<{ webhooks: WebhookReport[] }>("/v1/webhooks", { ms: 15_000 });
+  const { value, problem, refresh } = useLive<{ webhooks: WebhookReport[] }>("/v1/webhooks", {
+    ms: 15_000,
+    andOn: ["webhook."],
+  });
   return (
     <>
       <Panel title="Webhooks" hint="Who is told of events, with signed messages">
@@ -40,7 +43,11 @@ export function Webhooks(): JSX.Element {
                 kind: "tight",
                 cell: ({ lastDelivery }) => lastDelivery && <Ago at={lastDelivery.createdAt} />,
               },
-              { label: "Act", kind: "act", cell: ({ name }) => <Test name={name} onSent={refresh} /> },
+              {
+                label: "Act",
+                kind: "act",
+                cell: (webhook) => <WebhookButtons webhook={webhook} onChanged={refresh} />,
+              },
             ]}
           />
         )}
@@ -59,26 +66,46 @@ function State({ state, reason }: WebhookReport): JSX.Element {
   );
 }
 
-function Test({ name, onSent }: { name: string; onSent: () => void }): JSX.Element {
+function WebhookButtons({ webhook, onChanged }: { webhook: WebhookReport; onChanged: () => void }): JSX.Element {
   const { isBusy, act } = useAction();
+  const { name, state } = webhook;
+  const route = `/v1/webhooks/${encodeURIComponent(name)}`;
+  const resume = async (): Promise<string> => {
+    await ask(`${route}/resume`, { method: "POST" });
+    onChanged();
+    return `${name} takes messages again.`;
+  };
   const send = async (): Promise<string> => {
-    const test = await ask<TestReport>(`/v1/webhooks/${encodeURIComponent(name)}/test`, { method: "POST" });
-    onSent();
+    const test = await ask<TestReport>(`${route}/test`, { method: "POST" });
+    onChanged();
     if (!test.accepted)
       throw new Problem(200, `${name} did not accept the test message: ${test.reason ?? test.status}`);
     return `${name} has accepted the test message.`;
   };
   return (
-    <Button isSmall isBusy={isBusy} refusal={refusal("operator")} label={`Test ${name}`} onPress={() => act(send)}>
-      Test
-    </Button>
+    <div class="actions">
+      {state === "stopped" && (
+        <Button
+          isSmall
+          {...{ isBusy }}
+          refusal={refusal("operator")}
+          label={`Resume ${name}`}
+          onPress={() => act(resume)}
+        >
+          Resume
+        </Button>
+      )}
+      <Button isSmall {...{ isBusy }} refusal={refusal("operator")} label={`Test ${name}`} onPress={() => act(send)}>
+        Test
+      </Button>
+    </div>
   );
 }
 
 function Deliveries(): JSX.Element {
   const pages = usePages<DeliveryReport>("/v1/deliveries", "deliveries", {
     query: { limit: 20 },
-    every: { ms: 10_000 },
+    every: { ms: 10_000, andOn: ["webhook."] },
   });
   const { isBusy, act } = useAction();
   const again = async (deliveryId: string): Promise<string> => {

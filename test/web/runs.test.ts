@@ -1,0 +1,130 @@
+/** Every button of a run, pressed as a person would, and what the worker and the platform know of it afterwards. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.ts";
+import type { RunDocument } from "../walk/support/walk.ts";
+import { withoutBrowser } from "./support/browser.ts";
+import { tokens } from "./support/furniture.ts";
+import { WebHouse } from "./support/house.ts";
+
+let house: WebHouse;
+
+interface Run extends RunDocument {
+  readonly undoOf?: string;
+}
+
+function shown(runId: string): Promise<Run> {
+  return house.ask<Run>(`/v1/runs/${runId}`);
+}
+
+function untilState(runId: string, state: string): Promise<void> {
+  return until(`${runId} is ${state}`, async () => (await shown(runId)).state === state, 20_000);
+}
+
+/** Hands a run in as the operator, and opens it. */
+async function submitted(page: Page, name: string, csv: string): Promise<string> {
+  const { runId } = await house.ask<Run>(`/v1/runs?name=${name}`, { method: "POST", csv, as: "operator" });
+  await page.goto(`/#/runs/${runId}`);
+  await page.getByRole("heading", { name, level: 1 }).waitFor();
+  return runId;
+}
+
+/** Presses a button of the run, and the one of the question that follows. */
+async function press(page: Page, button: string, yes: RegExp): Promise<void> {
+  await page.getByRole("button", { name: button, exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: yes }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
+
+/** Where a press has led to, which is another run. */
+async function runAfter(page: Page, runId: string): Promise<string> {
+  await page.waitForURL((url) => /#\/runs\/r-/.test(url.hash) && !url.hash.endsWith(runId));
+  return new URL(page.url()).hash.slice("#/runs/".length);
+}
+
+function classesOf(places: readonly number[]): string[] {
+  return places.map((place) => house.walk.sandbox.state.sims.speedClassAt(place));
+}
+
+describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
+  beforeAll(async () => {
+    house = await WebHouse.open({ periodSeconds: 1, env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "40" } });
+    await house.sync();
+  });
+  afterAll(async () => {
+    await house[Symbol.asyncDispose]();
+  });
+
+  it("begins when somebody approves it who has not submitted it, and not before", async () => {
+    const before = house.walk.changes;
+    const csv = await house.walk.read(await house.walk.fleet("many.csv", 41));
+    await using own = await house.page({ width: 1280, token: tokens.operator });
+    const runId = await submitted(own.page, "many", csv);
+    await press(own.page, "Approve", /^Approve and begin$/);
+    await own.page.getByText("somebody else has to approve it").waitFor();
+    expect(await shown(runId)).toMatchObject({ state: "awaiting-approval", startedAt: null });
+    expect(house.walk.changes).toBe(before);
+    expect(own.faults).toEqual([`${house.origin}/v1/runs/${runId}/approve answered 409`]);
+
+    await using others = await house.page({ width: 360, token: tokens.admin });
+    await others.page.goto(`/#/runs/${runId}`);
+    await press(others.page, "Approve", /^Approve and begin$/);
+    await untilState(runId, "completed");
+    expect((await shown(runId)).counts.done).toBe(41);
+    expect(house.walk.changes).toBe(before + 41);
+    expect(others.faults).toEqual([]);
+  });
+
+  it("is undone by a new run that gives every SIM its class back", async () => {
+    const places = Array.from({ length: 12 }, (_, n) => 100 + n);
+    const before = classesOf(places);
+    const rows = places.map(
+      (place, n) => `${house.walk.simId(place)},${before[n] === "s1.fast" ? "s1.slow" : "s1.fast"}\n`,
+    );
+    await using watched = await house.page({ width: 1280, token: tokens.operator });
+    const { page } = watched;
+    const runId = await submitted(page, "there", `simId,speedClass\n${rows.join("")}`);
+    await untilState(runId, "completed");
+    expect(classesOf(places)).not.toEqual(before);
+    await press(page, "Undo", /^Put back 12 SIMs$/);
+    const undoing = await runAfter(page, runId);
+    await untilState(undoing, "completed");
+    expect(await shown(undoing)).toMatchObject({ undoOf: runId, counts: { total: 12, done: 12 } });
+    expect(classesOf(places)).toEqual(before);
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("is paused, resumed and cancelled, and a retry redoes what it left", async () => {
+    const { throttle, fleet } = house.walk.sandbox;
+    fleet.remove([house.walk.simId(200)]); // the platform rejects its row
+    // So narrow a quota that the run is still under way when it is cancelled.
+    throttle.changeLimit({ group: "Sim", limit: 3, afterMs: 0 });
+    const rows = Array.from({ length: 40 }, (_, n) => `${house.walk.simId(200 + n)},s1.4xfast\n`);
+    await using watched = await house.page({ width: 360, token: tokens.operator });
+    const { page } = watched;
+    const runId = await submitted(page, "half", `simId,speedClass\n${rows.join("")}`);
+    await until("a row was rejected", async () => (await shown(runId)).counts.rejected === 1);
+
+    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await untilState(runId, "paused");
+    await watched.putMessageAway();
+    await page.getByRole("button", { name: "Resume", exact: true }).click();
+    await untilState(runId, "running");
+    await watched.putMessageAway();
+    await press(page, "Cancel", /^Cancel the other \d+ rows$/);
+    await untilState(runId, "cancelled");
+    await watched.putMessageAway();
+    await until("its last call has ended", async () => (await shown(runId)).counts.pending === 0);
+    const { done, rejected, cancelled } = (await shown(runId)).counts;
+    expect([rejected, done + cancelled]).toEqual([1, 39]);
+    expect(cancelled).toBeGreaterThan(0);
+
+    throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+    await press(page, "Retry the rest", /^Retry \d+ rows$/);
+    const retrying = await runAfter(page, runId);
+    await untilState(retrying, "completed");
+    expect(await shown(retrying)).toMatchObject({ retryOf: runId, counts: { total: cancelled, done: cancelled } });
+    expect(new Set(classesOf(rows.slice(1).map((_, n) => 201 + n)))).toEqual(new Set(["s1.4xfast"]));
+    expect(watched.faults).toEqual([]);
+  });
+});

@@ -1,0 +1,79 @@
+/** Who changed what through the control API, and who tried to. */
+import type { JSX } from "preact";
+import { Badge } from "../parts/badge.tsx";
+import { Empty, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { More, usePages } from "../parts/pages.tsx";
+import { Ref } from "../parts/ref.tsx";
+import { Table } from "../parts/table.tsx";
+import { At } from "../parts/time.tsx";
+import { View } from "../parts/view.tsx";
+import type { AuditEntry } from "../pure/shapes.ts";
+import { refusal } from "../session.ts";
+
+export function Audit(): JSX.Element {
+  const off = refusal("admin");
+  const pages = usePages<AuditEntry>(off === undefined ? "/v1/audit" : undefined, "entries", {
+    query: { limit: 50 },
+    every: { ms: 15_000 },
+  });
+  const { value, problem } = pages.first;
+  return (
+    <View title="Audit" says="Who changed what through the control API, or tried to. Newest first.">
+      {off !== undefined && (
+        <Notice kind="warn" icon="person">
+          <b>Not for this token</b>
+          <span>{off}</span>
+        </Notice>
+      )}
+      <ProblemNotice problem={problem} what="The record of changes could not be read" />
+      {off === undefined && value === undefined && problem === undefined && <Waiting what="the record of changes" />}
+      {value !== undefined && (
+        <section class="panel" aria-label="Record of changes">
+          {pages.rows.length === 0 ? (
+            <Empty command="simfleet audit list">
+              Nothing was changed through the control API so far. What is pressed here or asked by a script shows from
+              now on; commands on the machine itself are named by the events of what they began.
+            </Empty>
+          ) : (
+            <Entries entries={pages.rows} />
+          )}
+          <More pages={pages} what="Older entries" />
+        </section>
+      )}
+    </View>
+  );
+}
+
+function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
+  return (
+    <Table
+      label="Changes"
+      rows={entries}
+      keyOf={({ id }) => id}
+      columns={[
+        { label: "At", kind: "tight", cell: ({ at }) => <At at={at} /> },
+        { label: "Who", cell: (entry) => <Who {...entry} /> },
+        { label: "What", cell: ({ action }) => <span class="mono change">{action}</span> },
+        { label: "About", cell: ({ target }) => target !== null && <Ref id={target} /> },
+        { label: "Ended", kind: "tight", cell: ({ status }) => <Ended status={status} /> },
+        { label: "From", kind: "tight", cell: ({ from }) => <span class="mono">{from}</span> },
+      ]}
+    />
+  );
+}
+
+function Who({ who, role }: AuditEntry): JSX.Element {
+  return (
+    <>
+      {who ?? "nobody known"}
+      {role !== null && <span class="quiet">{role}</span>}
+    </>
+  );
+}
+
+function Ended({ status }: { status: number }): JSX.Element {
+  if (status < 400) return <Badge state="done" word={`done ${status}`} />;
+  return (
+    <Badge state={status < 500 ? "rejected" : "failed"} word={`${status < 500 ? "refused" : "failed"} ${status}`} />
+  );
+}

@@ -1,0 +1,50 @@
+/** Says in every view that nothing may change now, which is why runs and rotations stand still. */
+import type { JSX } from "preact";
+import { type Live, useLive } from "../live.ts";
+import { Notice } from "../parts/notice.tsx";
+import { At } from "../parts/time.tsx";
+import { hrefOf } from "../pure/route.ts";
+import type { FreezeReport, Held } from "../pure/shapes.ts";
+import { profile } from "../session.ts";
+
+/** Windows of the configuration open and close without an event. */
+export function useFreezes(): Live<FreezeReport> {
+  return useLive<FreezeReport>("/v1/freeze", { ms: 15_000, andOn: ["changes."] });
+}
+
+export function FrozenNotice(): JSX.Element {
+  const { value } = useFreezes();
+  const held = value?.profiles[profile.value] ?? undefined;
+  return (
+    <div class="above" role="status">
+      {held !== undefined && <Frozen held={held} />}
+    </div>
+  );
+}
+
+function Frozen({ held }: { held: Held }): JSX.Element {
+  return (
+    <Notice kind="warn" icon="freezes">
+      <b>Nothing may change now</b>
+      <span>
+        <HeldText held={held} /> <a href={hrefOf("freezes")}>Freezes</a>
+      </span>
+    </Notice>
+  );
+}
+
+/** Why, and until when. */
+export function HeldText({ held: { reason, until } }: { held: Held }): JSX.Element {
+  return (
+    <>
+      {reason.replace(/^the /, "The ")},{" "}
+      {until === null ? (
+        "until somebody lifts it."
+      ) : (
+        <>
+          until <At at={until} />.
+        </>
+      )}
+    </>
+  );
+}
