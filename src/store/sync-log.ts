@@ -7,7 +7,7 @@ import { encodeName } from "#fleet/field-text.ts";
 import type { FieldVisitor } from "#fleet/sim-fields.ts";
 import { Script } from "#redis/script.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import { Signatures } from "./signature.ts";
+import { ToldSims } from "./told-sims.ts";
 import { ValueCodes } from "./value-codes.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
@@ -48,18 +48,17 @@ export function isSyncOver({ phase }: SyncState): boolean {
   return phase === "finished" || phase === "failed";
 }
 
-/** A SIM of a page. */
-export interface ListedSim {
-  readonly key: string;
-  /** Tells whether anything in the platform's record is another than last time. */
-  readonly digest: string;
-  /** Goes through what is kept of the record; asked only where it is not as it was known. */
-  readonly tell: (visit: FieldVisitor) => void;
+/** The SIMs of a page. */
+export interface ListedSims {
+  readonly keys: readonly string[];
+  /** Of each, side by side, `digestLength` characters that tell whether anything in its record is another than last time. */
+  readonly digests: string;
+  /** Goes through what is kept of a record; asked only where it is not as it was known. */
+  readonly tell: (place: number, visit: FieldVisitor) => void;
 }
 
 export class SyncLog {
   readonly #terms: InventoryTerms;
-  readonly #signatures = new Signatures();
 
   constructor(terms: InventoryTerms) {
     this.#terms = terms;
@@ -108,7 +107,7 @@ export class SyncLog {
     page: {
       readonly syncId: string;
       readonly pagesBefore: number;
-      readonly sims: readonly ListedSim[];
+      readonly sims: ListedSims;
       readonly nextKey: string | undefined;
       readonly asOfMs: number;
       readonly quiet: readonly string[];
@@ -119,28 +118,18 @@ export class SyncLog {
   ): Promise<number | undefined> {
     const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet, codes } = page;
     const terms = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
-    const told = sims.map((sim) => (page.expect === "new" ? this.#tell(sim, codes) : `${sim.key} ${sim.digest}`));
+    const listed = [sims.keys.join("\n"), sims.digests];
+    const told = new ToldSims(sims, codes);
+    if (page.expect === "new") for (let place = 0; place < sims.keys.length; place += 1) told.tell(place);
     for (;;) {
-      const reply = await this.#run(pageScript, profile, [...terms, ...told]);
+      const places = page.expect === "new" ? "*" : told.places.join(",");
+      const reply = await this.#run(pageScript, profile, [...terms, ...listed, places, told.bytes]);
       if (!Array.isArray(reply)) {
         await codes.register();
         return reply === "stale" ? undefined : Number(reply);
       }
-      for (const place of reply as number[]) {
-        const sim = sims[place];
-        if (sim !== undefined) told[place] = this.#tell(sim, codes);
-      }
+      for (const place of reply as number[]) told.tell(place);
     }
-  }
-
-  #tell({ key, digest, tell }: ListedSim, codes: ValueCodes): string {
-    let lines = "";
-    this.#signatures.begin();
-    tell((name, kind, text) => {
-      this.#signatures.add(name, text, codes.lookUp);
-      lines += `\n${encodeName(name)}${kind === "text" ? "=" : ":"}${text}`;
-    });
-    return `${key} ${digest} ${this.#signatures.end()}${lines === "" ? "\n" : lines}`;
   }
 
   /**
@@ -188,7 +177,7 @@ export class SyncLog {
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 
-  #run(script: Script, profile: string, args: readonly (string | number)[]): Promise<unknown> {
+  #run(script: Script, profile: string, args: readonly (string | number | Buffer)[]): Promise<unknown> {
     const { redis, keys, bounds } = this.#terms;
     return script.run(redis, [...inventoryKeys(keys, profile), keys.sync(profile)], [profile, bounds.most, ...args]);
   }
