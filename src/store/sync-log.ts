@@ -7,7 +7,7 @@ import { encodeName } from "#fleet/field-text.ts";
 import type { FieldVisitor } from "#fleet/sim-fields.ts";
 import { Script } from "#redis/script.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import { ToldSims } from "./told-sims.ts";
+import { Telling, ToldSims } from "./told-sims.ts";
 import { ValueCodes } from "./value-codes.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
@@ -59,6 +59,7 @@ export interface ListedSims {
 
 export class SyncLog {
   readonly #terms: InventoryTerms;
+  readonly #telling = new Telling();
 
   constructor(terms: InventoryTerms) {
     this.#terms = terms;
@@ -119,11 +120,13 @@ export class SyncLog {
     const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet, codes } = page;
     const terms = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
     const listed = [sims.keys.join("\n"), sims.digests];
-    const told = new ToldSims(sims, codes);
-    if (page.expect === "new") for (let place = 0; place < sims.keys.length; place += 1) told.tell(place);
+    const areAllTold = page.expect === "new";
+    const most = areAllTold ? sims.keys.length : 0;
+    const told = new ToldSims(sims, { codes, telling: this.#telling, most });
+    for (let place = 0; place < most; place += 1) told.tell(place);
     for (;;) {
-      const places = page.expect === "new" ? "*" : told.places.join(",");
-      const reply = await this.#run(pageScript, profile, [...terms, ...listed, places, told.bytes]);
+      const what = [areAllTold ? "*" : told.places.join(","), told.signatures, told.lines];
+      const reply = await this.#run(pageScript, profile, [...terms, ...listed, ...what]);
       if (!Array.isArray(reply)) {
         await codes.register();
         return reply === "stale" ? undefined : Number(reply);

@@ -5,7 +5,7 @@
 --       6 Redis's time when the page had not yet been asked for, ms   7 fields that were not kept before, commas between
 --       8 keys of the page's SIMs, a line each   9 their digests, side by side
 --       10 places of the SIMs that are told of, counted from 0, commas between; '*' all of them
---       11 what is told of each: its signature and a line for each field, and a carriage return
+--       11 their signatures, side by side   12 of each a line for every field, and a carriage return
 --          (few arguments, since long lists of them cost both sides dear)
 -- Returns Redis's time in ms, or 'stale' when the sync is no longer at this page: nothing is done then;
 --       or a list of the places of SIMs whose records have to be told of: nothing is done then either
@@ -19,7 +19,7 @@ if sync[1] ~= ARGV[3] or sync[2] ~= 'listing' or sync[3] ~= ARGV[4] then return 
 local as_of = tonumber(ARGV[6])
 local quiet = {}
 for name in string.gmatch(ARGV[7], '[^,]+') do quiet[name] = true end
-local page_keys, page_digests = ARGV[8], ARGV[9]
+local page_keys, page_digests, signatures, lines = ARGV[8], ARGV[9], ARGV[11], ARGV[12]
 local length = #page_digests / DIGEST
 local count = { sims = length, added = 0, changed = 0, returned = 0 }
 
@@ -122,44 +122,55 @@ for _, run in ipairs(runs) do
   end
 end
 
-local told = {}
+-- Of the SIMs that are told of: which one of them a place is, and where its lines begin and end.
+local nth_of, from, to = {}, {}, {}
 if has_open then
-  local all = ARGV[10] == '*'
-  local place_of = all and function(nth) return nth end
-  if not all then
-    local places = {}
-    for place in string.gmatch(ARGV[10], '%d+') do places[#places + 1] = tonumber(place) end
-    place_of = function(nth) return places[nth + 1] end
+  local place_of
+  if ARGV[10] ~= '*' then
+    place_of = {}
+    for place in string.gmatch(ARGV[10], '%d+') do place_of[#place_of + 1] = tonumber(place) end
   end
-  local texts, at, nth = ARGV[11], 1, 0
-  while at <= #texts do
-    local ends = string.find(texts, '\r', at, true)
-    local place = place_of(nth)
-    if is_open[place] then told[place] = string.sub(texts, at, ends - 1) end
+  local at, nth = 1, 0
+  while at <= #lines do
+    local place = place_of and place_of[nth + 1] or nth
+    local ends = string.find(lines, '\r', at, true)
+    nth_of[place], from[place], to[place] = nth, at, ends - 1
     at, nth = ends + 1, nth + 1
   end
   local untold = {}
   for place = 0, length - 1 do
-    if is_open[place] and not told[place] then untold[#untold + 1] = place end
+    if is_open[place] and not nth_of[place] then untold[#untold + 1] = place end
   end
   if #untold > 0 then return untold end
+end
+
+-- New SIMs that follow each other, from a place on. Returns the place after them.
+local function add_from(first)
+  local room, place, nth = room_for_new(inv), first, nth_of[first]
+  repeat
+    add_lines(inv, keys[place + 1], string.sub(lines, from[place], to[place]), 'outside', ARGV[3])
+    place = place + 1
+  until place - first == room or not is_missing[place] or inv.is_new[keys[place + 1]] or nth_of[place] ~= nth + place - first
+  add_slots(inv, string.sub(signatures, nth * SIGNATURE + 1, (nth + place - first) * SIGNATURE),
+    string.sub(page_digests, first * DIGEST + 1, place * DIGEST))
+  count.added = count.added + place - first
+  return place
 end
 
 for _, run in ipairs(runs) do mark_seen(inv, run.ordinal, run.count) end
 if has_open then
   split_keys()
-  for place = 0, length - 1 do
-    local text = told[place]
-    if text then
-      local sim = keys[place + 1]
-      local seen = { digest = digest_at(page_digests, place), signature = string.sub(text, 1, SIGNATURE),
-        lines = string.sub(text, SIGNATURE + 1) }
-      if is_missing[place] and not inv.is_new[sim] then
-        count.added = count.added + 1
-        add_sim(inv, sim, seen, 'outside', ARGV[3])
-      else
-        take(sim, seen)
+  local place = 0
+  while place < length do
+    if is_missing[place] and not inv.is_new[keys[place + 1]] then
+      place = add_from(place)
+    else
+      if is_open[place] then
+        local nth = nth_of[place]
+        take(keys[place + 1], { digest = digest_at(page_digests, place), lines = string.sub(lines, from[place], to[place]),
+          signature = string.sub(signatures, nth * SIGNATURE + 1, (nth + 1) * SIGNATURE) })
       end
+      place = place + 1
     end
   end
   write_new(inv)

@@ -13,6 +13,7 @@
 local SIMS_PER_CHUNK = 4096
 local SIGNATURE = 40 -- a Bloom filter of 32 characters, and the codes of four fields (signature.ts)
 local BLOOM = 32
+local MOST_AT_ONCE = 1000 -- SIMs in one call
 local DIGEST = 13
 local UNLISTED = string.rep('?', DIGEST)
 local UNKNOWN = string.rep('!', DIGEST)
@@ -167,20 +168,29 @@ local function write_new(inv)
   inv.new = { keys = {}, signatures = {}, digests = {}, fields = {} }
 end
 
--- SIMs that are new get their ordinals at once and are written together, chunk by chunk.
-local function add_sim(inv, sim, seen, by, cause)
-  if inv.is_new[sim] then return end
-  local ordinal, new = inv.next, inv.new
+-- SIMs that are new get their ordinals at once and are written together, chunk by chunk. To be called before they are
+-- added; returns how many there is room for.
+local function room_for_new(inv)
+  if inv.next % SIMS_PER_CHUNK == 0 or #inv.new.keys == MOST_AT_ONCE then write_new(inv) end
+  return math.min(SIMS_PER_CHUNK - inv.next % SIMS_PER_CHUNK, MOST_AT_ONCE - #inv.new.keys)
+end
+
+local function add_lines(inv, sim, lines, by, cause)
+  local new = inv.new
   local at = #new.keys + 1
-  inv.next = ordinal + 1
   inv.is_new[sim] = true
   new.keys[at] = sim
-  new.signatures[at] = seen.signature
-  new.digests[at] = seen.digest
   new.fields[2 * at - 1] = sim
-  new.fields[2 * at] = ordinal .. (by == 'run' and inv.header_by_run or inv.header) .. seen.lines
+  new.fields[2 * at] = inv.next .. (by == 'run' and inv.header_by_run or inv.header) .. lines
+  inv.next = inv.next + 1
   if inv.is_settled then tell_of(inv, 'sim.added', sim, by, cause) end
-  if inv.next % SIMS_PER_CHUNK == 0 or at == 1000 then write_new(inv) end
+end
+
+-- Signatures and digests may be those of several SIMs in a row, whose lines are added one by one after it.
+local function add_slots(inv, signatures, digests)
+  local new = inv.new
+  new.signatures[#new.signatures + 1] = signatures
+  new.digests[#new.digests + 1] = digests
 end
 
 local function welcome_back(inv, sim, record, by, cause)
@@ -196,8 +206,10 @@ end
 local function take_answer(inv, sim, seen, told_of, run)
   local text = redis.call('HGET', inv.sims, sim)
   if not text then
-    seen.digest, seen.signature = UNLISTED, string.gsub(seen.signature, '~', '0')
-    return add_sim(inv, sim, seen, 'run', run)
+    if inv.is_new[sim] then return end
+    room_for_new(inv)
+    add_slots(inv, string.gsub(seen.signature, '~', '0'), UNLISTED)
+    return add_lines(inv, sim, seen.lines, 'run', run)
   end
   local record = split_record(text)
   welcome_back(inv, sim, record, 'run', run)

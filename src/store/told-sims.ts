@@ -1,59 +1,94 @@
 /**
- * What a page tells of its SIMs, as take-page.lua wants it: of each its signature and a line for each field, ended by a
- * carriage return, which no line has. It is written straight into bytes, so that little of a page is left behind for the
- * garbage collector to carry about.
+ * What a page tells of its SIMs, as take-page.lua wants it: their signatures side by side, and of each a line for every
+ * field, ended by a carriage return, which no line has. It is written straight into bytes, so that little of a page is
+ * left behind for the garbage collector to carry about.
  */
 import { encodeName } from "#fleet/field-text.ts";
 import type { FieldVisitor } from "#fleet/sim-fields.ts";
-import { Signatures } from "./signature.ts";
+import { Signatures, signatureLength } from "./signature.ts";
 import type { ListedSims } from "./sync-log.ts";
 import type { ValueCodes } from "./value-codes.ts";
 
-const end = "\r";
-const firstBytes = 16_384;
+const end = 0x0d;
+/** What is usual for a SIM, so that the bytes of a page rarely have to move. */
+const usualBytes = 300;
 /** A character of a string takes no more bytes than this. */
 const mostBytes = 3;
+const mostNames = 1_000;
+
+/** What tells of SIMs remembers from page to page. */
+export class Telling {
+  readonly signatures = new Signatures();
+  readonly #names = new Map<string, string>();
+
+  /** The name of a field as it begins a line. */
+  nameOf(field: string): string {
+    let name = this.#names.get(field);
+    if (name === undefined) {
+      name = encodeName(field);
+      if (this.#names.size >= mostNames) this.#names.clear();
+      this.#names.set(field, name);
+    }
+    return name;
+  }
+}
 
 export class ToldSims {
   /** Those that are told of, in this order. */
   readonly places: number[] = [];
   readonly #sims: ListedSims;
   readonly #codes: ValueCodes;
-  readonly #signatures = new Signatures();
-  #bytes = Buffer.allocUnsafe(firstBytes);
+  readonly #telling: Telling;
+  #signatures: Buffer;
+  #lines: Buffer;
   #length = 0;
-  #lines = "";
+  /** Of the SIM at hand. */
+  #text = "";
 
-  constructor(sims: ListedSims, codes: ValueCodes) {
+  /** @param most SIMs that are told of at first; more may follow */
+  constructor(sims: ListedSims, { codes, telling, most }: { codes: ValueCodes; telling: Telling; most: number }) {
     this.#sims = sims;
     this.#codes = codes;
+    this.#telling = telling;
+    this.#signatures = Buffer.allocUnsafe(most * signatureLength);
+    this.#lines = Buffer.allocUnsafe(most * usualBytes);
   }
 
-  get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+  get signatures(): Buffer {
+    return this.#signatures.subarray(0, this.places.length * signatureLength);
+  }
+
+  get lines(): Buffer {
+    return this.#lines.subarray(0, this.#length);
   }
 
   tell(place: number): void {
-    this.#lines = "";
-    this.#signatures.begin();
+    const { signatures } = this.#telling;
+    this.#text = "";
+    signatures.begin();
     this.#sims.tell(place, this.#visit);
+    const at = this.places.length * signatureLength;
+    this.#signatures = withRoom(this.#signatures, at, signatureLength);
+    signatures.endIn(this.#signatures, at);
+    this.#lines = withRoom(this.#lines, this.#length, this.#text.length * mostBytes + 1);
+    this.#length += this.#lines.write(this.#text, this.#length);
+    this.#lines[this.#length] = end;
+    this.#length += 1;
     this.places.push(place);
-    this.#write(this.#signatures.end() + this.#lines + end);
   }
 
   readonly #visit: FieldVisitor = (name, kind, text) => {
-    this.#signatures.add(name, text, this.#codes.lookUp);
-    const line = `${encodeName(name)}${kind === "text" ? "=" : ":"}${text}`;
-    this.#lines = this.#lines === "" ? line : `${this.#lines}\n${line}`;
+    this.#telling.signatures.add(name, text, this.#codes.lookUp);
+    const start = this.#telling.nameOf(name);
+    const mark = kind === "text" ? "=" : ":";
+    this.#text = this.#text === "" ? start + mark + text : `${this.#text}\n${start}${mark}${text}`;
   };
+}
 
-  #write(text: string): void {
-    const needed = this.#length + text.length * mostBytes;
-    if (needed > this.#bytes.length) {
-      const more = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
-      this.#bytes.copy(more, 0, 0, this.#length);
-      this.#bytes = more;
-    }
-    this.#length += this.#bytes.write(text, this.#length);
-  }
+/** The bytes so far with room for more behind them. */
+function withRoom(bytes: Buffer, length: number, more: number): Buffer {
+  if (length + more <= bytes.length) return bytes;
+  const wider = Buffer.allocUnsafe(Math.max(length + more, bytes.length * 2));
+  bytes.copy(wider, 0, 0, length);
+  return wider;
 }
