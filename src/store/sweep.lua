@@ -27,7 +27,10 @@ end
 
 if count > 0 then
   local seen = redis.call('GETRANGE', inv.seen, first / 8, first / 8 + math.floor((count - 1) / 8))
-  if seen ~= string.rep('\255', count / 8) then
+  -- As it is where all were seen: the last byte may be of fewer than eight.
+  local all = string.rep('\255', math.floor(count / 8))
+  if count % 8 > 0 then all = all .. string.char(256 - 2 ^ (8 - count % 8)) end
+  if seen ~= all then
     local place = 0
     for sim in string.gmatch(redis.call('GET', inv.roll .. chunk), '[^\n]+') do
       local byte = string.byte(seen, math.floor(place / 8) + 1) or 0
