@@ -7,6 +7,7 @@ import type { Page } from "#api/pages.ts";
 import { type SimRecord, recordsIn } from "#api/operations/sims.ts";
 import type { RecordList } from "#api/record-list.ts";
 import { PlatformError } from "#core/errors.ts";
+import { makeRoomForPages } from "#core/heap-room.ts";
 import { type Clock, turn } from "#core/time.ts";
 import { jsonWithoutSecrets, visitFields } from "#fleet/sim-fields.ts";
 import { isImsi, isSimId } from "#fleet/sim.ts";
@@ -104,6 +105,7 @@ class Listing {
         // What follows keeps this thread busy: the request should be out before. A spent quota is not waited for.
         await Promise.race([sent.promise, clock.sleep(sendingMs)]);
         await turn();
+        makeRoomForPages();
         const sims = this.#listed(page.items);
         const taken = await taking;
         if (taken === undefined) return; // another process has the sync
