@@ -131,85 +131,112 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 function cutRecords(bytes: Buffer, key: Buffer, secrets: Names): Cut | undefined {
-  const cut: Cut = { keys: [], starts: [], ends: [], isEscaped: [], secrets: new Map() };
+  const cutter = new Cutter(bytes, key, secrets);
   let at = afterSpace(bytes, 0);
   if (bytes[at] !== openBracket) return undefined;
   at = afterSpace(bytes, at + 1);
-  if (bytes[at] === closeBracket) return afterSpace(bytes, at + 1) === bytes.length ? cut : undefined;
-  for (;;) {
+  let next: number | undefined = bytes[at] === closeBracket ? closeBracket : comma;
+  while (next === comma) {
     if (bytes[at] !== openBrace) return undefined;
-    at = afterSpace(bytes, cutRecord(bytes, at, { cut, key, secrets }));
-    const next = bytes[at];
-    if (next === closeBracket) return afterSpace(bytes, at + 1) === bytes.length ? cut : undefined;
-    if (next !== comma) return undefined;
-    at = afterSpace(bytes, at + 1);
+    at = afterSpace(bytes, cutter.takeRecord(at));
+    next = bytes[at];
+    if (next === comma) at = afterSpace(bytes, at + 1);
   }
+  return next === closeBracket && afterSpace(bytes, at + 1) === bytes.length ? cutter.cut : undefined;
 }
 
-/** @returns the place after the record; the end of all bytes where it cannot be cut out */
-function cutRecord(
-  bytes: Buffer,
-  start: number,
-  { cut, key, secrets }: { cut: Cut; key: Buffer; secrets: Names },
-): number {
-  const { length } = bytes;
-  let depth = 0;
-  let isEscaped = false;
-  /** Where the value of the key begins. */
-  let keyAt = -1;
-  /** Where a secret member begins, and how deep. */
-  let secretAt = -1;
-  let secretDepth = 0;
-  for (let at = start; at < length; at += 1) {
-    const byte = bytes[at];
-    if (byte === quote) {
-      const from = at + 1;
-      let hasEscape = false;
-      at = from;
-      while (at < length && bytes[at] !== quote) {
-        if (bytes[at] === backslash) {
-          hasEscape = true;
-          at += 1;
-        }
+/** Cuts one record after the other out of the bytes of a list. */
+class Cutter {
+  readonly cut: Cut = { keys: [], starts: [], ends: [], isEscaped: [], secrets: new Map() };
+  readonly #bytes: Buffer;
+  readonly #key: Buffer;
+  readonly #secrets: Names;
+  /** Of the record at hand: whether a name in it has escapes, and where the value of its key begins. */
+  #isEscaped = false;
+  #keyAt = -1;
+  /** Where a secret member of it begins, and how deep. */
+  #secretAt = -1;
+  #secretDepth = 0;
+
+  constructor(bytes: Buffer, key: Buffer, secrets: Names) {
+    this.#bytes = bytes;
+    this.#key = key;
+    this.#secrets = secrets;
+  }
+
+  /** @returns the place after the record that begins here; the end of all bytes where it cannot be cut out */
+  takeRecord(start: number): number {
+    const bytes = this.#bytes;
+    const { length } = bytes;
+    this.#isEscaped = false;
+    this.#keyAt = -1;
+    this.#secretAt = -1;
+    let depth = 0;
+    for (let at = start; at < length; at += 1) {
+      const byte = bytes[at];
+      if (byte === quote) {
+        at = this.#takeString(at + 1, depth);
+      } else if (byte === comma) {
+        this.#endMember(at, depth);
+      } else if (byte === openBrace || byte === openBracket) {
+        depth += 1;
+      } else if (byte === closeBrace || byte === closeBracket) {
+        this.#endMember(at, depth);
+        depth -= 1;
+        if (depth === 0) return this.#endRecord(start, at + 1);
+      }
+    }
+    return length;
+  }
+
+  /** @returns where the string ends that begins here */
+  #takeString(from: number, depth: number): number {
+    const bytes = this.#bytes;
+    const { length } = bytes;
+    let hasEscape = false;
+    let at = from;
+    while (at < length && bytes[at] !== quote) {
+      if (bytes[at] === backslash) {
+        hasEscape = true;
         at += 1;
       }
-      const size = at - from;
-      if (hasEscape && isName(bytes, at)) isEscaped = true;
-      if (size === key.length && depth === 1 && isSame(bytes, from, key) && isName(bytes, at)) {
-        keyAt = afterSpace(bytes, afterSpace(bytes, at + 1) + 1) + 1;
-      }
-      if (secretAt < 0 && size < secrets.length && isAmong(bytes, from, secrets[size]) && isName(bytes, at)) {
-        secretAt = from - 1;
-        secretDepth = depth;
-      }
-    } else if (byte === openBrace || byte === openBracket) {
-      depth += 1;
-    } else if (byte === closeBrace || byte === closeBracket) {
-      if (secretAt >= 0 && depth === secretDepth) {
-        leaveOut(cut, secretAt, at);
-        secretAt = -1;
-      }
-      depth -= 1;
-      if (depth > 0) continue;
-      const name = keyAt < 0 ? undefined : plainText(bytes, keyAt);
-      if (name === undefined) return length;
-      cut.keys.push(name);
-      cut.starts.push(start);
-      cut.ends.push(at + 1);
-      cut.isEscaped.push(isEscaped);
-      return at + 1;
-    } else if (byte === comma && secretAt >= 0 && depth === secretDepth) {
-      leaveOut(cut, secretAt, at);
-      secretAt = -1;
+      at += 1;
     }
+    if (hasEscape) {
+      if (isName(bytes, at)) this.#isEscaped = true;
+      return at;
+    }
+    const size = at - from;
+    if (depth === 1 && size === this.#key.length && isSame(bytes, from, this.#key) && isName(bytes, at)) {
+      this.#keyAt = afterSpace(bytes, afterSpace(bytes, at + 1) + 1) + 1;
+    }
+    const names = size < this.#secrets.length ? this.#secrets[size] : undefined;
+    if (names !== undefined && this.#secretAt < 0 && isAmong(bytes, from, names) && isName(bytes, at)) {
+      this.#secretAt = from - 1;
+      this.#secretDepth = depth;
+    }
+    return at;
   }
-  return length;
-}
 
-function leaveOut({ starts, secrets }: Cut, from: number, to: number): void {
-  const stretches = secrets.get(starts.length);
-  if (stretches === undefined) secrets.set(starts.length, [[from, to]]);
-  else stretches.push([from, to]);
+  #endMember(at: number, depth: number): void {
+    if (this.#secretAt < 0 || depth !== this.#secretDepth) return;
+    const { starts, secrets } = this.cut;
+    const stretches = secrets.get(starts.length);
+    if (stretches === undefined) secrets.set(starts.length, [[this.#secretAt, at]]);
+    else stretches.push([this.#secretAt, at]);
+    this.#secretAt = -1;
+  }
+
+  #endRecord(start: number, end: number): number {
+    const key = this.#keyAt < 0 ? undefined : plainText(this.#bytes, this.#keyAt);
+    if (key === undefined) return this.#bytes.length;
+    const { keys, starts, ends, isEscaped } = this.cut;
+    keys.push(key);
+    starts.push(start);
+    ends.push(end);
+    isEscaped.push(this.#isEscaped);
+    return end;
+  }
 }
 
 /** Whether the string that ends here is the name of a member. */
@@ -228,8 +255,7 @@ function plainText(bytes: Buffer, from: number): string | undefined {
   return bytes.toString("utf8", from, end);
 }
 
-function isAmong(bytes: Buffer, from: number, names: readonly Buffer[] | undefined): boolean {
-  if (names === undefined) return false;
+function isAmong(bytes: Buffer, from: number, names: readonly Buffer[]): boolean {
   for (const name of names) if (isSame(bytes, from, name)) return true;
   return false;
 }

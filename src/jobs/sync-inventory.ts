@@ -13,7 +13,8 @@ import { jsonWithoutSecrets, visitFields } from "#fleet/sim-fields.ts";
 import { isImsi, isSimId } from "#fleet/sim.ts";
 import type { Inventory, InventoryFacts } from "#store/inventory.ts";
 import { digestOf } from "#store/sim-record.ts";
-import { type ListedSims, type SyncLog, type SyncState, isSyncOver } from "#store/sync-log.ts";
+import { type SyncLog, type SyncState, isSyncOver } from "#store/sync-log.ts";
+import type { ListedSims } from "#store/told-sims.ts";
 import type { Account } from "./account.ts";
 import type { SyncVerdict } from "./job.ts";
 

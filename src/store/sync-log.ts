@@ -4,10 +4,9 @@
  *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
  */
 import { encodeName } from "#fleet/field-text.ts";
-import type { FieldVisitor } from "#fleet/sim-fields.ts";
 import { Script } from "#redis/script.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import { Telling, ToldSims } from "./told-sims.ts";
+import { type ListedSims, Telling, ToldSims } from "./told-sims.ts";
 import { ValueCodes } from "./value-codes.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
@@ -46,15 +45,6 @@ export interface SyncState {
 
 export function isSyncOver({ phase }: SyncState): boolean {
   return phase === "finished" || phase === "failed";
-}
-
-/** The SIMs of a page. */
-export interface ListedSims {
-  readonly keys: readonly string[];
-  /** Of each, side by side, `digestLength` characters that tell whether anything in its record is another than last time. */
-  readonly digests: string;
-  /** Goes through what is kept of a record; asked only where it is not as it was known. */
-  readonly tell: (place: number, visit: FieldVisitor) => void;
 }
 
 export class SyncLog {

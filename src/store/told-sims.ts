@@ -6,7 +6,6 @@
 import { encodeName } from "#fleet/field-text.ts";
 import type { FieldVisitor } from "#fleet/sim-fields.ts";
 import { Signatures, signatureLength } from "./signature.ts";
-import type { ListedSims } from "./sync-log.ts";
 import type { ValueCodes } from "./value-codes.ts";
 
 const end = 0x0d;
@@ -15,6 +14,15 @@ const usualBytes = 300;
 /** A character of a string takes no more bytes than this. */
 const mostBytes = 3;
 const mostNames = 1_000;
+
+/** The SIMs of a page. */
+export interface ListedSims {
+  readonly keys: readonly string[];
+  /** Of each, side by side, 13 characters that tell whether anything in its record is another than last time. */
+  readonly digests: string;
+  /** Goes through what is kept of a record; asked only where it is not as it was known. */
+  readonly tell: (place: number, visit: FieldVisitor) => void;
+}
 
 /** What tells of SIMs remembers from page to page. */
 export class Telling {

@@ -4,7 +4,8 @@ import { expect, it } from "vitest";
 import { type Condition, type Filter, matches } from "#fleet/filter.ts";
 import { pickFields, textOf, visitFields } from "#fleet/sim-fields.ts";
 import { Inventory } from "#store/inventory.ts";
-import { type ListedSims, SyncLog } from "#store/sync-log.ts";
+import { SyncLog } from "#store/sync-log.ts";
+import type { ListedSims } from "#store/told-sims.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 

@@ -11,7 +11,8 @@ import { everySim } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim-fields.ts";
 import { Inventory } from "#store/inventory.ts";
 import { digestOf } from "#store/sim-record.ts";
-import { type ListedSims, SyncLog, type SyncState } from "#store/sync-log.ts";
+import { SyncLog, type SyncState } from "#store/sync-log.ts";
+import type { ListedSims } from "#store/told-sims.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
@@ -36,12 +37,12 @@ class Fleet {
     const { profile } = this;
     const { syncId } = await syncs.begin(profile, `s-${this.#syncs}`, "go-on");
     const codes = await syncs.codes(profile);
-    const expect = this.#syncs === 1 ? "new" : "known";
+    const expected = this.#syncs === 1 ? "new" : "known";
     const pages = Math.max(1, Math.ceil(list.length / pageOf));
     for (let pagesBefore = 0; pagesBefore < pages; pagesBefore += 1) {
       const sims = this.#page(list.slice(pagesBefore * pageOf, (pagesBefore + 1) * pageOf));
       const nextKey = pagesBefore + 1 < pages ? "more" : undefined;
-      const page = { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect } as const;
+      const page = { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: expected } as const;
       await syncs.takePage(profile, page);
     }
     await syncs.sweep(profile, await this.#state(), ["speedClass"]);
