@@ -19,7 +19,7 @@ import { App } from "#app.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import { type FieldVisitor, secretFields, usualFields, visitFields } from "#fleet/sim-fields.ts";
+import { secretFields, usualFields, visitFields } from "#fleet/sim-fields.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded.ts";
 import { Keys } from "#redis/keys.ts";
@@ -27,8 +27,9 @@ import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims.ts";
 import { digestOf } from "#store/sim-record.ts";
 import { SyncLog } from "#store/sync-log.ts";
+import type { ListedSims } from "#store/told-sims.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import { bytesOfKeys, runMeasured, usedMemory } from "./memory.ts";
+import { bytesOfKeys, cpuSecondsOf, cpuSecondsOfRedis, runMeasured, usedMemory } from "./memory.ts";
 import { startSandboxProcess } from "./simfleet-process.ts";
 
 const { values } = parseArgs({
@@ -63,14 +64,14 @@ type Table = Record<string, string | number>[];
 /** A sandbox with so many SIMs for as long as `use` takes, and the settings with which commands reach it. */
 async function withFleet(
   { sims, profile, latencyMs = "0" }: { sims: number; profile: string; latencyMs?: string },
-  use: (env: Environment) => Promise<void>,
+  use: (env: Environment, sandboxPid: number) => Promise<void>,
 ): Promise<void> {
   const quota = ["--limit", "Sim=1000000000", "--limit", "Auth=1000000"];
   const sandbox = await startSandboxProcess(["--sims", String(sims), "--latency", latencyMs, ...quota]);
   try {
     const { environment } = sandbox;
     const settings = { SIMFLEET_DATA_DIR: dataDir, SIMFLEET_PROFILE: profile, SIMFLEET_INVENTORY_LIMIT: "1000" };
-    await use({ ...environment, ...settings });
+    await use({ ...environment, ...settings }, sandbox.child.pid ?? 0);
   } finally {
     await sandbox.stop();
   }
@@ -82,8 +83,8 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   return (systemClock.monotonicMs() - startMs) / 1_000;
 }
 
-/** Seconds of a loop that only follows the pages and parses them. */
-async function bareLoop(env: Environment, sims: number, limit: number): Promise<number> {
+/** A loop that only follows the pages and parses them, in this process. */
+async function bareLoop(env: Environment, sims: number, limit: number): Promise<{ seconds: number; cpu: number }> {
   const dispatcher = new Agent({ connections: 1, pipelining: 1 });
   const url = env.SIMFLEET_ENDPOINT_GLOBAL ?? "";
   const answer = await request(`${url}/v1/auth`, {
@@ -95,6 +96,7 @@ async function bareLoop(env: Environment, sims: number, limit: number): Promise<
   const pair = (await answer.body.json()) as { apiKey: string; token: string };
   const headers = { "x-svc-api-key": pair.apiKey, "x-svc-token": pair.token };
   let listed = 0;
+  const before = process.cpuUsage();
   const seconds = await secondsOf(async () => {
     let key: string | undefined;
     do {
@@ -106,51 +108,60 @@ async function bareLoop(env: Environment, sims: number, limit: number): Promise<
       key = typeof next === "string" ? next : undefined;
     } while (key !== undefined);
   });
+  const { user, system } = process.cpuUsage(before);
   await dispatcher.close();
   if (listed !== sims) throw new Error(`the bare loop listed ${listed} of ${sims}`);
-  return seconds;
+  return { seconds, cpu: (user + system) / 1e6 };
 }
 
 interface SyncFigures {
   readonly seconds: number;
   readonly wallSeconds: number;
   readonly peakMegabytes: number;
+  /** Processor time of the command, its start included. */
+  readonly cpu: number;
 }
 
 async function syncOnce(env: Environment, sims: number): Promise<SyncFigures> {
   const startMs = systemClock.monotonicMs();
-  const { out, peakMegabytes } = await runMeasured(["sims", "sync", "--json"], env);
+  const { out, peakMegabytes, cpuSeconds: cpu } = await runMeasured(["sims", "sync", "--json"], env);
   const wallSeconds = (systemClock.monotonicMs() - startMs) / 1_000;
   const report = JSON.parse(out) as { sims: number; seconds: number };
   if (report.sims !== sims) throw new Error(`the sync listed ${report.sims} of ${sims}`);
-  return { seconds: report.seconds, wallSeconds, peakMegabytes };
+  return { seconds: report.seconds, wallSeconds, peakMegabytes, cpu };
 }
 
 async function compareSpeed(): Promise<void> {
   const sims = Number(values["pages-of"]);
   const table: Table = [];
-  await withFleet({ sims, profile: "a", latencyMs: values.latency }, async (base) => {
+  const micros = (seconds: number): string => ((seconds * 1e6) / sims).toFixed(1);
+  await withFleet({ sims, profile: "a", latencyMs: values.latency }, async (base, sandboxPid) => {
     await bareLoop(base, sims, 1_000); // warms the sandbox up
+    const start = await runMeasured(["sims", "list", "--where", "simId=0", "--json"], base);
     for (const limit of values.limits.split(",").map(Number)) {
       for (const round of rounds) {
         const profile = `a-${limit}-${round}`;
         const env = { ...base, SIMFLEET_PROFILE: profile, SIMFLEET_INVENTORY_LIMIT: String(limit) };
         for (const sync of ["all are new", "nothing changed"]) {
           const bare = await bareLoop(env, sims, limit);
-          const { seconds, wallSeconds } = await syncOnce(env, sims);
+          const before = { redis: await cpuSecondsOfRedis(redis), sandbox: await cpuSecondsOf(sandboxPid) };
+          const { seconds, cpu } = await syncOnce(env, sims);
           table.push({
             "page of": limit,
             sync,
-            "bare loop SIMs/s": Math.round(sims / bare),
+            "bare loop SIMs/s": Math.round(sims / bare.seconds),
             "simfleet SIMs/s": Math.round(sims / seconds),
-            ratio: (bare / seconds).toFixed(2),
-            "sync s": seconds.toFixed(2),
-            "command s": wallSeconds.toFixed(2),
+            ratio: (bare.seconds / seconds).toFixed(2),
+            "CPU µs/SIM: bare loop": micros(bare.cpu),
+            simfleet: micros(cpu - start.cpuSeconds),
+            Redis: micros((await cpuSecondsOfRedis(redis)) - before.redis),
+            sandbox: micros((await cpuSecondsOf(sandboxPid)) - before.sandbox),
           });
         }
         await forget(profile);
       }
     }
+    console.log(`(a command that finds nothing takes ${start.cpuSeconds.toFixed(2)} s of processor time)`);
   });
   show(`a: ${sims} SIMs, answers after ${values.latency} ms`, table);
 }
@@ -238,12 +249,15 @@ async function fullestRecords(): Promise<Table[number]> {
   const page = 1_000;
   for (let pagesBefore = 0; pagesBefore * page < most; pagesBefore += 1) {
     const from = pagesBefore * page;
-    const sims = Array.from({ length: Math.min(page, most - from) }, (_, i) => {
+    const records = Array.from({ length: Math.min(page, most - from) }, (_, i) => {
       const groupId = `3f6c1d52-9a41-4d0e-b7c3-${String((from + i) % 50).padStart(12, "0")}`;
-      const record = { ...fleet.recordAt(from + i), groupId, subscription: "plan01s-ldv" };
-      const tell = (visit: FieldVisitor): void => void visitFields(record, choice, visit);
-      return { key: record.simId, digest: digestOf(record.simId), tell };
+      return { ...fleet.recordAt(from + i), groupId, subscription: "plan01s-ldv" };
     });
+    const sims: ListedSims = {
+      keys: records.map(({ simId }) => simId),
+      digests: records.map(({ simId }) => `00${digestOf(simId)}`).join(""),
+      tell: (place, visit) => void visitFields(records[place] ?? {}, choice, visit),
+    };
     const nextKey = from + page < most ? "more" : undefined;
     await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: "new" });
   }

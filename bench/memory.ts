@@ -1,4 +1,4 @@
-/** Memory as the kernel, Node.js and Redis count it. */
+/** Memory and processor time, as the kernel, Node.js and Redis count them. */
 import { readFile } from "node:fs/promises";
 import type { Redis } from "ioredis";
 import { runSimfleet } from "./simfleet-process.ts";
@@ -16,19 +16,43 @@ export interface MemoryReport {
   readonly memoryReport: { readonly now: MemoryCounts; readonly most: MemoryCounts };
 }
 
-/** Runs a command to its end; `peakMegabytes` is the most memory that its process had at once. */
-export async function runMeasured(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<{ out: string; peakMegabytes: number }> {
+export interface Measured {
+  readonly out: string;
+  /** The most memory that its process had at once. */
+  readonly peakMegabytes: number;
+  /** Processor time of its process, seconds, to a few hundredths. */
+  readonly cpuSeconds: number;
+}
+
+/** Runs a command to its end. */
+export async function runMeasured(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Measured> {
   let peakMegabytes = 0;
+  let cpuSeconds = 0;
   const out = await runSimfleet(args, env, async (pid) => {
     // What the kernel keeps is the peak already; the last look before the end counts.
     const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
     const kilobytes = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
     peakMegabytes = Math.max(peakMegabytes, kilobytes / 1_024);
+    cpuSeconds = Math.max(cpuSeconds, await cpuSecondsOf(pid));
   });
-  return { out, peakMegabytes };
+  return { out, peakMegabytes, cpuSeconds };
+}
+
+/** Processor time of a process so far; 0 where it has ended. */
+export async function cpuSecondsOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  // After the name, which may have spaces: state, …, user and system time as fields 11 and 12.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+}
+
+const ticksPerSecond = 100;
+
+/** Processor time of Redis so far. */
+export async function cpuSecondsOfRedis(redis: Redis): Promise<number> {
+  const info = await redis.info("cpu");
+  const of = (name: string): number => Number(new RegExp(`${name}:([0-9.]+)`).exec(info)?.[1] ?? 0);
+  return of("used_cpu_user") + of("used_cpu_sys");
 }
 
 export async function usedMemory(redis: Redis): Promise<number> {

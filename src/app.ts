@@ -335,9 +335,13 @@ export class App {
       accountFor: (name: string) => this.#accounts.account(name),
       newSyncId: () => newSyncId(this.#clock.wallMs()),
     };
-    const verdict = await syncInventory(profile, context, signal);
-    if (verdict.kind === "ended") await this.feed.trim();
-    return verdict;
+    try {
+      const verdict = await syncInventory(profile, context, signal);
+      if (verdict.kind === "ended") await this.feed.trim();
+      return verdict;
+    } finally {
+      if (this.#segments === 0) keepHeapSmall();
+    }
   }
 
   /** Whether Redis answers within a second. */

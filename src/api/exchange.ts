@@ -113,12 +113,8 @@ export class Receiver {
     }
     this.#end();
     const [only] = this.#chunks;
-    const bytes = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
-    this.#settle.resolve({
-      status: this.#status,
-      headers: this.#headers,
-      text: bytes.toString("utf8"),
-    });
+    const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
+    this.#settle.resolve({ status: this.#status, headers: this.#headers, body });
   }
 
   onResponseError(_controller: Controller | null, error: Error): void {

@@ -91,7 +91,7 @@ export function keySetFetcher({
       const message = `auth: ${address.host} has no key set at present (${answer.status}).`;
       throw new PlatformError("PLATFORM_UNAVAILABLE", message, facts);
     }
-    const keys = answer.status === 200 ? readKeySet(answer.text) : undefined;
+    const keys = answer.status === 200 ? readKeySet(answer.body.toString("utf8")) : undefined;
     if (keys !== undefined) return keys;
     const message = `auth: ${address.host} answered ${answer.status} without a key set. Check ${address.setting}.`;
     throw new PlatformError("PLATFORM_CONTRACT", message, facts);

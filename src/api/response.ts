@@ -11,7 +11,7 @@ export interface Answer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: AnswerHeaders;
-  readonly text: string;
+  readonly body: Buffer;
 }
 
 /** An answer with what is known of it beyond what the platform sent. */
@@ -32,6 +32,8 @@ export interface PlacedAnswer extends Answer {
  */
 export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): O {
   if (!operation.successStatuses.includes(answer.status)) throw refusal(operation, answer);
+  const quick = operation.quickly?.(answer.body);
+  if (quick !== undefined) return quick;
   const body = operation.answer === "status" ? undefined : bodyOf(operation, answer);
   const parsed = operation.output.safeParse(body);
   if (parsed.success) return parsed.data;
@@ -48,7 +50,7 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
 
 function bodyOf<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): unknown {
   try {
-    return JSON.parse(answer.text);
+    return JSON.parse(answer.body.toString("utf8"));
   } catch {
     // The parser's own error quotes the body, which may hold a token, so it goes no further.
     throw unreadable(operation, answer);
@@ -72,7 +74,7 @@ function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Pla
     status: answer.status,
     mayHaveApplied: isWrite(operation),
   };
-  const start = answer.text.trimStart()[0];
+  const start = answer.body.toString("utf8").trimStart()[0];
   if (start === undefined || '{["'.includes(start)) {
     return new PlatformError(
       "PLATFORM_UNAVAILABLE",
@@ -90,7 +92,7 @@ function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Pla
 
 function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
   const { status } = answer;
-  const fault = readFault(answer.text);
+  const fault = readFault(answer.body.toString("utf8"));
   const facts = { operation: operation.id, status, platformCode: fault.code };
   const said = wordsOf(status, fault);
   if (status === 429) {

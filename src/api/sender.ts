@@ -68,9 +68,17 @@ export class Sender {
       watcher.failed();
       throw thrown;
     }
-    const { status, text } = answer;
+    const { status, body: received } = answer;
     const { throttledMs, retryAfterMs } = watcher;
-    const placed = { status, headers: answer.headers, text, bucket, host: address.host, throttledMs, retryAfterMs };
+    const placed = {
+      status,
+      headers: answer.headers,
+      body: received,
+      bucket,
+      host: address.host,
+      throttledMs,
+      retryAfterMs,
+    };
     return { value: readAnswer(operation, placed), headers: answer.headers };
   }
 

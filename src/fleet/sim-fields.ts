@@ -74,13 +74,13 @@ export function visitFields(
     told.push(name);
     if (value === null || isSecret(name, secrets)) continue;
     if (!isPlainObject(value)) {
-      visitValue(name, value, { secrets, visit });
+      visitValue(name, value, secrets, visit);
       continue;
     }
     for (const member of Object.keys(value)) {
       const inner = value[member];
       if (inner === null || inner === undefined || secrets.has(member)) continue;
-      visitValue(`${name}.${member.toWellFormed()}`, inner, { secrets, visit });
+      visitValue(memberName(name, member), inner, secrets, visit);
     }
   }
   return told;
@@ -146,14 +146,42 @@ function namesOf(secrets: ReadonlySet<string>): RegExp {
   return pattern;
 }
 
-function visitValue(
-  name: string,
-  value: unknown,
-  { secrets, visit }: { secrets: ReadonlySet<string>; visit: FieldVisitor },
-): void {
-  if (typeof value === "string" && !hasControl(value)) return visit(name, "text", cut(value.toWellFormed()));
+function visitValue(name: string, value: unknown, secrets: ReadonlySet<string>, visit: FieldVisitor): void {
+  if (typeof value === "string") {
+    if (isPlain(value)) return visit(name, "text", value);
+    if (!hasControl(value)) return visit(name, "text", cut(value.toWellFormed()));
+  }
   const json = jsonWithoutSecrets(value, secrets);
   return json.length > mostCharacters ? visit(name, "text", cut(json)) : visit(name, "json", json);
+}
+
+/** Whether a text is kept as it is: it is short, and has printable characters of ASCII alone, as nearly all have. */
+function isPlain(text: string): boolean {
+  if (text.length > mostCharacters) return false;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code < 0x20 || code > 0x7e) return false;
+  }
+  return true;
+}
+
+/** Names of members, so that the next record has them at hand. */
+const memberNames = new Map<string, Map<string, string>>();
+const mostMemberNames = 1_000;
+
+function memberName(name: string, member: string): string {
+  let names = memberNames.get(name);
+  if (names === undefined) {
+    names = new Map();
+    memberNames.set(name, names);
+  }
+  let full = names.get(member);
+  if (full === undefined) {
+    full = `${name}.${member.toWellFormed()}`;
+    if (names.size >= mostMemberNames) names.clear();
+    names.set(member, full);
+  }
+  return full;
 }
 
 /** Never ends in half of a character: what is stored as UTF-8 would come back as another text. */

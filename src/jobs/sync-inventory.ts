@@ -4,14 +4,17 @@
  * that page, and nothing is marked before the last one. Asking, working out and taking in overlap, a page each.
  */
 import type { Page } from "#api/pages.ts";
-import { type SimRecord, simOperations } from "#api/operations/sims.ts";
+import { type SimRecord, recordsIn } from "#api/operations/sims.ts";
+import type { RecordList } from "#api/record-list.ts";
 import { PlatformError } from "#core/errors.ts";
+import { makeRoomForPages } from "#core/heap-room.ts";
 import { type Clock, turn } from "#core/time.ts";
 import { jsonWithoutSecrets, visitFields } from "#fleet/sim-fields.ts";
-import { isImsi, isSimId, keyColumnOf } from "#fleet/sim.ts";
+import { isImsi, isSimId } from "#fleet/sim.ts";
 import type { Inventory, InventoryFacts } from "#store/inventory.ts";
 import { digestOf } from "#store/sim-record.ts";
-import { type ListedSim, type SyncLog, type SyncState, isSyncOver } from "#store/sync-log.ts";
+import { type SyncLog, type SyncState, isSyncOver } from "#store/sync-log.ts";
+import type { ListedSims } from "#store/told-sims.ts";
 import type { Account } from "./account.ts";
 import type { SyncVerdict } from "./job.ts";
 
@@ -79,7 +82,7 @@ class Listing {
   }
 
   async #readPages(): Promise<void> {
-    const { client, wording, pageLimit } = this.#account;
+    const { client, wording, choice, pageLimit } = this.#account;
     const { syncs, inventory, clock } = this.#context;
     const facts = await inventory.facts(this.#profile);
     const quiet = this.#otherFields(facts);
@@ -88,7 +91,7 @@ class Listing {
     const input = { lastEvaluatedKey: this.#state.cursor, limit: pageLimit };
     let sent = Promise.withResolvers<void>();
     const onSending = (): void => sent.resolve();
-    const pages = client.pages(simOperations(wording).list, input, { signal: this.#signal, onSending });
+    const pages = client.pages(recordsIn(wording, choice.secrets), input, { signal: this.#signal, onSending });
     let knownMs = await syncs.nowMs();
     let asked = askFor(pages, knownMs);
     /** The page before, on its way into the inventory while this one is worked out. */
@@ -103,6 +106,7 @@ class Listing {
         // What follows keeps this thread busy: the request should be out before. A spent quota is not waited for.
         await Promise.race([sent.promise, clock.sleep(sendingMs)]);
         await turn();
+        makeRoomForPages();
         const sims = this.#listed(page.items);
         const taken = await taking;
         if (taken === undefined) return; // another process has the sync
@@ -136,18 +140,27 @@ class Listing {
     return isComplete ? differ : [];
   }
 
-  #listed(records: readonly SimRecord[]): ListedSim[] {
+  #listed(records: RecordList<SimRecord>): ListedSims {
     const { wording, choice } = this.#account;
-    const keyColumn = keyColumnOf(wording);
     const isKey = wording === "sims" ? isSimId : isImsi;
+    const keys: string[] = [];
+    const places: number[] = [];
+    const digests: string[] = [];
+    for (let place = 0; place < records.keys.length; place += 1) {
+      const key = records.keys[place] ?? "";
+      if (!isKey(key)) continue;
+      const seen = records.bytesWithoutSecrets(place);
+      keys.push(key);
+      places.push(place);
+      digests.push(digestOf(seen ?? jsonWithoutSecrets(records.record(place), choice.secrets)));
+    }
     // Another choice of fields makes every record worth another look.
     const mark = digestOf(choice.fields.join(",")).slice(0, 2);
-    return records.flatMap((record): ListedSim[] => {
-      const key = record[keyColumn];
-      if (typeof key !== "string" || !isKey(key)) return [];
-      const digest = mark + digestOf(jsonWithoutSecrets(record, choice.secrets));
-      return [{ key, digest, tell: (visit) => void visitFields(record, choice, visit) }];
-    });
+    return {
+      keys,
+      digests: digests.map((digest) => mark + digest).join(""),
+      tell: (nth, visit) => void visitFields(records.record(places[nth] ?? 0), choice, visit),
+    };
   }
 
   async #afterFault(fault: PlatformError): Promise<SyncVerdict | undefined> {
@@ -190,12 +203,12 @@ class Listing {
 }
 
 interface Asked {
-  readonly page: Promise<IteratorResult<Page<SimRecord[]>, void>>;
+  readonly page: Promise<IteratorResult<Page<RecordList<SimRecord>>, void>>;
   /** An instant of Redis's clock before the page was asked for. */
   readonly asOfMs: number;
 }
 
-function askFor(pages: AsyncGenerator<Page<SimRecord[]>, void>, asOfMs: number): Asked {
+function askFor(pages: AsyncGenerator<Page<RecordList<SimRecord>>, void>, asOfMs: number): Asked {
   const page = pages.next();
   page.catch(() => undefined); // it is awaited later, or not at all when taking the page before fails
   return { page, asOfMs };

@@ -94,6 +94,11 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:signs:${chunk ?? ""}`;
   }
 
+  /** String: the digests of one chunk. Without a chunk, the prefix of all. */
+  simsDigests(profile: string, chunk?: number): string {
+    return `${this.prefix}:sims:${profile}:digests:${chunk ?? ""}`;
+  }
+
   /** Hash: value of a field with few values to its code. */
   simsCodes(profile: string): string {
     return `${this.prefix}:sims:${profile}:codes`;

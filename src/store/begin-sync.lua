@@ -1,15 +1,15 @@
 -- Begins a sync, unless one is under way that can go on.
 --
--- KEYS  1 … 7 the inventory (take.lua)   8 the sync (hash)
+-- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 most events kept   3 id for a new sync   4 'anew' to begin again whatever is under way
 -- Returns the id of the sync that is under way now
 -- Atomic: everything.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
-local before = redis.call('HMGET', KEYS[8], 'syncId', 'phase')
+local before = redis.call('HMGET', KEYS[9], 'syncId', 'phase')
 local is_under_way = before[2] == 'listing' or before[2] == 'sweeping'
 if is_under_way and ARGV[4] ~= 'anew' then return before[1] end
-redis.call('UNLINK', inv.seen, KEYS[8])
-redis.call('HSET', KEYS[8], 'syncId', ARGV[3], 'phase', 'listing', 'startedAtMs', inv.now, 'pages', 0, 'sims', 0, 'added', 0,
+redis.call('UNLINK', inv.seen, KEYS[9])
+redis.call('HSET', KEYS[9], 'syncId', ARGV[3], 'phase', 'listing', 'startedAtMs', inv.now, 'pages', 0, 'sims', 0, 'added', 0,
   'changed', 0, 'returned', 0, 'gone', 0)
 return ARGV[3]

@@ -1,13 +1,13 @@
 -- Ends a sync that cannot go on; the next one begins anew.
 --
--- KEYS  1 … 7 the inventory (take.lua)   8 the sync (hash)
+-- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 most events kept   3 sync id   4 why
 -- Returns 'failed', or 'stale' when the sync is over or another one is under way: nothing is done then
 -- Atomic: everything.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
-local sync = redis.call('HMGET', KEYS[8], 'syncId', 'phase')
+local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase')
 if sync[1] ~= ARGV[3] or (sync[2] ~= 'listing' and sync[2] ~= 'sweeping') then return 'stale' end
-redis.call('HSET', KEYS[8], 'phase', 'failed', 'finishedAtMs', inv.now, 'reason', ARGV[4])
+redis.call('HSET', KEYS[9], 'phase', 'failed', 'finishedAtMs', inv.now, 'reason', ARGV[4])
 tell(inv.events, inv.most, 'sync.failed', ARGV[1], 'cause', ARGV[3], 'reason', ARGV[4])
 return 'failed'

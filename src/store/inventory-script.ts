@@ -35,5 +35,6 @@ export function inventoryKeys(keys: Keys, profile: string): readonly string[] {
     keys.simsSeen(profile),
     keys.simsClaims(profile),
     keys.events(),
+    keys.simsDigests(profile),
   ];
 }

@@ -1,7 +1,7 @@
 -- Settles rows of one segment: each gets its outcome once, and the run's tally moves with it.
 --
 -- KEYS  1 run head (hash)   2 outcomes of the segment (hash: place -> record)   3 tries of the segment (hash)
---       4 finished segments of the run (hash)   5 … 11 the inventory of the run's profile (take.lua)
+--       4 finished segments of the run (hash)   5 … 12 the inventory of the run's profile (take.lua)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 answers of 429   5 profile   6 most events kept   7 run id
 --       8 … one text a row: `place letter weight SIM record`; where the platform's answer showed the SIM, three more lines
 --          and more: the fields that it told of with commas between, their signature, and a line for each field
@@ -32,7 +32,7 @@ local function take_answer_of(sim, answer)
   local told, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n(.*)$')
   local told_of = {}
   for name in string.gmatch(told, '[^,]+') do told_of[name] = true end
-  take_answer(inv, sim, { digest = '?', signature = signature, lines = lines }, told_of, run)
+  take_answer(inv, sim, { signature = signature, lines = lines }, told_of, run)
 end
 
 -- From here on a change that a listing shows is somebody else's.

@@ -9,13 +9,13 @@
  */
 import type { Condition, Filter } from "#fleet/filter.ts";
 import { type SimFields, textOf } from "#fleet/sim-fields.ts";
-import { type CodeLookup, absentCode, codedFields, itemOf, unknownCode } from "./value-codes.ts";
+import { type CodeLookup, absentCode, codedFields, unknownCode } from "./value-codes.ts";
 
 /** SIMs whose signatures lie in one string. */
 export const simsPerChunk = 4_096;
 const bloomLength = 32;
 const codeLength = 2;
-const signatureLength = bloomLength + codedFields.length * codeLength;
+export const signatureLength = bloomLength + codedFields.length * codeLength;
 const bitsPerCharacter = 6;
 const bits = bloomLength * bitsPerCharacter;
 const firstCharacter = 48; // "0"; the scripts know it as well, and the next one
@@ -24,8 +24,24 @@ const keepCharacter = "~";
 /** What a filter asks of signatures: decided by bits alone, or only after a look at the record. */
 export type Sighting = "matches" | "may-match" | "differs";
 
-/** Makes signatures, one after the other. Made for every SIM of a page, so that it builds little and remembers nothing. */
+/** What a field's name adds to every signature that has it. */
+interface NameParts {
+  /** Places of the bits of the field, and of the objects that it is a member of. */
+  readonly places: readonly number[];
+  /** Columns of those objects that have codes: an object has none. */
+  readonly objectColumns: readonly number[];
+  /** The column of the field itself; -1 where it has no codes. */
+  readonly column: number;
+  /** Where the mixing of its value begins. */
+  readonly mixed: number;
+}
+
+/** Names that are remembered at once; a fleet whose tags all have names of their own has more. */
+const mostNames = 1_000;
+
+/** Makes signatures, one after the other: for every SIM of a page, so that it builds little. */
 export class Signatures {
+  readonly #names = new Map<string, NameParts>();
   /** Of the SIM at hand. */
   readonly #characters = Buffer.alloc(signatureLength);
 
@@ -55,28 +71,41 @@ export class Signatures {
 
   /** Adds a field of the SIM at hand. */
   add(name: string, text: string, codes: CodeLookup): void {
-    let mixed = basis;
-    for (let i = 0; i < name.length; i += 1) {
-      const code = name.charCodeAt(i);
-      // An object is there when it has a member, at whatever depth; its members have no codes.
-      if (code === dot) {
-        this.#set(mixed);
-        this.#code(name.slice(0, i), unknownCode);
-      }
-      mixed = mix(mixed, code);
-    }
-    this.#set(mixed);
-    this.#set(mixedText(text, mix(mixed, equals)));
-    if (columnOf(name) >= 0) this.#code(name, codes(itemOf(name, text)));
+    const parts = this.#names.get(name) ?? this.#learn(name);
+    for (const place of parts.places) this.#setBit(place);
+    for (const column of parts.objectColumns) this.#putCode(column, unknownCode);
+    this.#set(mixedText(text, parts.mixed));
+    if (parts.column >= 0) this.#putCode(parts.column, codes(name, text));
   }
 
   end(): string {
     return this.#characters.toString("latin1");
   }
 
-  #code(field: string, code: number): void {
-    const column = columnOf(field);
-    if (column >= 0) this.#putCode(column, code);
+  /** As `end`, into bytes. */
+  endIn(bytes: Buffer, at: number): void {
+    bytes.set(this.#characters, at);
+  }
+
+  #learn(name: string): NameParts {
+    const places: number[] = [];
+    const objectColumns: number[] = [];
+    let mixed = basis;
+    for (let i = 0; i < name.length; i += 1) {
+      const code = name.charCodeAt(i);
+      // An object is there when it has a member, at whatever depth; its members have no codes.
+      if (code === dot) {
+        places.push(...placesOfMixed(mixed));
+        const column = columnOf(name.slice(0, i));
+        if (column >= 0) objectColumns.push(column);
+      }
+      mixed = mix(mixed, code);
+    }
+    places.push(...placesOfMixed(mixed));
+    const parts = { places, objectColumns, column: columnOf(name), mixed: mix(mixed, equals) };
+    if (this.#names.size >= mostNames) this.#names.clear();
+    this.#names.set(name, parts);
+    return parts;
   }
 
   #putCode(column: number, code: number): void {
@@ -89,11 +118,15 @@ export class Signatures {
     const step = stepOf(spread);
     let place = firstOf(spread);
     for (let i = 0; i < bitsPerItem; i += 1) {
-      const at = Math.floor(place / bitsPerCharacter);
-      const code = (this.#characters[at] ?? firstCharacter) - firstCharacter;
-      this.#characters[at] = (code | (1 << (place % bitsPerCharacter))) + firstCharacter;
+      this.#setBit(place);
       place = (place + step) % bits;
     }
+  }
+
+  #setBit(place: number): void {
+    const at = Math.trunc(place / bitsPerCharacter);
+    const code = (this.#characters[at] ?? firstCharacter) - firstCharacter;
+    this.#characters[at] = (code | (1 << (place - at * bitsPerCharacter))) + firstCharacter;
   }
 }
 
@@ -144,11 +177,11 @@ function decisionOf(condition: Condition, codes: CodeLookup): (code: number) => 
       return (code) => code === absentCode;
     case "equals":
     case "differs": {
-      const wanted = codes(itemOf(field, condition.value));
+      const wanted = codes(field, condition.value);
       return (code) => (code === wanted) === (condition.kind === "equals");
     }
     case "in": {
-      const wanted = new Set(condition.values.map((value) => codes(itemOf(field, value))));
+      const wanted = new Set(condition.values.map((value) => codes(field, value)));
       return (code) => wanted.has(code);
     }
   }
@@ -231,7 +264,10 @@ function stepOf(spread: number): number {
 }
 
 function placesOf(item: string): readonly number[] {
-  const mixed = mixedText(item, basis);
+  return placesOfMixed(mixedText(item, basis));
+}
+
+function placesOfMixed(mixed: number): readonly number[] {
   const spread = mixed ^ (mixed >>> 15);
   return Array.from({ length: bitsPerItem }, (_, i) => (firstOf(spread) + i * stepOf(spread)) % bits);
 }

@@ -2,7 +2,7 @@
  * How a SIM lies in Redis: a header line, then a line for each field, so that a Lua script can tell field by field what
  * has changed without parsing JSON.
  *
- *   ordinal digest by addedAtMs updatedAtMs goneAtMs       (a digest or an instant that is not there is `-`)
+ *   ordinal by addedAtMs updatedAtMs goneAtMs              (`-` where it is not gone)
  *   speedClass=s1.fast                                     a text, as it is
  *   createdTime:1712345678901                              anything else, as JSON
  *
@@ -34,7 +34,7 @@ export function encodeFields(fields: SimFields): string {
 
 export function decodeSim(record: string): KnownSim {
   const [header = "", ...lines] = record.split("\n");
-  const [ordinal, , by, addedAtMs, updatedAtMs, goneAtMs] = header.split(" ");
+  const [ordinal, by, addedAtMs, updatedAtMs, goneAtMs] = header.split(" ");
   const fields = new Map<string, FieldValue>();
   for (const line of lines) {
     const at = separatorIn(line);
@@ -58,6 +58,6 @@ function separatorIn(line: string): number {
 }
 
 /** Eleven characters that tell one text from another, and are the same for the same text. */
-export function digestOf(text: string): string {
+export function digestOf(text: string | Buffer): string {
   return hash("sha1", text, "base64url").slice(0, 11);
 }

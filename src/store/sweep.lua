@@ -1,12 +1,12 @@
 -- Marks the SIMs of one chunk that a whole listing did not show as gone; after the last chunk the sync is over.
 --
--- KEYS  1 … 7 the inventory (take.lua)   8 the sync (hash)
+-- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 most events kept   3 sync id   4 chunk   5 fields that are kept, as the configuration has them
 -- Returns 'swept' when more chunks follow, 'finished' after the last one, or 'stale' when the sync is elsewhere
 -- Atomic: everything. A sync that never came to its last page never comes here, so that it marks nothing.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
-local sync = redis.call('HMGET', KEYS[8], 'syncId', 'phase', 'chunk')
+local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase', 'chunk')
 if sync[1] ~= ARGV[3] or sync[2] ~= 'sweeping' or sync[3] ~= ARGV[4] then return 'stale' end
 local chunk = tonumber(ARGV[4])
 local next_ordinal = tonumber(redis.call('HGET', inv.head, 'next') or '0')
@@ -18,15 +18,19 @@ local function mark_gone(sim)
   if record.gone ~= '-' then return end
   record.gone = inv.now
   redis.call('HSET', inv.sims, sim, join_record(record))
+  set_digest(inv, record.ordinal, UNKNOWN)
   redis.call('HINCRBY', inv.head, 'known', -1)
   redis.call('HINCRBY', inv.head, 'gone', 1)
-  redis.call('HINCRBY', KEYS[8], 'gone', 1)
+  redis.call('HINCRBY', KEYS[9], 'gone', 1)
   tell_of(inv, 'sim.gone', sim, 'outside', ARGV[3])
 end
 
 if count > 0 then
   local seen = redis.call('GETRANGE', inv.seen, first / 8, first / 8 + math.floor((count - 1) / 8))
-  if seen ~= string.rep('\255', count / 8) then
+  -- As it is where all were seen: the last byte may be of fewer than eight.
+  local all = string.rep('\255', math.floor(count / 8))
+  if count % 8 > 0 then all = all .. string.char(256 - 2 ^ (8 - count % 8)) end
+  if seen ~= all then
     local place = 0
     for sim in string.gmatch(redis.call('GET', inv.roll .. chunk), '[^\n]+') do
       local byte = string.byte(seen, math.floor(place / 8) + 1) or 0
@@ -37,13 +41,13 @@ if count > 0 then
 end
 
 if first + SIMS_PER_CHUNK < next_ordinal then
-  redis.call('HSET', KEYS[8], 'chunk', chunk + 1)
+  redis.call('HSET', KEYS[9], 'chunk', chunk + 1)
   return 'swept'
 end
-redis.call('HSET', KEYS[8], 'phase', 'finished', 'finishedAtMs', inv.now)
-redis.call('HSET', inv.head, 'settled', ARGV[3], 'fields', ARGV[5], 'listedAtMs', redis.call('HGET', KEYS[8], 'startedAtMs'))
+redis.call('HSET', KEYS[9], 'phase', 'finished', 'finishedAtMs', inv.now)
+redis.call('HSET', inv.head, 'settled', ARGV[3], 'fields', ARGV[5], 'listedAtMs', redis.call('HGET', KEYS[9], 'startedAtMs'))
 redis.call('UNLINK', inv.seen)
-local done = redis.call('HMGET', KEYS[8], 'sims', 'added', 'changed', 'returned', 'gone')
+local done = redis.call('HMGET', KEYS[9], 'sims', 'added', 'changed', 'returned', 'gone')
 tell(inv.events, inv.most, 'sync.completed', ARGV[1], 'cause', ARGV[3], 'sims', done[1], 'added', done[2], 'changed',
   done[3], 'returned', done[4], 'gone', done[5])
 return 'finished'

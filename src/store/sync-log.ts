@@ -4,10 +4,9 @@
  *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
  */
 import { encodeName } from "#fleet/field-text.ts";
-import type { FieldVisitor } from "#fleet/sim-fields.ts";
 import { Script } from "#redis/script.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import { Signatures } from "./signature.ts";
+import { type ListedSims, Telling, ToldSims } from "./told-sims.ts";
 import { ValueCodes } from "./value-codes.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
@@ -48,18 +47,9 @@ export function isSyncOver({ phase }: SyncState): boolean {
   return phase === "finished" || phase === "failed";
 }
 
-/** A SIM of a page. */
-export interface ListedSim {
-  readonly key: string;
-  /** Tells whether anything in the platform's record is another than last time. */
-  readonly digest: string;
-  /** Goes through what is kept of the record; asked only where it is not as it was known. */
-  readonly tell: (visit: FieldVisitor) => void;
-}
-
 export class SyncLog {
   readonly #terms: InventoryTerms;
-  readonly #signatures = new Signatures();
+  readonly #telling = new Telling();
 
   constructor(terms: InventoryTerms) {
     this.#terms = terms;
@@ -108,7 +98,7 @@ export class SyncLog {
     page: {
       readonly syncId: string;
       readonly pagesBefore: number;
-      readonly sims: readonly ListedSim[];
+      readonly sims: ListedSims;
       readonly nextKey: string | undefined;
       readonly asOfMs: number;
       readonly quiet: readonly string[];
@@ -119,28 +109,20 @@ export class SyncLog {
   ): Promise<number | undefined> {
     const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet, codes } = page;
     const terms = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
-    const told = sims.map((sim) => (page.expect === "new" ? this.#tell(sim, codes) : `${sim.key} ${sim.digest}`));
+    const listed = [sims.keys.join("\n"), sims.digests];
+    const areAllTold = page.expect === "new";
+    const most = areAllTold ? sims.keys.length : 0;
+    const told = new ToldSims(sims, { codes, telling: this.#telling, most });
+    for (let place = 0; place < most; place += 1) told.tell(place);
     for (;;) {
-      const reply = await this.#run(pageScript, profile, [...terms, ...told]);
+      const what = [areAllTold ? "*" : told.places.join(","), told.signatures, told.lines];
+      const reply = await this.#run(pageScript, profile, [...terms, ...listed, ...what]);
       if (!Array.isArray(reply)) {
         await codes.register();
         return reply === "stale" ? undefined : Number(reply);
       }
-      for (const place of reply as number[]) {
-        const sim = sims[place];
-        if (sim !== undefined) told[place] = this.#tell(sim, codes);
-      }
+      for (const place of reply as number[]) told.tell(place);
     }
-  }
-
-  #tell({ key, digest, tell }: ListedSim, codes: ValueCodes): string {
-    let lines = "";
-    this.#signatures.begin();
-    tell((name, kind, text) => {
-      this.#signatures.add(name, text, codes.lookUp);
-      lines += `\n${encodeName(name)}${kind === "text" ? "=" : ":"}${text}`;
-    });
-    return `${key} ${digest} ${this.#signatures.end()}${lines === "" ? "\n" : lines}`;
   }
 
   /**
@@ -188,7 +170,7 @@ export class SyncLog {
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 
-  #run(script: Script, profile: string, args: readonly (string | number)[]): Promise<unknown> {
+  #run(script: Script, profile: string, args: readonly (string | number | Buffer)[]): Promise<unknown> {
     const { redis, keys, bounds } = this.#terms;
     return script.run(redis, [...inventoryKeys(keys, profile), keys.sync(profile)], [profile, bounds.most, ...args]);
   }

@@ -1,21 +1,27 @@
 -- Takes one page of a listing into the inventory and saves where the sync goes on, in one step.
 --
--- KEYS  1 … 7 the inventory (take.lua)   8 the sync (hash)
+-- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 most events kept   3 sync id   4 pages taken before this one   5 key of the next page, '' on the last
 --       6 Redis's time when the page had not yet been asked for, ms   7 fields that were not kept before, commas between
---       8 … one text a SIM: `key digest`, and where the record is told of, ` signature` and a line for each field
+--       8 keys of the page's SIMs, a line each   9 their digests, side by side
+--       10 places of the SIMs that are told of, counted from 0, commas between; '*' all of them
+--       11 their signatures, side by side   12 of each a line for every field, and a carriage return
+--          (few arguments, since long lists of them cost both sides dear)
 -- Returns Redis's time in ms, or 'stale' when the sync is no longer at this page: nothing is done then;
---       or a list of the SIMs, counted from 0, whose records have to be told of: nothing is done then either
+--       or a list of the places of SIMs whose records have to be told of: nothing is done then either
 -- Atomic: everything. A page is taken once; a process that comes late finds the sync elsewhere.
+-- A SIM that is as it was known is only marked as seen, so that nobody has to work out what its record says.
 -- A SIM that a run changed after the page was asked for is left alone: the page may be older than the change.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
-local sync = redis.call('HMGET', KEYS[8], 'syncId', 'phase', 'pages')
+local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase', 'pages')
 if sync[1] ~= ARGV[3] or sync[2] ~= 'listing' or sync[3] ~= ARGV[4] then return 'stale' end
 local as_of = tonumber(ARGV[6])
 local quiet = {}
 for name in string.gmatch(ARGV[7], '[^,]+') do quiet[name] = true end
-local count = { sims = 0, added = 0, changed = 0, returned = 0 }
+local page_keys, page_digests, signatures, lines = ARGV[8], ARGV[9], ARGV[11], ARGV[12]
+local length = #page_digests / DIGEST
+local count = { sims = length, added = 0, changed = 0, returned = 0 }
 
 -- A class that a row of a run was just giving the SIM is the run's doing, also when the listing saw it first.
 local function by_of_claim(sim)
@@ -29,19 +35,16 @@ local function by_of_claim(sim)
 end
 
 local function take(sim, seen)
-  local text = redis.call('HGET', inv.sims, sim) -- once more: a page may name a SIM twice
-  if not text then
-    if not inv.is_new[sim] then count.added = count.added + 1 end
-    return add_sim(inv, sim, seen, 'outside', ARGV[3])
-  end
+  local text = redis.call('HGET', inv.sims, sim)
+  if not text then return end -- the page names a SIM twice that is about to be written
   local record = split_record(text)
-  redis.call('SETBIT', inv.seen, record.ordinal, 1)
+  local digest = digest_of(inv, record.ordinal)
   if record.by == 'run' and tonumber(record.updated) >= as_of then return end
-  if record.digest == seen.digest and record.gone == '-' then return end
+  if digest == seen.digest then return end
   if welcome_back(inv, sim, record, 'outside', ARGV[3]) then count.returned = count.returned + 1 end
   if record.lines ~= seen.lines then
     local before, after = fields_of(record.lines), fields_of(seen.lines)
-    if record.digest == '?' then
+    if digest == UNLISTED then
       for name, value in pairs(after) do before[name] = before[name] or value end
     end
     local told = tell_changes(inv, sim, before, after, quiet, by_of_claim(sim))
@@ -51,53 +54,135 @@ local function take(sim, seen)
     record.by = 'sync'
   end
   sign(inv, record.ordinal, seen.signature)
-  record.digest = seen.digest
+  set_digest(inv, record.ordinal, seen.digest)
   redis.call('HSET', inv.sims, sim, join_record(record))
 end
 
--- The ordinal of a record that has this digest and is not gone; nil of any other.
-local function ordinal_if_same(text, digest)
-  local space = string.find(text, ' ', 1, true)
-  if string.sub(text, space + 1, space + #digest) ~= digest then return nil end
-  local line_end = string.find(text, '\n', space, true)
-  if string.sub(text, line_end - 2, line_end - 1) ~= ' -' then return nil end
-  return string.sub(text, 1, space - 1)
+local function digest_at(text, place) return string.sub(text, place * DIGEST + 1, (place + 1) * DIGEST) end
+
+-- The page's SIMs whose ordinals are in a row, as runs; those that are not known, as a set of places.
+local runs, is_missing, keys = {}, {}, nil
+
+local function split_keys()
+  if keys then return end
+  keys = {}
+  for key in string.gmatch(page_keys, '[^\n]+') do keys[#keys + 1] = key end
 end
 
--- A SIM that is as it was known is only marked as seen, so that nobody has to work out what its record says. (No patterns
--- here: they cost more than all the rest.)
-local listed, untold = {}, {}
-for at = 8, #ARGV do
-  local one = ARGV[at]
-  local first = string.find(one, ' ', 1, true)
-  local second = string.find(one, ' ', first + 1, true)
-  local sim, digest = string.sub(one, 1, first - 1), string.sub(one, first + 1, second and second - 1)
-  local text = redis.call('HGET', inv.sims, sim)
-  local same = text and ordinal_if_same(text, digest)
-  if not second and not same then untold[#untold + 1] = at - 8 end
-  listed[#listed + 1] = same or { sim = sim, digest = digest, one = one, second = second }
+-- Lists mostly come in the order in which they came before: the page is then a piece of the roll, and none of its
+-- records has to be looked at.
+local function find_in_roll()
+  local first = string.match(page_keys, '^[^\n]+')
+  local record = first and redis.call('HGET', inv.sims, first)
+  if not record then return false end
+  local ordinal = tonumber(string.match(record, '^%d+'))
+  local rolls = {}
+  each_chunk(ordinal, length, function(chunk) rolls[#rolls + 1] = redis.call('GET', inv.roll .. chunk) or '' end)
+  local roll, wanted = table.concat(rolls), page_keys .. '\n'
+  local guess = (ordinal % SIMS_PER_CHUNK) * (#first + 1) + 1 -- where keys are of one length
+  local at = string.find(roll, wanted, guess, true) or string.find(roll, wanted, 1, true)
+  if not at or (at > 1 and string.sub(roll, at - 1, at - 1) ~= '\n') then return false end
+  runs[1] = { place = 0, ordinal = ordinal, count = length }
+  return true
 end
-if #untold > 0 then return untold end
 
-for _, one in ipairs(listed) do
-  count.sims = count.sims + 1
-  if type(one) == 'string' then
-    redis.call('SETBIT', inv.seen, one, 1)
-  else
-    one.signature = string.sub(one.one, one.second + 1, one.second + SIGNATURE)
-    one.lines = string.sub(one.one, one.second + SIGNATURE + 2)
-    take(one.sim, one)
+local function look_up_each()
+  split_keys()
+  local run
+  for from = 1, length, 1000 do
+    local to = math.min(from + 999, length)
+    for i, record in ipairs(redis.call('HMGET', inv.sims, unpack(keys, from, to))) do
+      local place = from + i - 2
+      local ordinal = record and tonumber(string.match(record, '^%d+'))
+      if not ordinal then
+        is_missing[place] = true
+        run = nil
+      elseif run and ordinal == run.ordinal + run.count then
+        run.count = run.count + 1
+      else
+        run = { place = place, ordinal = ordinal, count = 1 }
+        runs[#runs + 1] = run
+      end
+    end
   end
 end
-write_new(inv)
-for name, by in pairs(count) do
-  if by > 0 then redis.call('HINCRBY', KEYS[8], name, by) end
+
+if not find_in_roll() then look_up_each() end
+
+-- Places to be taken: everything that is new or not as it was known.
+local is_open, has_open = {}, false
+for place in pairs(is_missing) do is_open[place] = true has_open = true end
+for _, run in ipairs(runs) do
+  local known = read_slots(inv.digests, DIGEST, run.ordinal, run.count)
+  local listed = string.sub(page_digests, run.place * DIGEST + 1, (run.place + run.count) * DIGEST)
+  if known ~= listed then
+    for i = 0, run.count - 1 do
+      if digest_at(known, i) ~= digest_at(listed, i) then is_open[run.place + i] = true has_open = true end
+    end
+  end
 end
-redis.call('HINCRBY', KEYS[8], 'pages', 1)
+
+-- Of the SIMs that are told of: which one of them a place is, and where its lines begin and end.
+local nth_of, from, to = {}, {}, {}
+if has_open then
+  local place_of
+  if ARGV[10] ~= '*' then
+    place_of = {}
+    for place in string.gmatch(ARGV[10], '%d+') do place_of[#place_of + 1] = tonumber(place) end
+  end
+  local at, nth = 1, 0
+  while at <= #lines do
+    local place = place_of and place_of[nth + 1] or nth
+    local ends = string.find(lines, '\r', at, true)
+    nth_of[place], from[place], to[place] = nth, at, ends - 1
+    at, nth = ends + 1, nth + 1
+  end
+  local untold = {}
+  for place = 0, length - 1 do
+    if is_open[place] and not nth_of[place] then untold[#untold + 1] = place end
+  end
+  if #untold > 0 then return untold end
+end
+
+-- New SIMs that follow each other, from a place on. Returns the place after them.
+local function add_from(first)
+  local room, place, nth = room_for_new(inv), first, nth_of[first]
+  repeat
+    add_lines(inv, keys[place + 1], string.sub(lines, from[place], to[place]), 'outside', ARGV[3])
+    place = place + 1
+  until place - first == room or not is_missing[place] or inv.is_new[keys[place + 1]] or nth_of[place] ~= nth + place - first
+  add_slots(inv, string.sub(signatures, nth * SIGNATURE + 1, (nth + place - first) * SIGNATURE),
+    string.sub(page_digests, first * DIGEST + 1, place * DIGEST))
+  count.added = count.added + place - first
+  return place
+end
+
+for _, run in ipairs(runs) do mark_seen(inv, run.ordinal, run.count) end
+if has_open then
+  split_keys()
+  local place = 0
+  while place < length do
+    if is_missing[place] and not inv.is_new[keys[place + 1]] then
+      place = add_from(place)
+    else
+      if is_open[place] then
+        local nth = nth_of[place]
+        take(keys[place + 1], { digest = digest_at(page_digests, place), lines = string.sub(lines, from[place], to[place]),
+          signature = string.sub(signatures, nth * SIGNATURE + 1, (nth + 1) * SIGNATURE) })
+      end
+      place = place + 1
+    end
+  end
+  write_new(inv)
+end
+for name, by in pairs(count) do
+  if by > 0 then redis.call('HINCRBY', KEYS[9], name, by) end
+end
+redis.call('HINCRBY', KEYS[9], 'pages', 1)
 if ARGV[5] == '' then
-  redis.call('HSET', KEYS[8], 'phase', 'sweeping', 'chunk', 0)
-  redis.call('HDEL', KEYS[8], 'cursor')
+  redis.call('HSET', KEYS[9], 'phase', 'sweeping', 'chunk', 0)
+  redis.call('HDEL', KEYS[9], 'cursor')
 else
-  redis.call('HSET', KEYS[8], 'cursor', ARGV[5])
+  redis.call('HSET', KEYS[9], 'cursor', ARGV[5])
 end
 return inv.now

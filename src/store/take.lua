@@ -3,14 +3,20 @@
 -- inventory(keys, profile, most) gives the tables that the functions below want:
 --   sims (hash: SIM -> record)   head (hash: next, known, gone, settled)   roll (prefix: chunk -> keys of its SIMs, a line
 --   each)   signs (prefix: chunk -> signatures)   seen (bitmap: ordinals that the listing under way has shown)
---   claims (hash: SIM -> "run class")   events (stream)
--- A record is `ordinal digest by addedAtMs updatedAtMs goneAtMs` and a line for each field (sim-record.ts).
--- A digest of `?` is that of a SIM that no listing has shown yet: a run's answer did, which may not tell of every field.
+--   claims (hash: SIM -> "run class")   events (stream)   digests (prefix: chunk -> digests)
+-- A record is `ordinal by addedAtMs updatedAtMs goneAtMs` and a line for each field (sim-record.ts).
+-- A digest is that of the record as a listing showed it, and stands only while the SIM is listed and as that listing had
+-- it. UNLISTED stands for a SIM that no listing has shown yet: a run's answer did, which may not tell of every field.
+-- UNKNOWN stands for one that a run has changed since, or that is gone: the next listing is compared field by field.
 -- `settled` in the head is set once a first sync has ended: before that nothing counts as added.
 
 local SIMS_PER_CHUNK = 4096
 local SIGNATURE = 40 -- a Bloom filter of 32 characters, and the codes of four fields (signature.ts)
 local BLOOM = 32
+local MOST_AT_ONCE = 1000 -- SIMs in one call
+local DIGEST = 13
+local UNLISTED = string.rep('?', DIGEST)
+local UNKNOWN = string.rep('!', DIGEST)
 local ZERO = 48 -- '0', the character of six bits that are not set
 local NO_FIELDS = {}
 
@@ -36,29 +42,64 @@ end
 
 local function split_record(record)
   local header, lines = string.match(record, '^([^\n]*)\n?(.*)$')
-  local ordinal, digest, by, added, updated, gone = string.match(header, '^(%d+) (%S+) (%S+) (%d+) (%d+) (%S+)$')
-  return { ordinal = ordinal, digest = digest, by = by, added = added, updated = updated, gone = gone, lines = lines }
+  local ordinal, by, added, updated, gone = string.match(header, '^(%d+) (%S+) (%d+) (%d+) (%S+)$')
+  return { ordinal = tonumber(ordinal), by = by, added = added, updated = updated, gone = gone, lines = lines }
 end
 
 local function join_record(r)
-  return table.concat({ r.ordinal, r.digest, r.by, r.added, r.updated, r.gone }, ' ') .. '\n' .. r.lines
+  return table.concat({ r.ordinal, r.by, r.added, r.updated, r.gone }, ' ') .. '\n' .. r.lines
 end
 
-local function chunk_of(ordinal)
-  local chunk = math.floor(ordinal / SIMS_PER_CHUNK)
-  return chunk, (ordinal - chunk * SIMS_PER_CHUNK) * SIGNATURE
+-- Calls visit(chunk, place in the chunk, how many were before, how many) for each chunk of some ordinals in a row.
+local function each_chunk(first, count, visit)
+  local before = 0
+  while before < count do
+    local chunk = math.floor((first + before) / SIMS_PER_CHUNK)
+    local place = first + before - chunk * SIMS_PER_CHUNK
+    local here = math.min(count - before, SIMS_PER_CHUNK - place)
+    visit(chunk, place, before, here)
+    before = before + here
+  end
 end
 
-local function sign(inv, ordinal, signature)
-  local chunk, at = chunk_of(tonumber(ordinal))
-  redis.call('SETRANGE', inv.signs .. chunk, at, signature)
+-- What has `width` characters for each SIM lies side by side in chunks: the signatures and the digests.
+local function read_slots(prefix, width, first, count)
+  local parts = {}
+  each_chunk(first, count, function(chunk, place, _, here)
+    parts[#parts + 1] = redis.call('GETRANGE', prefix .. chunk, place * width, (place + here) * width - 1)
+  end)
+  return table.concat(parts)
+end
+
+local function write_slots(prefix, width, first, text)
+  each_chunk(first, #text / width, function(chunk, place, before, here)
+    redis.call('SETRANGE', prefix .. chunk, place * width, string.sub(text, before * width + 1, (before + here) * width))
+  end)
+end
+
+local function sign(inv, ordinal, signature) write_slots(inv.signs, SIGNATURE, ordinal, signature) end
+local function digest_of(inv, ordinal) return read_slots(inv.digests, DIGEST, ordinal, 1) end
+local function set_digest(inv, ordinal, digest) write_slots(inv.digests, DIGEST, ordinal, digest) end
+
+-- Marks SIMs with ordinals in a row as seen, eight in a byte where they fill it.
+local function mark_seen(inv, first, count)
+  local last = first + count
+  while first < last do
+    local bytes = first % 8 == 0 and math.floor((last - first) / 8) or 0
+    if bytes > 0 then
+      redis.call('SETRANGE', inv.seen, first / 8, string.rep('\255', bytes))
+      first = first + bytes * 8
+    else
+      redis.call('SETBIT', inv.seen, first, 1)
+      first = first + 1
+    end
+  end
 end
 
 -- What was seen of a part of a record adds its bits; those of what was there before stay until the next sync. A code
 -- that is `~~` stays as it is.
 local function sign_also(inv, ordinal, signature)
-  local chunk, at = chunk_of(tonumber(ordinal))
-  local before = redis.call('GETRANGE', inv.signs .. chunk, at, at + SIGNATURE - 1)
+  local before = read_slots(inv.signs, SIGNATURE, ordinal, 1)
   local joined = {}
   for i = 1, BLOOM do
     joined[i] = string.char(bit.bor(string.byte(before, i) - ZERO, string.byte(signature, i) - ZERO) + ZERO)
@@ -67,7 +108,7 @@ local function sign_also(inv, ordinal, signature)
     local one = string.sub(signature, i, i)
     joined[i] = one == '~' and string.sub(before, i, i) or one
   end
-  redis.call('SETRANGE', inv.signs .. chunk, at, table.concat(joined))
+  sign(inv, ordinal, table.concat(joined))
 end
 
 local function tell_of(inv, kind, sim, by, cause, ...)
@@ -104,23 +145,9 @@ local function begin_chunk(inv, chunk)
     local before = inv.roll .. (chunk - 1)
     redis.call('SET', before, redis.call('GET', before))
   end
-  redis.call('SETRANGE', inv.signs .. chunk, (SIMS_PER_CHUNK - 1) * SIGNATURE, string.rep('0', SIGNATURE))
-end
-
--- SIMs that are new get their ordinals at once and are written together, chunk by chunk: see write_new.
-local function add_sim(inv, sim, seen, by, cause)
-  if inv.is_new[sim] then return end
-  local ordinal = inv.next
-  inv.next = ordinal + 1
-  inv.is_new[sim] = true
-  local new = inv.new
-  new.keys[#new.keys + 1] = sim
-  new.signatures[#new.signatures + 1] = string.gsub(seen.signature, '~', '0')
-  new.fields[#new.fields + 1] = sim
-  new.fields[#new.fields + 1] = string.format('%d %s %s %s %s -\n', ordinal, seen.digest,
-    by == 'run' and 'run' or 'sync', inv.now, inv.now) .. seen.lines
-  if inv.is_settled then tell_of(inv, 'sim.added', sim, by, cause) end
-  if inv.next % SIMS_PER_CHUNK == 0 or #new.keys == 500 then inv.write_new() end
+  local last = (chunk + 1) * SIMS_PER_CHUNK - 1
+  sign(inv, last, string.rep('0', SIGNATURE))
+  set_digest(inv, last, UNKNOWN)
 end
 
 -- To be called at the end of a script that may have added SIMs.
@@ -129,15 +156,41 @@ local function write_new(inv)
   local count = #new.keys
   if count == 0 then return end
   local first = inv.next - count
-  local chunk, at = chunk_of(first)
-  if at == 0 then begin_chunk(inv, chunk) end
+  local chunk = math.floor(first / SIMS_PER_CHUNK)
+  if first % SIMS_PER_CHUNK == 0 then begin_chunk(inv, chunk) end
   redis.call('APPEND', inv.roll .. chunk, table.concat(new.keys, '\n') .. '\n')
-  redis.call('SETRANGE', inv.signs .. chunk, at, table.concat(new.signatures))
+  write_slots(inv.signs, SIGNATURE, first, table.concat(new.signatures))
+  write_slots(inv.digests, DIGEST, first, table.concat(new.digests))
   redis.call('HSET', inv.sims, unpack(new.fields))
-  for ordinal = first, inv.next - 1 do redis.call('SETBIT', inv.seen, ordinal, 1) end
+  mark_seen(inv, first, count)
   redis.call('HSET', inv.head, 'next', inv.next)
   redis.call('HINCRBY', inv.head, 'known', count)
-  inv.new = { keys = {}, signatures = {}, fields = {} }
+  inv.new = { keys = {}, signatures = {}, digests = {}, fields = {} }
+end
+
+-- SIMs that are new get their ordinals at once and are written together, chunk by chunk. To be called before they are
+-- added; returns how many there is room for.
+local function room_for_new(inv)
+  if inv.next % SIMS_PER_CHUNK == 0 or #inv.new.keys == MOST_AT_ONCE then write_new(inv) end
+  return math.min(SIMS_PER_CHUNK - inv.next % SIMS_PER_CHUNK, MOST_AT_ONCE - #inv.new.keys)
+end
+
+local function add_lines(inv, sim, lines, by, cause)
+  local new = inv.new
+  local at = #new.keys + 1
+  inv.is_new[sim] = true
+  new.keys[at] = sim
+  new.fields[2 * at - 1] = sim
+  new.fields[2 * at] = inv.next .. (by == 'run' and inv.header_by_run or inv.header) .. lines
+  inv.next = inv.next + 1
+  if inv.is_settled then tell_of(inv, 'sim.added', sim, by, cause) end
+end
+
+-- Signatures and digests may be those of several SIMs in a row, whose lines are added one by one after it.
+local function add_slots(inv, signatures, digests)
+  local new = inv.new
+  new.signatures[#new.signatures + 1] = signatures
+  new.digests[#new.digests + 1] = digests
 end
 
 local function welcome_back(inv, sim, record, by, cause)
@@ -152,7 +205,12 @@ end
 -- What the answer to a change of ours showed: the fields that it told of (a set), the rest is as it was.
 local function take_answer(inv, sim, seen, told_of, run)
   local text = redis.call('HGET', inv.sims, sim)
-  if not text then return add_sim(inv, sim, seen, 'run', run) end
+  if not text then
+    if inv.is_new[sim] then return end
+    room_for_new(inv)
+    add_slots(inv, string.gsub(seen.signature, '~', '0'), UNLISTED)
+    return add_lines(inv, sim, seen.lines, 'run', run)
+  end
   local record = split_record(text)
   welcome_back(inv, sim, record, 'run', run)
   local before, after = fields_of(record.lines), fields_of(seen.lines)
@@ -170,8 +228,7 @@ local function take_answer(inv, sim, seen, told_of, run)
   if told > 0 then
     table.sort(lines)
     record.lines = table.concat(lines, '\n')
-    -- The record as a whole is not known any more: the next listing is compared field by field.
-    if record.digest ~= '?' then record.digest = '-' end
+    if digest_of(inv, record.ordinal) ~= UNLISTED then set_digest(inv, record.ordinal, UNKNOWN) end
     sign_also(inv, record.ordinal, seen.signature)
   end
   record.by = 'run'
@@ -182,11 +239,11 @@ end
 
 local function inventory(keys, profile, most)
   local head = redis.call('HMGET', keys[2], 'next', 'settled')
-  local inv = {
+  local now = now_ms()
+  return {
     sims = keys[1], head = keys[2], roll = keys[3], signs = keys[4], seen = keys[5], claims = keys[6], events = keys[7],
-    profile = profile, most = most, now = now_ms(), next = tonumber(head[1] or '0'), is_settled = head[2] and true,
-    new = { keys = {}, signatures = {}, fields = {} }, is_new = {},
+    digests = keys[8], profile = profile, most = most, now = now, next = tonumber(head[1] or '0'),
+    is_settled = head[2] and true, new = { keys = {}, signatures = {}, digests = {}, fields = {} }, is_new = {},
+    header = ' sync ' .. now .. ' ' .. now .. ' -\n', header_by_run = ' run ' .. now .. ' ' .. now .. ' -\n',
   }
-  inv.write_new = function() write_new(inv) end
-  return inv
 end

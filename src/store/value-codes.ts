@@ -14,13 +14,15 @@ export const codedFields = ["speedClass", "status", "groupId", "subscription"] a
 export const unknownCode = 0;
 export const absentCode = 1;
 
-/** The code of an item; `unknownCode` where it has none. */
-export type CodeLookup = (item: string) => number;
+/** The code of a field's value; `unknownCode` where it has none. */
+export type CodeLookup = (field: string, value: string) => number;
+
+const mostRemembered = 4_096;
 
 const registerScript = Script.load(new URL("./register-values.lua", import.meta.url));
 
 /** A field with a value, as the dictionary has it. */
-export function itemOf(field: string, value: string): string {
+function itemOf(field: string, value: string): string {
   return `${field}=${value}`;
 }
 
@@ -29,6 +31,8 @@ export class ValueCodes {
   readonly #redis: Redis;
   readonly #key: string;
   readonly #codes: Map<string, number>;
+  /** The same by field and value, of what was asked for: to put the two together costs more than to look twice. */
+  readonly #found = new Map<string, Map<string, number>>();
   readonly #missing = new Set<string>();
 
   private constructor(redis: Redis, key: string, codes: Map<string, number>) {
@@ -43,11 +47,21 @@ export class ValueCodes {
     return new ValueCodes(redis, key, new Map(entries.map(([item, code]) => [item, Number(code)])));
   }
 
-  readonly lookUp: CodeLookup = (item) => {
+  readonly lookUp: CodeLookup = (field, value) => {
+    const found = this.#found.get(field)?.get(value);
+    if (found !== undefined) return found;
+    const item = itemOf(field, value);
     const code = this.#codes.get(item);
     if (code === undefined) this.#missing.add(item);
+    else this.#remember(field, value, code);
     return code ?? unknownCode;
   };
+
+  #remember(field: string, value: string, code: number): void {
+    const ofField = this.#found.get(field);
+    if (ofField === undefined) this.#found.set(field, new Map([[value, code]]));
+    else if (ofField.size < mostRemembered) ofField.set(value, code);
+  }
 
   /** Adds what was asked for and was not there. A full dictionary takes no more: those values stay without a code. */
   async register(): Promise<void> {
@@ -72,5 +86,5 @@ export async function codesFor(
   if (items.length === 0) return () => unknownCode;
   const codes = await place.redis.hmget(place.keys.simsCodes(place.profile), ...items);
   const known = new Map(items.map((item, at) => [item, Number(codes[at] ?? unknownCode)]));
-  return (item) => known.get(item) ?? unknownCode;
+  return (field, value) => known.get(itemOf(field, value)) ?? unknownCode;
 }

@@ -37,6 +37,8 @@ export interface Operation<I, O> {
   body?(input: I): unknown;
   /** `status` where the body of a success is not looked at; it is read as undefined. */
   readonly answer?: "status";
+  /** Reads the body of a success without parsing it, where it can; `output` reads what this gives undefined of. */
+  quickly?(body: Buffer): O | undefined;
   /** Reads the body of a success; lets fields through that the interface does not show. */
   readonly output: z.ZodType<O>;
 }

@@ -3,7 +3,8 @@
  * `subscribers` with `imsi`. Fields that the interface does not show pass through unread.
  */
 import { z } from "zod";
-import { isImsi, isSimId, type Wording } from "#fleet/sim.ts";
+import { isImsi, isSimId, keyColumnOf, type Wording } from "#fleet/sim.ts";
+import { RecordList, type RecordTerms } from "../record-list.ts";
 import type { Operation } from "./operation.ts";
 
 export interface ListInput {
@@ -58,7 +59,7 @@ export function pageQuery(input: ListInput): Record<string, string | undefined> 
  * @param key the field that names a SIM
  */
 function recordsWith(key: "simId" | "imsi"): z.ZodType<SimRecord[]> {
-  const schema = z.looseObject({ ...shown, [key]: z.string() });
+  const schema = recordWith(key);
   return z.custom<SimRecord[]>().superRefine((value: unknown, context) => {
     if (!Array.isArray(value)) {
       context.addIssue({ code: "custom", message: "is no list" });
@@ -73,6 +74,10 @@ function recordsWith(key: "simId" | "imsi"): z.ZodType<SimRecord[]> {
       return;
     }
   });
+}
+
+function recordWith(key: "simId" | "imsi"): z.ZodType {
+  return z.looseObject({ ...shown, [key]: z.string() });
 }
 
 function isRecordWith(record: unknown, key: "simId" | "imsi"): boolean {
@@ -126,12 +131,21 @@ export const updateSubscriberSpeedClass: Operation<SpeedClassInput, ChangedSim> 
   output: z.looseObject({ ...shown, speedClass: z.string() }),
 };
 
-/** The two operations of a profile's wording. */
-export function simOperations(wording: Wording): {
-  readonly list: Operation<ListInput, SimRecord[]>;
-  readonly updateSpeedClass: Operation<SpeedClassInput, ChangedSim>;
-} {
-  return wording === "sims"
-    ? { list: listSims, updateSpeedClass: updateSimSpeedClass }
-    : { list: listSubscribers, updateSpeedClass: updateSubscriberSpeedClass };
+/** The list of a profile's wording, of which each record is only parsed when it is asked for. */
+export function recordsIn(wording: Wording, secrets: ReadonlySet<string>): Operation<ListInput, RecordList<SimRecord>> {
+  const key = keyColumnOf(wording);
+  const list = wording === "sims" ? listSims : listSubscribers;
+  const schema = recordWith(key);
+  const terms: RecordTerms<SimRecord> = {
+    operation: list.id,
+    key,
+    secrets,
+    faultIn: (record) =>
+      isRecordWith(record, key) ? undefined : (schema.safeParse(record).error?.issues[0]?.path.join(".") ?? "record"),
+  };
+  return {
+    ...list,
+    quickly: (body) => RecordList.read(terms, body),
+    output: list.output.transform((records) => RecordList.of(terms, records)),
+  };
 }

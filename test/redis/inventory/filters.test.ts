@@ -2,9 +2,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type Condition, type Filter, matches } from "#fleet/filter.ts";
-import { type FieldVisitor, pickFields, textOf, visitFields } from "#fleet/sim-fields.ts";
+import { pickFields, textOf, visitFields } from "#fleet/sim-fields.ts";
 import { Inventory } from "#store/inventory.ts";
 import { SyncLog } from "#store/sync-log.ts";
+import type { ListedSims } from "#store/told-sims.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
@@ -48,20 +49,21 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
 
 async function takeIn(profile: string, records: readonly Record<string, unknown>[]): Promise<string[]> {
   const { syncId } = await syncs.begin(profile, "s-1", "anew");
-  const sims = records.map((one, n) => ({
-    key: `8942300000${n}`,
-    digest: "0000000000000",
-    tell: (visit: FieldVisitor) => void visitFields(one, choice, visit),
-  }));
+  const all = records.map((_, n) => `8942300000${n}`);
+  const simsOf = (from: number, to: number): ListedSims => ({
+    keys: all.slice(from, to),
+    digests: "0000000000000".repeat(to - from),
+    tell: (place, visit) => void visitFields(records[from + place] ?? {}, choice, visit),
+  });
   const codes = await syncs.codes(profile);
-  const half = Math.ceil(sims.length / 2);
+  const half = Math.ceil(all.length / 2);
   // The first half teaches the codes of values, which the second half is written with.
-  const first = { syncId, pagesBefore: 0, sims: sims.slice(0, half), nextKey: "k", asOfMs: 0, quiet: [], codes };
+  const first = { syncId, pagesBefore: 0, sims: simsOf(0, half), nextKey: "k", asOfMs: 0, quiet: [], codes };
   await syncs.takePage(profile, { ...first, expect: "new" });
   const page = {
     syncId,
     pagesBefore: 1,
-    sims: sims.slice(half),
+    sims: simsOf(half, all.length),
     nextKey: undefined,
     asOfMs: 0,
     quiet: [],
@@ -69,7 +71,7 @@ async function takeIn(profile: string, records: readonly Record<string, unknown>
     expect: "new",
   } as const;
   await syncs.takePage(profile, page);
-  return sims.map(({ key }) => key);
+  return all;
 }
 
 async function found(profile: string, filter: Filter): Promise<string[]> {

@@ -249,7 +249,8 @@ describe("a sync that is cut short", () => {
     const state = await fleet.begin();
     const codes = await fleet.syncs.codes(fleet.profile);
     const terms = { asOfMs: 0, quiet: [], codes, expect: "known" } as const;
-    const late = { ...terms, syncId: state.syncId, pagesBefore: 0, sims: [], nextKey: "k" };
+    const noSims = { keys: [], digests: "", tell: () => undefined };
+    const late = { ...terms, syncId: state.syncId, pagesBefore: 0, sims: noSims, nextKey: "k" };
     expect(await fleet.syncs.takePage(fleet.profile, late)).toEqual(expect.any(Number));
     expect(await fleet.syncs.takePage(fleet.profile, late)).toBeUndefined();
     await fleet.begin("anew");

@@ -17,7 +17,7 @@ const placed = {
 
 function refusal(operation: Operation<never, unknown>, status: number, text: string): PlatformError {
   try {
-    readAnswer(operation, { status, headers: {}, text, ...placed });
+    readAnswer(operation, { status, headers: {}, body: Buffer.from(text), ...placed });
   } catch (thrown) {
     if (thrown instanceof PlatformError) return thrown;
     throw thrown;
@@ -70,7 +70,7 @@ describe("the answer to a write", () => {
 
   it("gives the value of a success with its unknown fields", () => {
     const text = '{"imsi":"001","speedClass":"s1.fast","more":[1]}';
-    expect(readAnswer(updateSimSpeedClass, { status: 200, headers: {}, text, ...placed })).toEqual({
+    expect(readAnswer(updateSimSpeedClass, { status: 200, headers: {}, body: Buffer.from(text), ...placed })).toEqual({
       imsi: "001",
       speedClass: "s1.fast",
       more: [1],

@@ -4,7 +4,7 @@ import { authOperation } from "#api/operations/auth.ts";
 import { catalogue } from "#api/operations/catalogue.ts";
 import { createCredential } from "#api/operations/credentials.ts";
 import { bucketOf, type Operation, targetOf } from "#api/operations/operation.ts";
-import { listSims, simOperations, updateSimSpeedClass, updateSubscriberSpeedClass } from "#api/operations/sims.ts";
+import { listSims, recordsIn, updateSimSpeedClass, updateSubscriberSpeedClass } from "#api/operations/sims.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { anyId, hostileIds } from "./hostile-ids.ts";
@@ -32,9 +32,9 @@ describe("the catalogue", () => {
     expect(bucketOf(createCredential, "a")).toBe("a.Credential");
   });
 
-  it("gives each wording its own pair of operations", () => {
-    expect(simOperations("sims").updateSpeedClass.id).toBe("updateSimSpeedClass");
-    expect(simOperations("subscribers").list.path).toBe("/v1/subscribers");
+  it("gives each wording its own list", () => {
+    expect(recordsIn("sims", new Set()).id).toBe("listSims");
+    expect(recordsIn("subscribers", new Set()).path).toBe("/v1/subscribers");
   });
 });
 

@@ -48,7 +48,7 @@ describe("an exchange", () => {
         const got = await transport.exchange(exchange);
         expect(got.status).toBe(418);
         expect(got.headers["x-any"]).toBe("1");
-        expect(got.text).toBe(big);
+        expect(got.body.toString("utf8")).toBe(big);
         expect(diary).toEqual(["sending", "head 418"]);
       },
     );

@@ -5,14 +5,16 @@ import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter
 import { type SimFields, pickFields, secretFields, textOf, usualFields } from "#fleet/sim-fields.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims.ts";
+import type { CodeLookup } from "#store/value-codes.ts";
 import { Signatures, sighting, simsPerChunk } from "#store/signature.ts";
 
 const signatures = new Signatures();
 
 /** Gives every second value a code, as a dictionary that is still being filled does. */
-function dictionary(): (item: string) => number {
+function dictionary(): CodeLookup {
   const codes = new Map<string, number>();
-  return (item) => {
+  return (field, value) => {
+    const item = `${field}=${value}`;
     const code = codes.get(item) ?? (codes.size % 2 === 0 ? 0 : codes.size + 1);
     codes.set(item, code);
     return code;
@@ -67,8 +69,12 @@ describe("a signature", () => {
 });
 
 describe("the codes of a signature", () => {
-  const codes = (item: string): number => ["speedClass=a", "speedClass=b", "status=a"].indexOf(item) + 2 || 0;
-  const known = (item: string): number => (codes(item) === 1 ? 0 : codes(item));
+  const codes = new Map([
+    ["speedClass=a", 2],
+    ["speedClass=b", 3],
+    ["status=a", 4],
+  ]);
+  const known: CodeLookup = (field, value) => codes.get(`${field}=${value}`) ?? 0;
   const sims = [{ speedClass: "a" }, { speedClass: "b", status: "a" }, {}, { speedClass: "c" }].map((record) =>
     fieldsOf(record, ["speedClass", "status"]),
   );

@@ -4,7 +4,7 @@ import { type SimFields, pickFields } from "#fleet/sim-fields.ts";
 import { decodeName, decodeValue, encodeName } from "#fleet/field-text.ts";
 import { decodeSim, digestOf, encodeFields } from "#store/sim-record.ts";
 
-function recordOf(fields: SimFields, header = "7 abcdefghijk sync 1000 2000 -"): string {
+function recordOf(fields: SimFields, header = "7 sync 1000 2000 -"): string {
   return `${header}\n${encodeFields(fields)}`;
 }
 
@@ -44,15 +44,13 @@ describe("a SIM's record", () => {
       "n",
       "tags",
     ]);
-    expect(recordOf(fields)).toBe(
-      "7 abcdefghijk sync 1000 2000 -\nspeedClass=s1.fast\nn:7\ntags.site=a=b\ntags.x%20y=z",
-    );
+    expect(recordOf(fields)).toBe("7 sync 1000 2000 -\nspeedClass=s1.fast\nn:7\ntags.site=a=b\ntags.x%20y=z");
   });
 
   it("tells when and by whom it was seen", () => {
     const seen = { ordinal: 7, fields: new Map(), addedAtMs: 1_000, updatedAtMs: 2_000 };
-    expect(decodeSim("7 abcdefghijk sync 1000 2000 -\n")).toEqual({ ...seen, updatedBy: "sync" });
-    expect(decodeSim("7 ? run 1000 2000 3000\n")).toEqual({ ...seen, updatedBy: "run", goneAtMs: 3_000 });
+    expect(decodeSim("7 sync 1000 2000 -\n")).toEqual({ ...seen, updatedBy: "sync" });
+    expect(decodeSim("7 run 1000 2000 3000\n")).toEqual({ ...seen, updatedBy: "run", goneAtMs: 3_000 });
   });
 
   it("comes back from a store of UTF-8 as it was, whatever the platform says", () => {
@@ -112,7 +110,6 @@ describe("a digest", () => {
   });
 
   it("can be told from the marks that stand in its place", () => {
-    expect(digestOf("")).not.toBe("-");
-    expect(digestOf("")).not.toBe("?");
+    for (let i = 0; i < 2_000; i += 1) expect(digestOf(`record ${i}`)).not.toMatch(/[!?]/);
   });
 });

@@ -1,0 +1,174 @@
+/**
+ * A page that comes in the order of the page before it is compared as one text, any other SIM by SIM: what is known
+ * afterwards, and what is told, must not depend on it.
+ */
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { Feed } from "#events/feed.ts";
+import { everySim } from "#fleet/filter.ts";
+import { textOf } from "#fleet/sim-fields.ts";
+import { Inventory } from "#store/inventory.ts";
+import { digestOf } from "#store/sim-record.ts";
+import { SyncLog, type SyncState } from "#store/sync-log.ts";
+import type { ListedSims } from "#store/told-sims.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+const { redis, keys } = openTestRedis();
+const terms = { redis, keys, bounds: keptBounds };
+const syncs = new SyncLog(terms);
+const inventory = new Inventory(terms);
+const feed = new Feed({ ...terms, clock: systemClock });
+
+/** A SIM and its class. */
+type Listed = readonly [key: string, speedClass: string];
+
+class Fleet {
+  readonly profile = `p-${randomBytes(4).toString("hex")}`;
+  /** SIMs that were asked about. */
+  told: string[] = [];
+  #syncs = 0;
+
+  async sync(list: readonly Listed[], pageOf: number): Promise<SyncState> {
+    this.#syncs += 1;
+    this.told = [];
+    const { profile } = this;
+    const { syncId } = await syncs.begin(profile, `s-${this.#syncs}`, "go-on");
+    const codes = await syncs.codes(profile);
+    const expected = this.#syncs === 1 ? "new" : "known";
+    const pages = Math.max(1, Math.ceil(list.length / pageOf));
+    for (let pagesBefore = 0; pagesBefore < pages; pagesBefore += 1) {
+      const sims = this.#page(list.slice(pagesBefore * pageOf, (pagesBefore + 1) * pageOf));
+      const nextKey = pagesBefore + 1 < pages ? "more" : undefined;
+      const page = { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: expected } as const;
+      await syncs.takePage(profile, page);
+    }
+    await syncs.sweep(profile, await this.#state(), ["speedClass"]);
+    return this.#state();
+  }
+
+  async known(standing: "listed" | "gone"): Promise<Map<string, string | undefined>> {
+    const known = new Map<string, string | undefined>();
+    for await (const found of inventory.walk(this.profile, everySim, { standing, keyColumn: "simId" })) {
+      for (const { key, sim } of found) {
+        const value = sim.fields.get("speedClass");
+        known.set(key, value && textOf(value));
+      }
+    }
+    return known;
+  }
+
+  async changes(): Promise<string[]> {
+    const { events } = await feed.newest({ profile: this.profile }, { limit: 100_000 });
+    const cause = `s-${this.#syncs}`;
+    const own = events.filter(({ type, fields }) => type.startsWith("sim.") && fields.cause === cause);
+    return own
+      .map(({ type, fields }) => `${type} ${fields.sim} ${fields.before ?? ""} ${fields.after ?? ""}`)
+      .toSorted();
+  }
+
+  async #state(): Promise<SyncState> {
+    const state = await syncs.state(this.profile);
+    if (state === undefined) throw new Error("no sync was begun");
+    return state;
+  }
+
+  #page(list: readonly Listed[]): ListedSims {
+    return {
+      keys: list.map(([key]) => key),
+      digests: list.map(([, speedClass]) => `00${digestOf(speedClass)}`).join(""),
+      tell: (place, visit) => {
+        const [key = "", speedClass = ""] = list[place] ?? [];
+        this.told.push(key);
+        visit("speedClass", "text", speedClass);
+      },
+    };
+  }
+}
+
+function changesBetween(before: Map<string, string>, gone: Set<string>, after: Map<string, string>): string[] {
+  const changes: string[] = [];
+  for (const [key, speedClass] of after) {
+    const was = before.get(key);
+    if (was === undefined) changes.push(`sim.added ${key}  `);
+    if (gone.has(key)) changes.push(`sim.returned ${key}  `);
+    if (was !== undefined && was !== speedClass) changes.push(`sim.changed ${key} ${was} ${speedClass}`);
+  }
+  for (const key of before.keys()) if (!after.has(key) && !gone.has(key)) changes.push(`sim.gone ${key}  `);
+  return changes.toSorted();
+}
+
+// Keys of several lengths, of which some end in others.
+const key = fc.constantFrom(..."1 11 111 21 211 A1 A 2 22 B B1 BB1 C D1 E".split(" "));
+const listing = fc.record({
+  list: fc.uniqueArray(fc.tuple(key, fc.constantFrom("a", "b")), { selector: ([name]) => name }),
+  pageOf: fc.integer({ min: 1, max: 8 }),
+});
+
+it("whatever comes, goes, changes and moves within the list", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(listing, { minLength: 2, maxLength: 5 }), async (listings) => {
+      const fleet = new Fleet();
+      const known = new Map<string, string>();
+      const gone = new Set<string>();
+      for (const [nth, { list, pageOf }] of listings.entries()) {
+        const after = new Map(list);
+        const changes = changesBetween(known, gone, after);
+        const state = await fleet.sync(list, pageOf);
+        for (const name of known.keys()) if (!after.has(name)) gone.add(name);
+        for (const [name, speedClass] of after) {
+          known.set(name, speedClass);
+          gone.delete(name);
+        }
+        expect(state).toMatchObject({ phase: "finished", sims: list.length });
+        if (nth > 0) expect(await fleet.changes()).toEqual(changes);
+        expect(await fleet.known("listed")).toEqual(after);
+        expect(new Set((await fleet.known("gone")).keys())).toEqual(gone);
+      }
+    }),
+    { numRuns: 40 },
+  );
+}, 120_000);
+
+it("a page that names a SIM twice counts it once as new", async () => {
+  const fleet = new Fleet();
+  const list: Listed[] = [
+    ["1", "a"],
+    ["2", "a"],
+    ["1", "a"],
+  ];
+  expect(await fleet.sync(list, 3)).toMatchObject({ sims: 3, added: 2, changed: 0 });
+  expect(await fleet.sync(list, 3)).toMatchObject({ sims: 3, added: 0, changed: 0, gone: 0 });
+  expect(fleet.told).toEqual([]);
+});
+
+it("pages of a thousand across chunks: only what is another is asked about, wherever it lies", async () => {
+  const fleet = new Fleet();
+  const list = Array.from({ length: 9_000 }, (_, n): Listed => [String(10_000 + n), "a"]);
+  expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 9_000, gone: 0 });
+  expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 0, changed: 0, gone: 0 });
+  expect(fleet.told).toEqual([]);
+
+  // At both sides of where chunks and pages meet, one left out, and the rest of the list moved by it.
+  const changed = [0, 999, 1_000, 4_095, 4_096, 8_191, 8_192, 8_999].map((n) => String(10_000 + n));
+  const other = list
+    .filter(([name]) => name !== "14090")
+    .map(([name]): Listed => [name, changed.includes(name) ? "b" : "a"]);
+  const state = await fleet.sync([...other, ["99999", "a"]], 1_000);
+  expect(state).toMatchObject({ sims: 9_000, added: 1, changed: changed.length, gone: 1 });
+  expect(fleet.told.toSorted()).toEqual([...changed, "99999"]);
+
+  expect(await fleet.sync(other.toReversed(), 700)).toMatchObject({ sims: 8_999, changed: 0, gone: 1, returned: 0 });
+  expect(fleet.told).toEqual([]);
+  const known = await fleet.known("listed");
+  expect(known.size).toBe(8_999);
+  expect([...known].filter(([, speedClass]) => speedClass === "b").map(([name]) => name)).toEqual(changed);
+  const found: string[] = [];
+  const filter = { text: "", conditions: [{ kind: "equals" as const, field: "speedClass", value: "b" }] };
+  for await (const some of inventory.walk(fleet.profile, filter, { keyColumn: "simId" })) {
+    found.push(...some.map(({ key: name }) => name));
+  }
+  expect(found).toEqual(changed);
+});
