@@ -288,6 +288,8 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
     "tags.site in (oslo, paris, rome)",
     "tags.site in (berlin, osaka) and status in (standby, inactive)",
     "groupId not exists",
+    "tags.name not exists",
+    "tags.site!=berlin and tags.site!=osaka and tags.site!=london and tags.site!=paris",
     `imsi=${fleet.imsiAt(one)}`,
     `simId=${fleet.simIdAt(one)}`,
   ];

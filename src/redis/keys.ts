@@ -104,6 +104,11 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:codes`;
   }
 
+  /** Hash: field to its column, and value of a column to its code (register-columns.lua). */
+  simsColumns(profile: string): string {
+    return `${this.prefix}:sims:${profile}:columns`;
+  }
+
   /** Bitmap: ordinals of the SIMs that the sync under way has seen. */
   simsSeen(profile: string): string {
     return `${this.prefix}:sims:${profile}:seen`;

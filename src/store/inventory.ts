@@ -11,7 +11,7 @@ import { Script } from "#redis/script.ts";
 import type { InventoryTerms } from "./inventory-script.ts";
 import { type KnownSim, decodeSim } from "./sim-record.ts";
 import { objectText, sighting, simsPerChunk } from "./signature.ts";
-import { codesFor } from "./value-codes.ts";
+import { codesFor, columnsFor } from "./value-codes.ts";
 
 export interface InventoryFacts {
   /** SIMs that are listed, and SIMs that were and are gone. */
@@ -91,13 +91,15 @@ export class Inventory {
       if (found.length > 0) yield inOrder(found, walk);
       return;
     }
+    const columns = await columnsFor(filter.conditions, { redis: this.#redis, keys: this.#keys, profile });
     const isForward = walk.order !== "newest-first";
     const end = Number((await this.#redis.hget(this.#keys.simsHead(profile), "next")) ?? 0);
     const start = Math.min(walk.from ?? (isForward ? 0 : end - 1), end - 1);
     const last = Math.floor((end - 1) / simsPerChunk);
     const step = isForward ? 1 : -1;
     for (let chunk = Math.floor(start / simsPerChunk); chunk >= 0 && chunk <= last; chunk += step) {
-      const keys = await this.#without(profile, filter, await this.#candidates(profile, filter, chunk, walk), walk);
+      const candidates = await this.#candidates(profile, filter, { chunk, columns }, walk);
+      const keys = await this.#without(profile, filter, candidates, walk);
       for (let at = 0; at < keys.length; at += readAtOnce) {
         const found = await this.#read(profile, filter, keys.slice(at, at + readAtOnce), walk);
         if (found.length > 0) yield found;
@@ -106,7 +108,12 @@ export class Inventory {
   }
 
   /** SIMs of a chunk whose signatures do not rule them out, in the walk's order. */
-  async #candidates(profile: string, filter: Filter, chunk: number, walk: Walk): Promise<string[]> {
+  async #candidates(
+    profile: string,
+    filter: Filter,
+    { chunk, columns }: { chunk: number; columns: ReadonlyMap<string, number> },
+    walk: Walk,
+  ): Promise<string[]> {
     const conditions = filter.conditions.filter(({ field }) => field !== walk.keyColumn);
     const [roll, signs] = await Promise.all([
       this.#redis.get(this.#keys.simsRoll(profile, chunk)),
@@ -115,7 +122,9 @@ export class Inventory {
     const keys = (roll ?? "").split("\n");
     keys.pop(); // after the end of the last line
     const at = { redis: this.#redis, keys: this.#keys, profile };
-    const seen = signs ? sighting({ ...filter, conditions }, signs, await codesFor(conditions, at)) : undefined;
+    const seen = signs
+      ? sighting({ ...filter, conditions }, signs, await codesFor(conditions, columns, at))
+      : undefined;
     const first = chunk * simsPerChunk;
     const candidates: string[] = [];
     keys.forEach((key, place) => {

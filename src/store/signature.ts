@@ -1,21 +1,32 @@
 /**
- * The index of the inventory: 40 bytes a SIM. 32 of them say which fields and values it may have (a Bloom filter), which
+ * The index of the inventory: 52 bytes a SIM. 32 of them say which fields and values it may have (a Bloom filter), which
  * errs to one side alone: what it denies is not there; what it affirms has to be looked up, as a few in a hundred are not
- * there either. The other 8 are the codes of four fields with few values, and are exact (value-codes.ts). Signatures of
- * 4,096 SIMs lie side by side in one string, so that a filter is held against a million in a few hundred milliseconds;
- * only SIMs that may match are read.
+ * there either. The other 20 are columns of codes, and exact: two characters for each of four fields, one for each of
+ * twelve more (value-codes.ts). Signatures of 4,096 SIMs lie side by side in one string, so that a filter is held against
+ * a million in a few hundred milliseconds; only SIMs that may match are read.
  *
  * Six bits are kept in one printable character, so that scripts can take, store and join signatures as plain text.
  */
 import type { Condition, Filter } from "#fleet/filter.ts";
 import { type SimFields, textOf } from "#fleet/sim-fields.ts";
-import { type CodeLookup, absentCode, codedFields, unknownCode } from "./value-codes.ts";
+import {
+  type CodeBook,
+  type CodeLookup,
+  type Column,
+  absentCode,
+  codedFields,
+  isWide,
+  narrowColumns,
+  otherCode,
+  unknownCode,
+} from "./value-codes.ts";
 
 /** SIMs whose signatures lie in one string. */
 export const simsPerChunk = 4_096;
 const bloomLength = 32;
-const codeLength = 2;
-export const signatureLength = bloomLength + codedFields.length * codeLength;
+const wideLength = 2;
+const narrowStart = bloomLength + codedFields.length * wideLength;
+export const signatureLength = narrowStart + narrowColumns;
 const bitsPerCharacter = 6;
 const bits = bloomLength * bitsPerCharacter;
 const firstCharacter = 48; // "0"; the scripts know it as well, and the next one
@@ -28,10 +39,10 @@ export type Sighting = "matches" | "may-match" | "differs";
 interface NameParts {
   /** Places of the bits of the field, and of the objects that it is a member of. */
   readonly places: readonly number[];
-  /** Columns of those objects that have codes: an object has none. */
-  readonly objectColumns: readonly number[];
-  /** The column of the field itself; -1 where it has no codes. */
-  readonly column: number;
+  /** Columns of those objects: an object has no code. */
+  readonly objectColumns: readonly Column[];
+  /** The column of the field itself. */
+  readonly column: Column | undefined;
   /** Where the mixing of its value begins. */
   readonly mixed: number;
 }
@@ -42,40 +53,53 @@ const mostNames = 1_000;
 /** Makes signatures, one after the other: for every SIM of a page, so that it builds little. */
 export class Signatures {
   readonly #names = new Map<string, NameParts>();
+  /** The book that the names were learned with, and the columns that it had given then. */
+  #book: CodeBook = noBook;
+  #columnsGiven = 0;
   /** Of the SIM at hand. */
   readonly #characters = Buffer.alloc(signatureLength);
 
   /** The signature of all that is kept of a SIM. */
-  of(fields: SimFields, codes: CodeLookup): string {
-    this.begin();
-    for (const [name, value] of fields) this.add(name, textOf(value), codes);
+  of(fields: SimFields, book: CodeBook): string {
+    this.begin(book);
+    for (const [name, value] of fields) this.add(name, textOf(value));
     return this.end();
   }
 
   /** What an answer told of adds to a signature: see sign_also in take.lua. A code is left as it is, or not known. */
   ofAnswer(fields: SimFields, told: readonly string[]): string {
-    this.begin();
-    for (const [name, value] of fields) this.add(name, textOf(value), () => unknownCode);
+    this.begin(noBook);
+    for (const [name, value] of fields) this.add(name, textOf(value));
     for (const [column, field] of codedFields.entries()) {
       if (told.includes(field)) this.#putCode(column, unknownCode);
-      else this.#characters.fill(keepCharacter, columnAt(column), columnAt(column) + codeLength);
+      else this.#characters.fill(keepCharacter, columnAt(column), columnAt(column) + wideLength);
     }
+    // Which fields have narrow columns is not known here.
+    const isOfOthers = told.some((field) => !codedFields.some((coded) => coded === field));
+    this.#characters.fill(isOfOthers ? firstCharacter : keepCharacter, narrowStart);
     return this.end();
   }
 
-  /** Begins a signature: without any field, which the codes are sure of. */
-  begin(): void {
+  /** Begins a signature: without any field, which the columns that have a field are sure of. */
+  begin(book: CodeBook): void {
+    if (book !== this.#book || book.columnsGiven !== this.#columnsGiven) {
+      this.#names.clear();
+      this.#book = book;
+      this.#columnsGiven = book.columnsGiven;
+    }
     this.#characters.fill(firstCharacter);
-    for (let column = 0; column < codedFields.length; column += 1) this.#putCode(column, absentCode);
+    const columns = codedFields.length + this.#columnsGiven;
+    for (let column = 0; column < columns; column += 1) this.#putCode(column, absentCode);
   }
 
   /** Adds a field of the SIM at hand. */
-  add(name: string, text: string, codes: CodeLookup): void {
+  add(name: string, text: string): void {
     const parts = this.#names.get(name) ?? this.#learn(name);
     for (const place of parts.places) this.#setBit(place);
-    for (const column of parts.objectColumns) this.#putCode(column, unknownCode);
+    for (const { index } of parts.objectColumns) this.#putCode(index, unknownCode);
     this.#set(mixedText(text, parts.mixed));
-    if (parts.column >= 0) this.#putCode(parts.column, codes(name, text));
+    if (parts.column === undefined) this.#book.note(name, text);
+    else this.#putCode(parts.column.index, this.#book.codeOf(parts.column, text));
   }
 
   end(): string {
@@ -89,28 +113,33 @@ export class Signatures {
 
   #learn(name: string): NameParts {
     const places: number[] = [];
-    const objectColumns: number[] = [];
+    const objectColumns: Column[] = [];
     let mixed = basis;
     for (let i = 0; i < name.length; i += 1) {
       const code = name.charCodeAt(i);
       // An object is there when it has a member, at whatever depth; its members have no codes.
       if (code === dot) {
         places.push(...placesOfMixed(mixed));
-        const column = columnOf(name.slice(0, i));
-        if (column >= 0) objectColumns.push(column);
+        const column = this.#book.columnOf(name.slice(0, i));
+        if (column !== undefined) objectColumns.push(column);
       }
       mixed = mix(mixed, code);
     }
     places.push(...placesOfMixed(mixed));
-    const parts = { places, objectColumns, column: columnOf(name), mixed: mix(mixed, equals) };
+    const parts = { places, objectColumns, column: this.#book.columnOf(name), mixed: mix(mixed, equals) };
     if (this.#names.size >= mostNames) this.#names.clear();
     this.#names.set(name, parts);
     return parts;
   }
 
   #putCode(column: number, code: number): void {
-    this.#characters[columnAt(column)] = firstCharacter + (code >> bitsPerCharacter);
-    this.#characters[columnAt(column) + 1] = firstCharacter + (code & 0x3f);
+    const at = columnAt(column);
+    if (isWide(column)) {
+      this.#characters[at] = firstCharacter + (code >> bitsPerCharacter);
+      this.#characters[at + 1] = firstCharacter + (code & 0x3f);
+    } else {
+      this.#characters[at] = firstCharacter + code;
+    }
   }
 
   #set(mixed: number): void {
@@ -130,9 +159,13 @@ export class Signatures {
   }
 }
 
-function columnOf(field: string): number {
-  return codedFields.indexOf(field as (typeof codedFields)[number]);
-}
+/** Knows no code. */
+const noBook: CodeBook = {
+  columnsGiven: 0,
+  columnOf: () => undefined,
+  codeOf: () => unknownCode,
+  note: () => undefined,
+};
 
 /**
  * Holds a filter against a chunk of signatures.
@@ -154,17 +187,26 @@ export function sighting(filter: Filter, chunk: Buffer, codes: CodeLookup): (pla
 
 type Test = (chunk: Buffer, start: number) => Sighting;
 
-/** Of a field that has codes: sure, unless the SIM's code is not known. */
+/** Of a field that has a column: sure, unless the SIM's code is not known, or says less than the condition asks. */
 function codedTestOf(condition: Condition, codes: CodeLookup): Test | undefined {
-  const column = columnOf(condition.field);
+  const column = codes.columnOf(condition.field);
   if (column < 0) return undefined;
   const fallback = testOf(condition);
   const decide = decisionOf(condition, codes);
+  const unsure = new Set([unknownCode]);
+  if (!isWide(column) && valuesOf(condition).some((value) => codes.codeOf(condition.field, value) === unknownCode)) {
+    unsure.add(otherCode);
+  }
   return (chunk, start) => {
-    const code = codeIn(chunk, start + columnAt(column));
-    if (code === unknownCode) return fallback(chunk, start);
+    const code = codeIn(chunk, start, column);
+    if (unsure.has(code)) return fallback(chunk, start);
     return decide(code) ? "matches" : "differs";
   };
+}
+
+function valuesOf(condition: Condition): readonly string[] {
+  if (condition.kind === "in") return condition.values;
+  return "value" in condition ? [condition.value] : [];
 }
 
 /** Whether a SIM with this code holds the condition. A value without a code of its own is no SIM's that has one. */
@@ -177,23 +219,25 @@ function decisionOf(condition: Condition, codes: CodeLookup): (code: number) => 
       return (code) => code === absentCode;
     case "equals":
     case "differs": {
-      const wanted = codes(field, condition.value);
+      const wanted = codes.codeOf(field, condition.value);
       return (code) => (code === wanted) === (condition.kind === "equals");
     }
     case "in": {
-      const wanted = new Set(condition.values.map((value) => codes(field, value)));
+      const wanted = new Set(condition.values.map((value) => codes.codeOf(field, value)));
       return (code) => wanted.has(code);
     }
   }
 }
 
 function columnAt(column: number): number {
-  return bloomLength + column * codeLength;
+  return isWide(column) ? bloomLength + column * wideLength : narrowStart + column - codedFields.length;
 }
 
-function codeIn(chunk: Buffer, at: number): number {
-  const high = (chunk[at] ?? firstCharacter) - firstCharacter;
-  return (high << bitsPerCharacter) | ((chunk[at + 1] ?? firstCharacter) - firstCharacter);
+function codeIn(chunk: Buffer, start: number, column: number): number {
+  const at = start + columnAt(column);
+  const first = (chunk[at] ?? firstCharacter) - firstCharacter;
+  if (!isWide(column)) return first;
+  return (first << bitsPerCharacter) | ((chunk[at + 1] ?? firstCharacter) - firstCharacter);
 }
 
 function testOf(condition: Condition): Test {

@@ -11,7 +11,7 @@
 -- `settled` in the head is set once a first sync has ended: before that nothing counts as added.
 
 local SIMS_PER_CHUNK = 4096
-local SIGNATURE = 40 -- a Bloom filter of 32 characters, and the codes of four fields (signature.ts)
+local SIGNATURE = 52 -- a Bloom filter of 32 characters, and columns of codes (signature.ts)
 local BLOOM = 32
 local MOST_AT_ONCE = 1000 -- SIMs in one call
 local DIGEST = 13
@@ -96,8 +96,8 @@ local function mark_seen(inv, first, count)
   end
 end
 
--- What was seen of a part of a record adds its bits; those of what was there before stay until the next sync. A code
--- that is `~~` stays as it is.
+-- What was seen of a part of a record adds its bits; those of what was there before stay until the next sync. A
+-- character of a code that is `~` stays as it is.
 local function sign_also(inv, ordinal, signature)
   local before = read_slots(inv.signs, SIGNATURE, ordinal, 1)
   local joined = {}

@@ -73,7 +73,7 @@ export class ToldSims {
   tell(place: number): void {
     const { signatures } = this.#telling;
     this.#text = "";
-    signatures.begin();
+    signatures.begin(this.#codes);
     this.#sims.tell(place, this.#visit);
     const at = this.places.length * signatureLength;
     this.#signatures = withRoom(this.#signatures, at, signatureLength);
@@ -86,7 +86,7 @@ export class ToldSims {
   }
 
   readonly #visit: FieldVisitor = (name, kind, text) => {
-    this.#telling.signatures.add(name, text, this.#codes.lookUp);
+    this.#telling.signatures.add(name, text);
     const start = this.#telling.nameOf(name);
     const mark = kind === "text" ? "=" : ":";
     this.#text = this.#text === "" ? start + mark + text : `${this.#text}\n${start}${mark}${text}`;

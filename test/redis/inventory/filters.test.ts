@@ -1,11 +1,12 @@
 /** A filter means the same SIMs whether an index answers it or every record is looked at. */
 import fc from "fast-check";
-import { expect, it } from "vitest";
-import { type Condition, type Filter, matches } from "#fleet/filter.ts";
+import { expect, it, vi } from "vitest";
+import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf, visitFields } from "#fleet/sim-fields.ts";
 import { Inventory } from "#store/inventory.ts";
 import { SyncLog } from "#store/sync-log.ts";
 import type { ListedSims } from "#store/told-sims.ts";
+import { type CodeLookup, codesFor, columnsFor } from "#store/value-codes.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
@@ -112,3 +113,38 @@ it("for every kind of condition, in every combination", async () => {
   );
   expect(meantInAll).toBeGreaterThan(200);
 });
+
+it("from codes alone where a field is wanted not to be there, or to be another, also after its column is full", async () => {
+  const profile = "columns";
+  const records = Array.from({ length: 300 }, (_, n) => ({
+    speedClass: "a",
+    tags: { ...(n % 100 === 77 ? {} : { asset: `asset-${n}` }), site: n === 222 ? "rome" : "oslo" },
+  }));
+  const sims = await takeIn(profile, records);
+  const read = vi.spyOn(inventory, "lookUp");
+  const meant = (places: readonly number[]): string[] => places.map((place) => sims[place] ?? "");
+  const where = async (text: string): Promise<string[]> => found(profile, parseFilter(text));
+  try {
+    expect(await where("tags.site!=oslo")).toEqual(meant([222]));
+    expect(await where("tags.asset not exists")).toEqual(meant([77, 177, 277]));
+    expect(await where("tags.asset=asset-5")).toEqual(meant([5]));
+    expect(await where("tags.asset=asset-290")).toEqual(meant([290]));
+    expect(await where("tags.asset!=asset-290")).toHaveLength(299);
+    // The first half was written before there were columns: of it, records are read that the second half needs not.
+    const looks = read.mock.calls.slice(0, 2).map(([, keys]) => keys.filter((key) => sims.indexOf(key) >= 150).length);
+    expect(looks).toEqual([1, 2]);
+  } finally {
+    read.mockRestore();
+  }
+  const columns = await redis.hgetall(keys.simsColumns(profile));
+  expect(columns).toMatchObject({ "#": "2", "@tags.asset": "0", "@tags.site": "1", "#0": "61", "#1": "2" });
+  const { columnOf, codeOf } = await lookupOf(profile, ["tags.asset=asset-5", "tags.asset=asset-290"]);
+  expect([columnOf("tags.asset"), columnOf("tags.site")]).toEqual([4, -1]);
+  expect([codeOf("tags.asset", "asset-5"), codeOf("tags.asset", "asset-290")]).toEqual([8, 0]);
+});
+
+async function lookupOf(profile: string, texts: readonly string[]): Promise<CodeLookup> {
+  const conditions = texts.flatMap((text) => parseFilter(text).conditions);
+  const place = { redis, keys, profile };
+  return codesFor(conditions, await columnsFor(conditions, place), place);
+}

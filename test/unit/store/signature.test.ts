@@ -5,23 +5,67 @@ import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter
 import { type SimFields, pickFields, secretFields, textOf, usualFields } from "#fleet/sim-fields.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims.ts";
-import type { CodeLookup } from "#store/value-codes.ts";
 import { Signatures, sighting, simsPerChunk } from "#store/signature.ts";
+import { type CodeBook, type CodeLookup, type Column, codedFields, isWide } from "#store/value-codes.ts";
 
 const signatures = new Signatures();
 
-/** Gives every second value a code, as a dictionary that is still being filled does. */
-function dictionary(): CodeLookup {
-  const codes = new Map<string, number>();
-  return (field, value) => {
-    const item = `${field}=${value}`;
-    const code = codes.get(item) ?? (codes.size % 2 === 0 ? 0 : codes.size + 1);
-    codes.set(item, code);
-    return code;
-  };
+/** A dictionary in one piece. @param narrow the fields that have narrow columns */
+class Dictionary implements CodeBook {
+  readonly #narrow: readonly string[];
+  readonly #codes: (column: number, value: string) => number;
+
+  constructor(narrow: readonly string[], codes: (column: number, value: string) => number) {
+    this.#narrow = narrow;
+    this.#codes = codes;
+  }
+
+  get columnsGiven(): number {
+    return this.#narrow.length;
+  }
+
+  columnOf(field: string): Column | undefined {
+    const index = [...codedFields, ...this.#narrow].indexOf(field);
+    return index === -1 ? undefined : { field, index };
+  }
+
+  codeOf({ index }: Column, value: string): number {
+    return this.#codes(index, value);
+  }
+
+  note(): void {
+    // This one learns nothing.
+  }
+
+  /** As a filter sees it: it is told of no code that stands for several values. */
+  get lookup(): CodeLookup {
+    const codeOf = (field: string, value: string): number => {
+      const column = this.columnOf(field);
+      const code = column === undefined ? 0 : this.#codes(column.index, value);
+      return column !== undefined && !isWide(column.index) && code === 2 ? 0 : code;
+    };
+    return { columnOf: (field) => this.columnOf(field)?.index ?? -1, codeOf };
+  }
 }
 
-const noCodes = (): number => 0;
+const narrowFields = ["a", "a.b", "b", "tags.x", "tags"];
+
+/** Has codes for some values only, as one that is still being filled does; narrow columns are full after three values. */
+function dictionary(): Dictionary {
+  const wide = new Map<string, number>();
+  const narrow = new Map<string, number>();
+  return new Dictionary(narrowFields, (column, value) => {
+    const codes = isWide(column) ? wide : narrow;
+    const item = `${column}=${value}`;
+    const inColumn = [...narrow.keys()].filter((key) => key.startsWith(`${column}=`)).length;
+    const next = isWide(column) ? wide.size + 1 : inColumn < 4 ? inColumn + 2 : 2;
+    const code = codes.get(item) ?? (codes.size % 2 === 0 && next !== 2 ? 0 : next);
+    codes.set(item, code);
+    return code;
+  });
+}
+
+const noCodes = new Dictionary([], () => 0);
 
 function fieldsOf(record: unknown, names: readonly string[]): SimFields {
   return pickFields(record as Record<string, unknown>, { fields: names, secrets: new Set(), places: {} }).fields;
@@ -38,19 +82,20 @@ function valueIn(fields: SimFields): (name: string) => string | undefined {
 
 function sightingsOf(filter: Filter, sims: readonly SimFields[]): string[] {
   const codes = dictionary();
-  const see = sighting(filter, Buffer.from(sims.map((fields) => signatures.of(fields, codes)).join("")), codes);
+  const see = sighting(filter, Buffer.from(sims.map((fields) => signatures.of(fields, codes)).join("")), codes.lookup);
   return sims.map((_, place) => see(place));
 }
 
 describe("a signature", () => {
-  it("is 40 printable characters that scripts can join as text", () => {
+  it("is 52 printable characters that scripts can join as text", () => {
     const text = fc.string({ unit: "grapheme", maxLength: 5 });
     fc.assert(
       fc.property(fc.dictionary(text, text), (tags) => {
-        expect(signatures.of(fieldsOf({ tags }, ["tags"]), noCodes)).toMatch(/^[0-o]{40}$/);
+        expect(signatures.of(fieldsOf({ tags }, ["tags"]), noCodes)).toMatch(/^[0-o]{52}$/);
       }),
     );
-    expect(signatures.of(new Map(), noCodes)).toBe("0".repeat(32) + "01".repeat(4));
+    expect(signatures.of(new Map(), noCodes)).toBe("0".repeat(32) + "01".repeat(4) + "0".repeat(12));
+    expect(signatures.of(new Map(), new Dictionary(["a", "b"], () => 0)).slice(40)).toBe("11".padEnd(12, "0"));
   });
 
   it("is the same from whichever process, whatever was signed before", () => {
@@ -62,26 +107,54 @@ describe("a signature", () => {
   });
 
   it("stands for a SIM that is not there as for one without fields", () => {
-    const see = sighting(parseFilter("a=1"), Buffer.alloc(0), noCodes);
+    const see = sighting(parseFilter("a=1"), Buffer.alloc(0), noCodes.lookup);
     expect(see(simsPerChunk - 1)).toBe("differs");
-    expect(sighting(parseFilter("a not exists"), Buffer.alloc(0), noCodes)(0)).toBe("matches");
+    expect(sighting(parseFilter("a not exists"), Buffer.alloc(0), noCodes.lookup)(0)).toBe("matches");
   });
 });
 
 describe("the codes of a signature", () => {
   const codes = new Map([
-    ["speedClass=a", 2],
-    ["speedClass=b", 3],
-    ["status=a", 4],
+    ["0=a", 2],
+    ["0=b", 3],
+    ["1=a", 4],
+    ["4=oslo", 3],
+    ["4=rome", 2],
+    ["4=pisa", 2],
   ]);
-  const known: CodeLookup = (field, value) => codes.get(`${field}=${value}`) ?? 0;
-  const sims = [{ speedClass: "a" }, { speedClass: "b", status: "a" }, {}, { speedClass: "c" }].map((record) =>
-    fieldsOf(record, ["speedClass", "status"]),
-  );
-  const see = (text: string): string[] => {
-    const seen = sighting(parseFilter(text), Buffer.from(sims.map((one) => signatures.of(one, known)).join("")), known);
+  const known = new Dictionary(["tags.site"], (column, value) => codes.get(`${column}=${value}`) ?? 0);
+  const seenIn = (records: readonly Record<string, unknown>[], text: string): string[] => {
+    const sims = records.map((record) => fieldsOf(record, ["speedClass", "status", "tags"]));
+    const chunk = Buffer.from(sims.map((one) => signatures.of(one, known)).join(""));
+    const seen = sighting(parseFilter(text), chunk, known.lookup);
     return sims.map((_, place) => seen(place));
   };
+  const see = (text: string): string[] =>
+    seenIn([{ speedClass: "a" }, { speedClass: "b", status: "a" }, {}, { speedClass: "c" }], text);
+
+  it("of narrow columns tell a value that has none of its own from none at all", () => {
+    // oslo has a code; rome and pisa never get one; lima has none yet.
+    const of = (text: string): string[] =>
+      seenIn([{ tags: { site: "oslo" } }, { tags: { site: "rome" } }, {}, { tags: { site: "lima" } }], text);
+    expect(of("tags.site=oslo")).toEqual(["matches", "differs", "differs", "differs"]);
+    expect(of("tags.site!=oslo")).toEqual(["differs", "matches", "matches", "matches"]);
+    expect(of("tags.site=rome")).toEqual(["differs", "may-match", "differs", "differs"]);
+    expect(of("tags.site!=rome")).toEqual(["matches", "may-match", "matches", "matches"]);
+    expect(of("tags.site!=pisa")).toEqual(["matches", "matches", "matches", "matches"]);
+    expect(of("tags.site in (oslo, pisa)")).toEqual(["matches", "differs", "differs", "differs"]);
+    expect(of("tags.site exists")).toEqual(["matches", "matches", "differs", "may-match"]);
+    expect(of("tags.site not exists")).toEqual(["differs", "differs", "matches", "may-match"]);
+  });
+
+  it("follow a dictionary that has given another column meanwhile", () => {
+    const given = ["tags.site"];
+    const growing = new Dictionary(given, () => 5);
+    const sim = fieldsOf({ tags: { site: "oslo", floor: "2" } }, ["tags"]);
+    expect(signatures.of(sim, growing).slice(40, 42)).toBe("50");
+    given.push("tags.floor");
+    expect(signatures.of(sim, growing).slice(40, 42)).toBe("55");
+    expect(signatures.of(new Map(), growing).slice(40, 42)).toBe("11");
+  });
 
   it("are sure of what is there and of what is not, and leave the rest to be looked up", () => {
     // The last SIM's class has no code yet: only its bits are known.
@@ -96,7 +169,9 @@ describe("the codes of a signature", () => {
 
   it("are left as they are by an answer that does not tell of the field", () => {
     const answer = signatures.ofAnswer(fieldsOf({ speedClass: "a" }, ["speedClass"]), ["speedClass"]);
-    expect(answer.slice(32)).toBe("00~~~~~~");
+    expect(answer.slice(32)).toBe("00~~~~~~" + "~".repeat(12));
+    const whole = signatures.ofAnswer(fieldsOf({ status: "a", tags: {} }, ["status", "tags"]), ["status", "tags"]);
+    expect(whole.slice(32)).toBe("~~00~~~~" + "0".repeat(12));
   });
 });
 
@@ -191,7 +266,7 @@ describe("ten thousand SIMs with the fields that are kept by default", () => {
     `imsi=${fleet.imsiAt(7)}`,
   ])("%s: fewer than one in twenty is looked up in vain", async (text, { annotate }) => {
     const filter = parseFilter(text);
-    const see = sighting(filter, chunk, noCodes);
+    const see = sighting(filter, chunk, noCodes.lookup);
     const seen = sims.map((_, place) => see(place));
     const vain = sims.filter((fields, place) => seen[place] !== "differs" && !matches(filter, valueIn(fields)));
     await annotate(`${vain.length} of ${sims.length} in vain`);
@@ -200,7 +275,7 @@ describe("ten thousand SIMs with the fields that are kept by default", () => {
 
   it("of two hundred values that no SIM has, fewer than one look in fifty is in vain", async ({ annotate }) => {
     const looks = Array.from({ length: 200 }, (_, i) => {
-      const see = sighting(parseFilter(`tags.site=nowhere-${i}`), chunk, noCodes);
+      const see = sighting(parseFilter(`tags.site=nowhere-${i}`), chunk, noCodes.lookup);
       return sims.filter((_sim, place) => see(place) !== "differs").length;
     });
     const share = looks.reduce((sum, count) => sum + count, 0) / (looks.length * sims.length);
