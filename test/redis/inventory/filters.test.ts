@@ -131,7 +131,9 @@ it("from codes alone where a field is wanted not to be there, or to be another, 
     expect(await where("tags.asset=asset-290")).toEqual(meant([290]));
     expect(await where("tags.asset!=asset-290")).toHaveLength(299);
     // The first half was written before there were columns: of it, records are read that the second half needs not.
-    const looks = read.mock.calls.slice(0, 2).map(([, keys]) => keys.filter((key) => sims.indexOf(key) >= 150).length);
+    const looks = read.mock.calls
+      .slice(0, 2)
+      .map(([, asked]) => asked.filter((key) => sims.indexOf(key) >= 150).length);
     expect(looks).toEqual([1, 2]);
   } finally {
     read.mockRestore();
