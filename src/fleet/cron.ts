@@ -1,10 +1,11 @@
 /**
- * Cron expressions in a time zone. A time of day that a change to daylight saving time leaves out comes an hour later, one
- * that comes twice counts once; what is every so many minutes goes on by the minute. What cron-parser takes and an
+ * Cron expressions in a time zone. A time of day that a change to daylight saving time leaves out comes as much later
+ * as the clocks are put forward, one that comes twice counts once; what is every so many minutes goes on by the minute. What cron-parser takes and an
  * operator hardly means (too few fields, `H` for a random value) is refused.
  */
 import { CronExpressionParser } from "cron-parser";
 import { SimfleetError, messageOf } from "#core/errors.ts";
+import { WallClock } from "./wall-clock.ts";
 
 export interface Cron {
   readonly text: string;
@@ -14,7 +15,7 @@ export interface Cron {
   next(afterMs: number): number | undefined;
 }
 
-const names: readonly string[] = ["@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"];
+const names: readonly string[] = ["@hourly", "@daily", "@weekly", "@monthly", "@yearly", "@annually"];
 const example = "An example: 0 8 * * 1-5 is 08:00 from Monday to Friday (minute, hour, day, month, weekday)";
 
 /** @throws SimfleetError USAGE that says what is wrong, with an example */
@@ -28,16 +29,24 @@ export function parseCron(text: string, timezone: string): Cron {
     const count = text.trim() === "" ? "nothing" : `${fields.length} field${fields.length === 1 ? "" : "s"}`;
     throw fault(text, `it has ${count}, and needs five, or six with seconds first`);
   }
-  const random = fields.find((field) => /(^|[^A-Za-z])H/i.test(field));
+  const random = isName ? undefined : fields.find((field) => /(^|[^A-Za-z])H/i.test(field));
   if (random !== undefined) throw fault(text, `${random} stands for a random value; use jitterSeconds instead`);
-  const next = (afterMs: number): number | undefined => {
+  const nextIn = (zone: string, afterMs: number): number | undefined => {
     try {
-      return CronExpressionParser.parse(text, { tz: timezone, currentDate: new Date(afterMs) })
+      return CronExpressionParser.parse(text, { tz: zone, currentDate: new Date(afterMs) })
         .next()
         .getTime();
     } catch {
       return undefined;
     }
+  };
+  const wall = new WallClock(timezone);
+  const isEveryHour = text.trim() === "@hourly" || fields.at(-4)?.startsWith("*") === true;
+  const next = (afterMs: number): number | undefined => {
+    if (!wall.isOddIn(afterMs)) return nextIn(timezone, afterMs);
+    // cron-parser goes by changes of an hour: others make it leave times out, or take them twice.
+    const nextShown = (shownMs: number): number | undefined => nextIn("UTC", shownMs);
+    return isEveryHour ? wall.firstShownAfter(afterMs, nextShown) : wall.firstAfter(afterMs, nextShown);
   };
   try {
     CronExpressionParser.parse(text, { tz: timezone });

@@ -13,6 +13,7 @@ describe("a cron expression", () => {
     ["H 3 * * *", "H stands for a random value; use jitterSeconds"],
     ["0 H(1-5) * * *", "H(1-5) stands for a random value"],
     ["@reboot", "it has 1 field"],
+    ["@midnight", "it has 1 field"],
     ["*/0 * * * *", "cannot repeat at every 0 time"],
   ])("is refused with an example: %j", (text, why) => {
     expect(() => parseCron(text, "UTC")).toThrow(
@@ -28,7 +29,12 @@ describe("a cron expression", () => {
   it.each([
     ["0 8 * * 1-5", "Asia/Tokyo", "2026-11-20T23:00:00Z", "2026-11-22T23:00:00.000Z"],
     ["0 8 * * MON-FRI", "UTC", "2026-11-21T00:00:00Z", "2026-11-23T08:00:00.000Z"],
+    ["@hourly", "UTC", "2026-11-21T00:00:00Z", "2026-11-21T01:00:00.000Z"],
     ["@daily", "UTC", "2026-11-21T00:00:00Z", "2026-11-22T00:00:00.000Z"],
+    ["@weekly", "UTC", "2026-11-21T00:00:00Z", "2026-11-22T00:00:00.000Z"],
+    ["@monthly", "UTC", "2026-11-21T00:00:00Z", "2026-12-01T00:00:00.000Z"],
+    ["@yearly", "UTC", "2026-11-21T00:00:00Z", "2027-01-01T00:00:00.000Z"],
+    ["@annually", "UTC", "2026-11-21T00:00:00Z", "2027-01-01T00:00:00.000Z"],
     ["*/10 * * * * *", "UTC", "2026-11-21T00:00:01Z", "2026-11-21T00:00:10.000Z"],
     ["0 4 1 * *", "UTC", "2026-11-21T00:00:00Z", "2026-12-01T04:00:00.000Z"],
     ["0 0 29 2 *", "UTC", "2026-11-21T00:00:00Z", "2028-02-29T00:00:00.000Z"],
@@ -38,6 +44,56 @@ describe("a cron expression", () => {
     ["0 0 * * *", "America/Santiago", "2026-09-05T12:00:00Z", "2026-09-06T04:00:00.000Z"],
   ])("%s in %s comes next after %s at %s", (text, timezone, after, next) => {
     expect(new Date(parseCron(text, timezone).next(Date.parse(after)) ?? 0).toISOString()).toBe(next);
+  });
+
+  it.each([
+    // Put forward by half an hour at 02:00, and back at 02:00.
+    ["15 2 * * *", "Australia/Lord_Howe", "2026-10-02T20:00:00Z", ["10-04 02:45", "10-05 02:15"]],
+    ["45 2 * * *", "Australia/Lord_Howe", "2026-10-02T20:00:00Z", ["10-04 02:45", "10-05 02:45"]],
+    ["10,20,40 2 * * 0", "Australia/Lord_Howe", "2026-10-02T20:00:00Z", ["10-04 02:40", "10-04 02:50", "10-11 02:10"]],
+    ["45 1 * * *", "Australia/Lord_Howe", "2026-04-04T00:00:00Z", ["04-05 01:45", "04-06 01:45"]],
+    ["30 * * * *", "Australia/Lord_Howe", "2026-10-03T14:00:00Z", ["10-04 01:30", "10-04 02:30", "10-04 03:30"]],
+    ["*/20 * * * *", "Australia/Lord_Howe", "2026-10-03T15:15:00Z", ["10-04 02:40", "10-04 03:00", "10-04 03:20"]],
+    ["*/20 * * * *", "Australia/Lord_Howe", "2026-04-04T14:35:00Z", ["04-05 01:40", "04-05 01:40", "04-05 02:00"]],
+    [
+      "@hourly",
+      "Antarctica/Troll",
+      "2026-10-24T23:30:00Z",
+      ["10-25 02:00", "10-25 01:00", "10-25 02:00", "10-25 03:00"],
+    ],
+    // Put forward by two hours at 01:00, and back at 03:00.
+    ["15 1 * * *", "Antarctica/Troll", "2026-03-28T02:00:00Z", ["03-29 03:15", "03-30 01:15"]],
+    ["30 2 * * *", "Antarctica/Troll", "2026-03-28T04:00:00Z", ["03-29 04:30", "03-30 02:30"]],
+    ["30 1 * * *", "Antarctica/Troll", "2026-10-24T12:00:00Z", ["10-25 01:30", "10-26 01:30"]],
+    ["30 2 * * *", "Antarctica/Troll", "2026-10-24T12:00:00Z", ["10-25 02:30", "10-26 02:30"]],
+    // And where clocks are put forward by an hour, as everywhere else.
+    ["15 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["03-29 03:15", "03-30 02:15"]],
+    ["15 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["10-25 02:15", "10-26 02:15"]],
+  ])("%s in %s after %s comes at %j, each once, whatever the clocks are changed by", (text, timezone, after, times) => {
+    const cron = parseCron(text, timezone);
+    let at = Date.parse(after);
+    for (const time of times) {
+      at = cron.next(at) ?? 0;
+      expect(localText(at, timezone)).toBe(`2026-${time}:00 ${timezone}`);
+    }
+  });
+
+  it("comes in every order of asking at the same times", () => {
+    for (const [timezone, from] of [
+      ["Australia/Lord_Howe", "2026-10-03T12:00:00Z"],
+      ["Australia/Lord_Howe", "2026-04-04T12:00:00Z"],
+      ["Antarctica/Troll", "2026-03-28T22:00:00Z"],
+      ["Antarctica/Troll", "2026-10-24T22:00:00Z"],
+    ] as const) {
+      const cron = parseCron("5,20,35,50 0-5 * * *", timezone);
+      const startMs = Date.parse(from);
+      const times = new Set<number>();
+      for (let at = cron.next(startMs) ?? 0; at < startMs + 30_000_000; at = cron.next(at) ?? Infinity) times.add(at);
+      for (let atMs = startMs; atMs < startMs + 30_000_000; atMs += 60_000) {
+        const following = [...times].filter((time) => time > atMs).toSorted((a, b) => a - b)[0];
+        if (following !== undefined) expect(cron.next(atMs)).toBe(following);
+      }
+    }
   });
 
   it("is told on the clocks of its zone", () => {
