@@ -5,7 +5,6 @@
  */
 import { basename } from "node:path";
 import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
 import { type RunOptions, isRunSettled } from "#fleet/run.ts";
 import type { Task, TaskReference, TaskStanding } from "#fleet/task.ts";
 import type { Wording } from "#fleet/sim.ts";
@@ -25,7 +24,6 @@ interface House {
   readonly sims: SimDesk;
   readonly credentials: CredentialDesk;
   readonly authKeys: AuthKeyDesk;
-  readonly clock: Clock;
   readonly wordingOf: (profile: string) => Wording;
   readonly bucketOf: (profile: string) => string;
   readonly speedClasses: readonly string[];
@@ -64,18 +62,18 @@ export class DeskTasks implements WantedTasks {
         return standingOfRun(await this.#house.desk.show(id));
       case "sync": {
         const report = await this.#house.sims.syncReport(task.profile);
-        if (report?.syncId !== id) return over("done");
+        if (report?.syncId !== id) return followed;
         if (report.state === "listing" || report.state === "sweeping") return { isOver: false };
         return report.state === "failed" ? over("failed", report.reason) : over("done", `${report.sims} SIMs listed`);
       }
       case "rotation": {
         const report = task.job === "rotate" ? await this.#house.credentials.report(task.rotation) : undefined;
-        if (report?.rotationId !== id) return over("done");
+        if (report?.rotationId !== id) return followed;
         return standingOfRotation(report.state, report.reason);
       }
       case "authkey-rotation": {
         const report = await this.#house.authKeys.report(task.profile);
-        return report?.rotationId === id ? standingOfRotation(report.state, report.reason) : over("done");
+        return report?.rotationId === id ? standingOfRotation(report.state, report.reason) : followed;
       }
       case "report":
         return over("done", id);
@@ -188,6 +186,9 @@ async function* linesOf(text: string): AsyncGenerator<string> {
 function over(result: "done" | "failed" | "cancelled", reason?: string): TaskStanding {
   return { isOver: true, result, reason };
 }
+
+/** How a sync or rotation ended is kept until the next one begins. */
+const followed: TaskStanding = over("done", "another one has followed it, so that how it ended is not known any more");
 
 function standingOfRun(report: RunReport): TaskStanding {
   if (!isRunSettled(report)) return { isOver: false };

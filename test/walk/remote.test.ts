@@ -2,12 +2,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
 import { column, counted } from "./support/results.ts";
+import type { RunningProcess } from "./support/process.ts";
 import { Walk } from "./support/walk.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
 /** A worker, and what a machine elsewhere knows of it. */
-async function withWorker(): Promise<{ walk: Walk; elsewhere: Record<string, string>; url: string }> {
+async function withWorker(): Promise<{
+  walk: Walk;
+  worker: RunningProcess;
+  elsewhere: Record<string, string>;
+  url: string;
+}> {
   const walk = await Walk.open({ sims: 40 });
   const worker = await walk.worker();
   const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
@@ -20,7 +26,7 @@ async function withWorker(): Promise<{ walk: Walk; elsewhere: Record<string, str
     SIMFLEET_SERVER_TOKEN_FILE: walk.path("elsewhere/token"),
     ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
   };
-  return { walk, elsewhere, url };
+  return { walk, worker, elsewhere, url };
 }
 
 describe.concurrent("a worker elsewhere", () => {
@@ -44,6 +50,28 @@ describe.concurrent("a worker elsewhere", () => {
     expect((await walk.json<{ buckets: unknown[] }>(["quota"], elsewhere)).document.buckets).not.toEqual([]);
     const audit = await walk.json<{ entries: { target: string }[] }>(["audit", "list"], elsewhere);
     expect(audit.document.entries.map(({ target }) => target)).toContain(runId);
+  });
+
+  test("is followed on after it was killed: every event once, also those that were told while it was away", async () => {
+    const { walk, worker, elsewhere, url } = await withWorker();
+    await using _ = walk;
+    const tail = walk.start(["events", "tail", "--follow", "--type", "run.*", "--json"], elsewhere);
+    await walk.fleet("one.csv", 3);
+    await walk.run(["apply", "one.csv", "--yes"]);
+    await tail.said(/"type":"run.completed"/, "stdout");
+    worker.kill("SIGKILL");
+    await tail.said(/Trying again/);
+    const away = await walk.json(["apply", "one.csv", "--yes", "--name", "away"]);
+    expect(away).toMatchObject({ code: 0, document: { state: "completed" } });
+    await walk.worker({ SIMFLEET_HTTP_PORT: new URL(url).port });
+    await tail.said(/"type":"run.completed".*"name":"away"/, "stdout");
+    tail.kill("SIGINT");
+    const seen = (await tail.ended).stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id: string; type: string });
+    expect(seen.map(({ type }) => type)).toEqual(["run.submitted", "run.completed", "run.submitted", "run.completed"]);
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(4);
   });
 
   test("refuses in the words and with the exit code that a command here would have", async () => {
