@@ -1,15 +1,20 @@
 /** Shows the rotation of an AuthKey until it is over: of this machine's Redis, or of a worker elsewhere. */
 import type { App } from "#app.ts";
+import { systemClock } from "#core/time.ts";
 import type { AuthKeyRotationReport } from "#runs/auth-key-report.ts";
 import { type FollowWork, followWork } from "./follow-work.ts";
 import type { Output } from "./output.ts";
+import { PlainLines } from "./plain-lines.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
+import { problemText } from "./run-text.ts";
 
 interface Ask {
   readonly output: Output;
   readonly profile: string;
   readonly interrupt: AbortSignal;
 }
+
+const plainLineEveryMs = 10_000;
 
 type Followed = Promise<{ report: AuthKeyRotationReport; exitCode: number }>;
 
@@ -40,14 +45,14 @@ export function followAuthKeyElsewhere({ worker, ...ask }: Ask & { worker: Remot
 }
 
 function wordsOf({ output, profile, interrupt }: Ask): Omit<FollowWork<AuthKeyRotationReport>, "report"> {
-  let shown: string | null = null;
+  const lines = new PlainLines(output, plainLineEveryMs);
   return {
     ...{ output, interrupt, endOf },
-    show: ({ now }) => {
-      if (now === shown) return;
-      shown = now;
-      if (output.isLive) output.live(`AuthKey of ${profile}: ${now}`);
-      else output.say(`AuthKey of ${profile}: ${now}`);
+    show: ({ now, problem }) => {
+      const line = `AuthKey of ${profile}: ${problem === undefined ? now : problemText(problem)}`;
+      const topic = `${now} ${problem?.attempts ?? 0}`;
+      if (output.isLive) output.live(line);
+      else lines.show(line, { topic, nowMs: systemClock.monotonicMs() });
     },
     leaving: (_report, { wasOurs }) =>
       wasOurs

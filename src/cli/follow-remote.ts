@@ -1,26 +1,23 @@
 /** Shows a run of a worker elsewhere until it ends. A Ctrl-C ends the showing; the run goes on there. */
+import { systemClock } from "#core/time.ts";
 import { isRunSettled } from "#fleet/run.ts";
 import { type RunReport, exitCodeOf } from "#runs/report.ts";
 import { followWork } from "./follow-work.ts";
 import type { Output } from "./output.ts";
+import { Progress } from "./progress.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
-import { countsText } from "./run-text.ts";
 
 /** @returns the run as it stood at the end, and the exit code that tells of it */
 export async function followRemote(
   worker: RemoteWorker,
   { runId, output, interrupt }: { runId: string; output: Output; interrupt: AbortSignal },
 ): Promise<{ report: RunReport; exitCode: number }> {
-  let shown = "";
+  const progress = new Progress(output);
   const followed = await followWork<RunReport>({
     ...{ output, interrupt },
     report: () => worker.get<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`),
     endOf: (report) => (report.state === "awaiting-approval" ? 0 : endOf(report)),
-    show: (report) => {
-      const text = countsText(report);
-      if (text !== shown && !output.isJson) output.say(text);
-      shown = text;
-    },
+    show: (report) => progress.show(report, undefined, systemClock.monotonicMs()),
     leaving: () => `The run goes on at its worker. Look on with: simfleet runs watch ${runId}`,
   });
   const { state } = followed.report;

@@ -1,15 +1,20 @@
 /** Shows a rotation until it is over or waits for what takes hours: its grace, or a person. */
 import type { App } from "#app.ts";
+import { systemClock } from "#core/time.ts";
 import type { RotationReport } from "#runs/rotation-report.ts";
 import { type FollowWork, followWork } from "./follow-work.ts";
 import type { Output } from "./output.ts";
+import { PlainLines } from "./plain-lines.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
+import { problemText } from "./run-text.ts";
 
 interface Ask {
   readonly output: Output;
   readonly name: string;
   readonly interrupt: AbortSignal;
 }
+
+const plainLineEveryMs = 10_000;
 
 type Followed = Promise<{ report: RotationReport; exitCode: number }>;
 
@@ -32,14 +37,16 @@ export function followRotationElsewhere({ worker, ...ask }: Ask & { worker: Remo
 }
 
 function wordsOf({ output, name, interrupt }: Ask): Omit<FollowWork<RotationReport>, "report"> {
-  let shown = "";
+  const lines = new PlainLines(output, plainLineEveryMs);
   return {
     ...{ output, interrupt, endOf },
-    show: ({ state, nextStep }) => {
-      if (state === shown || nextStep === null) return;
-      shown = state;
-      if (output.isLive) output.live(`${name}: ${nextStep}`);
-      else output.say(`${name}: ${nextStep}`);
+    show: ({ state, nextStep, problem }) => {
+      if (nextStep === null) return;
+      const step = `${name}: ${nextStep}`;
+      const line = problem === undefined ? step : `${step}: ${problemText(problem)}`;
+      const topic = `${state} ${problem?.attempts ?? 0}`;
+      if (output.isLive) output.live(line);
+      else lines.show(line, { topic, nowMs: systemClock.monotonicMs() });
     },
     leaving: () => `Nothing is lost. Go on with: simfleet credentials rotate ${name}`,
   };

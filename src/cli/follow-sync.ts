@@ -4,7 +4,9 @@ import { systemClock } from "#core/time.ts";
 import type { SyncReport } from "#runs/sync-report.ts";
 import { followWork } from "./follow-work.ts";
 import { type Output, grouped } from "./output.ts";
+import { PlainLines } from "./plain-lines.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
+import { nextAttemptText, problemText } from "./run-text.ts";
 
 const plainLineEveryMs = 10_000;
 
@@ -26,8 +28,6 @@ export function followSync({ app, ...ask }: Ask & { app: App }): Followed {
     workplace: {
       isServed: () => app.sims.isServed(profile),
       work: (onTrouble) => app.consumeSyncs(profile, onTrouble),
-      // A spent quota is told of by the live line.
-      isShown: (message) => message.startsWith("The quota of "),
     },
     report: async () => {
       const report = await app.sims.syncReport(profile);
@@ -58,18 +58,25 @@ function leaving({ pages }: SyncReport, { wasOurs }: { wasOurs: boolean }): stri
   return `Nothing is lost: the sync stands after page ${grouped(pages)}. Go on with: simfleet sims sync`;
 }
 
-/** Writes the live line, or now and then a plain one. */
+/** Writes the live line, or a plain one at every change and now and then. */
 function shower(output: Output) {
-  let nextPlainLineMs = systemClock.monotonicMs() + plainLineEveryMs;
-  return async ({ sims, pages, state }: SyncReport, waitText: () => Promise<string>): Promise<void> => {
+  const lines = new PlainLines(output, plainLineEveryMs);
+  return async ({ sims, pages, state, problem }: SyncReport, waitText: () => Promise<string>): Promise<void> => {
+    const progress = `${grouped(sims)} SIMs, ${grouped(pages)} pages`;
+    if (output.isLive) {
+      const now = problem === undefined ? await waitText() : ` · ${nextAttemptText(problem)} · ${problem.message}`;
+      output.live(state === "sweeping" ? "marking what is gone" : `${progress}${now}`);
+      return;
+    }
     const nowMs = systemClock.monotonicMs();
-    if (!output.isLive && nowMs < nextPlainLineMs) return;
-    nextPlainLineMs = nowMs + plainLineEveryMs;
-    const wait = await waitText();
-    const line =
-      state === "sweeping" ? "marking what is gone" : `${grouped(sims)} SIMs, ${grouped(pages)} pages${wait}`;
-    if (output.isLive) output.live(line);
-    else output.say(line);
+    if (state === "sweeping") {
+      lines.show("marking what is gone", { topic: state, nowMs });
+    } else if (problem === undefined) {
+      lines.show(`${progress}${await waitText()}`, { topic: state, nowMs });
+    } else {
+      const text = `page ${grouped(pages + 1)} could not be read: ${problemText(problem)}`;
+      lines.show(text, { topic: `${problem.attempts} ${problem.message}`, nowMs });
+    }
   };
 }
 

@@ -16,14 +16,13 @@ const lookForWorkersMs = 2_000;
 interface Trouble {
   readonly message: string;
   readonly refusal?: PlatformError;
+  readonly isInReport?: boolean;
 }
 
 /** How the work is done in this process. */
 interface Workplace {
   isServed(): Promise<boolean>;
   work(onTrouble: (trouble: Trouble) => void): Promise<Working>;
-  /** Whether what is shown tells of a trouble already. */
-  isShown?(message: string): boolean;
 }
 
 export interface FollowWork<Report> {
@@ -105,8 +104,8 @@ class WorkHere {
     this.#working = await this.#place.work((trouble) => this.#tell(trouble));
   }
 
-  #tell({ message, refusal }: Trouble): void {
-    const isNews = message !== this.#lastTrouble && this.#place?.isShown?.(message) !== true;
+  #tell({ message, refusal, isInReport = false }: Trouble): void {
+    const isNews = message !== this.#lastTrouble && !isInReport;
     if (refusal !== undefined) this.refusal = refusal;
     else if (isNews) this.#output.say(`simfleet: ${message}`);
     this.#lastTrouble = message;

@@ -2,6 +2,8 @@
 import type { BucketState } from "#limiter/limiter.ts";
 import type { RunReport } from "#runs/report.ts";
 import { type Output, duration, grouped } from "./output.ts";
+import { PlainLines } from "./plain-lines.ts";
+import { nextAttemptText, problemText } from "./run-text.ts";
 
 const barCells = 24;
 const lineEveryMs = 5_000;
@@ -11,15 +13,18 @@ const rateOverMs = 10_000;
 export class Progress {
   readonly #output: Output;
   readonly #samples: { atMs: number; settled: number }[] = [];
-  #lastLineMs = Number.NEGATIVE_INFINITY;
-  #lastLine = "";
+  readonly #lines: PlainLines;
 
   constructor(output: Output) {
     this.#output = output;
+    this.#lines = new PlainLines(output, lineEveryMs);
   }
 
-  /** @param nowMs monotonic */
-  show(report: RunReport, bucket: BucketState, nowMs: number): void {
+  /**
+   * @param bucket the quota that the run spends; undefined where it is not known, as with a remote worker
+   * @param nowMs monotonic
+   */
+  show(report: RunReport, bucket: BucketState | undefined, nowMs: number): void {
     const settled = settledRows(report);
     this.#samples.push({ atMs: nowMs, settled });
     while ((this.#samples[0]?.atMs ?? nowMs) < nowMs - rateOverMs) this.#samples.shift();
@@ -27,26 +32,22 @@ export class Progress {
       this.#output.live(this.#liveLine(report, bucket));
       return;
     }
-    const line = plainLine(report, bucket);
-    const isDue = nowMs - this.#lastLineMs >= lineEveryMs || report.state !== "running";
-    if (this.#output.isJson || !isDue || line === this.#lastLine) return;
-    this.#lastLineMs = nowMs;
-    this.#lastLine = line;
-    this.#output.say(line);
+    // A problem is shown with --json as well: stderr is for people.
+    if (this.#output.isJson && report.problem === undefined) return;
+    this.#lines.show(plainLine(report, bucket), { topic: `${report.state} ${report.problem?.message ?? ""}`, nowMs });
   }
 
-  #liveLine(report: RunReport, bucket: BucketState): string {
-    const { counts } = report;
+  #liveLine(report: RunReport, bucket: BucketState | undefined): string {
+    const { counts, problem } = report;
     const share = counts.total === 0 ? 1 : settledRows(report) / counts.total;
     const full = Math.round(share * barCells);
     const bar = `${"█".repeat(full)}${"░".repeat(barCells - full)}`;
-    const parts = [
-      `${bar} ${grouped(settledRows(report))}/${grouped(counts.total)}`,
-      report.state === "running" ? `${this.#rate()}/s` : report.state,
-      windowText(bucket),
-      report.etaSeconds ? `ETA ${duration(report.etaSeconds * 1_000)}` : "",
-      troubleText(report),
-    ];
+    const rows = `${bar} ${grouped(settledRows(report))}/${grouped(counts.total)}`;
+    const state = report.state === "running" ? `${this.#rate()}/s` : report.state;
+    const parts =
+      problem === undefined
+        ? [rows, state, windowText(bucket), etaText(report, "ETA "), failureText(report)]
+        : [rows, nextAttemptText(problem), problem.message];
     return parts.filter((part) => part !== "").join(" · ");
   }
 
@@ -58,28 +59,32 @@ export class Progress {
   }
 }
 
-function plainLine(report: RunReport, bucket: BucketState): string {
-  const { counts } = report;
+function plainLine(report: RunReport, bucket: BucketState | undefined): string {
+  const { counts, problem } = report;
   const percent = counts.total === 0 ? 100 : Math.floor((100 * settledRows(report)) / counts.total);
-  const parts = [
-    `${report.runId} ${report.state}: ${grouped(settledRows(report))} of ${grouped(counts.total)} rows (${percent} %)`,
-    windowText(bucket),
-    report.etaSeconds ? `about ${duration(report.etaSeconds * 1_000)} left` : "",
-    troubleText(report),
-  ];
+  const rows = `${report.runId} ${report.state}: ${grouped(settledRows(report))} of ${grouped(counts.total)} rows (${percent} %)`;
+  const parts =
+    problem === undefined
+      ? [rows, windowText(bucket), etaText(report, "about ", " left"), failureText(report)]
+      : [rows, failureText(report), problemText(problem)];
   return parts.filter((part) => part !== "").join(", ");
 }
 
+function etaText({ etaSeconds }: RunReport, before: string, after = ""): string {
+  return etaSeconds ? `${before}${duration(etaSeconds * 1_000)}${after}` : "";
+}
+
 /** What is left of the present window, and when the next one opens. */
-function windowText(bucket: BucketState): string {
-  if (bucket.limit === undefined) return "asking for the quota";
+function windowText(bucket: BucketState | undefined): string {
+  if (bucket === undefined) return "";
+  if (bucket.limit === undefined) return "waiting for the first response";
   const left = bucket.left === undefined ? "" : `quota ${grouped(bucket.left)}/${grouped(bucket.limit)}`;
   const untilMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
   const refresh = untilMs > 0 ? `refresh in ${duration(untilMs)}` : "";
   return [left, refresh].filter((part) => part !== "").join(", ");
 }
 
-function troubleText({ counts }: RunReport): string {
+function failureText({ counts }: RunReport): string {
   const parts = [
     counts.rejected > 0 ? `${grouped(counts.rejected)} rejected` : "",
     counts.failed > 0 ? `${grouped(counts.failed)} failed` : "",

@@ -1,9 +1,10 @@
 /** A rotation in words for a terminal. */
 import type { RotationReport } from "#runs/rotation-report.ts";
+import { problemText } from "./run-text.ts";
 
 /** One line: how the rotation stands, and what it waits for. */
 export function standingText(report: RotationReport): string {
-  const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor } = report;
+  const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor, problem } = report;
   switch (state) {
     case "never":
       return `${name} was never rotated.`;
@@ -16,7 +17,8 @@ export function standingText(report: RotationReport): string {
     default: {
       const when = nextAt === null ? "" : `, at ${nextAt}`;
       // That of a grace says the same another time.
-      const why = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
+      const reasonText = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
+      const why = problem === undefined ? reasonText : `\n  ${problemText(problem)}`;
       return `${name} is ${state}. Next: ${nextStep ?? ""}${when}.${why}`;
     }
   }

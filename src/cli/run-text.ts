@@ -1,5 +1,7 @@
 /** Runs for people. */
 import { isRunOver } from "#fleet/run.ts";
+import { systemClock } from "#core/time.ts";
+import type { ProblemReport } from "#fleet/problem.ts";
 import type { RunReport } from "#runs/report.ts";
 import { duration, grouped, table } from "./output.ts";
 
@@ -16,11 +18,36 @@ export function runText(report: RunReport): string {
   }
   if (report.startedAt !== null) lines.push(`  started ${report.startedAt}${finishedText(report)}`);
   if (report.etaSeconds !== null) lines.push(`  about ${duration(report.etaSeconds * 1_000)} left`);
+  if (report.problem !== undefined) lines.push(`  ${problemText(report.problem)}`);
   if (report.retryOf !== undefined) lines.push(`  redoes rows of ${report.retryOf}`);
   if (counts.failed + (report.state === "completed" ? 0 : counts.cancelled) > 0) {
     lines.push(`  redo what did not succeed: simfleet runs retry ${report.runId}`);
   }
   return lines.join("\n");
+}
+
+/** A problem as one line: `The platform answered 500 (12 failed attempts since 12:00:05 UTC, next attempt in 3 s)`. */
+export function problemText(problem: ProblemReport, nowMs: number = systemClock.wallMs()): string {
+  const { message, since, attempts } = problem;
+  const count = attempts === 1 ? "1 failed attempt" : `${grouped(attempts)} failed attempts`;
+  const details = [`${count} since ${timeOfDay(since, nowMs)}`, nextAttemptText(problem, nowMs)];
+  return `${message.replace(/\.$/, "")} (${details.filter((part) => part !== "").join(", ")})`;
+}
+
+/** `next attempt in 3 s`; empty when it is not known. */
+export function nextAttemptText(
+  { nextAttemptAt }: Pick<ProblemReport, "nextAttemptAt">,
+  nowMs: number = systemClock.wallMs(),
+): string {
+  if (nextAttemptAt === null) return "";
+  const untilMs = Date.parse(nextAttemptAt) - nowMs;
+  return `next attempt ${untilMs > 0 ? `in ${duration(untilMs)}` : "now"}`;
+}
+
+/** `12:00:05 UTC` within a day, else with the date. */
+function timeOfDay(at: string, nowMs: number): string {
+  const isToday = nowMs - Date.parse(at) < 86_400_000;
+  return `${isToday ? at.slice(11, 19) : at.slice(0, 19).replace("T", " ")} UTC`;
 }
 
 export function countsText({ counts }: RunReport): string {
@@ -42,7 +69,7 @@ export function runTable(runs: readonly RunReport[]): string {
   const rows = runs.map((run) => [
     run.runId,
     run.name,
-    run.state,
+    run.problem === undefined ? run.state : `${run.state} (problem)`,
     run.counts.total,
     run.counts.done,
     run.counts.rejected + run.counts.failed,

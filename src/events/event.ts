@@ -44,6 +44,11 @@ export const eventCatalogue = {
   "run.approved": { when: "A person has approved a run, and it begins.", fields: ofRunBySomebody },
   "run.paused": { when: "A run is held; calls that are out end.", fields: ofRunBySomebody },
   "run.resumed": { when: "A run that was held goes on.", fields: ofRunBySomebody },
+  "run.stalled": {
+    when: "A running run has made no progress for 10 s or more, since the platform gives no usable answer; a spent quota does not count.",
+    fields: ofRun,
+  },
+  "run.recovered": { when: "A stalled run has got a usable answer again.", fields: ofRun },
   "run.completed": { when: "Every row of a run has its outcome.", fields: ofRun },
   "run.aborted": {
     when: "A run has ended by itself: too many of its rows failed, or one of its canary. Calls that were out then still end with their outcomes.",

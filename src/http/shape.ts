@@ -5,6 +5,7 @@
 import type { Readable } from "node:stream";
 import { z } from "zod";
 import { errorCatalogue, type ErrorCode } from "#core/errors.ts";
+import type { ProblemReport } from "#fleet/problem.ts";
 import type { ProblemDocument } from "./problem.ts";
 
 /** The schema of a report of the front desk. */
@@ -32,6 +33,14 @@ export const instant = z.string().meta({ format: "date-time" });
 export const count = z.number();
 
 const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "has to be a name of letters, digits, - and _");
+
+/** Why durable work makes no progress; absent while it does. */
+export const currentProblem = shapeOf<ProblemReport>()({
+  message: z.string(),
+  since: instant,
+  attempts: count.describe("failed attempts since then"),
+  nextAttemptAt: instant.nullable(),
+}).optional();
 
 /** The account that a request is about; by default the configuration's. */
 export const ofProfile = { profile: name.optional() } as const;

@@ -57,6 +57,7 @@ function resultOf(error: PlatformError): TryResult {
         delayMs: error.retryAfterMs ?? 1_000,
         scope: error.bucket === undefined ? "job" : "bucket",
         wasThrottled: error.status === 429,
+        isProblem: false,
         reason: error.message,
       };
     case "PLATFORM_UNAUTHORIZED":
@@ -72,6 +73,7 @@ function resultOf(error: PlatformError): TryResult {
         delayMs: unreachablePauseMs,
         scope: "job",
         wasThrottled: false,
+        isProblem: true,
         reason: error.message,
       };
   }

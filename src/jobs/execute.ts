@@ -176,7 +176,14 @@ class SegmentWork {
     } catch (thrown) {
       // Stopped while it was in line for its turn: nothing was sent. A call that is out ends with its answer.
       if (!this.#signal.aborted) throw thrown;
-      return { kind: "postponed", delayMs: 1, scope: "job", wasThrottled: false, reason: "stopped before it was sent" };
+      return {
+        kind: "postponed",
+        delayMs: 1,
+        scope: "job",
+        wasThrottled: false,
+        isProblem: false,
+        reason: "stopped before it was sent",
+      };
     }
   }
 
@@ -193,6 +200,7 @@ class SegmentWork {
         return this.#settle(place, row, { outcome: "rejected", ...result });
       case "postponed":
         if (result.wasThrottled) this.#settler.countCall(result);
+        if (result.isProblem) await this.#recordProblem(result.reason, result.delayMs);
         return this.#stopWith({ ...result, kind: "postponed" });
       case "refused":
         this.#settler.countCall({ wasThrottled: false });
@@ -200,6 +208,7 @@ class SegmentWork {
         if (result.error.code === "PLATFORM_FORBIDDEN" && this.#doneBefore > 0) {
           return this.#settle(place, row, { outcome: "rejected", reason: result.error.message }, "counted");
         }
+        await this.#recordProblem(result.error.message, refusalPauseMs);
         return this.#stopWith({
           kind: "postponed",
           delayMs: refusalPauseMs,
@@ -233,11 +242,19 @@ class SegmentWork {
     }
     this.#settler.countCall({ wasThrottled: false });
     this.#tries.set(place, tries);
-    await this.#context.ledger.recordTries(this.#run.runId, this.#segment, new Map([[place, tries]]));
-    if (this.#trouble >= troubleCount) {
-      const delayMs = Math.max(sleepInPlaceMs, this.backoffMs());
-      this.#stopWith({ kind: "postponed", delayMs, scope: "job", reason: result.reason });
-    }
+    const isPlatformDown = this.#trouble >= troubleCount;
+    const delayMs = isPlatformDown ? Math.max(sleepInPlaceMs, this.backoffMs()) : this.backoffMs();
+    await Promise.all([
+      this.#context.ledger.recordTries(this.#run.runId, this.#segment, new Map([[place, tries]])),
+      this.#recordProblem(result.reason, delayMs),
+    ]);
+    if (isPlatformDown) this.#stopWith({ kind: "postponed", delayMs, scope: "job", reason: result.reason });
+  }
+
+  /** For whoever looks at the run: why nothing happens, and until when. */
+  #recordProblem(message: string, delayMs: number): Promise<void> {
+    const nextAttemptMs = this.#context.clock.wallMs() + delayMs;
+    return this.#context.ledger.recordProblem(this.#run.runId, { message, nextAttemptMs });
   }
 
   #noteOfDone(place: number): string {

@@ -23,6 +23,8 @@ export type TryResult =
       readonly delayMs: number;
       readonly scope: "bucket" | "job";
       readonly wasThrottled: boolean;
+      /** Something is wrong, other than a spent quota: people have to see it. */
+      readonly isProblem: boolean;
       readonly reason: string;
     }
   /** The call went out and its answer was lost: the change may have been made, and is sent again. */

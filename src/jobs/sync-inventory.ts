@@ -6,6 +6,7 @@
 import type { Page } from "#api/pages.ts";
 import { type SimRecord, recordsIn } from "#api/operations/sims.ts";
 import type { RecordList } from "#api/record-list.ts";
+import { backoffMs } from "#core/backoff.ts";
 import { PlatformError } from "#core/errors.ts";
 import { makeRoomForPages } from "#core/heap-room.ts";
 import { type Clock, turn } from "#core/time.ts";
@@ -30,7 +31,7 @@ const sleepInPlaceMs = 2_000;
 /** How long the next request may take to go out before the page at hand is worked on. */
 const sendingMs = 5;
 const refusalPauseMs = 30_000;
-const unreachablePauseMs = 5_000;
+const unreachableBackoff = { baseMs: 5_000, capMs: 30_000 };
 
 /**
  * Goes on with the sync of a profile that is under way.
@@ -172,6 +173,10 @@ class Listing {
       reason: fault.message,
       ...(fault.exitCode === 3 ? { refusal: fault } : {}),
     });
+    const laterWithProblem = async (delayMs: number): Promise<SyncVerdict> => {
+      await syncs.recordProblem(this.#profile, this.#state.syncId, { message: fault.message, delayMs });
+      return later(delayMs);
+    };
     switch (fault.code) {
       case "PLATFORM_THROTTLED": {
         const delayMs = fault.retryAfterMs ?? 1_000;
@@ -181,7 +186,7 @@ class Listing {
       }
       case "PLATFORM_UNAUTHORIZED":
       case "PLATFORM_FORBIDDEN":
-        return later(refusalPauseMs);
+        return laterWithProblem(refusalPauseMs);
       case "PLATFORM_REJECTED":
         // A place that was saved long ago may be unknown by now; one that was just given is not.
         if (this.#pages > 0 && this.#pages === this.#state.pages) {
@@ -191,8 +196,11 @@ class Listing {
         return this.#fail(fault);
       case "PLATFORM_CONTRACT":
         return this.#fail(fault);
-      default:
-        return later(unreachablePauseMs);
+      default: {
+        // Pages that were read since the record was cleared its problem: the attempts begin again.
+        const attempts = this.#pages === this.#state.pages ? (this.#state.problem?.attempts ?? 0) : 0;
+        return laterWithProblem(backoffMs(unreachableBackoff, attempts + 1));
+      }
     }
   }
 

@@ -21,6 +21,8 @@ export interface Trouble {
   readonly runId?: string;
   /** The platform refuses our credentials or permissions. */
   readonly refusal?: PlatformError;
+  /** The report of the work says it as well, so that whoever follows it needs no message. */
+  readonly isInReport?: boolean;
 }
 
 /** Work on a queue that can be watched and stopped. */

@@ -37,7 +37,7 @@ export class SyncQueues {
         const verdict = await sync(name, signal);
         if (verdict.kind === "postponed") {
           const { reason, refusal } = verdict;
-          onTrouble({ message: reason, ...(refusal === undefined ? {} : { refusal }) });
+          onTrouble({ message: reason, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
         }
         return verdict;
       },

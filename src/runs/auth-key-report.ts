@@ -1,4 +1,5 @@
 /** AuthKeys and their rotation as people and programs are shown them; there is never a secret among it. */
+import { type ProblemReport, reportOfProblem } from "#fleet/problem.ts";
 import type { AuthKey } from "#jobs/auth-keys/account.ts";
 import type { AuthKeyPhase, AuthKeyRotation } from "#store/auth-key-rotation.ts";
 import type { AuthKeyUser } from "#store/auth-key-users.ts";
@@ -29,6 +30,8 @@ export interface AuthKeyRotationReport {
   readonly finishedAt: string | null;
   /** Why it failed. */
   readonly reason: string | null;
+  /** Why the present step fails, and when it is tried again. */
+  readonly problem?: ProblemReport;
 }
 
 const dayMs = 86_400_000;
@@ -50,7 +53,7 @@ export function reportOfKey(
 }
 
 export function reportOfRotation(record: AuthKeyRotation): AuthKeyRotationReport {
-  const { rotationId, profile, phase, oldId, newId, startedAtMs, finishedAtMs, reason, waitsFor } = record;
+  const { rotationId, profile, phase, oldId, newId, startedAtMs, finishedAtMs, reason, waitsFor, problem } = record;
   return {
     ...{ rotationId, profile, state: phase },
     oldAuthKeyId: oldId ?? null,
@@ -59,6 +62,7 @@ export function reportOfRotation(record: AuthKeyRotation): AuthKeyRotationReport
     startedAt: new Date(startedAtMs).toISOString(),
     finishedAt: instant(finishedAtMs),
     reason: reason ?? null,
+    ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
   };
 }
 

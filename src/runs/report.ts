@@ -1,4 +1,5 @@
 /** A run as people and programs are shown it: the one shape of `runs show --json`, `apply --json` and the control API. */
+import { type ProblemReport, isLasting, reportOfProblem } from "#fleet/problem.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { RunState, Tally } from "#fleet/run.ts";
 import type { RunRecord } from "#store/run-record.ts";
@@ -17,10 +18,12 @@ export interface RunReport {
   /** ISO 8601, UTC; null before the start. */
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
-  /** Least time to the end at the present quota; null when it is over, stands still, or the quota is unknown. */
+  /** Least time to the end at the present quota; null when it is over, paused, has a problem, or the quota is unknown. */
   readonly etaSeconds: number | null;
   /** Why it ended early or stands still, where there is something to say. */
   readonly reason?: string;
+  /** Why its calls get no usable answer at present, and when the next attempt comes. */
+  readonly problem?: ProblemReport;
   /** Who submitted it: `cli:anna`, `schedule:nightly`. */
   readonly submittedBy?: string;
   /** The run whose unsuccessful rows this one redoes. */
@@ -30,9 +33,10 @@ export interface RunReport {
 }
 
 export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
-  const { runId, name, state, profile, tally, calls, throttled, reason, retryOf, undoOf } = run;
+  const { runId, name, state, profile, tally, calls, throttled, reason, problem, retryOf, undoOf } = run;
+  const hasProblem = problem !== undefined && isLasting(problem) && !isRunOver(state);
   const leftMs = leastTimeMs(tally.pending, quota, run.options.callsPerMinute);
-  const hasEta = !isRunOver(state) && state === "running" && leftMs !== undefined;
+  const hasEta = state === "running" && leftMs !== undefined && !hasProblem;
   return {
     runId,
     name,
@@ -45,6 +49,7 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     finishedAt: instant(run.finishedAtMs),
     etaSeconds: hasEta ? Math.ceil(leftMs / 1_000) : null,
     ...(reason === undefined ? {} : { reason }),
+    ...(hasProblem ? { problem: reportOfProblem(problem) } : {}),
     ...(run.submittedBy === undefined ? {} : { submittedBy: run.submittedBy }),
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),

@@ -1,4 +1,5 @@
 /** A rotation as people and programs are shown it. */
+import { type ProblemReport, reportOfProblem } from "#fleet/problem.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { Reference } from "#jobs/rotations/references.ts";
 import { isRotationOver, type RotationRecord, type RotationState, type RotationWait } from "#store/rotation-record.ts";
@@ -38,6 +39,8 @@ export interface RotationReport {
   readonly waitsFor: RotationWait | null;
   /** What it waits for in words, or why it failed. */
   readonly reason: string | null;
+  /** Why the next step fails at present, and when it is tried again. */
+  readonly problem?: ProblemReport;
   readonly handedTo: readonly string[];
   /** Null: not known. */
   readonly references: readonly Reference[] | null;
@@ -77,6 +80,7 @@ export function reportOfRotation(
     references: facts?.references ?? null,
     ...setOf(parts),
     ...courseOf(record, rotation),
+    ...(record?.problem === undefined ? {} : { problem: reportOfProblem(record.problem) }),
   };
 }
 

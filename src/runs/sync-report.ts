@@ -1,5 +1,6 @@
 /** A sync as people and programs are shown it. */
 import { randomInt } from "node:crypto";
+import { type ProblemReport, reportOfProblem } from "#fleet/problem.ts";
 import type { SyncPhase, SyncState } from "#store/sync-log.ts";
 
 export interface SyncReport {
@@ -20,16 +21,20 @@ export interface SyncReport {
   readonly seconds: number | null;
   /** Why it failed. */
   readonly reason?: string;
+  /** Why the next page cannot be read at present, and when it is asked for again. */
+  readonly problem?: ProblemReport;
 }
 
 export function reportOfSync(profile: string, state: SyncState): SyncReport {
-  const { syncId, phase, sims, pages, added, changed, returned, gone, startedAtMs, finishedAtMs, reason } = state;
+  const { syncId, phase, sims, pages, added, changed, returned, gone, startedAtMs, finishedAtMs } = state;
+  const { reason, problem } = state;
   return {
     ...{ syncId, profile, state: phase, sims, pages, added, changed, returned, gone },
     startedAt: new Date(startedAtMs).toISOString(),
     finishedAt: finishedAtMs === undefined ? null : new Date(finishedAtMs).toISOString(),
     seconds: finishedAtMs === undefined ? null : (finishedAtMs - startedAtMs) / 1_000,
     ...(reason === undefined ? {} : { reason }),
+    ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
   };
 }
 

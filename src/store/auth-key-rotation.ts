@@ -15,6 +15,7 @@
 import type { Redis } from "ioredis";
 import type { EventType } from "#events/event.ts";
 import { type FeedBounds, tellScriptPart } from "#events/feed.ts";
+import { type Problem, problemFields, problemIn } from "#fleet/problem.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { usersScriptPart } from "./auth-key-users.ts";
@@ -69,6 +70,8 @@ export interface AuthKeyRotation {
   readonly tries: number;
   /** What it waits for at present. */
   readonly waitsFor?: string;
+  /** While the present step fails. */
+  readonly problem?: Problem | undefined;
   /** Why it is taken back. */
   readonly reason?: string;
 }
@@ -122,6 +125,7 @@ export class AuthKeyRotations {
       handedTo: [],
       tries: 0,
       ...Object.fromEntries(fields),
+      problem: problemIn(hash),
       profile,
     } as unknown as AuthKeyRotation;
   }
@@ -138,7 +142,9 @@ export class AuthKeyRotations {
   ): Promise<"moved" | "stale" | "used"> {
     const set: string[] = [];
     const away: string[] = [];
-    for (const [field, value] of Object.entries(change)) {
+    const { problem, ...others } = change;
+    const changed = "problem" in change ? { ...others, ...problemFields(problem) } : others;
+    for (const [field, value] of Object.entries(changed)) {
       if (value === undefined) away.push(field);
       else set.push(field, Array.isArray(value) ? JSON.stringify(value) : String(value));
     }

@@ -9,5 +9,6 @@ local inv = inventory(KEYS, ARGV[1], ARGV[2])
 local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase')
 if sync[1] ~= ARGV[3] or (sync[2] ~= 'listing' and sync[2] ~= 'sweeping') then return 'stale' end
 redis.call('HSET', KEYS[9], 'phase', 'failed', 'finishedAtMs', inv.now, 'reason', ARGV[4])
+clear_problem(KEYS[9])
 tell(inv.events, inv.most, 'sync.failed', ARGV[1], 'cause', ARGV[3], 'reason', ARGV[4])
 return 'failed'

@@ -13,12 +13,12 @@ export interface InventoryTerms {
 
 /** Loads a script with what it needs in front of it. */
 export function inventoryScript(name: string): Script {
-  return Script.load(tellScriptPart, part("take.lua"), part(name));
+  return Script.load(tellScriptPart, part("take.lua"), part("problem.lua"), part(name));
 }
 
 /** Loads a script that moves a run, and with it may take what an answer showed into the inventory. */
 export function runScript(name: string): Script {
-  return Script.load(tellScriptPart, part("take.lua"), part("tell-run.lua"), part(name));
+  return Script.load(tellScriptPart, part("take.lua"), part("tell-run.lua"), part("problem.lua"), part(name));
 }
 
 function part(name: string): URL {

@@ -39,12 +39,15 @@ import { encodeFields } from "./sim-record.ts";
 const settleScript = runScript("settle.lua");
 const moveScript = runScript("move.lua");
 const commitScript = runScript("commit-run.lua");
+const problemScript = runScript("record-run-problem.lua");
 const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
 const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
 /** A hand on a run that is not renewed for so long has gone: its process died, or has lost Redis. */
 const handMs = 10_000;
+/** A run that makes no progress for so long counts as stalled. */
+const stalledAfterMs = 10_000;
 
 /** One slice of a run as a worker takes it up. */
 export interface SegmentState {
@@ -255,6 +258,17 @@ export class Ledger {
     if (tries.size === 0) return;
     const fields = Object.fromEntries([...tries].map(([place, entry]) => [place, JSON.stringify(entry)]));
     await this.#redis.hset(this.#keys.segmentTries(runId, segment), fields);
+  }
+
+  /** Records a failed call that says nothing about its row; the run's problem lasts until the next usable answer. */
+  async recordProblem(
+    runId: string,
+    problem: { readonly message: string; readonly nextAttemptMs: number },
+  ): Promise<void> {
+    const keys = [this.#keys.run(runId), this.#keys.events()];
+    const { message, nextAttemptMs } = problem;
+    const args = [this.#clock.wallMs(), message, Math.ceil(nextAttemptMs), runId, this.#bounds.most, stalledAfterMs];
+    await problemScript.run(this.#redis, keys, args);
   }
 
   /** Packs the outcomes of a segment whose rows are all settled; false when some are not. */

@@ -28,7 +28,7 @@ for i = 1, #set, 2 do
   redis.call('HSET', KEYS[1], set[i], value)
   if set[i] == 'phase' and value ~= ARGV[4] then
     redis.call('HSET', KEYS[1], 'movedAtMs', string.format('%.0f', now), 'tries', 0)
-    redis.call('HDEL', KEYS[1], 'waitsFor')
+    redis.call('HDEL', KEYS[1], 'waitsFor', 'problem', 'problemSinceMs', 'problemAttempts', 'problemNextMs')
   end
 end
 local away = take()

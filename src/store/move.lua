@@ -15,6 +15,11 @@ for i = 7, #ARGV do
     redis.call('HSET', KEYS[1], 'state', ARGV[1])
     -- What it stood still for is over with the standstill.
     if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'reason', ARGV[3]) else redis.call('HDEL', KEYS[1], 'reason') end
+    -- A pause keeps the problem for whoever looks; after a resume it has to show itself again.
+    if ARGV[1] ~= 'paused' then
+      clear_problem(KEYS[1])
+      redis.call('HDEL', KEYS[1], 'isStalled')
+    end
     if ARGV[1] == 'cancelled' then redis.call('HSET', KEYS[1], 'finishedAtMs', ARGV[2]) end
     local is_approved = state == 'awaiting-approval' and ARGV[1] == 'running'
     if is_approved then redis.call('HSET', KEYS[1], 'startedAtMs', ARGV[2], 'approvedBy', ARGV[6]) end

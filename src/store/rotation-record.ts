@@ -1,4 +1,5 @@
 /** A rotation as the store keeps it: written as a flat hash, read back as one value. */
+import { type Problem, problemFieldNames, problemFields, problemIn } from "#fleet/problem.ts";
 import type { RotationStrategy } from "#fleet/rotation.ts";
 
 export const rotationStates = [
@@ -51,6 +52,8 @@ export interface RotationRecord extends RotationHead {
   readonly reason?: string;
   /** Failed tries of the present step. */
   readonly tries: number;
+  /** While it waits because of a fault. */
+  readonly problem?: Problem | undefined;
   /** The new secret, sealed for the rotation's id, until the rotation ends. */
   readonly sealed?: string;
   /** Keys of the sinks that have the new secret. */
@@ -92,6 +95,7 @@ const lists = ["handedTo", "handedToNames", "groups"] as const;
 export const fieldsOfOneTurn: readonly string[] = [
   ...["waitsFor", "reason", "sealed", "oldId", "confirmedAtMs", "quietSinceMs", "updatedBeforeMs", "finishedAtMs"],
   ...lists,
+  ...problemFieldNames,
 ];
 
 /** What a move changes; undefined takes a field away. */
@@ -105,7 +109,9 @@ export type RotationChange = {
 export function encodeChange(change: RotationChange): { set: string[]; away: string[] } {
   const set: string[] = [];
   const away: string[] = [];
-  for (const [field, value] of Object.entries(change)) {
+  const { problem, ...others } = change;
+  const fields = "problem" in change ? { ...others, ...problemFields(problem) } : others;
+  for (const [field, value] of Object.entries(fields)) {
     if (value === undefined) away.push(field);
     else set.push(field, Array.isArray(value) ? JSON.stringify(value) : String(value));
   }
@@ -131,6 +137,7 @@ export function decodeRotation(name: string, hash: Readonly<Record<string, strin
     nextAtMs: number("nextAtMs"),
     tries: number("tries"),
     ...(hash.waitsFor === undefined ? {} : { waitsFor: hash.waitsFor as RotationWait }),
+    problem: problemIn(hash),
     ...some(texts, (text) => text),
     ...some(instants, Number),
     handedTo: [],

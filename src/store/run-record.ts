@@ -1,4 +1,5 @@
 /** The head of a run as the ledger keeps it: who, what, how far. Written as a flat hash, read back as one value. */
+import { type Problem, problemIn } from "#fleet/problem.ts";
 import type { RunOptions, RunState, Tally } from "#fleet/run.ts";
 
 /** A slice of consecutive rows: the index of its first row, and how many of its rows make a call. */
@@ -54,6 +55,8 @@ export interface RunRecord extends RunHead {
   readonly finishedAtMs: number | undefined;
   /** Why it was aborted or stands still, where there is something to say. */
   readonly reason: string | undefined;
+  /** Why its calls get no usable answer at present. */
+  readonly problem: Problem | undefined;
 }
 
 export function encodeHead(head: RunHead): Record<string, string | number> {
@@ -125,6 +128,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     startedAtMs: instant("startedAtMs"),
     finishedAtMs: isEnding ? undefined : instant("finishedAtMs"),
     reason: hash.reason || undefined,
+    problem: problemIn(hash),
   };
 }
 

@@ -11,12 +11,12 @@
 -- is packed already: a worker that lost its job may come late. A call count may be told twice after a broken
 -- connection; the outcomes never are.
 -- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a canary row
--- failed), told of in the same step. A run that is over stays over, and still takes the outcomes of calls under way.
+-- failed), told of in the same step. A usable answer clears the run's problem. A run that is over stays over, and still takes the outcomes of calls under way.
 
 local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed' }
 
 local head = redis.call('HMGET', KEYS[1], 'state', 'total', 'done', 'skipped', 'rejected', 'failed', 'failures',
-  'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs')
+  'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs', 'problem')
 local state = head[1]
 if not state then return { 'gone', 0, 0 } end
 local function number(i) return tonumber(head[i] or '') or 0 end
@@ -44,6 +44,8 @@ end
 local has_tries = redis.call('EXISTS', KEYS[3]) == 1
 
 local has_settled = false
+-- A usable answer came: the platform works again.
+local has_answer = false
 
 for at = 8, #ARGV do
   local place, letter, weight, sim, record, answer = string.match(ARGV[at], '^(%d+) (%a) (%d+) (%S+) ([^\n]*)(.*)$')
@@ -51,6 +53,7 @@ for at = 8, #ARGV do
   if not is_packed and redis.call('HSETNX', KEYS[2], place, record) == 1 then
     if has_tries then redis.call('HDEL', KEYS[3], place) end
     has_settled = true
+    has_answer = has_answer or outcome == 'done' or outcome == 'rejected'
     weight = tonumber(weight)
     if answer ~= '' then take_answer_of(sim, answer) end
     release_claim(sim)
@@ -100,6 +103,11 @@ if state == 'running' or state == 'paused' then
   end
 end
 redis.call('HSET', KEYS[1], unpack(update))
+if head[12] and (has_answer or (state ~= 'running' and state ~= 'paused')) then
+  clear_problem(KEYS[1])
+  local was_stalled = redis.call('HDEL', KEYS[1], 'isStalled') == 1
+  if was_stalled and has_answer then tell_run(KEYS[11], ARGV[6], 'run.recovered', KEYS[1], run, '', '') end
+end
 if head[1] ~= state then tell_run(KEYS[11], ARGV[6], 'run.' .. state, KEYS[1], run, '') end
 if tonumber(ARGV[3]) > 0 then redis.call('HINCRBY', KEYS[1], 'calls', ARGV[3]) end
 if tonumber(ARGV[4]) > 0 then redis.call('HINCRBY', KEYS[1], 'throttled', ARGV[4]) end

@@ -4,6 +4,7 @@
  *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
  */
 import { encodeName } from "#fleet/field-text.ts";
+import { type Problem, problemIn } from "#fleet/problem.ts";
 import { Script } from "#redis/script.ts";
 import { type InventoryTerms, inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import { type ListedSims, Telling, ToldSims } from "./told-sims.ts";
@@ -13,6 +14,7 @@ const beginScript = inventoryScript("begin-sync.lua");
 const pageScript = inventoryScript("take-page.lua");
 const sweepScript = inventoryScript("sweep.lua");
 const failScript = inventoryScript("fail-sync.lua");
+const problemScript = inventoryScript("record-sync-problem.lua");
 
 const releaseScript = Script.load(new URL("./release-claims.lua", import.meta.url));
 /** The outcome of a call that was out when its run ended comes within this time, or never. */
@@ -41,6 +43,8 @@ export interface SyncState {
   readonly gone: number;
   /** Why it failed. */
   readonly reason?: string;
+  /** Why the next page cannot be read at present. */
+  readonly problem?: Problem;
 }
 
 export function isSyncOver({ phase }: SyncState): boolean {
@@ -70,6 +74,7 @@ export class SyncLog {
     const hash = await this.#terms.redis.hgetall(this.#terms.keys.sync(profile));
     if (hash.syncId === undefined) return undefined;
     const number = (name: string): number => Number(hash[name] ?? 0);
+    const problem = problemIn(hash);
     return {
       syncId: hash.syncId,
       phase: hash.phase as SyncPhase,
@@ -84,6 +89,7 @@ export class SyncLog {
       returned: number("returned"),
       gone: number("gone"),
       ...(hash.reason === undefined ? {} : { reason: hash.reason }),
+      ...(problem === undefined ? {} : { problem }),
     };
   }
 
@@ -135,6 +141,15 @@ export class SyncLog {
       const reply = await this.#run(sweepScript, profile, [state.syncId, chunk, fields.map(encodeName).join(",")]);
       if (reply !== "swept") return reply === "finished";
     }
+  }
+
+  /** Records why the next page cannot be read, until a page is. */
+  async recordProblem(
+    profile: string,
+    syncId: string,
+    problem: { readonly message: string; readonly delayMs: number },
+  ): Promise<void> {
+    await this.#run(problemScript, profile, [syncId, problem.message, Math.ceil(problem.delayMs)]);
   }
 
   async fail(profile: string, syncId: string, reason: string): Promise<void> {

@@ -179,6 +179,7 @@ for name, by in pairs(count) do
   if by > 0 then redis.call('HINCRBY', KEYS[9], name, by) end
 end
 redis.call('HINCRBY', KEYS[9], 'pages', 1)
+clear_problem(KEYS[9])
 if ARGV[5] == '' then
   redis.call('HSET', KEYS[9], 'phase', 'sweeping', 'chunk', 0)
   redis.call('HDEL', KEYS[9], 'cursor')

@@ -1,17 +1,19 @@
 -- Part of scripts that move a run: tells of the move, with how the run stands after it. Needs tell.lua before it.
 --
--- tell_run(stream, most, kind, key, run, by) reads the run's head (hash) at `key` and adds the event; `by` may be ''.
+-- tell_run(stream, most, kind, key, run, by, reason) reads the run's head (hash) at `key` and adds the event; `by` may be
+-- '', and without `reason` the head's is told.
 
-local function tell_run(stream, most, kind, key, run, by)
+local function tell_run(stream, most, kind, key, run, by, reason)
   local head = redis.call('HMGET', key, 'profile', 'name', 'total', 'done', 'skipped', 'rejected', 'failed', 'state',
     'reason')
   local left = tonumber(head[3]) - tonumber(head[4]) - tonumber(head[5]) - tonumber(head[6]) - tonumber(head[7])
   local is_cut = head[8] == 'aborted' or head[8] == 'cancelled'
   local fields = { 'run', run, 'name', head[2], 'state', head[8], 'total', head[3], 'done', head[4], 'skipped', head[5],
     'rejected', head[6], 'failed', head[7], 'cancelled', is_cut and left or 0, 'pending', is_cut and 0 or left }
-  if head[9] and head[9] ~= '' then
+  reason = reason or head[9] or ''
+  if reason ~= '' then
     fields[#fields + 1] = 'reason'
-    fields[#fields + 1] = head[9]
+    fields[#fields + 1] = reason
   end
   if by ~= '' then
     fields[#fields + 1] = 'by'

@@ -5,7 +5,7 @@ import type { AuthKeyReport, AuthKeyRotationReport } from "#runs/auth-key-report
 import type { Api, ControlHouse } from "../house.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../order.ts";
-import { id, instant, list, ofProfile, shapeOf } from "../shape.ts";
+import { currentProblem, id, instant, list, ofProfile, shapeOf } from "../shape.ts";
 
 const authKeyReport = shapeOf<AuthKeyReport>()({
   authKeyId: z.string(),
@@ -31,6 +31,7 @@ const rotationReport = shapeOf<AuthKeyRotationReport>()({
   startedAt: instant,
   finishedAt: instant.nullable(),
   reason: z.string().nullable(),
+  problem: currentProblem,
 });
 
 const tags = ["authkeys"];

@@ -5,7 +5,7 @@ import type { RotationReport } from "#runs/rotation-report.ts";
 import type { Api, ControlHouse } from "../house.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../order.ts";
-import { id, instant, list, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
+import { currentProblem, id, instant, list, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
 
 const references = list(z.object({ groupId: z.string(), namespace: z.string(), how: z.enum(["id", "placeholder"]) }));
 
@@ -44,6 +44,7 @@ const rotationReport = shapeOf<RotationReport>()({
   nextAt: instant.nullable(),
   waitsFor: z.enum(["grace", "confirmation", "reference", "fault"]).nullable(),
   reason: z.string().nullable(),
+  problem: currentProblem,
   handedTo: list(z.string()),
   references: references.nullable(),
 });

@@ -14,6 +14,7 @@ import { actorOf } from "../principal.ts";
 import {
   asList,
   count,
+  currentProblem,
   id,
   instant,
   fileOfLines,
@@ -48,6 +49,7 @@ export const runReport = shapeOf<RunReport>()({
   finishedAt: instant.nullable(),
   etaSeconds: z.number().nullable(),
   reason: z.string().optional(),
+  problem: currentProblem,
   submittedBy: z.string().optional(),
   retryOf: z.string().optional(),
   undoOf: z.string().optional(),

@@ -5,7 +5,7 @@ import type { SyncReport } from "#runs/sync-report.ts";
 import type { Api, ControlHouse } from "../house.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../order.ts";
-import { count, flag, id, instant, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
+import { count, currentProblem, flag, id, instant, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
 
 export const syncReport = shapeOf<SyncReport>()({
   syncId: z.string(),
@@ -21,6 +21,7 @@ export const syncReport = shapeOf<SyncReport>()({
   finishedAt: instant.nullable(),
   seconds: z.number().nullable(),
   reason: z.string().optional(),
+  problem: currentProblem,
 });
 
 const tags = ["syncs"];

@@ -2,6 +2,7 @@
 import { backoffMs } from "#core/backoff.ts";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
+import { nextProblem } from "#fleet/problem.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import type { AuthKeyChange, AuthKeyEvent, AuthKeyRotation, AuthKeyRotations } from "#store/auth-key-rotation.ts";
 import type { AuthKeyUsers } from "#store/auth-key-users.ts";
@@ -77,16 +78,23 @@ export class Turn {
   async wait(delayMs: number, words: string, more: AuthKeyChange & { refusal?: PlatformError } = {}): Promise<Next> {
     const { refusal, ...change } = more;
     const reason = scrub(words);
-    if (reason !== this.record.waitsFor || Object.keys(change).length > 0) {
-      await this.house.rotations.move(this.record, { waitsFor: reason, ...change });
+    const isOver = this.record.problem !== undefined && change.problem === undefined;
+    if (reason !== this.record.waitsFor || isOver || Object.keys(change).length > 0) {
+      await this.house.rotations.move(this.record, { waitsFor: reason, problem: undefined, ...change });
     }
     return { kind: "postponed", delayMs, scope: "job", reason, ...(refusal === undefined ? {} : { refusal }) };
   }
 
   /** Tries the step again after a while that grows with its failures. */
   retry(reason: string, leastMs = 0): Promise<Next> {
-    const tries = this.record.tries + 1;
-    return this.wait(Math.max(leastMs, backoffMs(faultBackoff, tries)), reason, { tries });
+    const delayMs = Math.max(leastMs, backoffMs(faultBackoff, this.record.tries + 1));
+    return this.#waitAfterFault(delayMs, reason);
+  }
+
+  async #waitAfterFault(delayMs: number, reason: string, refusal?: PlatformError): Promise<Next> {
+    const failure = { message: scrub(reason), nowMs: await this.house.rotations.nowMs(), delayMs };
+    const change = { tries: this.record.tries + 1, problem: nextProblem(this.record.problem, failure) };
+    return this.wait(delayMs, reason, refusal === undefined ? change : { ...change, refusal });
   }
 
   /** Ends the rotation without the new AuthKey. */
@@ -149,7 +157,7 @@ export class Turn {
       case "PLATFORM_UNAUTHORIZED":
       case "PLATFORM_FORBIDDEN":
         if (isBeforeAnything || (phase === "creating" && tries > 0)) return this.takeBack(fault.message);
-        return this.wait(refusalPauseMs, fault.message, { refusal: fault, tries: tries + 1 });
+        return this.#waitAfterFault(refusalPauseMs, fault.message, fault);
       default:
         // A creation can be refused because the one before, whose answer was lost, took the slot: look once more.
         if (isBeforeAnything || (phase === "creating" && tries > 0)) return this.takeBack(fault.message);

@@ -3,6 +3,7 @@
  * is saved before the next step is looked at; a turn that another process has moved on meanwhile is let go of.
  */
 import type { Clock } from "#core/time.ts";
+import { nextProblem } from "#fleet/problem.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import { scrub } from "#telemetry/scrub.ts";
 import type { MoveEvent } from "#store/move-record.ts";
@@ -60,7 +61,7 @@ export class Turn {
     const isState = change.state !== undefined;
     return this.#save(
       {
-        ...{ waitsFor: undefined, reason: undefined, nextAtMs: 0, tries: 0 },
+        ...{ waitsFor: undefined, reason: undefined, problem: undefined, nextAtMs: 0, tries: 0 },
         ...(isState ? { movedAtMs: this.nowMs } : {}),
         ...change,
       },
@@ -83,8 +84,11 @@ export class Turn {
   ): Promise<void> {
     const clean = scrub(reason);
     const isKnown = this.record.waitsFor === waitsFor && this.record.reason === clean;
-    const nextAtMs = this.nowMs + Math.max(1, Math.ceil(delayMs));
-    return this.#save({ ...more, waitsFor, reason: clean, nextAtMs }, isKnown ? [] : events);
+    const { nowMs } = this;
+    const nextAtMs = nowMs + Math.max(1, Math.ceil(delayMs));
+    const failure = { message: clean, nowMs, delayMs };
+    const problem = waitsFor === "fault" ? nextProblem(this.record.problem, failure) : undefined;
+    return this.#save({ ...more, waitsFor, reason: clean, nextAtMs, problem }, isKnown ? [] : events);
   }
 
   /** Gives up going forward; what can be is taken back. */

@@ -5,6 +5,7 @@
 import { backoffMs } from "#core/backoff.ts";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
+import { nextProblem } from "#fleet/problem.ts";
 import type { RotationState } from "#store/rotation-record.ts";
 import type { SyncVerdict } from "../job.ts";
 import { lookAtAges } from "./age.ts";
@@ -17,7 +18,11 @@ import { SinkError } from "./sinks.ts";
 import { MovedElsewhere, type RotationContext, Turn } from "./turn.ts";
 
 /** Told of what an operator should hear of. */
-export type TellTrouble = (trouble: { readonly message: string; readonly refusal?: PlatformError }) => void;
+export type TellTrouble = (trouble: {
+  readonly message: string;
+  readonly refusal?: PlatformError;
+  readonly isInReport?: boolean;
+}) => void;
 
 const sleepInPlaceMs = 2_000;
 const refusalPauseMs = 30 * secondMs;
@@ -78,8 +83,10 @@ async function workOnRotation(
   const rotation = context.rotationOf(name);
   if (rotation === undefined) {
     const reason = `the rotation ${name} is under way and no longer in the configuration: put it back, so that it can end`;
-    tell({ message: reason });
-    await context.log.move(record, { waitsFor: "fault", reason, nextAtMs: context.clock.wallMs() + configPauseMs });
+    tell({ message: reason, isInReport: true });
+    const nowMs = context.clock.wallMs();
+    const problem = nextProblem(record.problem, { message: reason, nowMs, delayMs: configPauseMs });
+    await context.log.move(record, { waitsFor: "fault", reason, nextAtMs: nowMs + configPauseMs, problem });
     return;
   }
   const turn = new Turn({ record, rotation, context, signal });
@@ -125,7 +132,7 @@ async function afterFault(turn: Turn, fault: SimfleetError, tell: TellTrouble): 
   const later = (delayMs: number, more: { tries?: number; refusal?: PlatformError } = {}): Promise<void> => {
     const { tries, refusal } = more;
     const message = `rotation ${turn.record.name}: ${fault.message}`;
-    tell({ message, ...(refusal === undefined ? {} : { refusal }) });
+    tell({ message, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
     const change = tries === undefined ? {} : { tries };
     return turn.wait({ waitsFor: "fault", reason: fault.message, delayMs, ...change });
   };

@@ -217,6 +217,8 @@ describe("what cannot go on is taken back:", () => {
     await house.begin();
     const waiting = await house.live(undefined, 20);
     expect(waiting).toMatchObject({ phase: "proved", waitsFor: expect.stringContaining("/bin/false") });
+    expect(waiting.problem).toMatchObject({ message: waiting.waitsFor, attempts: waiting.tries });
+    expect(waiting.problem?.nextAttemptMs).toBeGreaterThan(waiting.problem?.sinceMs ?? 0);
     expect(house.ids()).toHaveLength(2);
     house.sinks = [...house.sinks.slice(0, 1), { kind: "command", command: ["/bin/cat"] }];
     expect((await house.live()).phase).toBe("done");

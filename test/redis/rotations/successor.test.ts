@@ -156,7 +156,10 @@ describe("a rotation by a successor", () => {
     house.sandbox.state.credentials.delete((await house.record()).newId);
     house.clock.pass(hourMs);
     await house.work();
-    expect(await house.record()).toMatchObject({ state: "repointed", waitsFor: "fault" });
+    const failing = await house.record();
+    expect(failing).toMatchObject({ state: "repointed", waitsFor: "fault" });
+    expect(failing.problem).toMatchObject({ message: failing.reason, nextAttemptMs: failing.nextAtMs });
+    expect(failing.problem?.attempts).toBeGreaterThan(0);
     expect(house.sets).toEqual({ [house.rotation.credentialsId]: oldSecret });
   });
 });

@@ -7,6 +7,7 @@ type Look = readonly [kind: "good" | "busy" | "bad" | "warn" | "plain", icon: Ic
 const looks: Readonly<Record<string, Look>> = {
   // runs
   running: ["busy", "busy"],
+  stalled: ["warn", "warn"],
   paused: ["warn", "paused"],
   "awaiting-approval": ["warn", "person"],
   completed: ["good", "done"],

@@ -2,7 +2,10 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { type Problem, adviceOf } from "../pure/problem.ts";
+import { counted } from "../pure/format.ts";
+import type { CurrentProblem } from "../pure/shapes.ts";
 import { Icon, type IconName } from "./icon.tsx";
+import { Ago, At } from "./time.tsx";
 
 interface PanelProps {
   readonly title: string;
@@ -77,6 +80,25 @@ export function ProblemNotice({ problem, what }: { problem: Problem | undefined;
         </ul>
       )}
       {advice !== undefined && <span class="hint">{advice}</span>}
+    </Notice>
+  );
+}
+
+/** Why work makes no progress at present, and when it is tried again. Nothing where it does. */
+export function CurrentProblemNotice({ problem }: { problem: CurrentProblem | undefined }): JSX.Element | null {
+  if (problem === undefined) return null;
+  const { message, attempts, since, nextAttemptAt } = problem;
+  return (
+    <Notice kind="warn">
+      <b>{message}</b>
+      <span>
+        {counted(attempts, "failed attempt")} since <At at={since} />
+        {nextAttemptAt !== null && (
+          <>
+            , next attempt <Ago at={nextAttemptAt} />
+          </>
+        )}
+      </span>
     </Notice>
   );
 }

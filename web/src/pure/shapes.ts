@@ -32,6 +32,14 @@ export interface Tally {
   readonly pending: number;
 }
 
+/** Why work makes no progress, and when it is tried again. */
+export interface CurrentProblem {
+  readonly message: string;
+  readonly since: string;
+  readonly attempts: number;
+  readonly nextAttemptAt: string | null;
+}
+
 export interface RunReport {
   readonly runId: string;
   readonly name: string;
@@ -44,6 +52,7 @@ export interface RunReport {
   readonly finishedAt: string | null;
   readonly etaSeconds: number | null;
   readonly reason?: string;
+  readonly problem?: CurrentProblem;
   /** Who handed it in: `token:ci`. */
   readonly submittedBy?: string;
   readonly retryOf?: string;
@@ -109,6 +118,7 @@ export interface SyncReport {
   readonly finishedAt: string | null;
   readonly seconds: number | null;
   readonly reason?: string;
+  readonly problem?: CurrentProblem;
 }
 
 export interface FleetReport {
@@ -198,6 +208,7 @@ export interface RotationReport {
   readonly nextAt: string | null;
   readonly waitsFor: string | null;
   readonly reason: string | null;
+  readonly problem?: CurrentProblem;
   readonly handedTo: readonly string[];
   readonly references: readonly Reference[] | null;
 }
@@ -221,6 +232,7 @@ export interface AuthKeyRotationReport {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly reason: string | null;
+  readonly problem?: CurrentProblem;
 }
 
 export interface ScheduleReport {

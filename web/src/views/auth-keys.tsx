@@ -4,7 +4,7 @@ import { addressOf, ask } from "../ask.ts";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button, useAction } from "../parts/button.tsx";
-import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { CurrentProblemNotice, Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { confirmed } from "../parts/question.tsx";
 import { Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -52,8 +52,9 @@ export function AuthKeys(): JSX.Element {
 }
 
 function Turn({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Element | null {
-  const { rotationId, state, now, reason, finishedAt } = rotation;
+  const { rotationId, state, now, reason, finishedAt, problem } = rotation;
   if (now === null && state !== "failed") return null;
+  if (problem !== undefined) return <CurrentProblemNotice problem={problem} />;
   return (
     <Notice kind={state === "failed" ? "bad" : "plain"} icon={state === "failed" ? "warn" : "busy"}>
       <b>

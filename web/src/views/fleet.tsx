@@ -7,7 +7,7 @@ import { Figure, Shares } from "../parts/bars.tsx";
 import { Button, useAction } from "../parts/button.tsx";
 import { Select } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { CurrentProblemNotice, Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { Plot, type Series } from "../parts/plot.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
@@ -45,7 +45,7 @@ function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
   if (total + gone === 0 && !isUnderWay(lastSync)) {
     return (
       <>
-        <FailedSync sync={lastSync} />
+        <SyncProblem sync={lastSync} />
         <Panel title="The inventory is empty">
           <Empty command="simfleet sims sync">
             Read the fleet once with the button above, or with the command. It shows here, makes plans exact, and tells
@@ -57,7 +57,7 @@ function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
   }
   return (
     <>
-      <FailedSync sync={lastSync} />
+      <SyncProblem sync={lastSync} />
       <section class="panel" aria-label="In figures">
         <dl class="figures">
           <Figure name="SIMs" note={fleet.isComplete ? undefined : "not all of them read yet"}>
@@ -96,7 +96,8 @@ function runFor(field: string): (name: string) => string | undefined {
     name === "none" || name === "other" ? undefined : hrefOf("new", undefined, { where: equals(field, name) });
 }
 
-function FailedSync({ sync }: { sync: SyncReport | null }): JSX.Element | null {
+function SyncProblem({ sync }: { sync: SyncReport | null }): JSX.Element | null {
+  if (sync?.problem !== undefined) return <CurrentProblemNotice problem={sync.problem} />;
   if (sync?.state !== "failed") return null;
   return (
     <Notice kind="bad">

@@ -4,7 +4,7 @@ import { addressOf, ask } from "../ask.ts";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button, useAction } from "../parts/button.tsx";
-import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { CurrentProblemNotice, Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { confirmed } from "../parts/question.tsx";
 import { Ago } from "../parts/time.tsx";
 import { counted } from "../pure/format.ts";
@@ -48,8 +48,20 @@ export function Rotations(): JSX.Element {
 }
 
 function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged: () => void }): JSX.Element {
-  const { name, state, strategy, type, credentialsId, rotatedAt, lastUsedAt, references, nextStep, nextAt, reason } =
-    rotation;
+  const {
+    name,
+    state,
+    strategy,
+    type,
+    credentialsId,
+    rotatedAt,
+    lastUsedAt,
+    references,
+    nextStep,
+    nextAt,
+    reason,
+    problem,
+  } = rotation;
   return (
     <article aria-label={`Rotation ${name}`}>
       <div class="panel-head">
@@ -61,7 +73,8 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
         </div>
       </div>
       <Steps rotation={rotation} />
-      {reason !== null && <Notice kind={state === "failed" ? "bad" : "warn"}>{reason}</Notice>}
+      <CurrentProblemNotice problem={problem} />
+      {problem === undefined && reason !== null && <Notice kind={state === "failed" ? "bad" : "warn"}>{reason}</Notice>}
       <dl class="facts">
         <dt>Set</dt>
         <dd>

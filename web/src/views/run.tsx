@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { OutcomeBar, OutcomeLegend } from "../parts/bars.tsx";
-import { Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { CurrentProblemNotice, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { At } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { grouped, percent } from "../pure/format.ts";
@@ -40,6 +40,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
     >
       <ProblemNotice problem={run.problem} what="What follows is older than it should be" />
       <Stop report={report} />
+      <CurrentProblemNotice problem={report.problem} />
       <section class="panel" aria-label="Progress">
         <div class="progress-head">
           <div class="progress-number">

@@ -76,7 +76,11 @@ function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
       keyOf={({ runId }) => runId}
       columns={[
         { label: "Run", cell: (run) => <RunName {...run} /> },
-        { label: "State", kind: "tight", cell: ({ state }) => <Badge state={state} /> },
+        {
+          label: "State",
+          kind: "tight",
+          cell: ({ state, problem }) => <Badge state={problem === undefined ? state : "stalled"} />,
+        },
         { label: "Rows", cell: (run) => <Rows {...run} /> },
         { label: "Trouble", kind: "number", cell: ({ counts }) => troubleText(counts.rejected + counts.failed) },
         { label: "Started", kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none="not yet" /> },

@@ -1,0 +1,16 @@
+-- Records that a call of a run failed for a reason that concerns every row, such as a platform that answers 500.
+--
+-- KEYS  1 run head (hash)   2 event feed (stream)
+-- ARGV  1 now, ms since the epoch   2 message   3 instant of the next attempt, ms   4 run id   5 most events kept
+--       6 how long a run makes no progress before it counts as stalled, ms
+-- Returns nothing
+-- Atomic: everything. `run.stalled` is written once, with the first attempt after which the run counts as stalled; the next
+-- usable answer clears the problem and writes `run.recovered` (settle.lua). Only a running run has a problem.
+
+local run, now, message, next, run_id = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local most_events, stalled_after = ARGV[5], tonumber(ARGV[6])
+if redis.call('HGET', run, 'state') ~= 'running' then return end
+local since = record_problem(run, now, message, next)
+if tonumber(next) - since >= stalled_after and redis.call('HSETNX', run, 'isStalled', 1) == 1 then
+  tell_run(KEYS[2], most_events, 'run.stalled', run, run_id, '', message)
+end

@@ -1,0 +1,49 @@
+/** A platform that answers only 500: every surface says so, with the next attempt, and nothing is silent. */
+import { describe, expect, test, vi } from "vitest";
+import { Walk } from "./support/walk.ts";
+import { runIdIn } from "./support/results.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+interface Problem {
+  readonly message: string;
+  readonly since: string;
+  readonly attempts: number;
+  readonly nextAttemptAt: string | null;
+}
+
+describe.concurrent("while the platform answers only 500", () => {
+  test("a run shows its problem and the next attempt in its progress, show, list and events, and recovers", async () => {
+    await using walk = await Walk.open({ sims: 60, faults: { "empty-500": 1 } });
+    await walk.fleet("fleet.csv", 60);
+    const apply = walk.start(["apply", "fleet.csv", "--yes"]);
+    const progress = await apply.said(
+      /0 of 60 rows \(0 %\), .*500.*failed attempts? since .*, next attempt (in \d+ s|now)/,
+    );
+    expect(progress[0]).not.toMatch(/about .* left/);
+    const runId = runIdIn(apply.stderr);
+    const shown = await walk.json<{ etaSeconds: number | null; problem?: Problem }>(["runs", "show", runId]);
+    expect(shown.document.etaSeconds).toBeNull();
+    expect(shown.document.problem?.message).toContain("500");
+    expect(shown.document.problem?.attempts).toBeGreaterThan(0);
+    expect((await walk.run(["runs", "show", runId])).stdout).toMatch(/500.*next attempt/);
+    expect((await walk.run(["runs", "list"])).stdout).toContain("running (problem)");
+    await apply.said(/\n.*next attempt[^]*\n.*next attempt/);
+
+    walk.sandbox.faults.setRates({});
+    expect((await apply.ended).code).toBe(0);
+    const after = await walk.json<{ problem?: Problem }>(["runs", "show", runId]);
+    expect(after.document).not.toHaveProperty("problem");
+  });
+
+  test("a sync prints a line at each attempt, with the page, the status and the next attempt", async () => {
+    await using walk = await Walk.open({ sims: 60, faults: { "empty-500": 1 } });
+    const sync = walk.start(["sims", "sync"]);
+    await sync.said(/page 1 could not be read: .*500.*\(1 failed attempt since .*, next attempt in \d+ s\)/);
+    await sync.said(/page 1 could not be read: .*500.*\(2 failed attempts since /);
+    const lines = sync.stderr.trimEnd().split("\n");
+    expect(new Set(lines).size).toBe(lines.length);
+    walk.sandbox.faults.setRates({});
+    expect((await sync.ended).code).toBe(0);
+  });
+});
