@@ -313,7 +313,7 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
         );
       }
       const all = await secondsOf(async () => {
-        for await (const lines of app.sims.export(config.profile, { filter, format: "ndjson" })) void lines;
+        for await (const lines of await app.sims.export(config.profile, { filter, format: "ndjson" })) void lines;
       });
       const command = await secondsOf(() => runMeasured(["sims", "list", "--where", text, "--json"], env));
       table.push({

@@ -5,7 +5,7 @@ import type { Sink } from "#fleet/rotation.ts";
 import { number } from "./kind.ts";
 import { sink, sinkFaults, sinkOf } from "./rotations.ts";
 import { defaulted, readSection } from "./section.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 import type { Tree } from "./yaml-file.ts";
 
 /** How the AuthKey of one profile is rotated. */

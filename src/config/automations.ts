@@ -1,13 +1,14 @@
 /** The section `automations`: what is done when something happens, by a name of the operator's choice. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
+import { eventCatalogue } from "#events/event.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
 import { type Kind, integer, path, profileName, text } from "./kind.ts";
 import { defaulted, given, optional, readSection } from "./section.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "./task.ts";
 import type { Tree } from "./yaml-file.ts";
 
@@ -47,8 +48,9 @@ export function readAutomations(tree: Tree, known: KnownNames, problems: Problem
     const at = `${automationsSection.path}.${name}`;
     const fault = (key: string, message: string): void => void problems.push({ where: `${at}.${key}`, message });
     const on = typesOf([written.on].flat(), (message) => fault("on", message));
+    const fields = fieldsOf(on, known.fieldsOf(written.profile));
     const condition =
-      written.where === undefined ? everySim : readFilter(written.where, (message) => fault("where", message));
+      written.where === undefined ? everySim : readFilter(written.where, fields, (message) => fault("where", message));
     const action =
       written.job === "apply" ? changeOf(written, { on, fault }) : otherTask(written, { at, known, problems });
     if (action === undefined || condition === undefined) continue;
@@ -56,6 +58,22 @@ export function readAutomations(tree: Tree, known: KnownNames, problems: Problem
     automations.push({ name, profile, on, condition, action, mostPerHour });
   }
   return automations;
+}
+
+/** What a condition can name: fields of the SIM, and fields of the events as `event.field`; alone where there is no SIM. */
+function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly string[] {
+  const ofEvents = types.flatMap((type) =>
+    Object.keys(eventCatalogue[type as keyof typeof eventCatalogue]?.fields ?? {}),
+  );
+  const isAboutSims = types.some((type) => type.startsWith("sim."));
+  const isAboutOthers = types.some((type) => !type.startsWith("sim."));
+  return [
+    ...new Set([
+      ...(isAboutSims ? ofSim : []),
+      ...ofEvents.map((field) => `event.${field}`),
+      ...(isAboutOthers ? ofEvents : []),
+    ]),
+  ];
 }
 
 function changeOf(

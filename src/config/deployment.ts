@@ -12,7 +12,7 @@ import {
 } from "#fleet/deployment-operation.ts";
 import type { RecordPaths } from "#fleet/record-path.ts";
 import { builtIn, type DeploymentFile, deploymentSchema, problemsOf } from "./deployment-schema.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 import { readYaml } from "./yaml-file.ts";
 
 export interface Deployment {

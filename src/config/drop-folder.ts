@@ -3,7 +3,7 @@ import type { Problem } from "#core/errors.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
 import type { SettingId } from "./schema.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 import { optionsOf } from "./task.ts";
 import type { Values } from "./values.ts";
 

@@ -5,7 +5,7 @@ import type { FreezeWindow } from "#fleet/freeze.ts";
 import { type Kind, number, profileName, text, timezone } from "./kind.ts";
 import { readCron } from "./schedules.ts";
 import { defaulted, hasOneOf, optional, readSection, says } from "./section.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 import type { Tree } from "./yaml-file.ts";
 
 const instant: Kind<string> = {

@@ -5,7 +5,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { secretFields } from "#fleet/sim-fields.ts";
+import { keptFields, secretFields } from "#fleet/sim-fields.ts";
+import { keyColumnOf } from "#fleet/sim.ts";
 import { ConfigError, messageOf, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
@@ -21,7 +22,7 @@ import { fileVariable, placesOf, settingIds, settingOf } from "./schema.ts";
 import { readSchedules } from "./schedules.ts";
 import { sections } from "./sections.ts";
 import { readSealKeys } from "./seal-key.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 import { type Environment, Values } from "./values.ts";
 import { readWebhooks } from "./webhooks.ts";
 import { checkKeys, isTree, readYaml, type Tree, valueAt } from "./yaml-file.ts";
@@ -73,7 +74,12 @@ function assemble(source: Source): Config {
   const names = Object.keys(profiles);
   const rotations = readRotations(source.tree, { deployment, profiles: names }, problems);
   const authKeys = readAuthKeys(source.tree, names, problems);
-  const known = { profiles: names, rotations, authKeys: Object.keys(authKeys) };
+  const inventory = readInventory(values, problems);
+  const fieldsOf = (name: string): readonly string[] => {
+    const keyColumn = keyColumnOf(profiles[name]?.profile.wording ?? "sims");
+    return [keyColumn, ...keptFields(inventory.fields, keyColumn)];
+  };
+  const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf };
   return {
     file,
     redis: readRedis(values, problems),
@@ -98,7 +104,7 @@ function assemble(source: Source): Config {
     webhooks: readWebhooks(source.tree, known.profiles, problems),
     dropFolder: readDropFolder(values, { profiles: names, selected: profile }, problems),
     seal: readSealKeys(values, problems),
-    inventory: readInventory(values, problems),
+    inventory,
     events: { keepMs: values.getOrDefault("eventsKeepDays") * dayMs, most: values.getOrDefault("eventsMost") },
     changes: { mostChanges: values.get("mostRows"), approvalAbove: values.get("approvalAbove") },
     http: readHttp(source, values),

@@ -8,7 +8,7 @@ import type { Deployment } from "./deployment.ts";
 import { choice, integer, type Kind, number, path, text, webAddress, yesOrNo } from "./kind.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "./section.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 import type { Tree } from "./yaml-file.ts";
 
 const dayMs = 86_400_000;

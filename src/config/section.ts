@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { Kind } from "./kind.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 import { isTree, type Tree, valueAt } from "./yaml-file.ts";
 
 /** What the documentation says of a value. */

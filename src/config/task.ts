@@ -1,13 +1,13 @@
 /** What schedules and automations have done (`job:`): the keys of each job, and what is well formed and cannot work. */
 import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
-import { type Filter, parseFilter } from "#fleet/filter.ts";
+import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
 import type { Task } from "#fleet/task.ts";
 import { type Kind, choice, failureLimit, integer, path, profileName, text, yesOrNo } from "./kind.ts";
 import { defaulted, optional } from "./section.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 
 export const filterText: Kind<string | readonly string[]> = {
   schema: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
@@ -55,6 +55,8 @@ export interface KnownNames {
   readonly profiles: readonly string[];
   /** Rotations by name, with the profile of each. */
   readonly rotations: Readonly<Record<string, { readonly profile: string }>>;
+  /** Fields of the SIMs of a profile that the inventory keeps, their key among them. */
+  readonly fieldsOf: (profile: string) => readonly string[];
   /** Profiles whose AuthKey can be rotated. */
   readonly authKeys: readonly string[];
 }
@@ -94,7 +96,7 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
     case "sync":
       return { job, profile };
     case "apply":
-      return applyOf(written, fault);
+      return applyOf(written, { fault, known });
     case "rotate": {
       const found = Object.hasOwn(known.rotations, rotation) ? known.rotations[rotation] : undefined;
       if (found !== undefined) return { job, rotation, profile: found.profile };
@@ -111,21 +113,31 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
   }
 }
 
-function applyOf(written: WrittenTask, fault: Fault): Task | undefined {
+function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: KnownNames }): Task | undefined {
   const { profile, where, file, speedClass } = written;
   if ((where === undefined) === (file === undefined)) {
     fault("where", "is needed, or file instead of it: exactly one says which SIMs get the class.");
   }
   if (where !== undefined && speedClass === undefined) fault("speedClass", "is missing; a filter needs one.");
   if (speedClass !== undefined && !isSpeedClass(speedClass)) fault("speedClass", "cannot be a speed class.");
-  const filter = where === undefined ? undefined : readFilter(where, (message) => fault("where", message));
+  const filter =
+    where === undefined ? undefined : readFilter(where, known.fieldsOf(profile), (message) => fault("where", message));
   const from = filter === undefined ? { file: file ?? "" } : { filter };
   return { job: "apply", profile, from, speedClass, options: optionsOf(written) };
 }
 
-export function readFilter(written: string | readonly string[], fault: (message: string) => void): Filter | undefined {
+/** @param fields those that the filter may name, each with its members */
+export function readFilter(
+  written: string | readonly string[],
+  fields: readonly string[],
+  fault: (message: string) => void,
+): Filter | undefined {
   try {
-    return parseFilter(written);
+    const filter = parseFilter(written);
+    const unknown = unknownFieldOf(filter, fields);
+    if (unknown === undefined) return filter;
+    fault(`There is no field ${unknown}.${suggestion(unknown, fields)} Known fields: ${fields.join(", ")}.`);
+    return undefined;
   } catch (thrown) {
     if (!(thrown instanceof SimfleetError)) throw thrown;
     fault(thrown.message);

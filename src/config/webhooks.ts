@@ -9,7 +9,7 @@ import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
 import { FreshSecret } from "./fresh-secret.ts";
 import { choice, type Kind, number, path, text, webAddress, yesOrNo } from "./kind.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "./section.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 import type { Tree } from "./yaml-file.ts";
 
 const patterns: Kind<readonly string[]> = {

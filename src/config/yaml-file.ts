@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { placesOf, settingIds, settingOf } from "./schema.ts";
-import { suggestion } from "./suggest.ts";
+import { suggestion } from "#core/suggest.ts";
 
 export type Tree = Readonly<Record<string, unknown>>;
 

@@ -56,6 +56,15 @@ export function matches(filter: Filter, valueOf: (field: string) => string | und
   });
 }
 
+/**
+ * The first field of a filter that is neither known nor a member of a known one.
+ * @param known names of fields; `tags` makes `tags.site` known as well
+ */
+export function unknownFieldOf(filter: Filter, known: readonly string[]): string | undefined {
+  const isKnown = (field: string): boolean => known.some((name) => field === name || field.startsWith(`${name}.`));
+  return filter.conditions.map(({ field }) => field).find((field) => !isKnown(field));
+}
+
 function textOf(condition: Condition): string {
   switch (condition.kind) {
     case "equals":

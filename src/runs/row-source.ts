@@ -9,6 +9,7 @@ import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
 import { type FileSurvey, type ResolvedRow, type RowFault, readRows } from "#intake/read-rows.ts";
 import type { Inventory } from "#store/inventory.ts";
+import { assertFieldsKnown } from "./filter-fields.ts";
 
 export interface RowSource {
   readonly origin: { readonly file: string } | { readonly where: string };
@@ -41,7 +42,7 @@ export function fileSource(survey: FileSurvey): RowSource {
 
 /**
  * The SIMs of the inventory that a filter means, as rows.
- * @throws SimfleetError USAGE when there is no inventory, or no such SIM in it, or the class cannot be one
+ * @throws SimfleetError USAGE when there is no inventory, or no such SIM or field in it, or the class cannot be one
  */
 export async function filterSource(
   inventory: Inventory,
@@ -50,6 +51,7 @@ export async function filterSource(
   const { filter, speedClass, wording } = ask;
   if (!isSpeedClass(speedClass)) throw new SimfleetError("USAGE", `${speedClass} cannot be a speed class`);
   const keyColumn = keyColumnOf(wording);
+  await assertFieldsKnown(inventory, { profile: ask.profile, filter, keyColumn });
   const read = () => filterRows(inventory, { ...ask, keyColumn });
   const sha256 = createHash("sha256");
   let rows = 0;

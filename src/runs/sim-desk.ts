@@ -11,6 +11,7 @@ import type { SyncQueues } from "#queue/syncs.ts";
 import type { FoundSim, Inventory, InventoryFacts, Standing } from "#store/inventory.ts";
 import type { SyncLog } from "#store/sync-log.ts";
 import { type Change, type ChangeQuery, changesOf } from "./changes.ts";
+import { assertFieldsKnown } from "./filter-fields.ts";
 import { type FleetReport, countFleet } from "./fleet-report.ts";
 import { type ExportFormat, exportLines } from "./export.ts";
 import { type SyncReport, newSyncId, reportOfSync } from "./sync-report.ts";
@@ -73,7 +74,7 @@ export class SimDesk {
 
   /**
    * SIMs that a filter means, those that became known last first.
-   * @throws SimfleetError USAGE on a cursor that is none
+   * @throws SimfleetError USAGE on a cursor that is none, or a field that no SIM has
    */
   async list(
     profile: string,
@@ -87,6 +88,7 @@ export class SimDesk {
       );
     }
     const keyColumn = this.#keyColumn(profile);
+    await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
     const from = cursor === undefined ? undefined : Number(cursor);
     const facts = await this.facts(profile);
     const sims: FoundSim[] = [];
@@ -112,8 +114,8 @@ export class SimDesk {
     return documentOfSim({ key, sim }, { keyColumn: this.#keyColumn(profile), facts: await this.facts(profile) });
   }
 
-  /** All SIMs that a filter means, line by line; flat memory. */
-  async *export(
+  /** All SIMs that a filter means, line by line; flat memory. @throws SimfleetError USAGE for a field that no SIM has */
+  async export(
     profile: string,
     ask: {
       filter?: Filter | undefined;
@@ -121,12 +123,13 @@ export class SimDesk {
       format: ExportFormat;
       columns?: readonly string[] | undefined;
     },
-  ): AsyncGenerator<string> {
+  ): Promise<AsyncGenerator<string>> {
     const { filter = everySim, standing = "listed" } = ask;
     const keyColumn = this.#keyColumn(profile);
+    await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
     const facts = await this.facts(profile);
     const walk = this.#inventory.walk(profile, filter, { standing, keyColumn });
-    yield* exportLines(walk, { ...ask, keyColumn, fields: facts.fields }, (found) =>
+    return exportLines(walk, { ...ask, keyColumn, fields: facts.fields }, (found) =>
       documentOfSim(found, { keyColumn, facts }),
     );
   }

@@ -133,7 +133,7 @@ describe.concurrent("schedules", () => {
   often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip }
   quiet: { cron: "0 4 1 1 *", job: sync }
 `,
-      { sims: 120, latencyMs: 30, env: { SIMFLEET_CONNECTIONS: "1" } },
+      { sims: 120, latencyMs: 150, env: { SIMFLEET_CONNECTIONS: "1" } },
     );
     await walk.fleet("few.csv", 2);
     await walk.fleet("many.csv", 120);

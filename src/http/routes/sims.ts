@@ -67,7 +67,7 @@ function addExport(api: Api, house: ControlHouse): void {
     async ({ query: { profile: named, where, gone, format, columns } }, reply) => {
       const profile = profileOf(named, house);
       const names = columns?.split(",").map((name) => name.trim());
-      const lines = house.app.sims.export(profile, { ...meant(where, gone), format, columns: names });
+      const lines = await house.app.sims.export(profile, { ...meant(where, gone), format, columns: names });
       return reply
         .type(format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson")
         .header("content-disposition", `attachment; filename="${profile}.sims.${format}"`)

@@ -55,7 +55,7 @@ schedules:
   b: { cron: "0 3 * * *", timezone: Asia/Tokio, job: sync }
   c: { cron: "0 3 * * *", job: aply }
   d: { cron: "0 3 * * *", job: apply, where: "tags.site" , speedClass: s1.fast }
-  e: { cron: "0 3 * * *", job: apply, file: x.csv, where: "a=b", speedClass: s1.fast }
+  e: { cron: "0 3 * * *", job: apply, file: x.csv, where: "status=ready", speedClass: s1.fast }
   f: { cron: "0 3 * * *", job: apply, where: "a=b" }
   g: { cron: "0 3 * * *", job: sync, speedClass: s1.fast }
   h: { cron: "0 3 * * *", job: rotate, rotation: mqtt }
@@ -119,5 +119,41 @@ freezes:
       "freezes.e.cron": expect.stringContaining("it has 4 fields"),
       "freezes.f.profile": expect.stringContaining("There is no profile tokyo"),
     });
+  });
+});
+
+describe("a filter on a field that does not exist is refused with the field that was probably meant", () => {
+  it("in a schedule", () => {
+    const faults = faultsOf(`
+schedules:
+  all-slow: { cron: "0 3 * * *", job: apply, where: "speedclass!=s1.fast", speedClass: s1.slow }
+`);
+    expect(faults).toEqual({
+      "schedules.all-slow.where": expect.stringContaining("There is no field speedclass. Did you mean speedClass?"),
+    });
+  });
+
+  it("in an automation, about the SIM and about the event", () => {
+    const faults = faultsOf(`
+automations:
+  by-sim: { on: sim.added, where: "Status=active", job: apply, speedClass: s1.slow }
+  by-event: { on: sim.changed, where: "event.feild=status", job: sync }
+`);
+    expect(faults).toEqual({
+      "automations.by-sim.where": expect.stringContaining("Did you mean status?"),
+      "automations.by-event.where": expect.stringContaining("Did you mean event.field?"),
+    });
+  });
+
+  it("but not a member of a field that is kept, a field of the event, or the key of the profile's SIMs", () => {
+    const faults = faultsOf(`
+profiles: { default: { wording: subscribers } }
+inventory: { fields: [status, sessionStatus.online] }
+schedules:
+  by-member: { cron: "0 3 * * *", job: apply, where: "sessionStatus.online=true and imsi!=001010000000001", speedClass: s1.slow }
+automations:
+  by-event: { on: [run.completed, sim.gone], where: "event.run exists and failed!=0", job: sync }
+`);
+    expect(faults).toEqual({});
   });
 });

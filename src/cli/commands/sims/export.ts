@@ -26,10 +26,10 @@ export function exportCommand(context: Context): Command {
     const target = { output, out, format: out === undefined && output.isJson ? "ndjson" : asked } as const;
     const { format } = target;
     await context.ask(options, {
-      here: ({ sims }, { profile }) => {
+      here: async ({ sims }, { profile }) => {
         const standing = gone === true ? "gone" : "listed";
         const names = columns?.split(",").map((name) => name.trim());
-        return give(sims.export(profile, { filter, standing, columns: names, format }), target);
+        return give(await sims.export(profile, { filter, standing, columns: names, format }), target);
       },
       there: (worker) =>
         give(worker.text("/v1/sims/export", worker.ofProfile({ where, gone, columns, format })), target),

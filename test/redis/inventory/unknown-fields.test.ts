@@ -1,0 +1,86 @@
+/** A filter on a field that no SIM has is refused, since `!=` and `not exists` would mean the whole fleet. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { parseFilter } from "#fleet/filter.ts";
+import { visitFields } from "#fleet/sim-fields.ts";
+import { assertFieldsKnown } from "#runs/filter-fields.ts";
+import { filterSource } from "#runs/row-source.ts";
+import { Inventory } from "#store/inventory.ts";
+import { SyncLog } from "#store/sync-log.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+const { redis, keys } = openTestRedis();
+const terms = { redis, keys, bounds: keptBounds };
+const inventory = new Inventory(terms);
+const syncs = new SyncLog(terms);
+const fields = ["speedClass", "status", "groupId", "tags"];
+const choice = { fields, secrets: new Set<string>(), places: {} };
+const records: readonly Record<string, unknown>[] = [
+  { speedClass: "s1.fast", status: "active", tags: { site: "berlin" } },
+  { speedClass: "s1.slow", status: "ready" },
+];
+
+/** A fleet of two SIMs, none of them in a group. */
+async function readFleet(profile: string, { isWhole }: { isWhole: boolean }): Promise<void> {
+  const { syncId } = await syncs.begin(profile, "s-1", "anew");
+  await syncs.takePage(profile, {
+    syncId,
+    pagesBefore: 0,
+    sims: {
+      keys: records.map((_, n) => `8942300000${n}`),
+      digests: "0000000000000".repeat(records.length),
+      tell: (place, visit) => void visitFields(records[place] ?? {}, choice, visit),
+    },
+    nextKey: isWhole ? undefined : "next",
+    asOfMs: await syncs.nowMs(),
+    quiet: [],
+    codes: await syncs.codes(profile),
+    expect: "new",
+  });
+  if (!isWhole) return;
+  const state = await syncs.state(profile);
+  if (state !== undefined) await syncs.sweep(profile, state, fields);
+}
+
+function check(profile: string, filter: string): Promise<void> {
+  return assertFieldsKnown(inventory, { profile, filter: parseFilter(filter), keyColumn: "simId" });
+}
+
+beforeAll(async () => {
+  await readFleet("whole", { isWhole: true });
+  await readFleet("partial", { isWhole: false });
+});
+
+describe("a filter on a field that no SIM has", () => {
+  it.each([
+    ["speedclass!=s1.fast", "speedclass", "speedClass"],
+    ["status=active and Tags.site not exists", "Tags.site", "tags.site"],
+    ["tags.sites!=berlin", "tags.sites", "tags.site"],
+    ["imis exists", "imis", undefined],
+  ])("is refused: %s", async (filter, field, meant) => {
+    const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
+    await expect(check("whole", filter)).rejects.toThrow(
+      `No SIM in the inventory has the field ${field}.${hint} Known`,
+    );
+  });
+
+  it("is refused before a run takes its SIMs from it", async () => {
+    const ask = { profile: "whole", filter: parseFilter("speedclass!=s1.fast"), speedClass: "s1.slow" };
+    await expect(filterSource(inventory, { ...ask, wording: "sims" })).rejects.toMatchObject({ code: "USAGE" });
+  });
+
+  it("is refused while the first sync has read only some pages", async () => {
+    await expect(check("partial", "statsu!=active")).rejects.toThrow("Did you mean status?");
+  });
+});
+
+it.each(["simId=89423000000", "groupId not exists", "tags.site=osaka", "tags exists and status in (ready)"])(
+  "a filter on fields that syncs keep is accepted, with or without a value in some SIM: %s",
+  async (filter) => {
+    await expect(check("whole", filter)).resolves.toBeUndefined();
+  },
+);
+
+it("an empty inventory refuses no field", async () => {
+  await expect(check("empty", "anything=1")).resolves.toBeUndefined();
+});
