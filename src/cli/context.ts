@@ -161,11 +161,17 @@ export function asCount(text: string): number {
   return count;
 }
 
-/** Asks a yes-or-no question on the terminal. */
+/**
+ * Asks a yes-or-no question on the terminal. What changes SIMs or secrets asks, and needs --yes where there is none.
+ * @throws SimfleetError USAGE without a terminal
+ */
 export async function confirm(surroundings: Surroundings, question: string): Promise<boolean> {
   const { stdin, stderr } = surroundings;
   if (stdin.isTTY !== true || stderr.isTTY !== true) {
-    throw new SimfleetError("USAGE", "No terminal to ask for a yes: add --yes to start the run without asking");
+    throw new SimfleetError(
+      "USAGE",
+      "Not a terminal, so nobody can be asked: add --yes to confirm. Nothing was started",
+    );
   }
   const { createInterface } = await import("node:readline/promises");
   const line = createInterface({ input: stdin, output: process.stderr });

@@ -123,7 +123,7 @@ test.concurrent("a person sees what it does and would do, holds it, and has it s
   const resumed = await walk.run(["automations", "resume", "new-sims-slow"]);
   expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringMatching(/\nnew-sims-slow .* active /)]);
   for (let time = 0; time < 2; time += 1) {
-    const replayed = await walk.run(["automations", "replay", "new-sims-slow"]);
+    const replayed = await walk.run(["automations", "replay", "new-sims-slow", "--yes"]);
     expect(replayed.code).toBe(0);
     await until("it is changed", () => walk.sandbox.state.speedClassOf(missed) === "s1.minimum", 20_000);
   }

@@ -26,7 +26,7 @@ describe.concurrent("a run", () => {
     const refused = await walk.run(["apply", "fleet.csv"]);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toMatch(
-      /simfleet: No terminal to ask for a yes: add --yes to start the run without asking\n$/,
+      /simfleet: Not a terminal, so nobody can be asked: add --yes to confirm\. Nothing was started\n$/,
     );
     expect(walk.changes).toBe(0);
   });
@@ -188,7 +188,7 @@ describe.concurrent("while it is under way, a run", () => {
     const apply = walk.start(["apply", "fleet.csv", "--yes"]);
     const runId = runIdIn((await apply.said(/Run (r-\S+) started/))[0]);
     await walk.untilChanges(10);
-    const early = await walk.run(["runs", "retry", runId]);
+    const early = await walk.run(["runs", "retry", runId, "--yes"]);
     expect(early).toMatchObject({ code: 2, stdout: "" });
     expect(early.stderr).toMatch(/simfleet: Run r-\S+ is running; only a run that is over can be redone/);
     expect((await walk.json(["runs", "cancel", runId])).document.state).toBe("cancelled");
@@ -201,7 +201,7 @@ describe.concurrent("while it is under way, a run", () => {
       `simfleet: Run ${runId} is cancelled and cannot go on: redo its unsuccessful rows with simfleet runs retry ${runId}\n`,
     );
     letGo(walk);
-    const retried = await walk.json(["runs", "retry", runId]);
+    const retried = await walk.json(["runs", "retry", runId, "--yes"]);
     expect(retried).toMatchObject({
       code: 0,
       document: {

@@ -201,7 +201,7 @@ describe.concurrent("undo", () => {
     // A person changes one, and another is gone.
     walk.sandbox.fleet.edit(walk.simId(4), { speedClass: "s1.8xfast" });
     walk.sandbox.fleet.remove([walk.simId(6)]);
-    const undone = await walk.json(["runs", "undo", run.runId]);
+    const undone = await walk.json(["runs", "undo", run.runId, "--yes"]);
     expect(undone).toMatchObject({
       code: 0,
       document: { undoOf: run.runId, counts: { total: 10, done: 8, skipped: 2 } },
@@ -217,7 +217,7 @@ describe.concurrent("undo", () => {
       [walk.simId(6), "left as it is: the platform no longer lists it"],
     ]);
     // And once more: there is nothing left that the run gave.
-    const again = await walk.json(["runs", "undo", run.runId]);
+    const again = await walk.json(["runs", "undo", run.runId, "--yes"]);
     expect(again.document.counts).toMatchObject({ done: 0, skipped: 10 });
   });
 
@@ -226,12 +226,12 @@ describe.concurrent("undo", () => {
     await walk.redis();
     await walk.fleet("fleet.csv", 3);
     const { document: run } = await walk.json(["apply", "fleet.csv", "--yes"]);
-    const undone = await walk.json(["runs", "undo", run.runId]);
+    const undone = await walk.json(["runs", "undo", run.runId, "--yes"]);
     expect(undone.document.counts).toMatchObject({ done: 0, skipped: 3 });
     expect((await walk.run(["runs", "results", undone.document.runId])).stdout).toContain(
       "what it had before the run is not known",
     );
-    expect(await walk.run(["runs", "undo", undone.document.runId])).toMatchObject({
+    expect(await walk.run(["runs", "undo", undone.document.runId, "--yes"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("has changed nothing: there is nothing to undo"),
     });

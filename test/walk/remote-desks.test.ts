@@ -62,7 +62,7 @@ test.concurrent("reads the fleet there, takes a run back, and goes on with one",
   const before = classes();
   const { document: run } = await walk.json(["apply", "fleet.csv", "--yes"], elsewhere);
   expect(classes()).not.toEqual(before);
-  const redone = await walk.json(["runs", "retry", run.runId, "--outcome", "done"], elsewhere);
+  const redone = await walk.json(["runs", "retry", run.runId, "--outcome", "done", "--yes"], elsewhere);
   expect(redone).toMatchObject({ code: 0, document: { state: "completed", retryOf: run.runId } });
   expect(redone.stderr).toContain(`redoes 6 rows of ${run.runId}`);
   const undone = await walk.json(["runs", "undo", run.runId, "--yes"], elsewhere);

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
 import type { RunningProcess } from "./support/process.ts";
+import { runIdIn } from "./support/results.ts";
 import { Walk } from "./support/walk.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -43,6 +44,32 @@ describe.concurrent("on a terminal", () => {
     expect(stdout).toMatch(/Nothing was started\.\r\n$/);
     expect(code).toBe(2);
     expect(walk.changes).toBe(0);
+  });
+
+  test("retry, undo and cancel ask as apply does, and a no changes nothing", async () => {
+    await using walk = await Walk.open(twoCalls);
+    const runId = await runWithCancelledRows(walk);
+    const before = walk.changes;
+    const questions = [
+      ["retry", "Send 2 rows of"],
+      ["undo --no-sync", "Put back up to 2 SIMs?"],
+    ] as const;
+    for (const [command, question] of questions) {
+      const { code, stdout } = await onTerminal(walk, `simfleet runs ${command} ${runId}`, "n\n").ended;
+      expect(stdout).toContain(question);
+      expect(stdout).toMatch(/Nothing was started\.\r\n$/);
+      expect(code).toBe(2);
+    }
+    expect(walk.changes).toBe(before);
+    const retried = await onTerminal(walk, `simfleet runs retry ${runId} --detach`, "y\n").ended;
+    expect(retried.code).toBe(0);
+    const { document: retry } = await walk.json(["runs", "show", runIdIn(retried.stdout.replaceAll(runId, ""))]);
+    expect(retry).toMatchObject({ retryOf: runId, counts: { total: 2 } });
+
+    const { document: held } = await walk.json(["apply", "fleet.csv", "--yes", "--detach"]);
+    const kept = await onTerminal(walk, `simfleet runs cancel ${held.runId}`, "n\n").ended;
+    expect(kept.stdout).toContain(`Cancel ${held.runId}? It cannot be resumed.`);
+    expect((await walk.json(["runs", "show", held.runId])).document.state).toBe("running");
   });
 
   test.skipIf(!hasTmux)("a Ctrl-C pauses the run, and neither the line nor Redis is left in a mess", async () => {
@@ -86,3 +113,43 @@ test.concurrent("in a pipe there is no escape character, and a line now and then
   expect(lines.length).toBeLessThan(8);
   expect(lines.at(-1)).toMatch(/^r-\S+ completed: 90 of 90 rows \(100 %\), quota \d+\/30, refresh in \d s$/);
 });
+
+test("without a terminal, retry, undo and replay need --yes, and do nothing without it", async () => {
+  await using walk = await Walk.open(twoCalls);
+  const runId = await runWithCancelledRows(walk);
+  await walk.write(
+    "simfleet.yaml",
+    "automations: { all-slow: { on: sim.changed, job: apply, speedClass: s1.minimum } }\n",
+  );
+  const before = walk.changes;
+  const commands = [
+    ["runs", "retry", runId],
+    ["runs", "undo", runId],
+    ["automations", "replay", "all-slow", "--config", "simfleet.yaml"],
+  ];
+  for (const command of commands) {
+    const refused = await walk.run(command);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toBe(
+      "simfleet: Not a terminal, so nobody can be asked: add --yes to confirm. Nothing was started\n",
+    );
+  }
+  expect(walk.changes).toBe(before);
+  expect((await walk.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toHaveLength(1);
+});
+
+/** A window so long that nothing more happens in it after two calls. */
+const twoCalls = { sims: 4, limits: { Sim: 2 }, periodSeconds: 600 } as const;
+
+/** A run of four rows that was ended after two of them. */
+async function runWithCancelledRows(walk: Walk): Promise<string> {
+  await walk.fleet("fleet.csv", 4);
+  const { document: run } = await walk.json(["apply", "fleet.csv", "--yes", "--detach"]);
+  const work = walk.start(["runs", "resume", run.runId]);
+  await walk.untilChanges(2);
+  await walk.run(["runs", "cancel", run.runId]);
+  await work.ended;
+  const { counts } = (await walk.json(["runs", "show", run.runId])).document;
+  expect(counts).toMatchObject({ done: 2, cancelled: 2 });
+  return run.runId;
+}

@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { systemClock } from "#core/time.ts";
 import type { AutomationReport, DecisionReport } from "#runs/automation-desk.ts";
-import { type Context, withCommon, withCommonHere } from "../context.ts";
+import { type Context, confirm, withCommon, withCommonHere } from "../context.ts";
 import { grouped, table } from "../output.ts";
 
 export function automationsCommand(context: Context): Command {
@@ -45,13 +45,20 @@ function replayCommand(context: Context): Command {
     .description("see to events of the last day that an automation has not acted on, each once")
     .argument("<automation>", "its name")
     .option("--since <hours>", "how far back, in hours: 24 at most", Number, 24)
-    .option("--dry-run", "only say what would be done, event by event");
+    .option("--dry-run", "only say what would be done, event by event")
+    .option("--yes", "start without asking; needed where no terminal asks");
   return withCommonHere(command, "simfleet automations replay new-sims-slow --dry-run").action(
     async (name, options) => {
       const output = context.output(options);
       await context.withApp(context.config(options), async (app) => {
         const sinceMs = systemClock.wallMs() - Math.max(0, options.since) * 3_600_000;
         if (options.dryRun !== true) {
+          const question = `Act on the events of the last ${options.since} h that ${name} has not acted on?`;
+          if (options.yes !== true && !(await confirm(context.surroundings, question))) {
+            output.say("Nothing was started.");
+            context.surroundings.setExitCode(2);
+            return;
+          }
           const replayed = await app.automations.replay(name, sinceMs);
           const report = await app.automations.show(name);
           output.answer({ ...report, replayed: replayed.events }, () => listText([report]));

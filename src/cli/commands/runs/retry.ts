@@ -1,9 +1,12 @@
 /** `simfleet runs retry`: redoes rows of a run, as a new run. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
+import type { Outcome } from "#fleet/run.ts";
 import type { RunReport } from "#runs/report.ts";
+import { retriedByDefault } from "#runs/retry.ts";
 import { showToEndElsewhere } from "../../apply-remote.ts";
-import { type Context, withCommon } from "../../context.ts";
+import { type Context, confirm, withCommon } from "../../context.ts";
+import { grouped } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
 import { showToEnd } from "../apply.ts";
 import { outcomeOption } from "./outcome-option.ts";
@@ -13,11 +16,22 @@ export function retryCommand(context: Context): Command {
     .description("redo the rows of a run that failed or were cancelled, as a new run")
     .argument("<run>", "the id of the run that is over")
     .addOption(outcomeOption("take up rows with this outcome instead; repeatable"))
+    .option("--yes", "start without asking; needed where no terminal asks")
     .option("--detach", "submit the run, print its id and return");
-  return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2").action(async (ofRunId, options) => {
+  return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const output = context.output(options);
     const { interrupt } = context.surroundings;
     const { outcome: outcomes, detach } = options;
+    /** @param before the run whose rows are redone */
+    const isAgreed = async (before: RunReport): Promise<boolean> => {
+      const rows = rowsOf(before, outcomes);
+      // With none the desk says why.
+      if (options.yes === true || rows === 0) return true;
+      const what = `${grouped(rows)} ${rows === 1 ? "row" : "rows"}`;
+      if (await confirm(context.surroundings, `Send ${what} of ${ofRunId} again?`)) return true;
+      output.say("Nothing was started.");
+      return false;
+    };
     const shown = async (report: RunReport, showOn: (runId: string) => Promise<number>): Promise<number> => {
       const { runId, counts } = report;
       if (detach === true) {
@@ -28,16 +42,23 @@ export function retryCommand(context: Context): Command {
       return showOn(runId);
     };
     const here = async (app: App): Promise<number> => {
-      const { profile } = await app.desk.record(ofRunId);
-      if (detach !== true) await app.client(profile).whoAmI(interrupt);
+      const before = await app.desk.show(ofRunId);
+      if (detach !== true) await app.client(before.profile).whoAmI(interrupt);
+      if (!(await isAgreed(before))) return 2;
       const report = await app.desk.retry(ofRunId, { outcomes, by: context.actor });
       return shown(report, (runId) => showToEnd({ app, output, context, runId }));
     };
     const there = async (worker: RemoteWorker): Promise<number> => {
+      const path = `/v1/runs/${encodeURIComponent(ofRunId)}`;
+      if (!(await isAgreed(await worker.get<RunReport>(path)))) return 2;
       const body = outcomes === undefined ? undefined : { outcomes };
-      const report = await worker.post<RunReport>(`/v1/runs/${encodeURIComponent(ofRunId)}/retry`, { body });
+      const report = await worker.post<RunReport>(`${path}/retry`, { body });
       return shown(report, (runId) => showToEndElsewhere(worker, { runId, output, interrupt }));
     };
     context.surroundings.setExitCode(await context.ask(options, { here, there }));
   }) as unknown as Command;
+}
+
+function rowsOf({ counts }: RunReport, outcomes: readonly Outcome[] = retriedByDefault): number {
+  return [...new Set(outcomes)].reduce((sum, outcome) => sum + counts[outcome], 0);
 }

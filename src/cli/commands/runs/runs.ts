@@ -1,7 +1,7 @@
 /** `simfleet runs …`: the life of runs. */
 import { Command } from "@commander-js/extra-typings";
 import type { RunReport } from "#runs/report.ts";
-import { type Context, asCount, withCommon } from "../../context.ts";
+import { type Context, asCount, confirm, withCommon } from "../../context.ts";
 import { followRemote } from "../../follow-remote.ts";
 import { follow } from "../../follow.ts";
 import { runTable, runText } from "../../run-text.ts";
@@ -89,20 +89,28 @@ function pauseCommand(context: Context): Command {
 }
 
 function cancelCommand(context: Context): Command {
-  const command = new Command("cancel").description("end a run; rows without a call stay as they are");
-  return withCommon(command.argument("<run>", "its id"), "simfleet runs cancel r-20261120-103045-x7k2").action(
-    async (runId, options) => {
-      const output = context.output(options);
-      const report = await context.ask(options, {
-        here: async ({ desk }) => {
-          await desk.control.cancel(runId, { by: context.actor });
-          return desk.show(runId);
-        },
-        there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/cancel`),
-      });
-      output.answer(report, () => runText(report));
-    },
-  ) as unknown as Command;
+  const command = new Command("cancel")
+    .description("end a run; rows without a call stay as they are")
+    .argument("<run>", "its id")
+    .option("--yes", "do not ask on a terminal");
+  return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    // It changes no SIM, so that a script needs no --yes; on a terminal it may be a slip, and cannot be taken back.
+    const isAsked = options.yes !== true && context.surroundings.stdin.isTTY === true;
+    if (isAsked && !(await confirm(context.surroundings, `Cancel ${runId}? It cannot be resumed.`))) {
+      output.say("Nothing was changed.");
+      context.surroundings.setExitCode(2);
+      return;
+    }
+    const report = await context.ask(options, {
+      here: async ({ desk }) => {
+        await desk.control.cancel(runId, { by: context.actor });
+        return desk.show(runId);
+      },
+      there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/cancel`),
+    });
+    output.answer(report, () => runText(report));
+  }) as unknown as Command;
 }
 
 function approveCommand(context: Context): Command {

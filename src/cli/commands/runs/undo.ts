@@ -15,10 +15,10 @@ export function undoCommand(context: Context): Command {
   const command = new Command("undo")
     .description("put back what a run changed, where the SIM still has what the run gave it, as a new run")
     .argument("<run>", "the id of the run that is over")
-    .option("--yes", "start without asking on a terminal")
+    .option("--yes", "start without asking; needed where no terminal asks")
     .option("--no-sync", "go by the inventory as it is, without reading the fleet first")
     .option("--detach", "submit the run, print its id and return");
-  return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2").action(async (runId, options) => {
+  return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);
     const undoing = { runId, context, output };
     const choice = { isAgreed: options.yes === true, syncs: options.sync, isDetached: options.detach === true };
@@ -50,14 +50,17 @@ async function undo(
   { runId, context, output }: Undoing,
   choice: { isAgreed: boolean; syncs: boolean; isDetached: boolean },
 ): Promise<number> {
+  const isTerminal = context.surroundings.stdin.isTTY === true;
+  // Without a terminal the answer is known: the fleet is not read for nothing.
+  if (!choice.isAgreed && !isTerminal) await confirm(context.surroundings, "");
   if (choice.syncs) {
     output.say("Reading the fleet first, so that what was changed since is left alone …");
     const { report, exitCode } = await hands.sync();
     if (report.state !== "finished") return exitCode;
   }
-  if (!choice.isAgreed && context.surroundings.stdin.isTTY === true) {
+  if (!choice.isAgreed) {
     const question = `Put back up to ${grouped(hands.total)} ${hands.total === 1 ? "SIM" : "SIMs"}?`;
-    if (!(await confirm(context.surroundings, question))) return 2;
+    if (!(await confirm(context.surroundings, question))) return declined(output);
   }
   const report = await hands.undo();
   if (choice.isDetached) {
@@ -66,6 +69,11 @@ async function undo(
   }
   output.say(`Run ${report.runId} puts back ${grouped(report.counts.total)} rows of ${runId}.`);
   return hands.showToEnd(report.runId);
+}
+
+function declined(output: Output): number {
+  output.say("Nothing was started.");
+  return 2;
 }
 
 /** @throws SimfleetError RUN_STATE when there is nothing to undo */
