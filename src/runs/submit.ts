@@ -3,7 +3,7 @@
  * before the commit leaves nothing, a crash after it leaves a run that any worker puts back into the queue.
  */
 import { createHash, randomInt } from "node:crypto";
-import { IntakeError } from "#core/errors.ts";
+import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import type { Queues } from "#queue/queues.ts";
@@ -77,13 +77,15 @@ function storedRow(source: RowSource, { row, duplicateOf, speedClassBefore }: Ju
 }
 
 /**
- * @throws what reading the rows throws, such as IntakeError for a file that has changed; nothing is left of the run then
+ * @throws what reading the rows throws, such as IntakeError for a file that has changed; SimfleetError USAGE when the run
+ *   has more changes than the policy allows; nothing is left of the run then
  */
 export async function submitRun(
   submission: SignedSubmission,
   house: { ledger: Ledger; queues: Queues; clock: Clock; policy: RunPolicy },
 ): Promise<RunHead> {
   const { ledger, queues, clock, policy } = house;
+  // A large file is refused before it is read a second time; what counts is checked below.
   assertWithinPolicy(policy, submission);
   const runId = submission.runId ?? newRunId(clock.wallMs());
   const draftId = `${runId}-${randomTail()}`;
@@ -93,12 +95,14 @@ export async function submitRun(
       for (const row of batch) await writer.add(row);
     }
     await writer.end();
+    // The inventory may have changed since the plan, and with it how many rows make a call.
+    assertWithinPolicy(policy, writer);
   } catch (thrown) {
     await ledger.discard(draftId).catch(() => undefined);
     throw thrown;
   }
   const { name, profile, bucket, options, header, source, sha256, retryOf, undoOf } = submission;
-  const maxFailures = failureLimit(options, submission.calls);
+  const maxFailures = failureLimit(options, writer.calls);
   const head: RunHead = {
     runId,
     name,
@@ -119,10 +123,11 @@ export async function submitRun(
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),
   };
-  // What is known of the fleet may have changed since the plan: what counts is what was written.
-  const hasCalls = writer.segments.some(({ callable }) => callable > 0);
-  const state = !hasCalls ? "completed" : needsApproval(policy, submission) ? "awaiting-approval" : "running";
-  await ledger.commit(head, state, draftId);
+  const state = writer.calls === 0 ? "completed" : needsApproval(policy, writer) ? "awaiting-approval" : "running";
+  const committed = await ledger.commit(head, state, draftId);
+  if (committed === "exists" && submission.runId === undefined) {
+    throw new SimfleetError("RUN_STATE", `The new id ${runId} belongs to another run: submit the rows again`);
+  }
   if (state === "running") await queues.enqueue(await ledger.run(runId));
   return head;
 }
@@ -130,6 +135,8 @@ export async function submitRun(
 /** Cuts a stream of rows into segments; the canary's rows fill the first ones exactly. */
 class SegmentWriter {
   readonly segments: SegmentSpan[] = [];
+  /** Rows written that make a call. */
+  calls = 0;
   canarySegments = 0;
   rows = 0;
   rejected = 0;
@@ -166,7 +173,9 @@ class SegmentWriter {
     if (first === undefined) return;
     this.#open = [];
     await this.#ledger.draftSegment(this.#draftId, this.segments.length, rows);
-    this.segments.push({ firstRow: first.index, callable: rows.filter(isCallable).length });
+    const callable = rows.filter(isCallable).length;
+    this.calls += callable;
+    this.segments.push({ firstRow: first.index, callable });
     if (this.#canaryLeft > 0) this.canarySegments = this.segments.length;
   }
 }
@@ -185,19 +194,22 @@ export function assertAllValid(source: RowSource, options: RunOptions): void {
 
 const idAlphabet = "abcdefghjkmnpqrstuvwxyz23456789";
 
-/** `r-20261120-103045-x7k2`: sorts by time, is easy to read out, and is never all digits. */
+/** `r-20261120-103045-x7k2m9ab`: sorts by time, is easy to read out, and is never all digits. */
 export function newRunId(wallMs: number): string {
   return `r-${stampOf(wallMs)}-${randomTail()}`;
 }
 
+/** Characters after the time: two runs of one second share them once in 850 billion. */
+const tailLength = 8;
+
 function randomTail(): string {
-  return Array.from({ length: 4 }, () => idAlphabet[randomInt(idAlphabet.length)]).join("");
+  return Array.from({ length: tailLength }, () => idAlphabet[randomInt(idAlphabet.length)]).join("");
 }
 
 /** The id of the run that a key stands for, whoever submits it and how often: `r-20261120-103045-x7k2m9ab`. */
 export function runIdFor(key: string, wallMs: number): string {
   const digest = createHash("sha256").update(key).digest();
-  const tail = Array.from({ length: 8 }, (_, i) => idAlphabet[(digest[i] ?? 0) % idAlphabet.length]).join("");
+  const tail = Array.from({ length: tailLength }, (_, i) => idAlphabet[(digest[i] ?? 0) % idAlphabet.length]).join("");
   return `r-${stampOf(wallMs)}-${tail}`;
 }
 

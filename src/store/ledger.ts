@@ -105,15 +105,17 @@ export class Ledger {
    * Makes a drafted run real: from here on it is in the list and its rows will be worked on. Where a run of this id is
    * there already, that one stays and the draft goes.
    * @param draftId under which its rows were drafted
+   * @returns `exists` where a run of this id was there already
    * @throws SimfleetError STORE_UNAVAILABLE when a slice of it expired meanwhile
    */
-  async commit(head: RunHead, state: RunState, draftId: string): Promise<void> {
+  async commit(head: RunHead, state: RunState, draftId: string): Promise<"committed" | "exists"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
     const draft = this.#keys.runDraft(draftId);
     const keys = [this.#keys.run(runId), draft, this.#keys.runInput(runId), this.#keys.runs(), this.#keys.events()];
     const fields = Object.entries({ ...encodeHead(head), ...startOf(head, state) }).flat();
     const args = [runId, segments.length, createdAtMs, this.#bounds.most, submittedBy, ...fields];
-    if ((await commitScript.run(this.#redis, keys, args)) === 1) return;
+    const reply = (await commitScript.run(this.#redis, keys, args)) as "committed" | "exists" | "expired";
+    if (reply !== "expired") return reply;
     throw new SimfleetError("STORE_UNAVAILABLE", `Rows of run ${runId} expired before it was whole: submit it again`);
   }
 

@@ -56,7 +56,7 @@ describe.concurrent("a file of speed classes", () => {
     const applied = await walk.run(["apply", file, "--yes"]);
     expect(applied.code).toBe(0);
     expect(applied.stdout).toMatch(
-      /^r-\d{8}-\d{6}-[a-z0-9]{4} {2}speed-classes\.csv\n {2}completed\n {2}12 rows: 12 done\n/,
+      /^r-\d{8}-\d{6}-[a-z0-9]{8} {2}speed-classes\.csv\n {2}completed\n {2}12 rows: 12 done\n/,
     );
     const [results = ""] = await walk.files(".results.csv");
     expect(applied.stderr).toContain(`Results: ${results}\n`);

@@ -124,7 +124,7 @@ describe.concurrent("a run", () => {
     const worker = await walk.worker();
     const detached = await walk.run(["apply", "fleet.csv", "--yes", "--detach"]);
     expect(detached.code).toBe(0);
-    expect(detached.stdout).toMatch(/^r-\d{8}-\d{6}-[a-z0-9]{4}\n$/);
+    expect(detached.stdout).toMatch(/^r-\d{8}-\d{6}-[a-z0-9]{8}\n$/);
     const watched = await walk.json(["runs", "watch", detached.stdout.trim()]);
     expect(watched).toMatchObject({ code: 0, document: { state: "completed", counts: { done: 30 } } });
     worker.kill("SIGTERM");

@@ -316,9 +316,10 @@ describe("the feed", () => {
   it("tells of a run once, also when it is committed again after a lost answer", async () => {
     const { head, segments } = runOf([[1]]);
     await own.draftSegment(head.runId, 0, segments[0] ?? []);
-    await own.commit(head, "awaiting-approval", head.runId);
+    expect(await own.commit(head, "awaiting-approval", head.runId)).toBe("committed");
+    expect(await own.commit(head, "awaiting-approval", head.runId)).toBe("committed");
     await own.draftSegment("again", 0, segments[0] ?? []);
-    await own.commit(head, "running", "again");
+    expect(await own.commit(head, "running", "again")).toBe("exists");
     expect(await redis.exists(ownKeys.runDraft("again"))).toBe(0);
     expect(await redis.ttl(ownKeys.runInput(head.runId))).toBe(-1);
     expect(await own.run(head.runId)).toMatchObject({ state: "awaiting-approval", startedAtMs: undefined });

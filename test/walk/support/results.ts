@@ -21,5 +21,5 @@ export function counted(values: readonly string[]): Record<string, number> {
 
 /** The first run id that a text names. */
 export function runIdIn(text: string): string {
-  return /r-\d{8}-\d{6}-[a-z0-9]{4}/.exec(text)?.[0] ?? "no run id";
+  return /r-\d{8}-\d{6}-[a-z0-9]{8}/.exec(text)?.[0] ?? "no run id";
 }

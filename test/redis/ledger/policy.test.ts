@@ -1,0 +1,59 @@
+/** The policy on the size of a run holds for the rows that were written, whatever the plan had counted before. */
+import { describe, expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import type { Queues } from "#queue/queues.ts";
+import { submitRun } from "#runs/submit.ts";
+import { Ledger } from "#store/ledger.ts";
+import type { StoredRow } from "#store/packing.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { keptBounds, runOf } from "./run-of.ts";
+
+const { redis, keys } = openTestRedis();
+const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
+const queues = { enqueue: () => Promise.resolve() } as unknown as Queues;
+
+/** Submits nine rows that make a call, of which the plan had counted three: a sync came between the two. */
+function submitNine(policy: { mostChanges?: number; approvalAbove?: number }, more: { maxFailures?: 50 } = {}) {
+  const { head, segments } = runOf([[1, 1, 1, 1, 1, 1, 1, 1, 1]]);
+  const { profile, bucket, header, source, sha256 } = head;
+  const percent = more.maxFailures;
+  const options = {
+    partial: false,
+    skipUnchanged: true,
+    ...(percent === undefined ? {} : { maxFailures: { percent } }),
+  };
+  async function* rows(): AsyncGenerator<readonly StoredRow[]> {
+    yield segments[0] ?? [];
+  }
+  return submitRun(
+    {
+      ...{ name: "nine", profile, bucket, options, header, source, sha256, rows: rows(), by: "cli:anna" },
+      ...{ total: 9, calls: 3 },
+    },
+    {
+      ...{ ledger, queues, clock: systemClock },
+      policy: { mostChanges: policy.mostChanges, approvalAbove: policy.approvalAbove },
+    },
+  );
+}
+
+async function runsAndDrafts(): Promise<string[]> {
+  return (await redis.keys(`${keys.prefix}:*`)).filter((key) => /:(run|runs|draft)(:|$)/.test(key));
+}
+
+describe("a run of nine calls whose plan had counted three", () => {
+  it("is refused where a run may have three, and leaves nothing behind", async () => {
+    const before = await runsAndDrafts();
+    await expect(submitNine({ mostChanges: 3 })).rejects.toThrow("The run has 9 changes, and a run may have 3 here");
+    expect(await runsAndDrafts()).toEqual(before);
+  });
+
+  it("waits for a second person where three need none", async () => {
+    const { runId } = await submitNine({ approvalAbove: 3 });
+    expect(await ledger.state(runId)).toBe("awaiting-approval");
+  });
+
+  it("has the share of failures of nine rows", async () => {
+    expect((await submitNine({}, { maxFailures: 50 })).maxFailures).toBe(4);
+  });
+});
