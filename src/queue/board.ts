@@ -1,11 +1,12 @@
 /**
  * Every queue as it lies in Redis, whoever made it: for the page on which an admin looks into them, and for their depths.
- * Queues are found by what BullMQ keeps of each, so that a new kind of work is seen without being named here.
+ * Their names are in a list that opening a queue adds to, so that a new kind of work is seen without being named here.
  */
 import type { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
-import { Queue } from "bullmq";
+import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
+import { openQueue } from "./open-queue.ts";
 
 /** Jobs of one queue in one state. */
 export interface QueueDepth {
@@ -23,13 +24,13 @@ interface OpenQueue {
 
 export class QueueBoard {
   readonly #connect: (name: string) => Redis;
-  readonly #prefix: string;
+  readonly #keys: Keys;
   readonly #open = new Map<string, OpenQueue>();
   #redis: Redis | undefined;
 
   constructor(parts: { connect: (name: string) => Redis; keys: Keys }) {
     this.#connect = parts.connect;
-    this.#prefix = parts.keys.queues();
+    this.#keys = parts.keys;
   }
 
   /** By name, for bull-board, which is loaded here first. */
@@ -53,19 +54,14 @@ export class QueueBoard {
 
   async #queues(): Promise<OpenQueue[]> {
     const redis = (this.#redis ??= this.#connect("board"));
-    const names = new Set<string>();
-    const pattern = `${this.#prefix.replace(/[*?[\]\\]/g, "\\$&")}:*:meta`;
-    for await (const keys of redis.scanStream({ match: pattern, count: 1_000 })) {
-      for (const key of keys as string[]) names.add(key.slice(this.#prefix.length + 1, -":meta".length));
-    }
-    return [...names].toSorted().map((name) => this.#queue(name, redis));
+    const names = await redis.smembers(this.#keys.queueNames());
+    return names.toSorted().map((name) => this.#queue(name, redis));
   }
 
   #queue(name: string, redis: Redis): OpenQueue {
     let open = this.#open.get(name);
     if (open === undefined) {
-      const queue = new Queue(name, { connection: redis, prefix: this.#prefix });
-      queue.on("error", () => undefined); // told of by the connection itself
+      const queue: Queue = openQueue(name, { redis, keys: this.#keys });
       open = { queue, adapter: undefined };
       this.#open.set(name, open);
     }

@@ -3,7 +3,7 @@
  * no run either. A job is only the turn to try one delivery; what is to be sent, and whether, says the log. Jobs that got
  * lost are put in again from there.
  */
-import { Queue } from "bullmq";
+import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
 import { every } from "#core/time.ts";
@@ -11,6 +11,7 @@ import type { DeliveryReference } from "#jobs/deliver-event.ts";
 import type { SyncVerdict } from "#jobs/job.ts";
 import type { Trouble, Working } from "./consumer.ts";
 import type { ProfileJobsOptions } from "./profile-jobs.ts";
+import { openQueue } from "./open-queue.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import { jobTerms } from "./queues.ts";
 
@@ -92,13 +93,12 @@ export class DeliveryQueues {
     let queue = this.#open.get(webhook);
     if (queue === undefined) {
       this.#redis ??= this.#options.connect("deliveries");
-      queue = new Queue<DeliveryReference>(queueName(webhook), {
-        connection: this.#redis,
-        prefix: this.#options.keys.queues(),
+      queue = openQueue<DeliveryReference>(queueName(webhook), {
+        redis: this.#redis,
+        keys: this.#options.keys,
         // What the machinery failed too often is put in again, since the log has it as due.
         defaultJobOptions: { ...jobTerms, removeOnFail: true },
       });
-      queue.on("error", () => undefined); // told of by the connection itself
       this.#open.set(webhook, queue);
     }
     return queue;

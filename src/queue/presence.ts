@@ -1,11 +1,13 @@
 /**
- * Says that a process works on a queue, by a key that lives a few seconds and is renewed: so that a command can tell
- * whether somebody will do its work. A process that was killed is believed alive until its key ends.
+ * Says that a process works on a queue, for a few seconds at a time, so that a command can tell whether somebody will do
+ * its work. A process that was killed counts as alive until its time is over.
  */
 import type { Redis } from "ioredis";
 import { every } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
 
+const script = Script.load(new URL("./live-workers.lua", import.meta.url));
 const livesMs = 5_000;
 const renewMs = 1_500;
 
@@ -20,24 +22,21 @@ export class Presence {
 
   /** Shows this process as a worker of the queue until the returned function is called. */
   async announce(queue: string, workerId: string): Promise<() => Promise<void>> {
-    const key = this.#keys.liveWorker(queue, workerId);
-    const renew = async (): Promise<unknown> => this.#redis.set(key, "1", "PX", livesMs).catch(() => undefined);
+    const renew = async (): Promise<unknown> => this.#run(queue, workerId).catch(() => undefined);
     await renew();
     const stop = every(renewMs, () => void renew());
     return async () => {
       stop();
-      await this.#redis.del(key).catch(() => undefined);
+      await this.#redis.zrem(this.#keys.liveWorkers(queue), workerId).catch(() => undefined);
     };
   }
 
   /** Ids of the processes that work on the queue. */
-  async workers(queue: string): Promise<string[]> {
-    const prefix = this.#keys.liveWorker(queue, "");
-    const found: string[] = [];
-    const pattern = `${prefix.replace(/[*?[\]\\]/g, "\\$&")}*`;
-    for await (const keys of this.#redis.scanStream({ match: pattern, count: 1_000 })) {
-      found.push(...(keys as string[]).map((key) => key.slice(prefix.length)));
-    }
-    return found;
+  workers(queue: string): Promise<string[]> {
+    return this.#run(queue, "");
+  }
+
+  async #run(queue: string, workerId: string): Promise<string[]> {
+    return (await script.run(this.#redis, [this.#keys.liveWorkers(queue)], [workerId, livesMs])) as string[];
   }
 }

@@ -3,7 +3,7 @@
  * the work never overlaps, and is apart from the segments' queues, so that it begins at once while a run of days is under
  * way: they share the quota. The store knows what there is to do; the job is only the turn to do it.
  */
-import { type Job, Queue } from "bullmq";
+import type { Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
 import { type Clock, every } from "#core/time.ts";
@@ -11,6 +11,7 @@ import type { SyncVerdict } from "#jobs/job.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { Trouble, Working } from "./consumer.ts";
 import type { Presence } from "./presence.ts";
+import { openQueue } from "./open-queue.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import { jobTerms } from "./queues.ts";
 
@@ -118,12 +119,11 @@ export class ProfileJobs {
     let queue = this.#open.get(profile);
     if (queue === undefined) {
       this.#redis ??= this.#options.connect(this.#kind.queue);
-      queue = new Queue<ProfileReference>(this.#queueName(profile), {
-        connection: this.#redis,
-        prefix: this.#options.keys.queues(),
+      queue = openQueue<ProfileReference>(this.#queueName(profile), {
+        redis: this.#redis,
+        keys: this.#options.keys,
         defaultJobOptions: jobTerms,
       });
-      queue.on("error", () => undefined); // told of by the connection itself
       this.#open.set(profile, queue);
     }
     return queue;

@@ -3,13 +3,14 @@
  * segments; what it lost or never got can be put in again from the ledger at any time, since a job's id is made from
  * what it is about.
  */
-import { Queue } from "bullmq";
+import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { backoffMs } from "#core/backoff.ts";
 import type { SegmentReference } from "#jobs/job.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { Ledger } from "#store/ledger.ts";
 import type { RunRecord } from "#store/run-record.ts";
+import { openQueue } from "./open-queue.ts";
 
 const segmentJobName = "change-speed-class";
 /** Faults of the machinery itself (Redis full, a bug) are tried so often; then the job stays for people to see. */
@@ -55,12 +56,11 @@ export class Queues {
 
   async #openQueue(bucket: string): Promise<Queue<SegmentReference>> {
     this.#redis ??= this.#connect("queues");
-    const queue = new Queue<SegmentReference>(queueName(bucket), {
-      connection: this.#redis,
-      prefix: this.#keys.queues(),
+    const queue = openQueue<SegmentReference>(queueName(bucket), {
+      redis: this.#redis,
+      keys: this.#keys,
       defaultJobOptions: jobTerms,
     });
-    queue.on("error", () => undefined); // told of by the connection itself
     await queue.setGlobalRateLimit(boundlessRate.max, boundlessRate.durationMs);
     return queue;
   }
@@ -102,7 +102,7 @@ export class Queues {
     for (const run of runs) await this.enqueue(run);
   }
 
-  /** Segments whose job failed for good: two crashes of a worker on it and more, or a fault that stays. */
+  /** Segments whose job failed for good: it was on too many workers when they died (queue-worker.ts), or a fault stays. */
   async quarantined(run: RunRecord): Promise<number[]> {
     const queue = await this.queue(run.bucket);
     const failed = await queue.getFailed(0, mostLookedAt);

@@ -3,7 +3,7 @@
  * and then, so that a time whose job was lost is late by seconds and not missed. What a look does is the caller's: it is
  * done from the record alone, and two looks at once do no harm.
  */
-import { Queue } from "bullmq";
+import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
 import { type Clock, every, secondMs } from "#core/time.ts";
@@ -12,6 +12,7 @@ import type { Schedule } from "#fleet/schedule.ts";
 import type { SyncVerdict } from "#jobs/job.ts";
 import type { Trouble, Working } from "./consumer.ts";
 import type { ProfileJobsOptions } from "./profile-jobs.ts";
+import { openQueue } from "./open-queue.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import { jobTerms } from "./queues.ts";
 
@@ -95,14 +96,13 @@ export class ScheduleQueue {
 
   #open(): Queue<ScheduleReference> {
     if (this.#queue === undefined) {
-      const connection: Redis = this.#options.connect(queueName);
-      this.#queue = new Queue<ScheduleReference>(queueName, {
-        connection,
-        prefix: this.#options.keys.queues(),
+      const redis: Redis = this.#options.connect(queueName);
+      this.#queue = openQueue<ScheduleReference>(queueName, {
+        redis,
+        keys: this.#options.keys,
         defaultJobOptions: jobTerms,
         settings: { repeatStrategy: nextTime },
       });
-      this.#queue.on("error", () => undefined); // told of by the connection itself
     }
     return this.#queue;
   }

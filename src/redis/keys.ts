@@ -234,9 +234,14 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:history`;
   }
 
-  /** String that lives a few seconds: a process works on this queue. */
-  liveWorker(queue: string, workerId: string): string {
-    return `${this.prefix}:worker:${queue}:${workerId}`;
+  /** Sorted set that lives a few seconds: processes that work on this queue, by the instant until which they count. */
+  liveWorkers(queue: string): string {
+    return `${this.prefix}:workers:${queue}`;
+  }
+
+  /** Set: names of the queues that were ever opened. */
+  queueNames(): string {
+    return `${this.prefix}:queues`;
   }
 
   /** Prefix of all of BullMQ's own keys. */

@@ -17,6 +17,7 @@ import { readWhenEnded } from "./ended-run.ts";
 import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan.ts";
 import { type PlanRow, planRows } from "./plan-rows.ts";
 import type { RunPolicy } from "./policy.ts";
+import type { QuotaView } from "./quota-estimate.ts";
 import { type RunReport, reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results.ts";
 import { type RowReport, rowPage } from "./row-page.ts";
@@ -159,7 +160,13 @@ export class RunDesk {
     profile?: string | undefined;
   }): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
     const { runs, nextCursor } = await runPage(this.#ledger, ask);
-    const reports = runs.map(async (run) => reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs)));
+    const quotas = new Map<string, Promise<QuotaView>>();
+    const quotaOf = (bucket: string): Promise<QuotaView> => {
+      const quota = quotas.get(bucket) ?? quotaView(this.#limiter, bucket, this.#periodMs);
+      quotas.set(bucket, quota);
+      return quota;
+    };
+    const reports = runs.map(async (run) => reportOf(run, await quotaOf(run.bucket)));
     return { runs: await Promise.all(reports), nextCursor };
   }
 

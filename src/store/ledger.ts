@@ -44,6 +44,7 @@ const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
 const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
+const readAtOnce = 100;
 /** A hand on a run that is not renewed for so long has gone: its process died, or has lost Redis. */
 const handMs = 10_000;
 /** A run that makes no progress for so long counts as stalled. */
@@ -128,13 +129,24 @@ export class Ledger {
    * @throws SimfleetError RUN_NOT_FOUND
    */
   async run(runId: string): Promise<RunRecord> {
-    const keys = [this.#keys.run(runId), this.#keys.runHands(runId)];
-    const [head, hands] = (await readScript.run(this.#redis, keys, [])) as [string[], number];
-    const hash = fromPairs(head);
-    if (hash.state === undefined) {
-      throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId}: simfleet runs list shows those there are`);
+    const [run] = await this.#read([runId]);
+    if (run !== undefined) return run;
+    throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId}: simfleet runs list shows those there are`);
+  }
+
+  /** Runs in the order of their ids, a hundred at a time; ids without a run are left out. */
+  async #read(runIds: readonly string[]): Promise<RunRecord[]> {
+    const runs: RunRecord[] = [];
+    for (let at = 0; at < runIds.length; at += readAtOnce) {
+      const some = runIds.slice(at, at + readAtOnce);
+      const keys = some.flatMap((runId) => [this.#keys.run(runId), this.#keys.runHands(runId)]);
+      const heads = (await readScript.run(this.#redis, keys, [])) as [string[], number][];
+      for (const [i, [head, hands]] of heads.entries()) {
+        const hash = fromPairs(head);
+        if (hash.state !== undefined) runs.push(decodeRecord(some[i] ?? "", hash, hands));
+      }
     }
-    return decodeRecord(runId, hash, hands);
+    return runs;
   }
 
   /** Runs, newest first. `cursor` is what the call before returned as `nextCursor`. */
@@ -142,7 +154,7 @@ export class Ledger {
     const start = options.cursor === undefined ? 0 : await this.#placeAfter(options.cursor);
     const ids = await this.#redis.zrevrange(this.#keys.runs(), start, start + options.limit);
     const shown = ids.slice(0, options.limit);
-    const runs = await Promise.all(shown.map((runId) => this.run(runId)));
+    const runs = await this.#read(shown);
     return { runs, nextCursor: ids.length > options.limit ? (shown.at(-1) ?? null) : null };
   }
 
@@ -158,7 +170,7 @@ export class Ledger {
   async running(): Promise<RunRecord[]> {
     const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
     const states = await Promise.all(ids.map((runId) => this.#redis.hget(this.#keys.run(runId), "state")));
-    return Promise.all(ids.filter((_, i) => states[i] === "running").map((runId) => this.run(runId)));
+    return this.#read(ids.filter((_, i) => states[i] === "running"));
   }
 
   /** State and tally of the last thousand runs. */

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { Queues } from "#queue/queues.ts";
+import { inBatches } from "#runs/row-source.ts";
 import { submitRun } from "#runs/submit.ts";
 import { Ledger } from "#store/ledger.ts";
-import type { StoredRow } from "#store/packing.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds, runOf } from "./run-of.ts";
 
@@ -22,12 +22,19 @@ function submitNine(policy: { mostChanges?: number; approvalAbove?: number }, mo
     skipUnchanged: true,
     ...(percent === undefined ? {} : { maxFailures: { percent } }),
   };
-  async function* rows(): AsyncGenerator<readonly StoredRow[]> {
-    yield segments[0] ?? [];
-  }
   return submitRun(
     {
-      ...{ name: "nine", profile, bucket, options, header, source, sha256, rows: rows(), by: "cli:anna" },
+      ...{
+        name: "nine",
+        profile,
+        bucket,
+        options,
+        header,
+        source,
+        sha256,
+        rows: inBatches(segments.flat()),
+        by: "cli:anna",
+      },
       ...{ total: 9, calls: 3 },
     },
     {

@@ -1,0 +1,33 @@
+/** How many commands a long list of runs takes. */
+import { expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { Limiter } from "#limiter/limiter.ts";
+import { Presence } from "#queue/presence.ts";
+import { Queues } from "#queue/queues.ts";
+import { RunDesk } from "#runs/desk.ts";
+import { Inventory } from "#store/inventory.ts";
+import { Ledger } from "#store/ledger.ts";
+import { commandsOf } from "../../support/commands.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { keptBounds, submit } from "./run-of.ts";
+
+const { keys, connect } = openTestRedis();
+
+it("a list of 515 runs takes a script for every hundred of them, and one for each quota", async () => {
+  const redis = connect();
+  const terms = { redis, keys, bounds: keptBounds, clock: systemClock };
+  const ledger = new Ledger(terms);
+  for (let n = 0; n < 515; n += 1) {
+    await submit(ledger, [[1]], { bucket: n % 2 === 0 ? "default.Sim" : "other.Sim", createdAtMs: n });
+  }
+  const runs = new RunDesk({
+    ...{ ledger, inventory: new Inventory(terms), queues: new Queues({ connect, keys, ledger }), clock: systemClock },
+    ...{ limiter: new Limiter({ redis, keys }), presence: new Presence({ redis, keys }), periodMs: 60_000 },
+    policy: { mostChanges: undefined, approvalAbove: undefined },
+  });
+  const commands = commandsOf(redis);
+  const page = await runs.list({ limit: 515 });
+  expect(page.runs).toHaveLength(515);
+  expect(page.runs.map(({ counts }) => counts.total)).toEqual(Array.from({ length: 515 }, () => 1));
+  expect(commands.filter((name) => name.startsWith("eval")).length).toBeLessThanOrEqual(6 + 2 * 2);
+});
