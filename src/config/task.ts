@@ -4,7 +4,7 @@ import { SimfleetError, type Problem } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
-import type { Task } from "#fleet/task.ts";
+import { type Task, taskJobs } from "#fleet/task.ts";
 import { type Kind, choice, failureLimit, integer, path, profileName, text, yesOrNo } from "./kind.ts";
 import { defaulted, optional } from "./section.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -35,7 +35,7 @@ export const taskKeys = {
   rotation: optional(text(), "With `rotate`: the name of the rotation."),
 };
 
-export const jobKind = choice(["sync", "apply", "rotate", "rotate-authkey", "report"]);
+export const jobKind = choice(taskJobs);
 
 export interface WrittenTask {
   readonly job: Task["job"];

@@ -21,9 +21,21 @@ export type Task =
   /** Writes how the fleet stands to a JSON file, which it replaces. */
   | { readonly job: "report"; readonly profile: string; readonly file: string };
 
+/** Every kind of task; a new one does not compile until it says here whether it can change something on the platform. */
+const changes: Readonly<Record<Task["job"], boolean>> = {
+  sync: false,
+  apply: true,
+  rotate: true,
+  "rotate-authkey": true,
+  report: false,
+};
+
+/** The names of all kinds. */
+export const taskJobs = Object.keys(changes) as [Task["job"], ...Task["job"][]];
+
 /** Whether a task can change something on the platform. */
 export function changesPlatform({ job }: Task): boolean {
-  return job === "apply" || job === "rotate" || job === "rotate-authkey";
+  return changes[job];
 }
 
 /** What a task has begun, to be asked about. */
