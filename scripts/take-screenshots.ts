@@ -55,8 +55,8 @@ const taken: readonly Picture[] = [
 async function seePlan(page: Page): Promise<void> {
   await page.getByLabel("CSV file", { exact: true }).setInputFiles(fleetFile);
   await page.getByLabel("Name", { exact: true }).fill("stadium, back to slow");
-  await page.getByLabel("Do the valid rows").check();
-  await page.getByRole("button", { name: "See the plan" }).click();
+  await page.getByLabel("Skip invalid rows").check();
+  await page.getByRole("button", { name: "Preview" }).click();
   await page.getByRole("table", { name: "Rows of the plan" }).waitFor();
   // From the options down to the first rows.
   await page.evaluate("scrollTo(0, 430)");

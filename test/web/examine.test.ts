@@ -38,10 +38,10 @@ async function seeFrozen(page: Page): Promise<void> {
 }
 
 async function seePlan(page: Page): Promise<void> {
-  await page.getByRole("radio", { name: "A filter of the inventory" }).check({ force: true });
+  await page.getByRole("radio", { name: "A filter" }).check({ force: true });
   await page.getByLabel("Filter", { exact: true }).fill(`simId=${house.walk.simId(50)}`);
   await page.getByLabel("Speed class", { exact: true }).fill("s1.fast");
-  await page.getByRole("button", { name: "See the plan" }).click();
+  await page.getByRole("button", { name: "Preview" }).click();
   await row(page, "Rows of the plan");
 }
 
@@ -136,7 +136,7 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     await page.keyboard.type(`simId=${house.walk.simId(50)}`);
     await tabTo("Speed class");
     await page.keyboard.type("s1.fast");
-    await tabTo("See the plan");
+    await tabTo("Preview");
     await page.keyboard.press("Enter");
     await page.getByRole("table", { name: "Rows of the plan" }).waitFor();
     await tabTo("Start the run");

@@ -41,7 +41,7 @@ describe.skipIf(withoutBrowser)(`the dashboard${withoutBrowser === undefined ? "
       if (width > 600) await drop(page, await house.walk.read(file));
       else await page.getByLabel("CSV file", { exact: true }).setInputFiles(house.walk.path(file));
       await page.getByLabel("Name", { exact: true }).fill("by hand");
-      await page.getByRole("button", { name: "See the plan" }).click();
+      await page.getByRole("button", { name: "Preview" }).click();
       const rows = page.getByRole("table", { name: "Rows of the plan" });
       await rows.getByText(house.walk.simId(0)).waitFor();
       expect(await page.getByRole("heading", { name: "Plan" }).isVisible()).toBe(true);

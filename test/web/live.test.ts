@@ -27,13 +27,13 @@ describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${
     await page.getByRole("button", { name: "Pause" }).click();
     const before = await events.getByRole("row").count();
     await house.ask("/v1/runs", { method: "POST", csv });
-    await page.getByRole("button", { name: /^Go on \([1-9]/ }).waitFor();
+    await page.getByRole("button", { name: /^Resume \([1-9]/ }).waitFor();
     expect(await events.getByRole("row").count()).toBe(before);
-    await page.getByRole("button", { name: /^Go on/ }).click();
+    await page.getByRole("button", { name: /^Resume/ }).click();
     await expect.poll(() => events.getByRole("row").count()).toBeGreaterThan(before);
 
     await page.getByRole("radio", { name: "sync" }).check({ force: true });
-    await page.getByText("Nothing of the kind has happened so far.").waitFor();
+    await page.getByText("No events yet.").waitFor();
     expect(page.url()).toContain("type=sync");
     expect(watched.faults).toEqual([]);
   });
@@ -47,7 +47,7 @@ describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${
     await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
     await page
       .getByRole("dialog", { name: "Trigger nightly-sync now?" })
-      .getByRole("button", { name: "Not now" })
+      .getByRole("button", { name: "Close" })
       .click();
     await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Trigger now" }).click();

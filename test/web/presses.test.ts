@@ -90,7 +90,7 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     });
 
     await rotation.getByRole("button", { name: "Confirm" }).click();
-    await yes(page, "Nothing names it");
+    await yes(page, "Not referenced");
     await rotationIs((now) => now?.state === "repointed" && now.credentialsId === made?.credentialsId);
     expect(watched.faults).toEqual([]);
   });
@@ -210,8 +210,8 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     await page.getByText("Nothing may change now").waitFor();
     await page.getByText(`${by} has frozen all changes: incident 12`, { exact: false }).first().waitFor();
     await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
-    await page.getByRole("button", { name: "Lift the freeze" }).click();
-    await yes(page, "Let changes go on");
+    await page.getByRole("button", { name: "Unfreeze", exact: true }).click();
+    await yes(page, "Unfreeze");
     await untilTold<Freeze>("changes go on", "/v1/freeze", ({ ordered }) => ordered === null);
     await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
     await page.goto("/#/runs");

@@ -60,7 +60,7 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
     const csv = await house.walk.read(await house.walk.fleet("many.csv", 41));
     await using own = await house.page({ width: 1280, token: tokens.operator });
     const runId = await submitted(own.page, "many", csv);
-    await press(own.page, "Approve", /^Approve and begin$/);
+    await press(own.page, "Approve", /^Approve and start$/);
     await own.page.getByText("somebody else has to approve it").waitFor();
     expect(await shown(runId)).toMatchObject({ state: "awaiting-approval", startedAt: null });
     expect(house.walk.changes).toBe(before);
@@ -68,7 +68,7 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
 
     await using others = await house.page({ width: 360, token: tokens.admin });
     await others.page.goto(`/#/runs/${runId}`);
-    await press(others.page, "Approve", /^Approve and begin$/);
+    await press(others.page, "Approve", /^Approve and start$/);
     await untilState(runId, "completed");
     expect((await shown(runId)).counts.done).toBe(41);
     expect(house.walk.changes).toBe(before + 41);
@@ -86,7 +86,7 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
     const runId = await submitted(page, "there", `simId,speedClass\n${rows.join("")}`);
     await untilState(runId, "completed");
     expect(classesOf(places)).not.toEqual(before);
-    await press(page, "Undo", /^Put back 12 SIMs$/);
+    await press(page, "Undo", /^Restore 12 SIMs$/);
     const undoing = await runAfter(page, runId);
     await untilState(undoing, "completed");
     expect(await shown(undoing)).toMatchObject({ undoOf: runId, counts: { total: 12, done: 12 } });

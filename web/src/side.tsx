@@ -50,9 +50,9 @@ export function Side(): JSX.Element {
 }
 
 const themeWords: Readonly<Record<Theme, string>> = {
-  system: "System colours",
-  light: "Light colours",
-  dark: "Dark colours",
+  system: "System colors",
+  light: "Light colors",
+  dark: "Dark colors",
 };
 
 function Navigation(): JSX.Element {

@@ -84,7 +84,7 @@ export class WatchedPage implements AsyncDisposable {
 
   /** Puts the message of what was done away, so that it covers no button. */
   async putMessageAway(): Promise<void> {
-    const button = this.page.getByRole("button", { name: "Put this message away" });
+    const button = this.page.getByRole("button", { name: "Dismiss" });
     await button.click();
     await button.waitFor({ state: "detached" });
   }

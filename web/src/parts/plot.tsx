@@ -1,4 +1,4 @@
-/** A plot by uPlot, in the colours of the theme and as wide as its place. A sentence beside it says what it shows. */
+/** A plot by uPlot, in the colors of the theme and as wide as its place. A sentence beside it says what it shows. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
@@ -10,8 +10,8 @@ export interface Series {
   readonly name: string;
   readonly values: readonly (number | null)[];
   readonly kind?: "line" | "bars";
-  /** Name of a colour of tokens.css. */
-  readonly colour: string;
+  /** Name of a color of tokens.css. */
+  readonly color: string;
   /** Lines are told apart by their dashes as well. */
   readonly dash?: readonly number[] | undefined;
 }
@@ -51,13 +51,13 @@ export function Plot({ says, times, series, height = 200 }: PlotProps): JSX.Elem
       {series.length > 1 && (
         <figcaption>
           <ul class="plot-keys">
-            {series.map(({ name, colour, dash, kind }) => (
+            {series.map(({ name, color, dash, kind }) => (
               <li key={name}>
                 <svg width="22" height="10" aria-hidden="true">
                   {kind === "bars" ? (
-                    <rect x="4" y="0" width="12" height="10" rx="2" fill={`var(${colour})`} />
+                    <rect x="4" y="0" width="12" height="10" rx="2" fill={`var(${color})`} />
                   ) : (
-                    <path d="M1 5h20" stroke={`var(${colour})`} stroke-width="2.5" stroke-dasharray={dash?.join(" ")} />
+                    <path d="M1 5h20" stroke={`var(${color})`} stroke-width="2.5" stroke-dasharray={dash?.join(" ")} />
                   )}
                 </svg>
                 {name}
@@ -72,12 +72,12 @@ export function Plot({ says, times, series, height = 200 }: PlotProps): JSX.Elem
 
 function optionsOf(series: readonly Series[], size: { width: number; height: number }): UPlot.Options {
   const style = getComputedStyle(document.documentElement);
-  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const color = (name: string): string => style.getPropertyValue(name).trim();
   const hasBars = series.some(({ kind }) => kind === "bars");
   const axis = {
-    stroke: colour("--ink-3"),
+    stroke: color("--ink-3"),
     font: "12px system-ui, sans-serif",
-    grid: { stroke: colour("--line"), width: 1 },
+    grid: { stroke: color("--line"), width: 1 },
     ticks: { show: false },
   };
   return {
@@ -103,7 +103,7 @@ function optionsOf(series: readonly Series[], size: { width: number; height: num
         values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? grouped(value) : "")),
       },
     ],
-    series: [{}, ...series.map((one) => seriesOptions(one, colour(one.colour)))],
+    series: [{}, ...series.map((one) => seriesOptions(one, color(one.color)))],
   };
 }
 

@@ -14,7 +14,7 @@ interface Question {
 
 const asked = signal<{ readonly question: Question; readonly answer: (yes: boolean) => void } | undefined>(undefined);
 
-/** Resolves with whether the person went ahead; Esc and "Not now" are a no. */
+/** Resolves with whether the person went ahead; Esc and "Close" are a no. */
 export function confirmed(question: Question): Promise<boolean> {
   return new Promise((resolve) => {
     asked.value = { question, answer: resolve };
@@ -48,7 +48,7 @@ export function QuestionDialog(): JSX.Element | null {
       <h2 id="question-title">{question.title}</h2>
       <p id="question-text">{question.text}</p>
       <div class="actions">
-        <Button onPress={() => close(false)}>Not now</Button>
+        <Button onPress={() => close(false)}>Close</Button>
         <Button kind={question.isDangerous === true ? "danger" : "main"} onPress={() => close(true)}>
           {question.yes}
         </Button>

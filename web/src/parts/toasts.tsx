@@ -45,12 +45,7 @@ export function Toasts(): JSX.Element {
             <span>{text}</span>
             {advice !== undefined && <span class="hint">{advice}</span>}
           </div>
-          <button
-            type="button"
-            class="button is-plain is-small"
-            aria-label="Put this message away"
-            onClick={() => putAway(id)}
-          >
+          <button type="button" class="button is-plain is-small" aria-label="Dismiss" onClick={() => putAway(id)}>
             <Icon name="cross" size={14} />
           </button>
         </div>

@@ -38,11 +38,11 @@ export function problemFrom(thrown: unknown): Problem {
 
 /** What a person can do about it; undefined where the message says it. */
 export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): string | undefined {
-  if (status === 0) return "Is it up? Its machine tells: simfleet check. This page tries again by itself.";
+  if (status === 0) return "Is the worker running? Run simfleet check on its machine. This page retries automatically.";
   if (status === 403) return "Ask for a token with a larger role: simfleet tokens create --role operator";
   if (status === 429) return "This page asked too often. It tries again by itself.";
   if (code === "STORE_UNAVAILABLE")
-    return "The worker cannot reach Redis. Nothing is lost; it goes on once Redis is back.";
+    return "The worker cannot reach Redis. Nothing is lost; work resumes when Redis is back.";
   if (status === 502 || status === 504) return "A proxy in between got no answer from the worker.";
   if (status >= 500) return "The worker's log has the cause.";
   return undefined;

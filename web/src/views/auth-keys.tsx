@@ -36,11 +36,11 @@ export function AuthKeys(): JSX.Element {
           keyOf={({ authKeyId }) => authKeyId}
           columns={[
             { label: "AuthKey", cell: ({ authKeyId }) => <span class="mono">{authKeyId}</span> },
-            { label: "Created", kind: "tight", cell: ({ createdAt }) => <Ago at={createdAt} none="not told" /> },
+            { label: "Created", kind: "tight", cell: ({ createdAt }) => <Ago at={createdAt} none="unknown" /> },
             {
               label: "Last used",
               kind: "tight",
-              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or not told" />,
+              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or unknown" />,
             },
             { label: "Configured", cell: ({ configured }) => configured ?? "no" },
             { label: "Used by", cell: ({ usedBy }) => (usedBy.length === 0 ? "nobody" : usedBy.join(", ")) },
@@ -76,14 +76,14 @@ function Rotate({ keys, onStarted }: { keys: readonly AuthKeyReport[]; onStarted
   const start = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
       title: `Rotate ${inUse}?`,
-      text: `A new AuthKey takes its place for the profile ${profile.value}, under runs that go on. ${inUse} is revoked once no process uses it.`,
+      text: `A new AuthKey replaces it for the profile ${profile.value} while runs continue. ${inUse} is revoked once no process uses it.`,
       yes: "Rotate the AuthKey",
       isDangerous: true,
     });
     if (!isMeant) return undefined;
     await ask("/v1/authkeys/rotate", { method: "POST", query: { profile: profile.value } });
     onStarted();
-    return "The AuthKey is being rotated.";
+    return "The AuthKey is rotating.";
   };
   return (
     <Button isSmall isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(start)}>

@@ -18,7 +18,7 @@ export function Automations(): JSX.Element {
     andOn: ["automation."],
   });
   return (
-    <Panel title="Automations" hint="What happens by itself when something else does">
+    <Panel title="Automations" hint="Event-triggered tasks">
       <ProblemNotice problem={problem} what="The automations could not be read" />
       {value?.automations.length === 0 && (
         <Empty command="automations: { new-sims-slow: { on: sim.added, job: apply, speedClass: s1.minimum } }">
@@ -37,7 +37,7 @@ export function Automations(): JSX.Element {
             { label: "State", cell: (one) => <State {...one} /> },
             { label: "Last event", cell: (one) => <Last {...one} /> },
             { label: "Done", kind: "number", cell: ({ done }) => grouped(done) },
-            { label: "No need", kind: "number", cell: ({ unchanged }) => grouped(unchanged) },
+            { label: "Unchanged", kind: "number", cell: ({ unchanged }) => grouped(unchanged) },
             { label: "Failed", kind: "number", cell: ({ failed }) => grouped(failed) },
             { label: "Act", kind: "act", cell: (one) => <Toggle automation={one} onChanged={refresh} /> },
           ]}

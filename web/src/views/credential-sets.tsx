@@ -35,7 +35,7 @@ export function CredentialSets(): JSX.Element {
             {
               label: "Last used",
               kind: "tight",
-              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or not told" />,
+              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or unknown" />,
             },
             { label: "Rotation", cell: ({ rotation }) => rotation },
             { label: "Named by", cell: ({ references }) => referencesText(references) },

@@ -7,7 +7,7 @@ import { Rotations } from "./rotations.tsx";
 
 export function Credentials(): JSX.Element {
   return (
-    <View title="Credentials" says="What is there, how old it is, and who uses it. No secret is ever shown.">
+    <View title="Credentials" says="Credential Sets and AuthKeys, their age and use. Secrets are never shown.">
       <Rotations />
       <AuthKeys />
       <CredentialSets />

@@ -74,7 +74,7 @@ export function Events(): JSX.Element {
           isPressed={events.isPaused}
         >
           <Icon name={events.isPaused ? "runs" : "paused"} size={16} />
-          {events.isPaused ? `Go on (${counted(events.aside.length, "new event")})` : "Pause"}
+          {events.isPaused ? `Resume (${counted(events.aside.length, "new event")})` : "Pause"}
         </Button>
       }
     >
@@ -101,9 +101,7 @@ export function Events(): JSX.Element {
       <section class="panel" aria-label="Feed of events">
         {!isRead && <Waiting what="the events" />}
         {isRead && shown.length === 0 && (
-          <Empty command="simfleet events tail">
-            Nothing of the kind has happened so far. What comes shows here by itself.
-          </Empty>
+          <Empty command="simfleet events tail">No events yet. New events appear here automatically.</Empty>
         )}
         {shown.length > 0 && <EventTable events={shown.slice(0, most)} />}
         {shown.length > most && (

@@ -48,7 +48,7 @@ function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
         <SyncProblem sync={lastSync} />
         <Panel title="The inventory is empty">
           <Empty command="simfleet sims sync">
-            Read the fleet once with the button above, or with the command. It shows here, makes plans exact, and tells
+            Sync the fleet with the button above or with the command. It fills this page, makes plans exact, and shows
             what others change.
           </Empty>
         </Panel>
@@ -60,12 +60,12 @@ function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
       <SyncProblem sync={lastSync} />
       <section class="panel" aria-label="In figures">
         <dl class="figures">
-          <Figure name="SIMs" note={fleet.isComplete ? undefined : "not all of them read yet"}>
+          <Figure name="SIMs" note={fleet.isComplete ? undefined : "first sync not finished"}>
             {grouped(total)}
           </Figure>
           <Figure name="No longer listed">{grouped(gone)}</Figure>
           <Figure name="Last sync" note={<SyncNote sync={lastSync} />}>
-            {isUnderWay(lastSync) ? "under way" : <Ago at={lastSync?.finishedAt} none="never" />}
+            {isUnderWay(lastSync) ? "in progress" : <Ago at={lastSync?.finishedAt} none="never" />}
           </Figure>
         </dl>
       </section>
@@ -103,7 +103,7 @@ function SyncProblem({ sync }: { sync: SyncReport | null }): JSX.Element | null 
     <Notice kind="bad">
       <b>The last sync failed</b>
       <span>
-        {sync.reason ?? "It did not read the whole list."} The figures are older than it; the next sync begins anew.
+        {sync.reason ?? "The list was not read to the end."} The numbers are from before it. The next sync starts over.
       </span>
     </Notice>
   );
@@ -126,7 +126,7 @@ function SyncButton({ isRunning, onStarted }: { isRunning: boolean; onStarted: (
   const start = async (): Promise<string> => {
     await ask<SyncReport>("/v1/syncs", { method: "POST", query: { profile: profile.value } });
     onStarted();
-    return "The sync has begun.";
+    return "Sync started.";
   };
   return (
     <Button refusal={refusal("operator")} isBusy={isBusy || isRunning} onPress={() => act(start)}>
@@ -156,7 +156,7 @@ function History(): JSX.Element {
     >
       <ProblemNotice problem={problem} />
       {points.length < 2 ? (
-        <Empty>There is a point for every five minutes in which the worker is up, and a line from the second on.</Empty>
+        <Empty>Collecting data: the chart appears after about 10 minutes.</Empty>
       ) : (
         <Plot
           says={`SIMs by speed class over the ${spans.find(({ value: one }) => one === hours)?.text.toLowerCase()}`}
@@ -177,7 +177,7 @@ function seriesOf(points: readonly FleetPoint[]): Series[] {
   return names.map((name, i) => ({
     name,
     values: points.map(({ bySpeedClass }) => bySpeedClass[name] ?? 0),
-    colour: `--series-${i + 1}`,
+    color: `--series-${i + 1}`,
     dash: dashes[i],
   }));
 }

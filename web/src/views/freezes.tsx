@@ -22,7 +22,7 @@ export function Freezes(): JSX.Element {
   return (
     <View
       title="Freezes"
-      says="Times in which nothing may change: runs and rotations stand still and go on by themselves, syncs go on."
+      says="Periods without changes. Runs and rotations wait and resume by themselves; syncs continue."
     >
       <ProblemNotice problem={problem} what="The freezes could not be read" />
       {value === undefined && problem === undefined && <Waiting what="the freezes" />}
@@ -49,8 +49,7 @@ function Now({ report: { profiles } }: { report: FreezeReport }): JSX.Element {
           {
             label: "State",
             kind: "tight",
-            cell: ([, held]) =>
-              held === null ? <Badge state="active" word="changes go on" /> : <Badge state="frozen" />,
+            cell: ([, held]) => (held === null ? <Badge state="active" word="not frozen" /> : <Badge state="frozen" />),
           },
           { label: "Why", cell: ([, held]) => held !== null && <HeldText held={held} /> },
         ]}
@@ -71,7 +70,7 @@ function Order({ onChanged }: Changing): JSX.Element {
   const order = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
       title: "Freeze all changes?",
-      text: `Within two seconds no call of a run and no step of a rotation of any profile goes out, until ${until === undefined ? "somebody lifts it" : localTime(until)}. Calls that are out end with their answer.`,
+      text: `Runs and rotations of every profile stop sending calls within two seconds, until ${until === undefined ? "someone unfreezes" : localTime(until)}. Calls that are out end with their answer.`,
       yes: "Freeze all changes",
       isDangerous: true,
     });
@@ -81,7 +80,10 @@ function Order({ onChanged }: Changing): JSX.Element {
     return "All changes are frozen.";
   };
   return (
-    <Panel title="Freeze everything" hint="At once and for every profile, until an instant or until it is lifted">
+    <Panel
+      title="Freeze everything"
+      hint="Immediately and for every profile, until a time you set or until someone unfreezes"
+    >
       <form
         class="form"
         aria-label="Freeze everything"
@@ -91,14 +93,14 @@ function Order({ onChanged }: Changing): JSX.Element {
         }}
       >
         <div class="form-row">
-          <TextField label="Reason" value={reason} onValue={setReason} hint="For those who see that nothing moves" />
+          <TextField label="Reason" value={reason} onValue={setReason} hint="Shown wherever work is waiting" />
           <TextField
             label="Until"
             type="datetime-local"
             value={written}
             onValue={setWritten}
             fault={fault}
-            hint="On your clock; empty: until somebody lifts it"
+            hint="Local time; leave empty to freeze until someone unfreezes"
           />
         </div>
         <div class="actions">
@@ -106,7 +108,7 @@ function Order({ onChanged }: Changing): JSX.Element {
             kind="danger"
             type="submit"
             isBusy={isBusy}
-            refusal={refusal("admin") ?? (fault === undefined ? undefined : "Mend the field in red first.")}
+            refusal={refusal("admin") ?? (fault === undefined ? undefined : "Fix the highlighted field.")}
           >
             Freeze all changes
           </Button>
@@ -123,13 +125,13 @@ function Ordered({ report: { ordered }, onChanged }: Changing & { report: Freeze
   const { by, reason, since, until } = ordered;
   const lift = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
-      title: "Lift the freeze?",
-      text: `What ${by} has frozen goes on within ten seconds: runs and rotations of every profile. Freezes of the configuration hold all the same.`,
-      yes: "Let changes go on",
+      title: "Unfreeze?",
+      text: `What ${by} has frozen resumes within ten seconds: runs and rotations of every profile. Freezes from the configuration stay in force.`,
+      yes: "Unfreeze",
     });
     if (!isMeant) return undefined;
     onChanged(await ask<FreezeReport>("/v1/freeze", { method: "DELETE" }));
-    return "The freeze is lifted.";
+    return "Unfrozen.";
   };
   return (
     <Panel title="Everything is frozen">
@@ -143,7 +145,7 @@ function Ordered({ report: { ordered }, onChanged }: Changing & { report: Freeze
       </Notice>
       <div class="actions more">
         <Button kind="main" isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(lift)}>
-          Lift the freeze
+          Unfreeze
         </Button>
         <RoleHint />
       </div>
@@ -158,7 +160,7 @@ function RoleHint(): JSX.Element | null {
 
 function Windows({ windows }: { windows: readonly FreezeTimeReport[] }): JSX.Element {
   return (
-    <Panel title="By the configuration" hint="Those that hold now, and the next three times of each">
+    <Panel title="From the configuration" hint="Active now, and the next three of each">
       {windows.length === 0 ? (
         <Empty command='freezes: { year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" } }'>
           None is to come. A line such as this one in the configuration holds everything at the turn of the year:
@@ -170,7 +172,7 @@ function Windows({ windows }: { windows: readonly FreezeTimeReport[] }): JSX.Ele
           keyOf={({ name, from }) => `${name} ${from}`}
           columns={[
             { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
-            { label: "Profile", cell: ({ profile }) => profile ?? "every one" },
+            { label: "Profile", cell: ({ profile }) => profile ?? "all" },
             { label: "State", kind: "tight", cell: ({ from }) => <WindowState from={from} /> },
             { label: "From", kind: "tight", cell: ({ from }) => <At at={from} /> },
             { label: "To", kind: "tight", cell: ({ to }) => <At at={to} /> },

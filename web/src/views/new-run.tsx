@@ -37,7 +37,7 @@ export function NewRun({ where: whereAtFirst }: { where: string }): JSX.Element 
   const faults = faultsOf(form);
   const missing = missingOf({ kind, file, where, form });
   const off =
-    refusal("operator") ?? missing ?? (Object.keys(faults).length > 0 ? "Mend the fields in red first." : undefined);
+    refusal("operator") ?? missing ?? (Object.keys(faults).length > 0 ? "Fix the highlighted fields." : undefined);
 
   const makePlan = async (): Promise<void> => {
     if (off !== undefined || isBusy) return;
@@ -58,10 +58,10 @@ export function NewRun({ where: whereAtFirst }: { where: string }): JSX.Element 
   };
 
   return (
-    <View title="New run" says="See first what would change. Nothing is sent to the platform before you start it.">
+    <View title="New run" says="Preview the changes first. Nothing is sent to the platform until you start the run.">
       <form
         class="panel form"
-        aria-label="What the run is to do"
+        aria-label="Run settings"
         onSubmit={(event) => {
           event.preventDefault();
           void makePlan();
@@ -69,11 +69,11 @@ export function NewRun({ where: whereAtFirst }: { where: string }): JSX.Element 
       >
         <div>
           <Choices<Kind>
-            label="Where the SIMs come from"
+            label="Source of SIMs"
             value={kind}
             options={[
               { value: "file", text: "A CSV file" },
-              { value: "filter", text: "A filter of the inventory" },
+              { value: "filter", text: "A filter" },
             ]}
             onValue={setKind}
           />
@@ -86,13 +86,13 @@ export function NewRun({ where: whereAtFirst }: { where: string }): JSX.Element 
         <RunOptions form={form} faults={faults} onForm={setForm} />
         <div class="actions">
           <Button kind={made?.of === asked ? undefined : "main"} type="submit" isBusy={isBusy} refusal={off}>
-            {isBusy ? "Reading …" : made === undefined ? "See the plan" : "See the plan again"}
+            {isBusy ? "Reading …" : made === undefined ? "Preview" : "Update plan"}
           </Button>
           {off !== undefined && <span class="hint">{off}</span>}
         </div>
       </form>
       <div ref={result} tabIndex={-1} class="plan-place" aria-live="polite">
-        <ProblemNotice problem={problem} what="No plan could be made" />
+        <ProblemNotice problem={problem} what="The plan failed" />
         {made !== undefined && (
           <Panel title="Plan" hint={made.plan.file ?? made.plan.where}>
             <PlanResult key={made.plan.planId} plan={made.plan} form={form} isStale={made.of !== asked} />
@@ -117,6 +117,6 @@ function filterOf(where: string, { speedClass }: PlanForm): { where: string; spe
 function missingOf(given: { kind: Kind; file: File | undefined; where: string; form: PlanForm }): string | undefined {
   const { kind, file, where, form } = given;
   if (kind === "file") return file === undefined ? "Choose a file first." : undefined;
-  if (where.trim() === "") return "Write a filter first.";
-  return form.speedClass.trim() === "" ? "Say which speed class the SIMs are to get." : undefined;
+  if (where.trim() === "") return "Enter a filter first.";
+  return form.speedClass.trim() === "" ? "Choose a speed class." : undefined;
 }

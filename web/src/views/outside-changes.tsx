@@ -21,14 +21,14 @@ export function OutsideChanges(): JSX.Element {
     every: { ms: 60_000, andOn: ["sync.completed"] },
   });
   return (
-    <Panel title="Changed outside of our runs" hint="As the syncs have seen it, newest first">
+    <Panel title="External changes" hint="Changes that syncs found, newest first">
       <ProblemNotice problem={pages.first.problem} />
       {pages.first.value !== undefined && pages.rows.length === 0 && (
-        <Empty command="simfleet sims changes --by outside">Nothing so far: nobody else has changed a SIM.</Empty>
+        <Empty command="simfleet sims changes --by outside">No external changes.</Empty>
       )}
       {pages.rows.length > 0 && (
         <Table
-          label="Changes outside of our runs"
+          label="External changes"
           rows={pages.rows}
           keyOf={({ id }) => id}
           columns={[

@@ -33,7 +33,7 @@ export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
         >
           {grouped(verdicts.change)}
         </Figure>
-        <Figure name="Unchanged" note={form.skipUnchanged ? "skipped, no call" : "called all the same"}>
+        <Figure name="Unchanged" note={form.skipUnchanged ? "skipped, no call" : "will be sent anyway"}>
           {grouped(verdicts.unchanged)}
         </Figure>
         <Figure
@@ -43,8 +43,8 @@ export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
           {grouped(problemsInAll)}
         </Figure>
         <Figure name="Calls">{grouped(calls)}</Figure>
-        <Figure name="Time" note={estimateSeconds === null ? "no quota was seen yet" : "at the present quota"}>
-          {estimateSeconds === null ? "not known" : duration(estimateSeconds)}
+        <Figure name="Time" note={estimateSeconds === null ? "quota not known yet" : "at the current quota"}>
+          {estimateSeconds === null ? "unknown" : duration(estimateSeconds)}
         </Figure>
       </dl>
       {warnings.map((warning) => (
@@ -56,13 +56,13 @@ export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
         <section aria-label="Problems">
           <h3>{problemsTitle(plan)}</h3>
           <Table
-            label="Problems of the file"
+            label="Problems in the file"
             rows={problems}
             keyOf={({ line, column }) => `${line} ${column}`}
             columns={[
               { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
               { label: "Column", cell: ({ column }) => column },
-              { label: "What is wrong", cell: ({ message }) => message },
+              { label: "Problem", cell: ({ message }) => message },
             ]}
           />
         </section>
@@ -83,13 +83,13 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
   const { planId, calls, rows, problemsInAll, estimateSeconds } = plan;
   const off =
     refusal("operator") ??
-    (isStale ? "Something was changed since: see the plan again first." : undefined) ??
-    (problemsInAll > 0 && !form.partial ? 'Mend the file, or tick "Do the valid rows".' : undefined) ??
+    (isStale ? "The settings changed: update the plan first." : undefined) ??
+    (problemsInAll > 0 && !form.partial ? 'Fix the file, or select "Skip invalid rows".' : undefined) ??
     (rows === problemsInAll ? "No row can be sent." : undefined);
   const start = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
       title: `Start with ${counted(calls, "call")}?`,
-      text: `${counted(rows - problemsInAll, "row")} of the profile ${profile.value}${estimateSeconds === null ? "" : `, about ${duration(estimateSeconds)}`}. It can be paused, and undone afterwards.`,
+      text: `${counted(rows - problemsInAll, "row")} of the profile ${profile.value}${estimateSeconds === null ? "" : `, about ${duration(estimateSeconds)}`}. You can pause it, and undo it afterwards.`,
       yes: "Start the run",
     });
     if (!isMeant) return undefined;
@@ -97,7 +97,7 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
     const headers = { "idempotency-key": `dashboard-${planId}` };
     const run = await ask<RunReport>("/v1/runs", { method: "POST", query: { planId }, headers });
     goTo(hrefOf("runs", run.runId));
-    return `The run ${run.runId} has begun.`;
+    return `Run ${run.runId} started.`;
   };
   return (
     <div class="actions">

@@ -14,7 +14,7 @@ export function Quota(): JSX.Element {
   const { value, problem } = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 1_500 });
   const seenMs = nowMs.peek();
   return (
-    <View title="Quota" says="Each is a budget of calls that the platform gives anew in every window.">
+    <View title="Quota" says="Calls left in each API group's current window.">
       <ProblemNotice problem={problem} what="The quotas could not be read" />
       {value === undefined && problem === undefined && <Waiting what="the quotas" />}
       {value?.buckets.length === 0 && (
@@ -48,22 +48,22 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
         </div>
         {frozen && (
           <Notice kind="warn" icon="paused">
-            The platform answered 429, so that every process waits for the refresh. No row loses a try.
+            The platform answered 429. Every process waits for the reset; no row loses an attempt.
           </Notice>
         )}
         <dl class="figures">
-          <Figure name="Left to others" note={reserve === null || reserve === 0 ? undefined : "the hatched part"}>
+          <Figure name="Reserved" note={reserve === null || reserve === 0 ? undefined : "hatched"}>
             {reserve === null ? "–" : grouped(reserve)}
           </Figure>
           <Figure name="In flight">{grouped(inFlight)}</Figure>
           <Figure
-            name="In line"
+            name="Waiting"
             note={waiters.length > 0 ? `in ${counted(waiters.length, "process", "processes")}` : undefined}
           >
             {grouped(waiting)}
           </Figure>
-          <Figure name="Calls in all">{grouped(calls)}</Figure>
-          <Figure name="Refused with 429" note={throttled > 0 ? "others spent the window" : undefined}>
+          <Figure name="Total calls">{grouped(calls)}</Figure>
+          <Figure name="Rate-limited (429)" note={throttled > 0 ? "another client used the quota" : undefined}>
             {grouped(throttled)}
           </Figure>
         </dl>
@@ -75,12 +75,12 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
               height={150}
               times={windows.map(({ at }) => Date.parse(at) / 1_000)}
               series={[
-                { name: "calls", values: windows.map((one) => one.calls), kind: "bars", colour: "--series-1" },
+                { name: "calls", values: windows.map((one) => one.calls), kind: "bars", color: "--series-1" },
                 {
                   name: "refused with 429",
                   values: windows.map((one) => one.throttled),
                   kind: "bars",
-                  colour: "--bad",
+                  color: "--bad",
                 },
               ]}
             />

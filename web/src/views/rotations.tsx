@@ -82,11 +82,11 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
         </dd>
         <dt>Rotated</dt>
         <dd>
-          <Ago at={rotatedAt} none="not known" />
+          <Ago at={rotatedAt} none="unknown" />
         </dd>
         <dt>Last used</dt>
         <dd>
-          <Ago at={lastUsedAt} none="never, or not told" />
+          <Ago at={lastUsedAt} none="never, or unknown" />
         </dd>
         <dt>Named by</dt>
         <dd>{referencesText(references)}</dd>
@@ -129,21 +129,21 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
       action === "rotate"
         ? {
             title: `Rotate ${name}?`,
-            text: `A new secret takes the place of the one in ${credentialsId ?? "a new Credential Set"} of the profile ${of}. Its sinks get it first, the platform second.`,
+            text: `A new secret replaces the one in ${credentialsId ?? "a new Credential Set"} of the profile ${of}. It is delivered to its sinks first, then to the platform.`,
             yes: "Rotate",
             isDangerous: true,
           }
         : {
-            title: `Nothing names ${before ?? "the old set"} any more?`,
-            text: `With your word, ${before ?? "the old Credential Set"} is deleted once it was out of use for its grace. What still uses it is then cut off.`,
-            yes: "Nothing names it",
+            title: `Is ${before ?? "the old set"} unused?`,
+            text: `If you confirm, ${before ?? "the old Credential Set"} is deleted after it was unused for its grace period. Anything that still uses it stops working.`,
+            yes: "Not referenced",
             isDangerous: true,
           },
     );
     if (!isMeant) return undefined;
     await ask(`/v1/rotations/${encodeURIComponent(name)}/${action}`, { method: "POST" });
     onChanged();
-    return action === "rotate" ? `${name} is being rotated.` : `${name} goes on.`;
+    return action === "rotate" ? `${name} is rotating.` : `${name} goes on.`;
   };
   return (
     <>
@@ -168,7 +168,7 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
 }
 
 export function referencesText(references: readonly Reference[] | null): string {
-  if (references === null) return "not told by this deployment";
+  if (references === null) return "not reported by this deployment";
   if (references.length === 0) return "nothing";
   const shown = references.slice(0, 4).map(({ groupId, namespace }) => `${groupId} (${namespace})`);
   const more = references.length - shown.length;

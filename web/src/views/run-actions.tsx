@@ -45,7 +45,7 @@ export function RunActions({
       return `${answer.name || runId} is ${answer.state.replaceAll("-", " ")}.`;
     }
     goTo(hrefOf("runs", answer.runId));
-    return `The run ${answer.runId} has begun.`;
+    return `Run ${answer.runId} started.`;
   };
   return (
     <>
@@ -81,15 +81,15 @@ function isMeant(action: RunAction, { runId, name, profile, counts }: RunReport)
     case "cancel":
       return confirmed({
         title: `Cancel ${run}?`,
-        text: `${counted(counts.pending, "row")} will not be done any more. What is done stays done. A retry can take them up later.`,
+        text: `${counted(counts.pending, "row")} will not be sent. Completed rows stay changed. You can retry the rest later.`,
         yes: `Cancel the other ${counted(counts.pending, "row")}`,
         isDangerous: true,
       });
     case "undo":
       return confirmed({
         title: `Undo ${run}?`,
-        text: `A new run gives up to ${counted(counts.done, "SIM")} of the profile ${profile} the class that each had before, where nobody has changed it since.`,
-        yes: `Put back ${counted(counts.done, "SIM")}`,
+        text: `A new run restores the previous class of up to ${counted(counts.done, "SIM")} of the profile ${profile}, except where it was changed since.`,
+        yes: `Restore ${counted(counts.done, "SIM")}`,
         isDangerous: true,
       });
     case "retry": {
@@ -97,15 +97,15 @@ function isMeant(action: RunAction, { runId, name, profile, counts }: RunReport)
       const left = counts.rejected === 0 ? "" : ` ${rejectedText(counts.rejected)}`;
       return confirmed({
         title: `Retry ${run}?`,
-        text: `A new run redoes what failed or was cancelled: ${rows}.${left}`,
+        text: `A new run sends the failed and cancelled rows again: ${rows}.${left}`,
         yes: `Retry ${rows}`,
       });
     }
     case "approve":
       return confirmed({
         title: `Approve ${run}?`,
-        text: `It changes up to ${counted(counts.pending, "SIM")} of the profile ${profile}, and begins at once.`,
-        yes: "Approve and begin",
+        text: `It changes up to ${counted(counts.pending, "SIM")} of the profile ${profile}, and starts immediately.`,
+        yes: "Approve and start",
       });
     case "pause":
     case "resume":
@@ -115,5 +115,5 @@ function isMeant(action: RunAction, { runId, name, profile, counts }: RunReport)
 
 function rejectedText(rows: number): string {
   const what = rows === 1 ? "The rejected row is" : `The ${counted(rows, "rejected row")} are`;
-  return `${what} left out, and would be rejected again: mend the file and start a run with it.`;
+  return `${what} left out, and would be rejected again. Fix the file and start a new run with it.`;
 }

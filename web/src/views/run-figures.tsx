@@ -35,10 +35,7 @@ export function RunFigures({ report }: { report: RunReport }): JSX.Element {
         <Figure name="Calls" note={counts.skipped > 0 ? "skipped rows cost none" : undefined}>
           {grouped(calls)}
         </Figure>
-        <Figure
-          name="Refused with 429"
-          note={throttled === 0 ? "none, as it should be" : "the window was spent by others"}
-        >
+        <Figure name="Rate-limited (429)" note={throttled === 0 ? "none" : "another client used the quota"}>
           {grouped(throttled)}
         </Figure>
         {isGoing && bucket !== undefined && <QuotaFigure bucket={bucket} />}
@@ -54,10 +51,10 @@ function sinceStart({ calls, startedAt }: RunReport): number {
 
 function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
   const { limit, left, reserve, secondsToRefresh } = bucket;
-  if (limit === null || left === null) return <Figure name="Left of the quota">–</Figure>;
-  const refresh = secondsToRefresh === null ? "" : `, anew in ${duration(secondsToRefresh)}`;
+  if (limit === null || left === null) return <Figure name="Quota left">–</Figure>;
+  const refresh = secondsToRefresh === null ? "" : `, resets in ${duration(secondsToRefresh)}`;
   return (
-    <Figure name="Left of the quota" note={`of ${grouped(limit)}${refresh}`}>
+    <Figure name="Quota left" note={`of ${grouped(limit)}${refresh}`}>
       {grouped(left)}
       <QuotaMeter left={left} limit={limit} reserve={reserve ?? 0} />
     </Figure>

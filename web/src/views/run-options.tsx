@@ -19,21 +19,21 @@ export function RunOptions({ form, faults, onForm }: OptionsProps): JSX.Element 
     <fieldset class="form">
       <legend class="only-heard">Options</legend>
       <div class="form-row">
-        <TextField label="Name" {...text("name")} hint="To find it again" />
-        <TextField label="Canary" {...text("canary")} hint="Rows to try first; the rest only if all of them hold" />
-        <TextField label="Most failures" {...text("maxFailures")} hint="Abort past so many rows, or 5%" />
-        <TextField label="Rate" {...text("rate")} hint="Calls per minute at most, below the quota" />
+        <TextField label="Name" {...text("name")} hint="Shown in lists" />
+        <TextField label="Canary" {...text("canary")} hint="Rows to try first; the rest follow only if all succeed" />
+        <TextField label="Max failures" {...text("maxFailures")} hint="Stop after N rows or 5%" />
+        <TextField label="Rate" {...text("rate")} hint="Maximum calls per minute, below the quota" />
       </div>
       <div class="form-row">
         <Tick
-          label="Do the valid rows"
-          hint="Without it, one invalid row refuses the whole file"
+          label="Skip invalid rows"
+          hint="Otherwise one invalid row rejects the whole file"
           isOn={form.partial}
           onChange={(partial) => onForm({ ...form, partial })}
         />
         <Tick
-          label="Skip what is unchanged"
-          hint="No call where the inventory shows the class already"
+          label="Skip SIMs already on this class"
+          hint="No call for SIMs that already have the class in the inventory"
           isOn={form.skipUnchanged}
           onChange={(skipUnchanged) => onForm({ ...form, skipUnchanged })}
         />

@@ -56,7 +56,7 @@ export function FileSource(props: FormPart & { file: File | undefined; onFile: (
           </>
         )}
       </label>
-      <SpeedClass {...{ form, onForm }} hint="Only for a file of ids without a column speedClass" />
+      <SpeedClass {...{ form, onForm }} hint="For a file of IDs without a speedClass column" />
     </>
   );
 }
@@ -70,7 +70,7 @@ export function FilterSource(props: FormPart & { where: string; onWhere: (where:
         value={where}
         onValue={onWhere}
         placeholder="tags.site=berlin and speedClass!=s1.slow"
-        hint="As simfleet sims list --where takes it"
+        hint="Same syntax as simfleet sims list --where"
       />
       <SpeedClass {...{ form, onForm }} />
     </div>

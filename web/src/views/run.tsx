@@ -38,7 +38,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
       }
       actions={<RunActions report={report} onChanged={run.put} />}
     >
-      <ProblemNotice problem={run.problem} what="What follows is older than it should be" />
+      <ProblemNotice problem={run.problem} what="Data may be out of date" />
       <Stop report={report} />
       <CurrentProblemNotice problem={report.problem} />
       <section class="panel" aria-label="Progress">
@@ -48,7 +48,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
             <Badge state={state} />
           </div>
           <p class="quiet">
-            {grouped(settledRows(counts))} of {grouped(counts.total)} rows have their outcome
+            {grouped(settledRows(counts))} of {grouped(counts.total)} rows finished
           </p>
         </div>
         <OutcomeBar counts={counts} />
@@ -81,9 +81,9 @@ function Lineage({ report: { retryOf, undoOf } }: { report: RunReport }): JSX.El
 }
 
 const mends: Partial<Record<RunReport["state"], string>> = {
-  paused: "Nothing is lost. Once the cause is seen to, resume it.",
-  aborted: "What was done stays done. Look at the rejected and failed rows below, then retry what failed or was left.",
-  "awaiting-approval": "It begins once somebody other than who submitted it approves it.",
+  paused: "Nothing is lost. Fix the cause, then resume.",
+  aborted: "Completed rows stay changed. Check the rejected and failed rows below, then retry.",
+  "awaiting-approval": "It starts when someone other than the submitter approves it.",
 };
 
 /** Why it stands still, which is what one comes to look for at night. */

@@ -19,7 +19,7 @@ const states: readonly { readonly value: RunState | "all"; readonly text: string
   { value: "all", text: "All" },
   { value: "running", text: "Running" },
   { value: "paused", text: "Paused" },
-  { value: "awaiting-approval", text: "To approve" },
+  { value: "awaiting-approval", text: "Needs approval" },
   { value: "completed", text: "Completed" },
   { value: "aborted", text: "Aborted" },
   { value: "cancelled", text: "Cancelled" },
@@ -82,7 +82,7 @@ function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
           cell: ({ state, problem }) => <Badge state={problem === undefined ? state : "stalled"} />,
         },
         { label: "Rows", cell: (run) => <Rows {...run} /> },
-        { label: "Trouble", kind: "number", cell: ({ counts }) => troubleText(counts.rejected + counts.failed) },
+        { label: "Failed", kind: "number", cell: ({ counts }) => failedText(counts.rejected + counts.failed) },
         { label: "Started", kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none="not yet" /> },
         { label: "Time", kind: "tight", cell: timeText },
       ]}
@@ -112,7 +112,7 @@ function Rows({ counts }: RunReport): JSX.Element {
   );
 }
 
-function troubleText(rows: number): string {
+function failedText(rows: number): string {
   return rows === 0 ? "" : grouped(rows);
 }
 

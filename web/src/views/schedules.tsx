@@ -20,7 +20,7 @@ export function Schedules(): JSX.Element {
     andOn: ["schedule."],
   });
   return (
-    <View title="Schedules" says="What happens by the clock, and what happens when something else does.">
+    <View title="Schedules" says="Scheduled tasks and automations.">
       <ProblemNotice problem={problem} what="The schedules could not be read" />
       {value === undefined && problem === undefined && <Waiting what="the schedules" />}
       {value?.schedules.length === 0 && (
@@ -54,9 +54,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
       <div class="columns is-uneven">
         <div>
           <h3>Next</h3>
-          {next.length === 0 && (
-            <p class="quiet">{state === "paused" ? "Not before it is resumed." : "Never again by this expression."}</p>
-          )}
+          {next.length === 0 && <p class="quiet">{state === "paused" ? "Paused." : "No further times."}</p>}
           <ul class="times">
             {next.map(({ at, local }) => (
               <li key={at}>
@@ -68,7 +66,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
         <div>
           {running !== null && <Running underWay={running} />}
           <h3>Last</h3>
-          {last === null ? <p class="quiet">It has not happened yet.</p> : <Firing firing={last} />}
+          {last === null ? <p class="quiet">Not run yet.</p> : <Firing firing={last} />}
         </div>
       </div>
     </Panel>
@@ -120,7 +118,7 @@ function ScheduleButtons({ schedule, onChanged }: { schedule: ScheduleReport; on
   const trigger = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
       title: `Trigger ${name} now?`,
-      text: `Its job ${job} begins at once for the profile ${profile}, besides the times of the schedule.`,
+      text: `Its job ${job} starts immediately for the profile ${profile}, in addition to the schedule.`,
       yes: "Trigger now",
     });
     return isMeant ? post("trigger", `${name} was triggered.`) : undefined;

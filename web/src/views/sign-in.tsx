@@ -71,7 +71,7 @@ function Form(): JSX.Element {
         value={value}
         onValue={setValue}
         autocomplete="current-password"
-        hint="The worker says at its start which file has its admin token."
+        hint="The worker logs the path of its admin token file at startup."
       />
       <Tick label="Keep me signed in on this device" isOn={isKept} onChange={setKept} />
       <div class="actions">

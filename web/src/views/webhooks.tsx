@@ -20,11 +20,11 @@ export function Webhooks(): JSX.Element {
   });
   return (
     <>
-      <Panel title="Webhooks" hint="Who is told of events, with signed messages">
+      <Panel title="Webhooks" hint="Endpoints that receive signed event messages">
         <ProblemNotice problem={problem} what="The webhooks could not be read" />
         {value?.webhooks.length === 0 && (
           <Empty command='webhooks: { ops: { url: "https://…", secretFile: /run/secrets/ops, events: ["run.*"] } }'>
-            None is configured. A line such as this one in the configuration tells of the end of every run:
+            No webhooks configured. Add a line such as this one to be notified when a run ends:
           </Empty>
         )}
         {value !== undefined && value.webhooks.length > 0 && (
@@ -37,7 +37,7 @@ export function Webhooks(): JSX.Element {
               { label: "Address", cell: ({ url }) => <span class="mono change">{url}</span> },
               { label: "Events", cell: ({ events }) => events.join(", ") },
               { label: "State", cell: (webhook) => <State {...webhook} /> },
-              { label: "To send", kind: "number", cell: ({ pending }) => grouped(pending) },
+              { label: "Queued", kind: "number", cell: ({ pending }) => grouped(pending) },
               {
                 label: "Last",
                 kind: "tight",
@@ -73,7 +73,7 @@ function WebhookButtons({ webhook, onChanged }: { webhook: WebhookReport; onChan
   const resume = async (): Promise<string> => {
     await ask(`${route}/resume`, { method: "POST" });
     onChanged();
-    return `${name} takes messages again.`;
+    return `${name} resumed.`;
   };
   const send = async (): Promise<string> => {
     const test = await ask<TestReport>(`${route}/test`, { method: "POST" });
@@ -111,12 +111,12 @@ function Deliveries(): JSX.Element {
   const again = async (deliveryId: string): Promise<string> => {
     await ask(`/v1/deliveries/${encodeURIComponent(deliveryId)}/redeliver`, { method: "POST" });
     pages.first.refresh();
-    return "The message goes out again.";
+    return "Message queued.";
   };
   return (
     <Panel title="Deliveries">
       <ProblemNotice problem={pages.first.problem} />
-      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No message has gone out yet.</Empty>}
+      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No messages yet.</Empty>}
       {pages.rows.length > 0 && (
         <Table
           label="Deliveries"
@@ -127,8 +127,8 @@ function Deliveries(): JSX.Element {
             { label: "Webhook", cell: ({ webhook }) => webhook },
             { label: "Event", cell: ({ eventType }) => <span class="mono">{eventType}</span> },
             { label: "State", kind: "tight", cell: ({ state }) => <Badge state={state} /> },
-            { label: "Tries", kind: "number", cell: ({ attempts }) => grouped(attempts) },
-            { label: "Last answer", cell: ({ lastStatus, lastReason }) => lastReason ?? lastStatus },
+            { label: "Attempts", kind: "number", cell: ({ attempts }) => grouped(attempts) },
+            { label: "Last response", cell: ({ lastStatus, lastReason }) => lastReason ?? lastStatus },
             {
               label: "Act",
               kind: "act",
