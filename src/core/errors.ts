@@ -140,6 +140,11 @@ export const errorCatalogue = {
     exitCode: 4,
     meaning: "The worker that a command was to ask (`--server`) cannot be reached, or what answers is none.",
   },
+  AUDIT_UNAVAILABLE: {
+    disposition: "retry",
+    exitCode: 4,
+    meaning: "The audit entry of a change could not be written, so the change was not made.",
+  },
   OVERLOADED: { disposition: "later", exitCode: 4, meaning: "The worker has more to do than it can answer just now." },
   IDEMPOTENCY_REUSED: {
     disposition: "never",

@@ -5,13 +5,13 @@
 
 import type { FieldValue } from "#fleet/sim-fields.ts";
 
-const ofAuthKey = { authKeyId: "the AuthKey", cause: "the rotation" } as const;
+const ofAuthKey = { authKeyId: "the AuthKey", cause: "the rotation", by: "who asked for the rotation" } as const;
 const ofDelivery = {
   webhook: "its name",
   delivery: "the message",
   event: "type of the event that it tells of",
 } as const;
-const ofRotation = { rotation: "its name", cause: "id of this turn of it" } as const;
+const ofRotation = { rotation: "its name", cause: "id of this turn of it", by: "who asked for it" } as const;
 
 const ofRun = {
   run: "the run",

@@ -1,45 +1,122 @@
 /**
  * Writes down every request that changes something, and every one that would have and was refused: who, what, about what,
- * and how it ended. Never a body, a header or a query. Refusals of nobody in particular are bounded, so that whoever has
- * no token cannot fill the record.
+ * and how it ended. Never a body, a header or a query. The entry is written before the handler runs and its result after
+ * it, so that no change is without an entry, whether the client waits for the answer or not; a change whose entry cannot
+ * be written is refused. Refusals of nobody in particular are bounded, so that whoever has no token cannot fill the record.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { messageOf } from "#core/errors.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import { messageOf, SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
+import type { AuditIntent } from "#runs/audit-desk.ts";
 import type { ControlHouse } from "./house.ts";
 import { actorOf } from "./principal.ts";
+import { problemOf } from "./problem.ts";
 
+const idForm = /^[\w-]{1,64}$/;
 /** Of callers who are not known, in a minute. */
 const mostStrangers = 60;
 
-export function addAudit(server: FastifyInstance, { app, clock, logger }: ControlHouse): void {
+/** Has to be called before the routes are registered: their handlers are wrapped as they come. */
+export function addAudit(server: FastifyInstance, house: ControlHouse): void {
+  const { app, clock, logger } = house;
   const strangers = new Strangers(clock);
-  server.addHook("onResponse", async (request, reply) => {
+  server.decorateRequest("audit", undefined);
+  server.addHook("onRoute", (route) => {
+    if (isAudited(route)) route.handler = audited(route.handler, house);
+  });
+  server.addHook("onSend", async (request, reply) => {
     const { config, url } = request.routeOptions;
-    const isReading = request.method === "GET" || request.method === "HEAD";
-    if (isReading || url === undefined || (config.role === "open" && !url.startsWith("/v1/"))) return;
+    if (isReading(request) || url === undefined || !isAudited({ config, url })) return;
+    // A handler that sends its answer itself is not over yet: whoever has the answer finds the result.
+    if (request.audit !== undefined) return finish(house, request, reply);
+    // What has no entry by now was refused before its handler: by the guard, a limit or a schema.
     if (request.principal === undefined && !strangers.mayBeNoted()) return;
-    await app.control.audit.note(recordOf(request, reply)).catch((thrown: unknown) => {
-      logger.error({ requestId: request.id }, `a change could not be written down: ${messageOf(thrown)}`);
+    app.control.audit.note(intentOf(request), { status: reply.statusCode }).catch((thrown: unknown) => {
+      logger.error({ requestId: request.id }, `a refusal could not be written down: ${messageOf(thrown)}`);
     });
   });
 }
 
-function recordOf(
+/** Files and pages that are open to everybody change nothing. */
+function isAudited({ config, url }: Pick<RouteOptions, "config" | "url">): boolean {
+  return config?.role !== "open" || url.startsWith("/v1/");
+}
+
+function isReading({ method }: FastifyRequest): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+function audited(handler: RouteOptions["handler"], house: ControlHouse): RouteOptions["handler"] {
+  return async function auditedHandler(this: FastifyInstance, request, reply) {
+    if (isReading(request)) return handler.call(this, request, reply);
+    request.audit = { id: await begun(house.app, request), isFinished: false };
+    try {
+      const answer: unknown = await handler.call(this, request, reply);
+      await finish(house, request, reply);
+      return answer;
+    } catch (thrown) {
+      await finish(house, request, reply, problemOf(thrown, request.id).status);
+      throw thrown;
+    }
+  };
+}
+
+/** Records the result once. The change is made: that the result cannot be written is no reason to fail it. */
+async function finish(
+  { app, logger }: ControlHouse,
   request: FastifyRequest,
   reply: FastifyReply,
-): Parameters<ControlHouse["app"]["control"]["audit"]["note"]>[0] {
-  const { principal, params, method, routeOptions, id: requestId, ip: from } = request;
-  const made = reply.getHeader("location");
+  status = reply.statusCode,
+): Promise<void> {
+  const { audit } = request;
+  if (audit === undefined || audit.isFinished) return;
+  audit.isFinished = true;
+  await app.control.audit.finish(audit.id, { status, target: madeBy(reply) }).catch((thrown: unknown) => {
+    logger.error({ requestId: request.id }, `the result of a change could not be recorded: ${messageOf(thrown)}`);
+  });
+}
+
+/** @throws SimfleetError AUDIT_UNAVAILABLE */
+async function begun(app: ControlHouse["app"], request: FastifyRequest): Promise<string> {
+  try {
+    return await app.control.audit.begin(intentOf(request));
+  } catch (thrown) {
+    if (thrown instanceof SimfleetError) throw thrown;
+    throw new SimfleetError(
+      "AUDIT_UNAVAILABLE",
+      `The audit entry could not be written, so nothing was changed: ${messageOf(thrown)}`,
+      { cause: thrown },
+    );
+  }
+}
+
+function intentOf({
+  principal,
+  params,
+  query,
+  method,
+  routeOptions,
+  id: requestId,
+  ip: from,
+}: FastifyRequest): AuditIntent {
   const named = Object.values((params ?? {}) as Readonly<Record<string, string>>).join("/");
+  // Of the query these ids alone, and only where they have the form of one.
+  const { planId, profile } = (query ?? {}) as Readonly<Record<string, unknown>>;
+  const [about = ""] = [planId, profile].filter((id): id is string => typeof id === "string" && idForm.test(id));
   return {
     who: principal === undefined ? "" : actorOf(principal),
     role: principal?.role ?? "",
     action: `${method} ${routeOptions.url ?? ""}`,
-    target: typeof made === "string" ? made.slice(made.lastIndexOf("/") + 1) : named.slice(0, 200),
-    status: String(reply.statusCode),
-    ...{ requestId, from },
+    target: named === "" ? about : named.slice(0, 200),
+    requestId,
+    from,
   };
+}
+
+/** The id of what a request has made, as its `Location` has it. */
+function madeBy(reply: FastifyReply): string | undefined {
+  const made = reply.getHeader("location");
+  return typeof made === "string" ? made.slice(made.lastIndexOf("/") + 1) : undefined;
 }
 
 class Strangers {

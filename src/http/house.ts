@@ -54,5 +54,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Who calls; absent on open routes. */
     principal: Principal | undefined;
+    /** The audit entry; absent on requests that change nothing or were refused before their handler. */
+    audit: { readonly id: string; isFinished: boolean } | undefined;
   }
 }

@@ -64,6 +64,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   PLATFORM_THROTTLED: 503,
   STORE_UNAVAILABLE: 503,
   OVERLOADED: 503,
+  AUDIT_UNAVAILABLE: 503,
 };
 
 /** What Fastify and its plugins throw, by status, in our codes. */
@@ -80,6 +81,7 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
 const retrySeconds: Readonly<Partial<Record<ErrorCode, number>>> = {
   OVERLOADED: 10,
   STORE_UNAVAILABLE: 5,
+  AUDIT_UNAVAILABLE: 5,
   IDEMPOTENCY_BUSY: 5,
   PLATFORM_THROTTLED: 60,
 };

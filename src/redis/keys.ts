@@ -229,6 +229,11 @@ export class Keys {
     return `${this.prefix}:audit`;
   }
 
+  /** Sorted set: instant of an entry of `audit` to its id and how the change ended. */
+  auditResults(): string {
+    return `${this.prefix}:audit:results`;
+  }
+
   /** Sorted set: instant to how the fleet was made up. */
   fleetHistory(profile: string): string {
     return `${this.prefix}:sims:${profile}:history`;

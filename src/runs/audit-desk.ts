@@ -1,5 +1,7 @@
-/** The front desk for the record of changes: who did what, when, and whether it was allowed. */
-import type { AuditLog, AuditRecord } from "#store/audit-log.ts";
+/** The front desk for the record of changes: who did what, when, and how it ended. */
+import type { AuditIntent, AuditLog, AuditRecord, AuditResult } from "#store/audit-log.ts";
+
+export type { AuditIntent, AuditResult } from "#store/audit-log.ts";
 
 export interface AuditEntry {
   readonly id: string;
@@ -8,10 +10,17 @@ export interface AuditEntry {
   /** Null: nobody was made known. */
   readonly who: string | null;
   readonly role: string | null;
+  /** `POST /v1/runs/:runId/cancel`, `simfleet runs cancel` */
   readonly action: string;
   readonly target: string | null;
-  readonly status: number;
+  /** `not recorded`: the process ended before the result could be written, or the change is still in progress. */
+  readonly result: "done" | "refused" | "failed" | "not recorded";
+  /** HTTP status; null for a command, and where it is not recorded. */
+  readonly status: number | null;
+  /** Of a command; null for a request, and where it is not recorded. */
+  readonly exitCode: number | null;
   readonly requestId: string;
+  /** Address of the client, or name of the machine on which the command was given. */
   readonly from: string;
 }
 
@@ -22,8 +31,19 @@ export class AuditDesk {
     this.#log = log;
   }
 
-  note(record: AuditRecord): Promise<void> {
-    return this.#log.add(record);
+  /** Writes down what is about to be done. @throws SimfleetError AUDIT_UNAVAILABLE: it must not be done then */
+  begin(intent: AuditIntent): Promise<string> {
+    return this.#log.begin(intent);
+  }
+
+  /** Adds how it ended. */
+  finish(id: string, result: AuditResult): Promise<void> {
+    return this.#log.finish(id, result);
+  }
+
+  /** Writes down what was refused before it could change anything. */
+  note(intent: AuditIntent, result: AuditResult): Promise<void> {
+    return this.#log.note(intent, result);
   }
 
   /** Newest first. */
@@ -36,12 +56,26 @@ export class AuditDesk {
   }
 }
 
-function entryOf({ id, who, role, action, target, status, requestId, from }: AuditRecord & { id: string }): AuditEntry {
+function entryOf({ id, who, role, action, target, requestId, from, result }: AuditRecord): AuditEntry {
+  const about = result?.target ?? target;
   return {
-    ...{ id, action, requestId, from, status: Number(status) },
+    id,
     at: new Date(Number(id.split("-", 1)[0])).toISOString(),
     who: who === "" ? null : who,
     role: role === "" ? null : role,
-    target: target === "" ? null : target,
+    action,
+    target: about === "" ? null : about,
+    result: wordOf(result),
+    status: result?.status ?? null,
+    exitCode: result?.exitCode ?? null,
+    requestId,
+    from,
   };
+}
+
+function wordOf(result: AuditResult | undefined): AuditEntry["result"] {
+  if (result === undefined) return "not recorded";
+  const { status, exitCode } = result;
+  if (status !== undefined && status >= 400) return status < 500 ? "refused" : "failed";
+  return exitCode === undefined || exitCode === 0 ? "done" : "failed";
 }

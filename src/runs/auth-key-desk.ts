@@ -67,11 +67,14 @@ export class AuthKeyDesk {
   }
 
   /** Begins a rotation, or goes on with the one under way. A worker does it, or whoever consumes the profile's queue. */
-  async rotate(profile: string, replaceId: string | undefined): Promise<AuthKeyRotationReport> {
+  async rotate(
+    profile: string,
+    { by, replaceId }: { by: string; replaceId?: string | undefined },
+  ): Promise<AuthKeyRotationReport> {
     const { rotations, queues, requireRotation } = this.#house;
     requireRotation(profile);
     const rotationId = newRotationId(await rotations.nowMs());
-    const record = await rotations.begin(profile, { rotationId, replaceId });
+    const record = await rotations.begin(profile, { rotationId, replaceId, by });
     await queues.enqueue(profile, "now");
     return reportOfRotation(record);
   }

@@ -27,6 +27,8 @@ export interface AuthKeyRotationReport {
   readonly now: string | null;
   /** ISO 8601, UTC. */
   readonly startedAt: string;
+  /** Who asked for it; null where that is not known. */
+  readonly startedBy: string | null;
   readonly finishedAt: string | null;
   /** Why it failed. */
   readonly reason: string | null;
@@ -53,13 +55,15 @@ export function reportOfKey(
 }
 
 export function reportOfRotation(record: AuthKeyRotation): AuthKeyRotationReport {
-  const { rotationId, profile, phase, oldId, newId, startedAtMs, finishedAtMs, reason, waitsFor, problem } = record;
+  const { rotationId, profile, phase, oldId, newId, startedAtMs, startedBy, finishedAtMs, reason } = record;
+  const { waitsFor, problem } = record;
   return {
     ...{ rotationId, profile, state: phase },
     oldAuthKeyId: oldId ?? null,
     newAuthKeyId: newId ?? null,
     now: phase === "done" || phase === "failed" ? null : (waitsFor ?? doing[phase]),
     startedAt: new Date(startedAtMs).toISOString(),
+    startedBy: startedBy ?? null,
     finishedAt: instant(finishedAtMs),
     reason: reason ?? null,
     ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),

@@ -81,16 +81,17 @@ export class CredentialDesk {
 
   /**
    * Begins a rotation, or goes on with the one that is under way. Whoever consumes the profile's rotations does it.
+   * @param how `by`: who asks for it
    * @throws ConfigError for what is missing, SimfleetError ROTATION_STATE; nothing has happened then
    */
-  async rotate(name: string, signal: AbortSignal): Promise<RotationReport> {
+  async rotate(name: string, { by, signal }: { by: string; signal: AbortSignal }): Promise<RotationReport> {
     const { log, queues, clock, accountFor, requireSeal } = this.#house;
     const rotation = this.rotation(name);
     requireSeal();
     let record = await log.record(name);
     if (record === undefined || isRotationOver(record)) {
       const terms = { account: accountFor(rotation.profile), record, nowMs: clock.wallMs() };
-      record = await log.begin(await planRotation(rotation, terms, signal));
+      record = await log.begin({ ...(await planRotation(rotation, terms, signal)), startedBy: by });
     }
     await queues.enqueue(record.profile, "now");
     return this.#report(rotation, record);
@@ -100,13 +101,19 @@ export class CredentialDesk {
    * Takes a person's word that nothing names the old set any more.
    * @throws SimfleetError ROTATION_STATE unless the rotation waits for it
    */
-  async confirm(name: string): Promise<RotationReport> {
+  async confirm(name: string, by: string): Promise<RotationReport> {
     const { log, queues, clock } = this.#house;
     const rotation = this.rotation(name);
     const record = await log.record(name);
     const moved =
       record?.waitsFor === "confirmation"
-        ? await log.move(record, { confirmedAtMs: clock.wallMs(), nextAtMs: 0, waitsFor: undefined, reason: undefined })
+        ? await log.move(record, {
+            confirmedAtMs: clock.wallMs(),
+            confirmedBy: by,
+            nextAtMs: 0,
+            waitsFor: undefined,
+            reason: undefined,
+          })
         : undefined;
     if (moved === undefined) throw new SimfleetError("ROTATION_STATE", notWaiting(name, record));
     await queues.enqueue(moved.profile, "now");

@@ -28,6 +28,9 @@ export interface RotationReport {
   readonly before: string | null;
   readonly successor: string | null;
   readonly startedAt: string | null;
+  /** Who asked for it, and who confirmed that nothing names the old set any more; null where that is not known. */
+  readonly startedBy: string | null;
+  readonly confirmedBy: string | null;
   readonly finishedAt: string | null;
   /** When the present secret came to be, as far as it is known. */
   readonly rotatedAt: string | null;
@@ -88,13 +91,17 @@ type Part<Keys extends keyof RotationReport> = Pick<RotationReport, Keys>;
 
 function turnOf(
   record: RotationRecord | undefined,
-): Part<"rotationId" | "startedAt" | "finishedAt" | "waitsFor" | "reason" | "handedTo"> {
-  if (record === undefined) {
-    return { rotationId: null, startedAt: null, finishedAt: null, waitsFor: null, reason: null, handedTo: [] };
-  }
-  const { rotationId, startedAtMs, finishedAtMs, waitsFor = null, reason = null, handedToNames } = record;
-  const [startedAt, finishedAt] = [instant(startedAtMs), instant(finishedAtMs)];
-  return { rotationId, startedAt, finishedAt, waitsFor, reason, handedTo: handedToNames };
+): Part<"rotationId" | "startedAt" | "startedBy" | "confirmedBy" | "finishedAt" | "waitsFor" | "reason" | "handedTo"> {
+  return {
+    rotationId: record?.rotationId ?? null,
+    startedAt: instant(record?.startedAtMs),
+    startedBy: record?.startedBy ?? null,
+    confirmedBy: record?.confirmedBy ?? null,
+    finishedAt: instant(record?.finishedAtMs),
+    waitsFor: record?.waitsFor ?? null,
+    reason: record?.reason ?? null,
+    handedTo: record?.handedToNames ?? [],
+  };
 }
 
 function setOf(of: {

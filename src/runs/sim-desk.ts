@@ -43,9 +43,11 @@ export class SimDesk {
   /**
    * Has the fleet read: begins a sync, or goes on with one that was cut short. A worker does it, or whoever consumes the
    * profile's syncs.
+   * @param order `by`: who asks for it
    */
-  async sync(profile: string, how: "go-on" | "anew" = "go-on"): Promise<SyncReport> {
-    const state = await this.#syncs.begin(profile, newSyncId(await this.#syncs.nowMs()), how);
+  async sync(profile: string, order: { by: string; how?: "go-on" | "anew" }): Promise<SyncReport> {
+    const { by, how = "go-on" } = order;
+    const state = await this.#syncs.begin(profile, newSyncId(await this.#syncs.nowMs()), how, by);
     await this.#queues.enqueue(profile, "now");
     return reportOfSync(profile, state);
   }

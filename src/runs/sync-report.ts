@@ -16,6 +16,8 @@ export interface SyncReport {
   readonly gone: number;
   /** ISO 8601, UTC. */
   readonly startedAt: string;
+  /** Who asked for it; null where that is not known. */
+  readonly startedBy: string | null;
   readonly finishedAt: string | null;
   /** From its beginning to its end, pauses included; null while it has none. */
   readonly seconds: number | null;
@@ -31,6 +33,7 @@ export function reportOfSync(profile: string, state: SyncState): SyncReport {
   return {
     ...{ syncId, profile, state: phase, sims, pages, added, changed, returned, gone },
     startedAt: new Date(startedAtMs).toISOString(),
+    startedBy: state.startedBy ?? null,
     finishedAt: finishedAtMs === undefined ? null : new Date(finishedAtMs).toISOString(),
     seconds: finishedAtMs === undefined ? null : (finishedAtMs - startedAtMs) / 1_000,
     ...(reason === undefined ? {} : { reason }),

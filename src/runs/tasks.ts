@@ -46,7 +46,7 @@ export class DeskTasks implements WantedTasks {
       case "apply":
         return this.#apply(task, how);
       case "sync":
-        return this.#sync(task);
+        return this.#sync(task, how);
       case "rotate":
         return this.#rotate(task, how);
       case "rotate-authkey":
@@ -143,28 +143,33 @@ export class DeskTasks implements WantedTasks {
     return "submitted";
   }
 
-  async #sync({ profile }: TaskOf<"sync">): Promise<TaskReference> {
-    return { kind: "sync", id: (await this.#house.sims.sync(profile)).syncId };
+  async #sync({ profile }: TaskOf<"sync">, { by }: { by: string }): Promise<TaskReference> {
+    return { kind: "sync", id: (await this.#house.sims.sync(profile, { by })).syncId };
   }
 
-  async #rotate({ rotation }: TaskOf<"rotate">, { sinceMs }: { sinceMs: number }): Promise<TaskReference> {
+  async #rotate(
+    { rotation }: TaskOf<"rotate">,
+    { by, sinceMs }: { by: string; sinceMs: number },
+  ): Promise<TaskReference> {
     const { credentials } = this.#house;
     const present = await credentials.report(rotation);
     // Begun before a crash, and by now perhaps over.
     const isOurs = present.startedAt !== null && Date.parse(present.startedAt) >= sinceMs;
-    const { rotationId } = isOurs ? present : await credentials.rotate(rotation, new AbortController().signal);
+    const { rotationId } = isOurs
+      ? present
+      : await credentials.rotate(rotation, { by, signal: new AbortController().signal });
     return { kind: "rotation", id: rotationId ?? "" };
   }
 
   async #rotateAuthKey(
     { profile }: TaskOf<"rotate-authkey">,
-    { sinceMs }: { sinceMs: number },
+    { by, sinceMs }: { by: string; sinceMs: number },
   ): Promise<TaskReference> {
     const { authKeys } = this.#house;
     const present = await authKeys.report(profile);
     const isOurs = present !== undefined && Date.parse(present.startedAt) >= sinceMs;
     if (!isOurs) await authKeys.plan(profile, undefined);
-    const { rotationId } = isOurs ? present : await authKeys.rotate(profile, undefined);
+    const { rotationId } = isOurs ? present : await authKeys.rotate(profile, { by });
     return { kind: "authkey-rotation", id: rotationId };
   }
 

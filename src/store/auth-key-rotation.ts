@@ -46,6 +46,8 @@ export interface AuthKeyRotation {
   readonly rotationId: string;
   readonly phase: AuthKeyPhase;
   readonly startedAtMs: number;
+  /** Who asked for it. */
+  readonly startedBy?: string;
   /** When the phase was reached. */
   readonly movedAtMs: number;
   readonly finishedAtMs?: number;
@@ -107,9 +109,10 @@ export class AuthKeyRotations {
   /** Begins a rotation, or gives the one that is under way. */
   async begin(
     profile: string,
-    { rotationId, replaceId }: { rotationId: string; replaceId?: string | undefined },
+    how: { rotationId: string; replaceId?: string | undefined; by?: string | undefined },
   ): Promise<AuthKeyRotation> {
-    await beginScript.run(this.#redis, [this.#keys.authKeyRotation(profile)], [rotationId, replaceId ?? ""]);
+    const { rotationId, replaceId = "", by = "" } = how;
+    await beginScript.run(this.#redis, [this.#keys.authKeyRotation(profile)], [rotationId, replaceId, by]);
     const record = await this.record(profile);
     if (record === undefined) throw new Error(`the AuthKey rotation of ${profile} vanished`);
     return record;
@@ -136,7 +139,7 @@ export class AuthKeyRotations {
    * @returns `stale` when the rotation is elsewhere by now, `used` when somebody uses that AuthKey: nothing is done then
    */
   async move(
-    { profile, rotationId, phase }: AuthKeyRotation,
+    { profile, rotationId, phase, startedBy }: AuthKeyRotation,
     change: AuthKeyChange,
     terms: { readonly unused?: string | undefined; readonly events?: readonly AuthKeyEvent[] } = {},
   ): Promise<"moved" | "stale" | "used"> {
@@ -148,8 +151,9 @@ export class AuthKeyRotations {
       if (value === undefined) away.push(field);
       else set.push(field, Array.isArray(value) ? JSON.stringify(value) : String(value));
     }
+    const by = startedBy === undefined ? {} : { by: startedBy };
     const told = (terms.events ?? []).flatMap(({ type, fields }) => {
-      const event = [type, ...Object.entries({ ...fields, cause: rotationId }).flat()];
+      const event = [type, ...Object.entries({ ...fields, cause: rotationId, ...by }).flat()];
       return [event.length, ...event];
     });
     const reply = await moveScript.run(

@@ -1,7 +1,7 @@
 -- Begins the rotation of a profile's AuthKey, unless one is under way that can go on.
 --
 -- KEYS  1 the rotation (hash)
--- ARGV  1 id for a new one   2 AuthKey that goes first, or ''
+-- ARGV  1 id for a new one   2 AuthKey that goes first, or ''   3 who asks for it, or ''
 -- Returns the id of the rotation that is under way now
 -- Atomic: everything.
 
@@ -12,4 +12,5 @@ local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'rotationId', ARGV[1], 'phase', 'begun', 'startedAtMs', now, 'movedAtMs', now, 'tries', 0)
 if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'replaceId', ARGV[2]) end
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'startedBy', ARGV[3]) end
 return ARGV[1]

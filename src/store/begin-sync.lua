@@ -2,6 +2,7 @@
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 most events kept   3 id for a new sync   4 'anew' to begin again whatever is under way
+--       5 who asks for it, or ''
 -- Returns the id of the sync that is under way now
 -- Atomic: everything.
 
@@ -12,4 +13,5 @@ if is_under_way and ARGV[4] ~= 'anew' then return before[1] end
 redis.call('UNLINK', inv.seen, KEYS[9])
 redis.call('HSET', KEYS[9], 'syncId', ARGV[3], 'phase', 'listing', 'startedAtMs', inv.now, 'pages', 0, 'sims', 0, 'added', 0,
   'changed', 0, 'returned', 0, 'gone', 0)
+if ARGV[5] ~= '' then redis.call('HSET', KEYS[9], 'startedBy', ARGV[5]) end
 return ARGV[3]

@@ -80,18 +80,18 @@ export class RotationLog {
   }
 
   async #run(
-    at: { readonly name: string; readonly profile: string; readonly rotationId: string; readonly state: string },
+    at: Pick<RotationRecord, "name" | "profile" | "rotationId" | "startedBy"> & { readonly state: string },
     change: RotationChange,
     events: readonly MoveEvent[],
   ): Promise<boolean> {
-    const { name, profile, rotationId, state } = at;
+    const { name, profile, rotationId, state, startedBy: by } = at;
     const { set, away } = encodeChange(change);
     return makeMove(this.#redis, this.#bounds, {
       keys: [this.#keys.rotation(name), this.#keys.events()],
       ...{ profile, set, away, guard: ["rotationId", rotationId, "state", state] },
       events: events.map(({ type, fields }) => ({
         type,
-        fields: { rotation: name, cause: rotationId === "" ? undefined : rotationId, ...fields },
+        fields: { rotation: name, cause: rotationId === "" ? undefined : rotationId, by, ...fields },
       })),
     });
   }

@@ -39,6 +39,8 @@ export interface RotationHead {
   /** The set that gets the new secret; with `in-place` the old one. */
   readonly newId: string;
   readonly startedAtMs: number;
+  /** Who asked for it: `token:ci`, `cli:anna`, `schedule:nightly`. */
+  readonly startedBy?: string | undefined;
 }
 
 export interface RotationRecord extends RotationHead {
@@ -63,6 +65,7 @@ export interface RotationRecord extends RotationHead {
   /** Groups that were changed, or were about to be. */
   readonly groups: readonly string[];
   readonly confirmedAtMs?: number;
+  readonly confirmedBy?: string;
   /** The old set has to be out of use since then. */
   readonly quietSinceMs?: number;
   /** With `in-place`: the set's time of update before. */
@@ -80,7 +83,7 @@ export function isRotationOver({ state }: Pick<RotationRecord, "state">): boolea
   return state === "done" || state === "failed";
 }
 
-const texts = ["reason", "sealed", "currentId", "expiringToldOf", "oldId"] as const;
+const texts = ["reason", "sealed", "currentId", "expiringToldOf", "oldId", "startedBy", "confirmedBy"] as const;
 const instants = [
   "confirmedAtMs",
   "quietSinceMs",
@@ -94,6 +97,7 @@ const lists = ["handedTo", "handedToNames", "groups"] as const;
 /** What a turn leaves behind and the next begins without. */
 export const fieldsOfOneTurn: readonly string[] = [
   ...["waitsFor", "reason", "sealed", "oldId", "confirmedAtMs", "quietSinceMs", "updatedBeforeMs", "finishedAtMs"],
+  ...["startedBy", "confirmedBy"],
   ...lists,
   ...problemFieldNames,
 ];

@@ -27,6 +27,8 @@ export interface SyncState {
   readonly syncId: string;
   readonly phase: SyncPhase;
   readonly startedAtMs: number;
+  /** Who asked for it. */
+  readonly startedBy?: string;
   /** When it finished or failed. */
   readonly finishedAtMs?: number;
   /** Key of the page to read next; absent at the beginning and after the last page. */
@@ -62,9 +64,10 @@ export class SyncLog {
   /**
    * Begins a sync, or gives the one that was cut short.
    * @param how `anew` begins at the first page whatever is under way
+   * @param by who asks for it; empty where nobody did
    */
-  async begin(profile: string, newId: string, how: "go-on" | "anew"): Promise<SyncState> {
-    await this.#run(beginScript, profile, [newId, how]);
+  async begin(profile: string, newId: string, how: "go-on" | "anew", by = ""): Promise<SyncState> {
+    await this.#run(beginScript, profile, [newId, how, by]);
     const state = await this.state(profile);
     if (state === undefined) throw new Error(`the sync of ${profile} vanished`);
     return state;
@@ -79,6 +82,7 @@ export class SyncLog {
       syncId: hash.syncId,
       phase: hash.phase as SyncPhase,
       startedAtMs: number("startedAtMs"),
+      ...(hash.startedBy === undefined ? {} : { startedBy: hash.startedBy }),
       ...(hash.finishedAtMs === undefined ? {} : { finishedAtMs: number("finishedAtMs") }),
       ...(hash.cursor === undefined ? {} : { cursor: hash.cursor }),
       ...(hash.chunk === undefined ? {} : { chunk: number("chunk") }),

@@ -1,4 +1,4 @@
-/** `simfleet audit …`: who changed what through the control API. */
+/** `simfleet audit …`: who changed what. */
 import { Command } from "@commander-js/extra-typings";
 import type { AuditEntry } from "#runs/audit-desk.ts";
 import { type Context, asCount, withCommon } from "../context.ts";
@@ -6,7 +6,7 @@ import { table } from "../output.ts";
 
 export function auditCommand(context: Context): Command {
   return new Command("audit")
-    .description("the record of who changed what through the control API")
+    .description("the record of who changed what, through the control API or by a command")
     .addCommand(listCommand(context));
 }
 
@@ -29,9 +29,16 @@ function listCommand(context: Context): Command {
 }
 
 function auditText(entries: readonly AuditEntry[]): string {
-  if (entries.length === 0) return "Nothing was changed through the control API.";
-  const rows = entries.map(({ at, who, role, action, target, status, from }) => [
-    ...[at, who ?? "-", role ?? "-", action, target ?? "-", status, from],
-  ]);
-  return table(["AT", "WHO", "ROLE", "ACTION", "TARGET", "STATUS", "FROM"], rows);
+  if (entries.length === 0) return "Nothing was changed.";
+  const rows = entries.map((entry) => {
+    const { at, who, role, action, target, from } = entry;
+    return [at, who ?? "-", role ?? "-", action, target ?? "-", resultText(entry), from];
+  });
+  return table(["AT", "WHO", "ROLE", "ACTION", "TARGET", "RESULT", "FROM"], rows);
+}
+
+/** `done 202`, `failed exit 1`; nothing is known of a change whose process ended before it could say. */
+function resultText({ result, status, exitCode }: AuditEntry): string {
+  if (result === "not recorded") return "no result recorded";
+  return `${result} ${status ?? `exit ${exitCode}`}`;
 }

@@ -12,7 +12,9 @@ const entry = shapeOf<AuditEntry>()({
   role: z.string().nullable(),
   action: z.string(),
   target: z.string().nullable(),
-  status: count,
+  result: z.enum(["done", "refused", "failed", "not recorded"]),
+  status: count.nullable(),
+  exitCode: count.nullable(),
   requestId: z.string(),
   from: z.string(),
 });

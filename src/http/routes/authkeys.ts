@@ -5,6 +5,7 @@ import type { AuthKeyReport, AuthKeyRotationReport } from "#runs/auth-key-report
 import type { Api, ControlHouse } from "../house.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../order.ts";
+import { actorOf } from "../principal.ts";
 import { currentProblem, id, instant, list, ofProfile, shapeOf } from "../shape.ts";
 
 const authKeyReport = shapeOf<AuthKeyReport>()({
@@ -29,6 +30,7 @@ const rotationReport = shapeOf<AuthKeyRotationReport>()({
   newAuthKeyId: z.string().nullable(),
   now: z.string().nullable(),
   startedAt: instant,
+  startedBy: z.string().nullable(),
   finishedAt: instant.nullable(),
   reason: z.string().nullable(),
   problem: currentProblem,
@@ -98,7 +100,7 @@ function addRotation(api: Api, house: ControlHouse): void {
       },
     },
     async (request, reply) => {
-      const { query, body } = request;
+      const { query, body, principal } = request;
       const profile = profileOf(query.profile, house);
       return once(
         house,
@@ -108,7 +110,7 @@ function addRotation(api: Api, house: ControlHouse): void {
           newRef: () => profile,
           make: async () => {
             await authKeys.plan(profile, body?.replace); // throws with what stands in its way
-            return authKeys.rotate(profile, body?.replace); // one that is under way goes on
+            return authKeys.rotate(profile, { by: actorOf(principal), replaceId: body?.replace }); // one that is under way goes on
           },
           locationOf: () => "/v1/authkeys",
         },

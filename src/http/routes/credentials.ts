@@ -5,6 +5,7 @@ import type { RotationReport } from "#runs/rotation-report.ts";
 import type { Api, ControlHouse } from "../house.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../order.ts";
+import { actorOf } from "../principal.ts";
 import { currentProblem, id, instant, list, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
 
 const references = list(z.object({ groupId: z.string(), namespace: z.string(), how: z.enum(["id", "placeholder"]) }));
@@ -36,6 +37,8 @@ const rotationReport = shapeOf<RotationReport>()({
   before: z.string().nullable(),
   successor: z.string().nullable(),
   startedAt: instant.nullable(),
+  startedBy: z.string().nullable(),
+  confirmedBy: z.string().nullable(),
   finishedAt: instant.nullable(),
   rotatedAt: instant.nullable(),
   ageDays: z.number().nullable(),
@@ -111,7 +114,11 @@ function addRotations(api: Api, house: ControlHouse): void {
 
 function addRotationSteps(api: Api, house: ControlHouse): void {
   const { app } = house;
-  const step = (name: string, summary: string, take: (rotation: string) => Promise<RotationReport>): void => {
+  const step = (
+    name: string,
+    summary: string,
+    take: (rotation: string, by: string) => Promise<RotationReport>,
+  ): void => {
     api.post(
       `/rotations/:name/${name}`,
       {
@@ -131,14 +138,16 @@ function addRotationSteps(api: Api, house: ControlHouse): void {
           {
             status: 202,
             newRef: () => request.params.name,
-            make: () => take(request.params.name), // one that is under way goes on
+            make: () => take(request.params.name, actorOf(request.principal)), // one that is under way goes on
             locationOf: () => `/v1/rotations/${request.params.name}`,
           },
         ),
     );
   };
-  step("rotate", "Rotate a secret, or go on with its rotation", (rotation) =>
-    app.credentials.rotate(rotation, AbortSignal.timeout(patienceMs)),
+  step("rotate", "Rotate a secret, or go on with its rotation", (rotation, by) =>
+    app.credentials.rotate(rotation, { by, signal: AbortSignal.timeout(patienceMs) }),
   );
-  step("confirm", "Say that nothing names the old set any more", (rotation) => app.credentials.confirm(rotation));
+  step("confirm", "Say that nothing names the old set any more", (rotation, by) =>
+    app.credentials.confirm(rotation, by),
+  );
 }

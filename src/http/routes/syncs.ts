@@ -5,6 +5,7 @@ import type { SyncReport } from "#runs/sync-report.ts";
 import type { Api, ControlHouse } from "../house.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../order.ts";
+import { actorOf } from "../principal.ts";
 import { count, currentProblem, flag, id, instant, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
 
 export const syncReport = shapeOf<SyncReport>()({
@@ -18,6 +19,7 @@ export const syncReport = shapeOf<SyncReport>()({
   returned: count,
   gone: count,
   startedAt: instant,
+  startedBy: z.string().nullable(),
   finishedAt: instant.nullable(),
   seconds: z.number().nullable(),
   reason: z.string().optional(),
@@ -87,7 +89,11 @@ function addBegin(api: Api, house: ControlHouse): void {
           status: 202,
           newRef: () => profile,
           // One that is under way goes on, unless all of it is to be read anew.
-          make: () => app.sims.sync(profile, request.query.anew === "true" ? "anew" : "go-on"),
+          make: () =>
+            app.sims.sync(profile, {
+              by: actorOf(request.principal),
+              how: request.query.anew === "true" ? "anew" : "go-on",
+            }),
           locationOf: () => `/v1/syncs/${profile}`,
         },
       );

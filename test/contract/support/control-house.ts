@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { Redis } from "ioredis";
 import type { Working } from "#queue/consumer.ts";
 import { loadConfig } from "#config/load.ts";
 import type { HttpServer } from "#http/server.ts";
@@ -35,10 +36,21 @@ export class ControlHouse implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly folder: string;
   readonly log: string[];
+  /** With which a command works on the same data. */
+  readonly env: Readonly<Record<string, string>>;
   readonly #http: HttpServer;
+  #connection: Redis | undefined;
 
-  private constructor(parts: { app: App; sandbox: Sandbox; folder: string; log: string[]; http: HttpServer }) {
+  private constructor(parts: {
+    app: App;
+    sandbox: Sandbox;
+    folder: string;
+    log: string[];
+    env: Readonly<Record<string, string>>;
+    http: HttpServer;
+  }) {
     this.app = parts.app;
+    this.env = parts.env;
     this.sandbox = parts.sandbox;
     this.folder = parts.folder;
     this.log = parts.log;
@@ -85,7 +97,10 @@ export class ControlHouse implements AsyncDisposable {
     }
     const health = { isMoving: () => Promise.resolve(true), isReady: () => app.ping() };
     const server = await openHttp({ app, config, logger, health });
-    return new ControlHouse({ app, sandbox, folder, log, http: server });
+    return new ControlHouse({
+      ...{ app, sandbox, folder, log, http: server },
+      env: { ...surroundings, SIMFLEET_CONFIG: file },
+    });
   }
 
   /** Asks as someone of this role; without one, with no token at all. */
@@ -106,7 +121,14 @@ export class ControlHouse implements AsyncDisposable {
     return `simId,speedClass\n${lines.join("")}`;
   }
 
+  /** A connection to its Redis, past the application. */
+  redis(): Redis {
+    const path = join(this.env.SIMFLEET_DATA_DIR ?? "", "redis", "redis.sock");
+    return (this.#connection ??= new Redis({ path }));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#connection?.disconnect();
     await this.#http.close();
     await this.app.close();
     await this.sandbox.close();

@@ -8,7 +8,7 @@ describe("a sync's report", () => {
     const state = { syncId: "s-1", phase: "listing", startedAtMs: 0, cursor: "k", ...counts } as const;
     expect(reportOfSync("p", state)).toEqual({
       ...{ syncId: "s-1", profile: "p", state: "listing", ...counts },
-      ...{ startedAt: "1970-01-01T00:00:00.000Z", finishedAt: null, seconds: null },
+      ...{ startedAt: "1970-01-01T00:00:00.000Z", startedBy: null, finishedAt: null, seconds: null },
     });
   });
 

@@ -303,7 +303,10 @@ export interface AuditEntry {
   /** `POST /v1/runs/:runId/pause` */
   readonly action: string;
   readonly target: string | null;
-  readonly status: number;
+  readonly result: "done" | "refused" | "failed" | "not recorded";
+  /** HTTP status; null for a command, and where it is not recorded. */
+  readonly status: number | null;
+  readonly exitCode: number | null;
   readonly requestId: string;
   readonly from: string;
 }

@@ -1,4 +1,4 @@
-/** Who changed what through the control API, and who tried to. */
+/** Who changed what, through the control API or by a command on a machine of the workers, and who tried to. */
 import type { JSX } from "preact";
 import { Badge } from "../parts/badge.tsx";
 import { Empty, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
@@ -18,7 +18,7 @@ export function Audit(): JSX.Element {
   });
   const { value, problem } = pages.first;
   return (
-    <View title="Audit" says="Who changed what through the control API, or tried to. Newest first.">
+    <View title="Audit" says="Who changed what, through the control API or by a command, or tried to. Newest first.">
       {off !== undefined && (
         <Notice kind="warn" icon="person">
           <b>Not for this token</b>
@@ -31,8 +31,8 @@ export function Audit(): JSX.Element {
         <section class="panel" aria-label="Record of changes">
           {pages.rows.length === 0 ? (
             <Empty command="simfleet audit list">
-              Nothing was changed through the control API so far. What is pressed here or asked by a script shows from
-              now on; commands on the machine itself are named by the events of what they began.
+              Nothing was changed so far. What is pressed here, asked by a script or begun by a command shows from now
+              on.
             </Empty>
           ) : (
             <Entries entries={pages.rows} />
@@ -55,7 +55,7 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
         { label: "Who", cell: (entry) => <Who {...entry} /> },
         { label: "What", cell: ({ action }) => <span class="mono change">{action}</span> },
         { label: "About", cell: ({ target }) => target !== null && <Ref id={target} /> },
-        { label: "Ended", kind: "tight", cell: ({ status }) => <Ended status={status} /> },
+        { label: "Ended", kind: "tight", cell: (entry) => <Ended {...entry} /> },
         { label: "From", kind: "tight", cell: ({ from }) => <span class="mono">{from}</span> },
       ]}
     />
@@ -71,9 +71,9 @@ function Who({ who, role }: AuditEntry): JSX.Element {
   );
 }
 
-function Ended({ status }: { status: number }): JSX.Element {
-  if (status < 400) return <Badge state="done" word={`done ${status}`} />;
-  return (
-    <Badge state={status < 500 ? "rejected" : "failed"} word={`${status < 500 ? "refused" : "failed"} ${status}`} />
-  );
+const badges = { done: "done", refused: "rejected", failed: "failed", "not recorded": "unknown" } as const;
+
+function Ended({ result, status, exitCode }: AuditEntry): JSX.Element {
+  if (result === "not recorded") return <Badge state={badges[result]} word="no result recorded" />;
+  return <Badge state={badges[result]} word={`${result} ${status ?? `exit ${exitCode}`}`} />;
 }

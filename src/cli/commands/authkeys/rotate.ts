@@ -19,7 +19,8 @@ export function rotateCommand(context: Context): Command {
     const asked = { replace, output, interrupt: context.surroundings.interrupt };
     const choice = { replace, isAgreed: options.yes === true, isDetached: options.detach === true };
     const exitCode = await context.ask(options, {
-      here: (app, { profile }) => rotate(handsHere(app, { ...asked, profile }), { context, output, choice }),
+      here: (app, { profile }) =>
+        rotate(handsHere(app, { ...asked, profile, by: context.actor }), { context, output, choice }),
       there: (worker) => rotate(handsElsewhere(worker, asked), { context, output, choice }),
     });
     context.surroundings.setExitCode(exitCode);
@@ -72,10 +73,10 @@ async function rotate(
   return exitCode;
 }
 
-function handsHere(app: App, { profile, replace, ...shown }: Asked & { profile: string }): Hands {
+function handsHere(app: App, { profile, replace, by, ...shown }: Asked & { profile: string; by: string }): Hands {
   return {
     plan: async () => ({ ...(await app.authKeys.plan(profile, replace)), of: profile }),
-    rotate: () => app.authKeys.rotate(profile, replace),
+    rotate: () => app.authKeys.rotate(profile, { by, replaceId: replace }),
     follow: () => followAuthKey({ ...shown, app, profile }),
     isServed: () => app.authKeys.isServed(profile),
   };

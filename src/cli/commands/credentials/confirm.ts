@@ -13,7 +13,7 @@ export function confirmCommand(context: Context): Command {
     const path = `/v1/rotations/${encodeURIComponent(name)}/confirm`;
     const { report, isServed } = await context.ask(options, {
       here: async ({ credentials }) => {
-        const confirmed = await credentials.confirm(name);
+        const confirmed = await credentials.confirm(name, context.actor);
         return { report: confirmed, isServed: await credentials.isServed(confirmed.profile) };
       },
       there: async (worker) => ({ report: await worker.post<RotationReport>(path), isServed: true }),

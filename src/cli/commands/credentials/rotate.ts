@@ -20,7 +20,7 @@ export function rotateCommand(context: Context): Command {
     const asked = { name, output, interrupt: context.surroundings.interrupt };
     const choice = { profile: options.profile, isAgreed: options.yes === true, isDetached: options.detach === true };
     const exitCode = await context.ask(options, {
-      here: (app) => rotate(handsHere(app, asked), { ...asked, context, choice }),
+      here: (app) => rotate(handsHere(app, { ...asked, by: context.actor }), { ...asked, context, choice }),
       there: (worker) => rotate(handsElsewhere(worker, asked), { ...asked, context, choice }),
     });
     context.surroundings.setExitCode(exitCode);
@@ -78,7 +78,7 @@ async function rotate(
   return exitCode;
 }
 
-function handsHere(app: App, asked: Asked): Hands {
+function handsHere(app: App, { by, ...asked }: Asked & { readonly by: string }): Hands {
   const { credentials } = app;
   const { name, interrupt } = asked;
   return {
@@ -86,7 +86,7 @@ function handsHere(app: App, asked: Asked): Hands {
       const { profile, strategy, credentialsId } = credentials.rotation(name);
       return { ...(await credentials.report(name)), profile, strategy, set: credentialsId };
     },
-    rotate: () => credentials.rotate(name, interrupt),
+    rotate: () => credentials.rotate(name, { by, signal: interrupt }),
     follow: (profile) => followRotation({ ...asked, app, profile }),
     isServed: (profile) => credentials.isServed(profile),
   };

@@ -86,7 +86,7 @@ async function handsHere(app: App, { runId, context, output }: Undoing): Promise
   return {
     total,
     sync: async () => {
-      await app.sims.sync(profile, "anew");
+      await app.sims.sync(profile, { by: context.actor, how: "anew" });
       return followSync({ app, output, profile, interrupt });
     },
     undo: () => app.desk.undo(runId, { wording, by: context.actor }),

@@ -21,7 +21,7 @@ export function syncCommand(context: Context): Command {
     const here = async (app: App, { profile }: Config): Promise<number> => {
       // Wrong credentials show now, not in a worker's log.
       if (!isDetached) await app.client(profile).whoAmI(interrupt);
-      const begun = await app.sims.sync(profile, isAnew ? "anew" : "go-on");
+      const begun = await app.sims.sync(profile, { by: context.actor, how: isAnew ? "anew" : "go-on" });
       sayWhereItGoesOn(begun, output);
       if (!isDetached) return shown(await followSync({ app, output, profile, interrupt }), output);
       output.answer(begun, () => begun.syncId);
