@@ -1,14 +1,16 @@
 /** What every command has at hand, and the options that every command takes. */
-import { userInfo } from "node:os";
+import { randomUUID } from "node:crypto";
+import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
-import { SimfleetError } from "#core/errors.ts";
+import { messageOf, SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { createLogger } from "#telemetry/logger.ts";
+import type { CommandEffect } from "./command-effects.ts";
 import { RemoteWorker } from "./remote-worker.ts";
 import { Output, type TextSink } from "./output.ts";
 
@@ -69,8 +71,19 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
     .addHelpText("after", `\nExample:\n${example.replace(/^/gm, "  ")}`) as never;
 }
 
+/** The command that is given, as the audit names it. */
+export interface GivenCommand {
+  /** `runs cancel` */
+  readonly name: string;
+  readonly effect: CommandEffect;
+  /** Its arguments; empty where it has none. */
+  readonly target: string;
+}
+
 export class Context {
   readonly surroundings: Surroundings;
+  /** Set before the command's action runs. */
+  command: GivenCommand | undefined;
 
   constructor(surroundings: Surroundings) {
     this.surroundings = surroundings;
@@ -111,6 +124,38 @@ export class Context {
     return ways.there(new RemoteWorker({ url, token, interrupt, profile: options.profile ?? env.SIMFLEET_PROFILE }));
   }
 
+  /**
+   * Does what a command does. Of one that changes something there is an entry in the audit beforehand, and its exit code
+   * afterwards: every command that works here passes this place.
+   * @throws SimfleetError AUDIT_UNAVAILABLE, and nothing is done then
+   */
+  async #audited<T>({ control: { audit } }: App, { profile }: Config, act: () => Promise<T>): Promise<T> {
+    const { command } = this;
+    if (command === undefined || command.effect === "reads") return act();
+    const { name, effect, target } = command;
+    const id = await audit.begin({
+      who: this.actor,
+      role: "",
+      action: `simfleet ${name}`,
+      target: target === "" && effect === "changes profile" ? profile : target.slice(0, 200),
+      requestId: randomUUID(),
+      from: hostname(),
+    });
+    const finish = (exitCode: number): Promise<void> =>
+      audit.finish(id, { exitCode }).catch((thrown: unknown) => {
+        this.surroundings.stderr.write(`The result could not be recorded in the audit: ${messageOf(thrown)}\n`);
+      });
+    try {
+      const answer = await act();
+      await finish(exitCodeOf(answer));
+      return answer;
+    } catch (thrown) {
+      const interrupted = this.surroundings.interrupt.aborted ? 1 : 4;
+      await finish(thrown instanceof SimfleetError ? thrown.exitCode : interrupted);
+      throw thrown;
+    }
+  }
+
   #load(options: CommonOptions): Config {
     const { env } = this.surroundings;
     const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
@@ -126,7 +171,7 @@ export class Context {
     const app = await App.open(config, { logger, env });
     let deadlineMs = 20_000;
     try {
-      return await use(app);
+      return await this.#audited(app, config, () => use(app));
     } catch (thrown) {
       const explained = App.explained(thrown);
       // Without Redis there is nothing to wait for.
@@ -136,6 +181,11 @@ export class Context {
       await app.close(deadlineMs);
     }
   }
+}
+
+/** What a command that opens Redis ends with: those that have an exit code of their own return it. */
+function exitCodeOf(answer: unknown): number {
+  return typeof answer === "number" ? answer : 0;
 }
 
 function userName(): string {

@@ -2,7 +2,8 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { Serve } from "./commands/worker.ts";
-import { Context, type Surroundings } from "./context.ts";
+import { commandEffects } from "./command-effects.ts";
+import { Context, type GivenCommand, type Surroundings } from "./context.ts";
 import { Output } from "./output.ts";
 
 /**
@@ -45,8 +46,11 @@ const commands: Readonly<Record<string, Load>> = {
   demo: async (context, { serve }) => (await import("./commands/demo.ts")).demoCommand(context, serve),
 };
 
-/** @param asked the command's name where it is the first word; else all are needed, for the help or a suggestion */
-async function buildProgram(house: House, asked: string | undefined): Promise<Command> {
+/**
+ * All commands, or one.
+ * @param asked the command's name where it is the first word; else all are needed, for the help or a suggestion
+ */
+export async function buildProgram(house: House, asked?: string): Promise<Command> {
   const context = new Context(house.surroundings);
   const { stdout, stderr } = house.surroundings;
   const program = new Command("simfleet")
@@ -60,7 +64,26 @@ async function buildProgram(house: House, asked: string | undefined): Promise<Co
     command.exitOverride().showHelpAfterError("(add --help for the options)");
     command.configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) });
   });
+  program.hook("preAction", (_, command) => {
+    context.command = given(command as unknown as Command);
+  });
   return program;
+}
+
+/** @throws Error for a command that does not say whether it changes something */
+function given(command: Command): GivenCommand {
+  const name = nameOf(command);
+  const effect = Object.hasOwn(commandEffects, name) ? commandEffects[name] : undefined;
+  if (effect === undefined) throw new Error(`${name} is not in the table of command-effects.ts`);
+  const { where = [], dryRun }: { where?: readonly string[]; dryRun?: boolean } = command.opts();
+  const about = command.args.length > 0 ? command.args : where;
+  return { name, effect: dryRun === true ? "reads" : effect, target: about.join(" ") };
+}
+
+/** `runs cancel` */
+export function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent === null || parent.parent === null ? command.name() : `${nameOf(parent as Command)} ${command.name()}`;
 }
 
 function forEachCommand(command: Command, change: (command: Command) => void): void {

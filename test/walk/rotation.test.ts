@@ -3,6 +3,7 @@
  * secret comes from a program, so that the test knows it before anybody does.
  */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
@@ -20,6 +21,7 @@ interface Report {
   readonly credentialsId: string | null;
   readonly successor: string | null;
   readonly nextAt: string | null;
+  readonly startedBy: string | null;
   readonly references: readonly unknown[] | null;
 }
 
@@ -99,6 +101,10 @@ describe.concurrent("a rotation", () => {
     ]);
     const { document: status } = await walk.json<{ rotations: Report[] }>(["credentials", "status"]);
     expect(status.rotations).toEqual([expect.objectContaining({ name: "mqtt", state: "done", ageDays: 0 })]);
+    expect(document.startedBy).toBe(`cli:${userInfo().username}`);
+    const events = await (await walk.redis()).xrange("simfleet:events", "-", "+");
+    const rotated = events.find(([, fields]) => fields.includes("credential.rotated"));
+    expect(rotated?.[1]).toContain(`cli:${userInfo().username}`);
     const shown = await walk.run(["credentials", "status"]);
     expect(shown.stdout).toMatch(/^ROTATION .*\nmqtt +done +mqtt-\d{8}T\d{4}Z /);
   });

@@ -1,0 +1,140 @@
+/** Commands on the machine itself: every one that changes something is in the audit, with who gave it and where. */
+import { hostname, userInfo } from "node:os";
+import type { Command } from "@commander-js/extra-typings";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandEffects } from "#cli/command-effects.ts";
+import type { Surroundings } from "#cli/context.ts";
+import { buildProgram, nameOf, runProgram } from "#cli/program.ts";
+import { ControlHouse } from "./support/control-house.ts";
+
+let house: ControlHouse;
+beforeAll(async () => {
+  house = await ControlHouse.open({
+    furnish: () => Promise.resolve(`schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
+  });
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+function surroundingsOf(ended: Ended): Surroundings {
+  return {
+    env: house.env,
+    stdout: { write: (text) => (ended.stdout += text) },
+    stderr: { write: (text) => (ended.stderr += text) },
+    stdin: process.stdin,
+    interrupt: new AbortController().signal,
+    setExitCode: (code) => {
+      ended.code = code;
+    },
+  };
+}
+
+const serve = (): Promise<void> => Promise.reject(new Error("no worker is started here"));
+
+async function give(line: string): Promise<Ended> {
+  const ended: Ended = { code: 0, stdout: "", stderr: "" };
+  await runProgram(line.split(" "), { surroundings: surroundingsOf(ended), serve, version: "0" });
+  return ended;
+}
+
+/** Every command that can be given: a group of commands is none. */
+function leaves(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap((sub) => leaves(sub as Command));
+}
+
+/** Arguments of each command that changes something; most name what is not there, and fail after their entry. */
+const examples: Readonly<Record<string, { args: string; target: string | null; exitCode: number }>> = {
+  apply: { args: "none.csv --yes", target: "none.csv", exitCode: 2 },
+  "runs pause": { args: "r-none", target: "r-none", exitCode: 2 },
+  "runs resume": { args: "r-none", target: "r-none", exitCode: 2 },
+  "runs cancel": { args: "r-none", target: "r-none", exitCode: 2 },
+  "runs retry": { args: "r-none", target: "r-none", exitCode: 2 },
+  "runs undo": { args: "r-none --yes", target: "r-none", exitCode: 2 },
+  "runs approve": { args: "r-none", target: "r-none", exitCode: 2 },
+  "sims sync": { args: "--detach", target: "default", exitCode: 0 },
+  "credentials rotate": { args: "none --yes", target: "none", exitCode: 2 },
+  "credentials confirm": { args: "none", target: "none", exitCode: 2 },
+  "authkeys rotate": { args: "--yes", target: "default", exitCode: 2 },
+  "schedules trigger": { args: "nightly", target: "nightly", exitCode: 0 },
+  "schedules pause": { args: "nightly", target: "nightly", exitCode: 0 },
+  "schedules resume": { args: "nightly", target: "nightly", exitCode: 0 },
+  "automations pause": { args: "none", target: "none", exitCode: 2 },
+  "automations resume": { args: "none", target: "none", exitCode: 2 },
+  "automations replay": { args: "none", target: "none", exitCode: 2 },
+  "freeze on": { args: "--reason test", target: null, exitCode: 0 },
+  "freeze off": { args: "", target: null, exitCode: 0 },
+  "webhooks test": { args: "none", target: "none", exitCode: 2 },
+  "webhooks resume": { args: "none", target: "none", exitCode: 2 },
+  "deliveries redeliver": { args: "d-none", target: "d-none", exitCode: 2 },
+};
+
+test("every command says whether it changes something, and nothing else does", async () => {
+  const program = await buildProgram({
+    surroundings: surroundingsOf({ code: 0, stdout: "", stderr: "" }),
+    serve,
+    version: "0",
+  });
+  const names = program.commands.flatMap((command) => leaves(command as Command)).map(nameOf);
+  expect(names.toSorted()).toEqual(Object.keys(commandEffects).toSorted());
+  const changing = Object.keys(commandEffects).filter((name) => commandEffects[name] !== "reads");
+  expect(Object.keys(examples).toSorted()).toEqual(changing.toSorted());
+});
+
+test.each(Object.entries(examples))(
+  "%s is audited with its user, its machine and its exit code",
+  async (name, example) => {
+    const { code, stderr } = await give(`${name} ${example.args}`.trim());
+    expect([code, stderr]).toEqual([example.exitCode, expect.anything()]);
+    const { entries } = await house.app.control.audit.list({ limit: 1 });
+    expect(entries).toMatchObject([
+      {
+        who: `cli:${userInfo().username}`,
+        action: `simfleet ${name}`,
+        target: example.target,
+        result: example.exitCode === 0 ? "done" : "failed",
+        exitCode: example.exitCode,
+        status: null,
+        from: hostname(),
+      },
+    ]);
+  },
+);
+
+test("a command whose entry cannot be written changes nothing", async () => {
+  const redis = house.redis();
+  // A key of another type takes no entry.
+  await redis.rename("simfleet:audit", "simfleet:audit:aside");
+  await redis.set("simfleet:audit", "taken");
+  try {
+    const ended = await give("freeze on");
+    expect([ended.code, ended.stderr]).toEqual([4, expect.stringContaining("nothing was changed")]);
+    expect(await house.app.freezes.ordered()).toBeUndefined();
+  } finally {
+    await redis.rename("simfleet:audit:aside", "simfleet:audit");
+  }
+});
+
+test("a dry run and a command that only reads leave no entry", async () => {
+  const before = await house.app.control.audit.list({ limit: 1 });
+  await give("automations replay none --dry-run");
+  await give("freeze status");
+  await give("plan none.csv");
+  expect(await house.app.control.audit.list({ limit: 1 })).toEqual(before);
+});
+
+test("commands and requests are listed together, by the command and by the API", async () => {
+  await give("freeze on --reason listed");
+  await house.ask("/v1/freeze", { as: "admin", method: "DELETE" });
+  const { stdout } = await give("audit list --limit 2");
+  expect(stdout).toMatch(/token:admin .* DELETE \/v1\/freeze .* done 200/);
+  expect(stdout).toMatch(new RegExp(`cli:${userInfo().username} .* simfleet freeze on .* done exit 0 .*${hostname()}`));
+  const answer = await house.ask("/v1/audit?limit=2", { as: "admin" });
+  expect(await answer.json()).toMatchObject({
+    entries: [{ action: "DELETE /v1/freeze" }, { action: "simfleet freeze on", result: "done", exitCode: 0 }],
+  });
+});
