@@ -27,7 +27,7 @@ const { values } = parseArgs({
 });
 const floods = Number(values.floods);
 const streamCounts = [100, 1_000].filter((count) => count <= Number(values.streams));
-const token = "sf_bench";
+const token = `sf_bench-${"x".repeat(32)}`;
 const settleMs = 3_000;
 const uploadMegabytes = 100;
 const sims = 3_000;

@@ -12,6 +12,7 @@ import { ConfigError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { every, minuteMs, systemClock } from "#core/time.ts";
 import { Access } from "#http/access.ts";
+import { AuthFailures } from "#http/auth-failures.ts";
 import { BucketWindows } from "#http/bucket-windows.ts";
 import { EventStreams } from "#http/event-streams.ts";
 import type { Health } from "#http/health.ts";
@@ -45,7 +46,9 @@ export async function openHttp(house: {
   const streams = new EventStreams({ tail: app.tail, clock, logger });
   const windows = new BucketWindows();
   const sessions = new QueueSessions({ clock, isPlain: isLoopback(host) });
-  const control = { app, config, access, clock, logger, version, spool, plans, streams, windows, sessions };
+  const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
+  const parts = { spool, plans, streams, windows, sessions, authFailures };
+  const control = { app, config, access, clock, logger, version, ...parts };
   const server = await startHttp({ host, port, hosts, version, health, control });
   const stopSampling = every(config.limits.periodMs, () => void sample(app, windows));
   const stopRemembering = every(minuteMs, () => void rememberFleets(app, config));
@@ -92,6 +95,9 @@ function openToAll(host: string): { where: string; message: string } {
   return { where: "http.host", message };
 }
 
+/** Of an admin token, wherever it comes from (http.adminToken). */
+const fewestCharacters = 32;
+
 /** Where the token of a worker without configured credentials lies. */
 function ownTokenFile(dataDir: string): string {
   return join(dataDir, "admin-token");
@@ -108,5 +114,9 @@ async function ownToken(dataDir: string): Promise<{ path: string; token: Secret 
   });
   const read = readSecretFile(path);
   if ("fault" in read) throw new ConfigError([{ where: path, message: read.fault }]);
+  if (read.secret.length < fewestCharacters) {
+    const message = `holds a token of less than ${fewestCharacters} characters: remove the file, and the worker makes a new one.`;
+    throw new ConfigError([{ where: path, message }]);
+  }
   return { path, token: new Secret(read.secret) };
 }

@@ -44,6 +44,8 @@ export interface HttpConfig {
   readonly hosts: readonly string[];
   readonly uploadBytes: number;
   readonly requestsPerMinute: number;
+  readonly authFailuresPerMinute: number;
+  readonly connections: number;
   /** Who may read `/metrics`. */
   readonly metrics: ValueOf<"httpMetrics">;
 }

@@ -20,7 +20,10 @@ export const httpSettings = {
   adminToken: {
     path: "http.adminToken",
     variable: "SIMFLEET_HTTP_ADMIN_TOKEN",
-    kind: text(),
+    kind: text(
+      "at least 32 letters, digits and `._~+/=-` (make one with: openssl rand -hex 32)",
+      /^[A-Za-z0-9._~+/=-]{32,1024}$/,
+    ),
     secret: true,
     about: "Bearer token with every right on the control API.",
   },
@@ -37,6 +40,21 @@ export const httpSettings = {
     kind: integer(1, 1_000_000),
     default: 1_200,
     about: "How often one caller may ask the control API of one worker, per minute.",
+  },
+  authFailuresPerMinute: {
+    path: "http.authFailuresPerMinute",
+    variable: "SIMFLEET_HTTP_AUTH_FAILURES_PER_MINUTE",
+    kind: integer(1, 1_000_000),
+    default: 20,
+    about:
+      "Wrong tokens and signatures of one address that one worker answers with 401 per minute; further ones are answered with 429. Right tokens are taken all the same.",
+  },
+  httpConnections: {
+    path: "http.connections",
+    variable: "SIMFLEET_HTTP_CONNECTIONS",
+    kind: integer(10, 1_000_000),
+    default: 6_000,
+    about: "Connections that one worker keeps open at once, event streams included.",
   },
   httpHosts: {
     path: "http.hosts",

@@ -132,6 +132,8 @@ function readHttp({ tree, problems }: Source, values: Values): HttpConfig {
     uploadBytes: values.getOrDefault("uploadBytes"),
     metrics: values.getOrDefault("httpMetrics"),
     requestsPerMinute: values.getOrDefault("requestsPerMinute"),
+    authFailuresPerMinute: values.getOrDefault("authFailuresPerMinute"),
+    connections: values.getOrDefault("httpConnections"),
   };
 }
 

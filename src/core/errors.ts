@@ -133,7 +133,8 @@ export const errorCatalogue = {
   TOO_MANY_REQUESTS: {
     disposition: "later",
     exitCode: 4,
-    meaning: "A caller of the control API has asked too often; `Retry-After` says when it may again.",
+    meaning:
+      "A caller of the control API has asked too often, or from its address came too many wrong credentials; `Retry-After` says when it may again.",
   },
   SERVER_UNAVAILABLE: {
     disposition: "retry",
@@ -163,11 +164,14 @@ export type ErrorCode = keyof typeof errorCatalogue;
 
 export class SimfleetError extends Error {
   readonly code: ErrorCode;
+  /** How long to wait before the next try, where that is known. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; retryAfterMs?: number | undefined }) {
     super(message, options);
     this.name = "SimfleetError";
     this.code = code;
+    this.retryAfterMs = options?.retryAfterMs;
   }
 
   get disposition(): Disposition {
@@ -229,8 +233,6 @@ export class PlatformError extends SimfleetError {
    * outcome, not a failure.
    */
   readonly mayHaveApplied: boolean;
-  /** With PLATFORM_THROTTLED, and where the platform asks for a pause: how long to wait. */
-  readonly retryAfterMs: number | undefined;
   /** With PLATFORM_THROTTLED: the bucket that is empty. */
   readonly bucket: string | undefined;
 
@@ -247,13 +249,13 @@ export class PlatformError extends SimfleetError {
       cause?: unknown;
     },
   ) {
-    super(code, message, { cause: facts.cause });
+    // With PLATFORM_THROTTLED, and where the platform asks for a pause.
+    super(code, message, { cause: facts.cause, retryAfterMs: facts.retryAfterMs });
     this.name = "PlatformError";
     this.operation = facts.operation;
     this.status = facts.status;
     this.platformCode = facts.platformCode;
     this.mayHaveApplied = facts.mayHaveApplied ?? false;
-    this.retryAfterMs = facts.retryAfterMs;
     this.bucket = facts.bucket;
   }
 }

@@ -6,11 +6,16 @@ import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
 import { isAtLeast } from "#fleet/role.ts";
 import type { Access } from "./access.ts";
+import type { AuthFailures } from "./auth-failures.ts";
+import type { ConnectionLimits } from "./connection-limits.ts";
+import type { Principal } from "./principal.ts";
 import { sendProblem } from "./problem.ts";
 import type { QueueSessions } from "./queue-sessions.ts";
 
 interface Parts {
   readonly access?: Access;
+  readonly authFailures?: AuthFailures;
+  readonly limits: ConnectionLimits;
   readonly sessions?: QueueSessions;
   readonly isOurHost: (header: string | undefined) => boolean;
 }
@@ -39,7 +44,8 @@ export function addGuard(server: FastifyInstance, parts: Parts): void {
 }
 
 /** @throws SimfleetError NOT_ALLOWED, UNAUTHENTICATED */
-async function admit(request: FastifyRequest, { access, sessions, isOurHost }: Parts): Promise<void> {
+async function admit(request: FastifyRequest, parts: Parts): Promise<void> {
+  const { limits, isOurHost } = parts;
   const { config, url = "" } = request.routeOptions;
   const { role = "open" } = config;
   // Whoever looks after processes asks by any name, and learns nothing but that the worker is well.
@@ -50,10 +56,24 @@ async function admit(request: FastifyRequest, { access, sessions, isOurHost }: P
     );
   }
   if (role === "open") return;
-  const principal = sessions?.principalOf(request) ?? (await access?.principalOf(request.headers.authorization));
+  const principal = await principalOf(request, parts);
   request.principal = principal;
-  if (principal === undefined) throw new SimfleetError("UNAUTHENTICATED", "Nobody may do this here");
+  limits.isKnown(request);
   if (!isAtLeast(principal.role, role)) {
     throw new SimfleetError("NOT_ALLOWED", `This needs the role ${role}; ${principal.name} is ${principal.role}`);
   }
+}
+
+/** @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS */
+async function principalOf(request: FastifyRequest, { access, sessions, authFailures }: Parts): Promise<Principal> {
+  const { authorization } = request.headers;
+  try {
+    const principal = sessions?.principalOf(request) ?? (await access?.principalOf(authorization));
+    if (principal !== undefined) return principal;
+  } catch (thrown) {
+    // Who sends no credential has not guessed one.
+    const isGuess = thrown instanceof SimfleetError && thrown.code === "UNAUTHENTICATED" && authorization !== undefined;
+    throw isGuess ? (authFailures?.count(request.ip, thrown) ?? thrown) : thrown;
+  }
+  throw new SimfleetError("UNAUTHENTICATED", "This request needs a bearer token");
 }

@@ -13,6 +13,7 @@ import type { Clock } from "#core/time.ts";
 import type { Role } from "#fleet/role.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Access } from "./access.ts";
+import type { AuthFailures } from "./auth-failures.ts";
 import type { BucketWindows } from "./bucket-windows.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { PlanShelf } from "./plan-shelf.ts";
@@ -33,6 +34,7 @@ export interface ControlHouse {
   readonly streams: EventStreams;
   readonly sessions: QueueSessions;
   readonly windows: BucketWindows;
+  readonly authFailures: AuthFailures;
 }
 
 /** The part of the server on which bodies, queries and answers are checked against zod schemas. */

@@ -4,15 +4,7 @@
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
-import {
-  ConfigError,
-  type ErrorCode,
-  errorCatalogue,
-  IntakeError,
-  type Problem,
-  PlatformError,
-  SimfleetError,
-} from "#core/errors.ts";
+import { ConfigError, type ErrorCode, errorCatalogue, IntakeError, type Problem, SimfleetError } from "#core/errors.ts";
 
 export interface ProblemDocument {
   readonly type: string;
@@ -95,7 +87,7 @@ export async function sendProblem(
   const problem = problemOf(thrown, request.id);
   const { code, status } = problem;
   if (status === 401) reply.header("www-authenticate", "Bearer");
-  const waitMs = thrown instanceof PlatformError ? thrown.retryAfterMs : undefined;
+  const waitMs = thrown instanceof SimfleetError ? thrown.retryAfterMs : undefined;
   const seconds = waitMs === undefined ? retrySeconds[code] : Math.ceil(waitMs / 1_000);
   if (seconds !== undefined && !reply.hasHeader("retry-after")) reply.header("retry-after", seconds);
   return reply

@@ -6,7 +6,9 @@ import { randomUUID } from "node:crypto";
 import helmet from "@fastify/helmet";
 import fastify, { type FastifyInstance } from "fastify";
 import { SimfleetError, messageOf } from "#core/errors.ts";
+import { systemClock } from "#core/time.ts";
 import { addAudit } from "./audit.ts";
+import { ConnectionLimits, connectionCheckMs, headersMs } from "./connection-limits.ts";
 import { controlApi } from "./control-api.ts";
 import { addDashboard } from "./dashboard.ts";
 import { addGuard } from "./guard.ts";
@@ -27,6 +29,8 @@ export interface HttpServer {
 
 /** The port where none was chosen: a second worker on the machine then takes another. */
 const usualPort = 8080;
+/** Where health alone is answered. */
+const mostConnections = 1_000;
 /** Of JSON; files go to the spool. */
 const mostBodyBytes = 256 * 1_024;
 /** From the first byte of a request to its last, files included. */
@@ -81,16 +85,20 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
     forceCloseConnections: true,
     bodyLimit: mostBodyBytes,
     requestTimeout: requestMs,
+    http: { headersTimeout: headersMs, connectionsCheckingInterval: connectionCheckMs },
     genReqId: () => randomUUID(),
     exposeHeadRoutes: false,
   });
+  const limits = new ConnectionLimits(control?.clock ?? systemClock);
+  limits.watch(server.server, control?.config.http.connections ?? mostConnections);
+  limits.boundBodies(server);
   const isOurHost = hostCheck({ host, port: () => portOf(server) ?? 0, hosts });
   server.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     done();
   });
   await server.register(helmet, securityHeaders);
-  addGuard(server, { ...control, isOurHost });
+  addGuard(server, { ...control, limits, isOurHost });
   if (control !== undefined) {
     addAudit(server, control);
     addMetrics(server, control);

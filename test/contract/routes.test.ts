@@ -202,6 +202,7 @@ async function prepare(): Promise<Prepared> {
       SIMFLEET_CHANGES_APPROVAL_ABOVE: "15",
     },
     furnish: withRotations,
+    http: "  authFailuresPerMinute: 1000\n",
   });
   worker.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
   const started = async (body: string, query = ""): Promise<string> => {

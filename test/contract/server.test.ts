@@ -1,5 +1,5 @@
 /** What holds for every answer: headers, names, problems, bounds; and what a worker does that nobody gave credentials. */
-import { readFile, stat } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { request as plainRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -142,6 +142,21 @@ describe("without credentials for the control API", () => {
     }
     expect(log.join("")).toContain(file);
     expect(log.join("")).not.toContain(token);
+  });
+
+  test("a worker does not start with a short token in the data directory", async () => {
+    await using house = await ControlHouse.open();
+    const dataDir = join(house.folder, "short");
+    await mkdir(dataDir, { mode: 0o700 });
+    await writeFile(join(dataDir, "admin-token"), "x\n", { mode: 0o600 });
+    const env = { HOME: house.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_DATA_DIR: dataDir };
+    const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
+    const logger = createLogger({ level: "silent" });
+    const opening = openHttp({ app: house.app, config: loadConfig({ env }), logger, health });
+    await expect(opening).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining("less than 32 characters"),
+    });
   });
 
   test("a worker that others can reach does not start, and says what to set", async () => {

@@ -23,7 +23,7 @@ export function hookRoutes(api: Api, house: ControlHouse): void {
   });
 }
 
-function addHook(api: Api, { app, config, clock }: ControlHouse): void {
+function addHook(api: Api, { app, config, clock, authFailures }: ControlHouse): void {
   api.post(
     "/hooks/:schedule",
     {
@@ -53,7 +53,7 @@ function addHook(api: Api, { app, config, clock }: ControlHouse): void {
         const secrets = secretOf === undefined ? [] : [secretOf()];
         const fault = signatureFault({ id: messageId, timestamp, signature, body }, secrets, clock.wallMs());
         if (fault !== undefined || messageId === undefined)
-          throw new SimfleetError("UNAUTHENTICATED", inWords[fault ?? "unsigned"]);
+          throw authFailures.count(request.ip, new SimfleetError("UNAUTHENTICATED", inWords[fault ?? "unsigned"]));
         request.principal = { name: schedule, role: "operator", kind: "hook" };
         done();
       },

@@ -36,13 +36,11 @@ export interface Handover {
 export class SinkError extends SimfleetError {
   /** It would not take it another time either. */
   readonly isFinal: boolean;
-  readonly retryAfterMs: number | undefined;
 
   constructor(sink: Sink, words: string, terms: { isFinal: boolean; retryAfterMs?: number | undefined }) {
-    super("SINK_FAILED", `the sink ${sinkName(sink)} did not take the new secret: ${words}`);
+    super("SINK_FAILED", `the sink ${sinkName(sink)} did not take the new secret: ${words}`, terms);
     this.name = "SinkError";
     this.isFinal = terms.isFinal;
-    this.retryAfterMs = terms.retryAfterMs;
   }
 }
 

@@ -73,6 +73,7 @@ describe("defaults and precedence", () => {
       http: {
         ...{ host: "127.0.0.1", port: 8080, hosts: [], adminToken: undefined, tokens: [], jwt: undefined },
         ...{ uploadBytes: 1_073_741_824, requestsPerMinute: 1_200, metrics: "token" },
+        ...{ authFailuresPerMinute: 20, connections: 6_000 },
       },
       server: undefined,
       audit: { keepMs: 400 * 86_400_000 },
@@ -106,7 +107,7 @@ describe("defaults and precedence", () => {
         SIMFLEET_CONNECTIONS: "8",
         SIMFLEET_HTTP_HOST: "0.0.0.0",
         SIMFLEET_HTTP_PORT: "0",
-        SIMFLEET_HTTP_ADMIN_TOKEN: "admin-token",
+        SIMFLEET_HTTP_ADMIN_TOKEN: "admin-token-of-32-characters-.....",
         SIMFLEET_LOG_LEVEL: "debug",
       },
     });
@@ -130,8 +131,18 @@ describe("defaults and precedence", () => {
       language: "ja",
       credentials: [{ kind: "sub-user", operatorId: "OP1", userName: "worker" }],
     });
-    expect(config.http.adminToken?.reveal()).toBe("admin-token");
+    expect(config.http.adminToken?.reveal()).toBe("admin-token-of-32-characters-.....");
   });
+
+  it.each(["x", "a".repeat(31), `${"a".repeat(40)} b`])(
+    "an admin token such as %s is refused, with a way to make one",
+    (token) => {
+      const env = { HOME: "/home/anna", SIMFLEET_HTTP_ADMIN_TOKEN: token };
+      expect(() => loadConfig({ env })).toThrow(
+        /SIMFLEET_HTTP_ADMIN_TOKEN: must be at least 32 .*openssl rand -hex 32/,
+      );
+    },
+  );
 
   it("a variable beats the file, and one that is set to nothing does not", () => {
     const file = fileOf("limits: { reserve: 0.2, connections: 4 }\nlogLevel: warn\n");

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { SimfleetError } from "#core/errors.ts";
+import { systemClock } from "#core/time.ts";
+import { AuthFailures } from "#http/auth-failures.ts";
+
+const refusal = new SimfleetError("UNAUTHENTICATED", "The token is not valid");
+
+function failures(): { code: (ip: string) => string; passMs: (ms: number) => void; last: () => SimfleetError } {
+  let nowMs = 90_000;
+  let last = refusal;
+  const counted = new AuthFailures({ clock: { ...systemClock, monotonicMs: () => nowMs }, mostPerMinute: 2 });
+  return {
+    code: (ip) => (last = counted.count(ip, refusal)).code,
+    passMs: (ms) => (nowMs += ms),
+    last: () => last,
+  };
+}
+
+describe("wrong credentials", () => {
+  test("of one address are refused with a time to wait once there were too many in a minute", () => {
+    const { code, passMs, last } = failures();
+    expect([code("10.0.0.1"), code("10.0.0.1"), code("10.0.0.1")]).toEqual([
+      "UNAUTHENTICATED",
+      "UNAUTHENTICATED",
+      "TOO_MANY_REQUESTS",
+    ]);
+    expect(last().retryAfterMs).toBe(30_000);
+    expect(code("10.0.0.2")).toBe("UNAUTHENTICATED");
+    passMs(30_000);
+    expect(code("10.0.0.1")).toBe("UNAUTHENTICATED");
+  });
+
+  test.each([
+    ["2001:db8:1:2::1", "2001:db8:1:2:ffff::2", "TOO_MANY_REQUESTS"],
+    ["2001:db8::1", "2001:db8:0:0:5::", "TOO_MANY_REQUESTS"],
+    ["2001:db8:1:2::1", "2001:db8:1:3::1", "UNAUTHENTICATED"],
+    ["::ffff:10.0.0.1", "::ffff:10.0.0.2", "UNAUTHENTICATED"],
+  ])("of %s and %s count together where both are of one /64 network", (one, other, expected) => {
+    const { code } = failures();
+    code(one);
+    code(one);
+    expect(code(other)).toBe(expected);
+  });
+
+  test("of more addresses than are counted one by one count together", () => {
+    const { code } = failures();
+    for (let n = 0; n < 10_000; n += 1) code(`10.1.${n >> 8}.${n & 255}`);
+    expect([code("10.2.0.1"), code("10.2.0.2"), code("10.2.0.3")].at(-1)).toBe("TOO_MANY_REQUESTS");
+    expect(code("10.1.0.1")).toBe("UNAUTHENTICATED");
+  });
+});
