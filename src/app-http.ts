@@ -43,7 +43,7 @@ export async function openHttp(house: {
   const spool = new Spool({ dataDir: config.dataDir, mostBytes: uploadBytes, clock });
   await spool.sweep();
   const plans = new PlanShelf({ spool, clock });
-  const streams = new EventStreams({ tail: app.tail, clock, logger });
+  const streams = new EventStreams({ tail: app.tail, clock, logger, access });
   const windows = new BucketWindows();
   const sessions = new QueueSessions({ clock, isPlain: isLoopback(host) });
   const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });

@@ -39,6 +39,7 @@ export function eventsElsewhere(
         yield events.filter((event) => !isAfter(event.id, head.id));
         if (events.some((event) => !isAfter(head.id, event.id))) return;
       }
+      throw new SimfleetError("SERVER_UNAVAILABLE", "The worker ended the stream of events before the newest had come");
     },
     async *follow(id) {
       let lastId = id;

@@ -9,7 +9,7 @@ import type { Clock } from "#core/time.ts";
 import type { JwtReader } from "./jwt.ts";
 import type { Principal } from "./principal.ts";
 
-interface KnownToken extends Principal {
+interface KnownToken extends Omit<Principal, "expiresAtMs"> {
   readonly sha256: Buffer;
   readonly expiresAtMs: number | undefined;
 }
@@ -60,8 +60,8 @@ export class Access {
       if (timingSafeEqual(digest, known.sha256)) bearer = known;
     }
     if (bearer === undefined || (bearer.expiresAtMs ?? Infinity) <= this.#clock.wallMs()) return undefined;
-    const { name, role, kind } = bearer;
-    return { name, role, kind };
+    const { name, role, kind, expiresAtMs } = bearer;
+    return { name, role, kind, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) };
   }
 }
 

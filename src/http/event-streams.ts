@@ -2,7 +2,8 @@
  * Open event streams (server-sent events). All of a process share one reader of the feed, the bytes of its events, one
  * heartbeat and one watch over clients that do not take what they are sent: such a one is cut off after a while and
  * resumes by the id of the last event that it has. Nothing piles up for it here: what comes next is asked for when it has
- * taken what it was sent, and until then it holds those bytes alone.
+ * taken what it was sent, and until then it holds those bytes alone. A stream ends when the credential that opened it
+ * ends, and when that is found to hold no longer.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
@@ -10,6 +11,7 @@ import { type Clock, every, secondMs } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import type { FeedTail } from "#events/tail.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import type { Access } from "./access.ts";
 import { type EventChoice, EventFrames } from "./event-frames.ts";
 
 /** Which events a stream has. */
@@ -22,6 +24,8 @@ const heartbeatMs = 15 * secondMs;
 /** A client that takes nothing for so long is cut off. */
 const patienceMs = 30 * secondMs;
 const mostStreams = 5_000;
+/** A timer takes no more than 2^31 ms; and the wall clock may be set meanwhile. */
+const longestSleepMs = 60 * secondMs;
 /** The client sees that it is open. */
 const comment = Buffer.from(":\n\n");
 
@@ -29,6 +33,10 @@ interface Stream {
   readonly raw: FastifyReply["raw"];
   readonly query: StreamQuery;
   readonly left: AbortSignal;
+  /** As it came with the request. */
+  readonly authorization: string | undefined;
+  /** Ends it, since its credential has ended. */
+  readonly expire: () => void;
   /** It was cut off. */
   isLate: boolean;
   /** Ends its waiting for the client. */
@@ -39,6 +47,7 @@ export class EventStreams {
   readonly #tail: Pick<FeedTail, "follow">;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #access: Pick<Access, "principalOf"> | undefined;
   readonly #frames = new EventFrames();
   readonly #open = new Set<Stream>();
   /** Streams that wait for their client, and since when; the first has waited longest. */
@@ -46,7 +55,14 @@ export class EventStreams {
   #watch: AbortController | undefined;
   #stopBeating: (() => void) | undefined;
 
-  constructor(parts: { tail: Pick<FeedTail, "follow">; clock: Clock; logger: Logger }) {
+  /** @param parts `access` is asked again and again whether the credential of a stream still holds */
+  constructor(parts: {
+    tail: Pick<FeedTail, "follow">;
+    clock: Clock;
+    logger: Logger;
+    access?: Pick<Access, "principalOf">;
+  }) {
+    this.#access = parts.access;
     this.#tail = parts.tail;
     this.#clock = parts.clock;
     this.#logger = parts.logger;
@@ -65,7 +81,7 @@ export class EventStreams {
     if (this.#open.size >= mostStreams) {
       throw new SimfleetError("OVERLOADED", `This worker has ${mostStreams} event streams open: ask another, or later`);
     }
-    const stream = this.#begin(reply, query);
+    const stream = this.#begin(request, reply, query);
     try {
       await this.#sendOn(stream);
     } catch (thrown) {
@@ -76,14 +92,19 @@ export class EventStreams {
     }
   }
 
-  #begin(reply: FastifyReply, query: StreamQuery): Stream {
+  #begin({ headers: asked, principal }: FastifyRequest, reply: FastifyReply, query: StreamQuery): Stream {
     reply.hijack();
     const { raw } = reply;
     const left = new AbortController();
-    const stream: Stream = { raw, query, left: left.signal, isLate: false, goOn: () => undefined };
     const leave = (): void => {
       left.abort();
       stream.goOn();
+    };
+    const stream: Stream = {
+      ...{ raw, query, left: left.signal, authorization: asked.authorization },
+      expire: leave,
+      isLate: false,
+      goOn: () => undefined,
     };
     raw.on("close", leave);
     raw.on("error", leave);
@@ -96,14 +117,43 @@ export class EventStreams {
     raw.writeHead(200, headers as Record<string, string>);
     raw.write(comment);
     this.#open.add(stream);
-    this.#stopBeating ??= every(heartbeatMs, () => this.#beat());
+    this.#stopBeating ??= every(heartbeatMs, () => {
+      this.#beat();
+      this.recheck().catch(() => undefined); // the next one comes
+    });
+    if (principal?.expiresAtMs !== undefined) this.#expireAt(principal.expiresAtMs, stream).catch(() => undefined);
     return stream;
+  }
+
+  /** Ends the streams whose credential holds no longer: its key was taken back, or its role. */
+  async recheck(): Promise<void> {
+    const access = this.#access;
+    if (access === undefined) return;
+    const streams = Map.groupBy(this.#open, ({ authorization }) => authorization);
+    for (const [authorization, ofOne] of streams) {
+      const holds = await access.principalOf(authorization).then(
+        () => true,
+        // Where nobody can tell just now, it is asked again.
+        (thrown: unknown) => thrown instanceof SimfleetError && thrown.code === "OVERLOADED",
+      );
+      if (!holds) for (const { expire } of ofOne) expire();
+    }
+  }
+
+  /** Rejects when the stream has ended by then. */
+  async #expireAt(atMs: number, { left, expire }: Stream): Promise<void> {
+    for (let leftMs = atMs - this.#clock.wallMs(); leftMs > 0; leftMs = atMs - this.#clock.wallMs()) {
+      await this.#clock.sleep(Math.min(leftMs, longestSleepMs), left);
+    }
+    expire();
   }
 
   #end(stream: Stream): void {
     this.#open.delete(stream);
     if (this.#open.size === 0) this.#stop();
-    stream.raw.destroy();
+    // A client that reads sees a clean end, and one that does not is not waited for.
+    if (stream.isLate || stream.raw.writableNeedDrain) stream.raw.destroy();
+    else stream.raw.end();
   }
 
   /** No variable holds the events while the client is waited for: a thousand that are slow would hold a thousand lists. */

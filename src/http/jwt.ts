@@ -6,7 +6,7 @@ import { createPublicKey } from "node:crypto";
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import type { JwtTerms } from "#config/http-access.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, secondMs } from "#core/time.ts";
 import { type Role, roles } from "#fleet/role.ts";
 import type { Principal } from "./principal.ts";
 
@@ -40,7 +40,8 @@ export class JwtReader {
       const claim = this.#terms.roleClaim.join(".");
       throw new SimfleetError("NOT_ALLOWED", `The JWT of ${sub} has no role here: its claim ${claim} names none`);
     }
-    return { name: sub, role, kind: "jwt" };
+    const { exp = 0 } = payload; // it has one, or it would not have been verified
+    return { name: sub, role, kind: "jwt", expiresAtMs: (exp + toleranceSeconds) * secondMs };
   }
 
   async #verified(token: string): Promise<JWTPayload> {

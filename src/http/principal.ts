@@ -6,6 +6,8 @@ export interface Principal {
   readonly role: Role;
   /** `hook`: the sender of a signed message, whose name is the schedule's. */
   readonly kind: "token" | "jwt" | "admin-token" | "hook";
+  /** When the credential ends; absent: it does not. */
+  readonly expiresAtMs?: number;
 }
 
 /** Who does something, as runs, events and the record of changes name them: `token:ci`, `jwt:anna`. */

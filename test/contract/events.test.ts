@@ -1,4 +1,5 @@
 /** Event streams: nothing lost, nothing twice, nobody buffered for; and the record of changes. */
+import { createHash } from "node:crypto";
 import { createConnection } from "node:net";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
@@ -158,6 +159,32 @@ describe("an event stream", () => {
     await until("the one that reads has all", () => client.frames.length >= 200);
     expect(client.numbers).toEqual(upTo(200));
     stuck.destroy();
+  });
+});
+
+describe("the credential of a stream", () => {
+  const tokenLines = (name: string, more: string): string => {
+    const hash = createHash("sha256").update(`sf_${name}`).digest("hex");
+    return `    ${name}: { role: viewer, hash: "sha256:${hash}"${more} }\n`;
+  };
+  /** Resolves when the stream that was answered has ended. */
+  const ended = async (answer: Response): Promise<string> => {
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
+    return answer.text();
+  };
+  const headers = { accept: "text/event-stream" };
+
+  test("ends the stream when it expires, and another stream goes on", async () => {
+    const expiresAtMs = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
+    const expires = new Date(expiresAtMs).toISOString().replace(".000Z", "Z");
+    await using house = await ControlHouse.open({ http: tokenLines("brief", `, expires: "${expires}"`) });
+    await using other = await Client.open(house);
+    await ended(await house.ask("/v1/events", { as: "sf_brief", headers }));
+    expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs);
+    expect(Date.now()).toBeLessThan(expiresAtMs + 5_000);
+    expect((await house.ask("/v1/events", { as: "sf_brief", headers })).status).toBe(401);
+    await house.app.feed.tell({ type: "sync.failed", profile: "default", fields: { cause: "1", reason: "x" } });
+    await until("the other stream goes on", () => other.frames.length === 1);
   });
 });
 

@@ -3,9 +3,12 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
 import { afterEach, expect, test } from "vitest";
+import { SimfleetError } from "#core/errors.ts";
 import { turn } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
+import type { Access } from "#http/access.ts";
 import { EventStreams } from "#http/event-streams.ts";
+import type { Principal } from "#http/principal.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { until } from "../../support/until.ts";
 import { ManualClock } from "../sandbox/manual-clock.ts";
@@ -102,4 +105,56 @@ test("what comes next is asked for only when the client has taken what it was se
   expect(seen).toEqual(Array.from({ length: last }, (_, i) => i + 1));
   client.destroy();
   await until("the stream is gone", () => streams.count === 0);
+});
+
+/** A stream without events, whose caller is known until an instant. */
+async function openFor(caller: {
+  expiresAtMs?: number;
+  access?: Pick<Access, "principalOf">;
+}): Promise<{ clock: ManualClock; streams: EventStreams; ended: Promise<string> }> {
+  const clock = new ManualClock();
+  const follow = async function* (_fromId: string | undefined, signal: AbortSignal): AsyncGenerator<readonly Event[]> {
+    if (!signal.aborted) await once(signal, "abort");
+    yield* [];
+  };
+  const { expiresAtMs, access } = caller;
+  const logger = createLogger({ level: "silent" });
+  const streams = new EventStreams({ tail: { follow }, clock, logger, ...(access && { access }) });
+  server = fastify({ forceCloseConnections: true });
+  server.decorateRequest("principal", undefined);
+  server.get("/", (request, reply) => {
+    const ends = expiresAtMs === undefined ? {} : { expiresAtMs: clock.wallMs() + expiresAtMs };
+    request.principal = { name: "ci", role: "viewer", kind: "jwt", ...ends };
+    void streams.serve(request, reply, { types: undefined, profile: undefined, fromId: undefined });
+    return reply;
+  });
+  const url = await server.listen({ host: "127.0.0.1", port: 0 });
+  const answer = await fetch(url, { headers: { authorization: "Bearer a.b.c" } });
+  return { clock, streams, ended: answer.text() };
+}
+
+test("a stream ends at the instant at which its credential ends, however far away", async () => {
+  const { clock, streams, ended } = await openFor({ expiresAtMs: 90_000 });
+  clock.pass(60_000);
+  await until("the rest is waited for", () => clock.sleepers === 1);
+  clock.pass(29_999);
+  expect(streams.count).toBe(1);
+  clock.pass(1);
+  await ended;
+  expect(streams.count).toBe(0);
+});
+
+test("a stream ends when its credential is found to hold no longer, and stays while nobody can tell", async () => {
+  let refusal: SimfleetError | undefined;
+  const principalOf = (): Promise<Principal> =>
+    refusal === undefined ? Promise.resolve({ name: "ci", role: "viewer", kind: "jwt" }) : Promise.reject(refusal);
+  const { streams, ended } = await openFor({ access: { principalOf } });
+  await streams.recheck();
+  refusal = new SimfleetError("OVERLOADED", "The keys cannot be fetched just now");
+  await streams.recheck();
+  expect(streams.count).toBe(1);
+  refusal = new SimfleetError("UNAUTHENTICATED", "The key was taken back");
+  await streams.recheck();
+  await ended;
+  expect(streams.count).toBe(0);
 });

@@ -37,7 +37,10 @@ beforeAll(() => {
 });
 
 test("a good one names its bearer and the greatest role that its claim has", async () => {
-  expect(await reader.principalOf(await signed(good))).toEqual({ name: "anna", role: "operator", kind: "jwt" });
+  expect(await reader.principalOf(await signed(good))).toEqual({
+    ...{ name: "anna", role: "operator", kind: "jwt" },
+    expiresAtMs: (good.exp + 30) * 1_000,
+  });
   const boss = await signed({ ...good, aud: ["other", "simfleet"], realm: { roles: ["ops", "bosses"] } });
   expect(await reader.principalOf(boss)).toMatchObject({ role: "admin" });
 });
