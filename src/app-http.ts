@@ -45,7 +45,7 @@ export async function openHttp(house: {
   const plans = new PlanShelf({ spool, clock });
   const streams = new EventStreams({ tail: app.tail, clock, logger, access });
   const windows = new BucketWindows();
-  const sessions = new QueueSessions({ clock, isPlain: isLoopback(host) });
+  const sessions = new QueueSessions({ clock, isPlain: isLoopback(host), access });
   const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
   const parts = { spool, plans, streams, windows, sessions, authFailures };
   const control = { app, config, access, clock, logger, version, ...parts };

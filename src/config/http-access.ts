@@ -46,6 +46,8 @@ export interface HttpConfig {
   readonly requestsPerMinute: number;
   readonly authFailuresPerMinute: number;
   readonly connections: number;
+  /** What the page of the queues is for. */
+  readonly queues: ValueOf<"httpQueues">;
   /** Who may read `/metrics`. */
   readonly metrics: ValueOf<"httpMetrics">;
 }

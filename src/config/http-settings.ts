@@ -71,6 +71,13 @@ export const httpSettings = {
     default: "token",
     about: "Whether `/metrics` needs the token of a viewer, or answers everybody who can reach the worker.",
   },
+  httpQueues: {
+    path: "http.queues",
+    variable: "SIMFLEET_HTTP_QUEUES",
+    kind: choice(["read-only", "read-write"]),
+    default: "read-only",
+    about: "Whether an admin can also change queues on the page `/queues`: pause, empty and retry.",
+  },
   jwtIssuer: {
     path: "http.jwt.issuer",
     variable: "SIMFLEET_HTTP_JWT_ISSUER",

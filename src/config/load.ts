@@ -134,6 +134,7 @@ function readHttp({ tree, problems }: Source, values: Values): HttpConfig {
     requestsPerMinute: values.getOrDefault("requestsPerMinute"),
     authFailuresPerMinute: values.getOrDefault("authFailuresPerMinute"),
     connections: values.getOrDefault("httpConnections"),
+    queues: values.getOrDefault("httpQueues"),
   };
 }
 

@@ -12,6 +12,8 @@ import type { ControlHouse } from "./house.ts";
 import { actorOf } from "./principal.ts";
 import { problemOf } from "./problem.ts";
 
+/** What a session of the page of the queues has in its path is not for the record. */
+const ofSession = /^[\w-]{43}\/?(?=[^?]*$)/;
 const idForm = /^[\w-]{1,64}$/;
 /** Of callers who are not known, in a minute. */
 const mostStrangers = 60;
@@ -99,7 +101,9 @@ function intentOf({
   id: requestId,
   ip: from,
 }: FastifyRequest): AuditIntent {
-  const named = Object.values((params ?? {}) as Readonly<Record<string, string>>).join("/");
+  const named = Object.values((params ?? {}) as Readonly<Record<string, string>>)
+    .join("/")
+    .replace(ofSession, "");
   // Of the query these ids alone, and only where they have the form of one.
   const { planId, profile } = (query ?? {}) as Readonly<Record<string, unknown>>;
   const [about = ""] = [planId, profile].filter((id): id is string => typeof id === "string" && idForm.test(id));

@@ -68,7 +68,7 @@ async function admit(request: FastifyRequest, parts: Parts): Promise<void> {
 async function principalOf(request: FastifyRequest, { access, sessions, authFailures }: Parts): Promise<Principal> {
   const { authorization } = request.headers;
   try {
-    const principal = sessions?.principalOf(request) ?? (await access?.principalOf(authorization));
+    const principal = (await sessions?.principalOf(request)) ?? (await access?.principalOf(authorization));
     if (principal !== undefined) return principal;
   } catch (thrown) {
     // Who sends no credential has not guessed one.

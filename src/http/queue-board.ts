@@ -3,8 +3,9 @@
  * somebody opens it first, since a worker that nobody looks into should not carry it.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { SimfleetError } from "#core/errors.ts";
 import type { ControlHouse } from "./house.ts";
-import { queuesPath } from "./queue-sessions.ts";
+import { queuesPath, withoutSession } from "./queue-sessions.ts";
 import { widenPolicy } from "./security-headers.ts";
 
 /** Its files have addresses from its <base> on, and its script writes one style element, always the same. */
@@ -24,7 +25,14 @@ export async function addQueueBoard(server: FastifyInstance, house: ControlHouse
   await server.register((child, _options, done) => {
     widenPolicy(child, itsPolicy);
     for (const path of [queuesPath, `${queuesPath}/*`]) {
-      child.all(path, { config: { role: "admin" } }, async (request, reply) => ask(await open(), request, reply));
+      child.all(path, { config: { role: "admin" } }, async (request, reply) => {
+        const isReading = request.method === "GET" || request.method === "HEAD";
+        if (!isReading && house.config.http.queues === "read-only") {
+          const message = "The page of the queues is for reading: http.queues: read-write lets an admin change them";
+          throw new SimfleetError("NOT_ALLOWED", message);
+        }
+        return ask(await open(), request, reply);
+      });
     }
     child.addHook("onClose", async () => (await opened)?.close());
     done();
@@ -32,7 +40,8 @@ export async function addQueueBoard(server: FastifyInstance, house: ControlHouse
 }
 
 async function ask(pages: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { body, headers, url } = request;
+  const { body, headers } = request;
+  const { url, basePath } = withoutSession(request.url);
   // Nothing that tells who asks: it was asked for already.
   const { accept, "content-type": contentType } = headers;
   const answer = await pages.inject({
@@ -44,5 +53,9 @@ async function ask(pages: FastifyInstance, request: FastifyRequest, reply: Fasti
   for (const [name, value] of Object.entries(answer.headers)) {
     if (value !== undefined && !notPassedOn.has(name)) reply.header(name, value);
   }
-  return reply.code(answer.statusCode).send(answer.rawPayload);
+  const isPage = String(answer.headers["content-type"]).startsWith("text/html");
+  if (!isPage || basePath === queuesPath) return reply.code(answer.statusCode).send(answer.rawPayload);
+  // Its addresses, which it writes relative to its base, then have the segment of the session.
+  const page = answer.payload.replace(`<base href="${queuesPath}/"`, `<base href="${basePath}/"`);
+  return reply.removeHeader("content-length").code(answer.statusCode).send(page);
 }

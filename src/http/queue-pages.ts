@@ -9,7 +9,7 @@ import type { ControlHouse } from "./house.ts";
 import { queuesPath } from "./queue-sessions.ts";
 
 /** A server of its own, which listens nowhere. */
-export async function openQueuePages({ app }: ControlHouse): Promise<FastifyInstance> {
+export async function openQueuePages({ app, config }: ControlHouse): Promise<FastifyInstance> {
   const pages = fastify({ logger: false });
   const serverAdapter = new FastifyAdapter();
   serverAdapter.setBasePath(queuesPath);
@@ -19,7 +19,8 @@ export async function openQueuePages({ app }: ControlHouse): Promise<FastifyInst
     options: { uiConfig: { boardTitle: "simfleet queues" } },
   });
   pages.addHook("preHandler", async ({ url }) => {
-    if (!url.includes("/static/")) board.setQueues(await app.control.queues.adapters());
+    if (!url.includes("/static/"))
+      board.setQueues(await app.control.queues.adapters({ isReadOnly: config.http.queues === "read-only" }));
   });
   pages.addHook("onSend", (_request, reply, payload, done) => {
     const isPage = String(reply.getHeader("content-type")).startsWith("text/html") && typeof payload === "string";

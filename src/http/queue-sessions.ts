@@ -1,12 +1,15 @@
 /**
- * How a browser gets to the page of the queues: an admin's token fetches a cookie that is good for that page alone and
- * for a quarter of an hour, so that the token is never in an address. A cookie goes along by itself; so what changes
- * something has to come from a page of ours as well.
+ * How a browser gets to the page of the queues: an admin's token fetches a session, which is good for that page alone, for
+ * a quarter of an hour and no longer than the token. A session has two secrets: a cookie, and a random segment of the
+ * page's path, for which alone the cookie is. A browser sends a cookie to every port of a host; to another server there
+ * it sends this one only under that path, which no other server knows and no page of one can name. What reaches us without
+ * either of the two is refused. A cookie goes along by itself; so what changes something has to come from a page of ours.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
+import type { Access } from "./access.ts";
 import type { Principal } from "./principal.ts";
 
 export const queuesPath = "/queues";
@@ -14,53 +17,87 @@ const cookieName = "simfleet_queues";
 const livesMs = 15 * minuteMs;
 const mostSessions = 100;
 
+/** A segment of a path that can be one of a session's. */
+const ofSession = new RegExp(`^${queuesPath}/([\\w-]{43})(?=[/?]|$)`);
+
 type Asking = Pick<FastifyRequest, "url" | "method" | "headers">;
+
+interface Session {
+  /** With which it was begun. */
+  readonly authorization: string | undefined;
+  readonly cookieDigest: Buffer;
+  readonly untilMs: number;
+}
+
+/** An address under the page's path, without the segment of a session. */
+export function withoutSession(url: string): { url: string; basePath: string } {
+  const [whole = "", segment] = ofSession.exec(url) ?? [];
+  if (segment === undefined) return { url, basePath: queuesPath };
+  return { url: `${queuesPath}${url.slice(whole.length)}`, basePath: whole };
+}
 
 export class QueueSessions {
   readonly #clock: Clock;
   readonly #isPlain: boolean;
-  readonly #sessions = new Map<string, { readonly principal: Principal; readonly untilMs: number }>();
+  readonly #access: Pick<Access, "principalOf">;
+  /** By the digest of their segment. */
+  readonly #sessions = new Map<string, Session>();
 
   /** @param parts `isPlain`: only this machine can reach the server, which then need not be under TLS */
-  constructor(parts: { clock: Clock; isPlain: boolean }) {
+  constructor(parts: { clock: Clock; isPlain: boolean; access: Pick<Access, "principalOf"> }) {
     this.#clock = parts.clock;
     this.#isPlain = parts.isPlain;
-  }
-
-  /** Begins a session. @returns the cookie to set */
-  open(principal: Principal): string {
-    this.#sweep();
-    const secret = randomBytes(32).toString("base64url");
-    this.#sessions.set(digestOf(secret), { principal, untilMs: this.#clock.monotonicMs() + livesMs });
-    const secure = this.#isPlain ? "" : "; Secure";
-    return `${cookieName}=${secret}; Path=${queuesPath}; Max-Age=${livesMs / 1_000}; HttpOnly; SameSite=Strict${secure}`;
+    this.#access = parts.access;
   }
 
   /**
-   * The admin whom a request's cookie names, on that page alone.
-   * @throws SimfleetError NOT_ALLOWED when it would change something and does not come from a page of ours
+   * Begins a session.
+   * @param authorization of the request, which has to hold for as long as the session does
    */
-  principalOf(request: Asking): Principal | undefined {
-    if (!new RegExp(`^${queuesPath}(?:[/?]|$)`).test(request.url)) return undefined;
+  open(authorization: string | undefined): { cookie: string; path: string } {
+    this.#sweep();
+    const [segment, secret] = [randomBytes(32).toString("base64url"), randomBytes(32).toString("base64url")];
+    const cookieDigest = digestOf(secret);
+    const untilMs = this.#clock.monotonicMs() + livesMs;
+    this.#sessions.set(keyOf(segment), { authorization, cookieDigest, untilMs });
+    const path = `${queuesPath}/${segment}`;
+    const secure = this.#isPlain ? "" : "; Secure";
+    const cookie = `${cookieName}=${secret}; Path=${path}; Max-Age=${livesMs / 1_000}; HttpOnly; SameSite=Strict${secure}`;
+    return { cookie, path };
+  }
+
+  /**
+   * The admin whom the path and the cookie of a request name.
+   * @throws SimfleetError NOT_ALLOWED when it would change something and does not come from a page of ours;
+   *   UNAUTHENTICATED when the token that began the session holds no longer
+   */
+  async principalOf(request: Asking): Promise<Principal | undefined> {
+    const [, segment] = ofSession.exec(request.url) ?? [];
     const [, secret] =
       new RegExp(`(?:^|; *)${cookieName}=([\\w-]{43})(?:;|$)`).exec(request.headers.cookie ?? "") ?? [];
-    const session = secret === undefined ? undefined : this.#sessions.get(digestOf(secret));
+    if (segment === undefined || secret === undefined) return undefined;
+    const session = this.#sessions.get(keyOf(segment));
     if (session === undefined || session.untilMs <= this.#clock.monotonicMs()) return undefined;
+    if (!timingSafeEqual(session.cookieDigest, digestOf(secret))) return undefined;
     const isReading = request.method === "GET" || request.method === "HEAD";
     if (!isReading && URL.parse(request.headers.origin ?? "")?.host !== request.headers.host) {
       throw new SimfleetError("NOT_ALLOWED", "This request does not come from the page of the queues");
     }
-    return session.principal;
+    return this.#access.principalOf(session.authorization);
   }
 
   /** Lets go of those that are over, and of the oldest where there are too many. */
   #sweep(): void {
-    for (const [digest, { untilMs }] of this.#sessions) {
-      if (untilMs <= this.#clock.monotonicMs() || this.#sessions.size >= mostSessions) this.#sessions.delete(digest);
+    for (const [key, { untilMs }] of this.#sessions) {
+      if (untilMs <= this.#clock.monotonicMs() || this.#sessions.size >= mostSessions) this.#sessions.delete(key);
     }
   }
 }
 
-function digestOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
+function digestOf(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+function keyOf(segment: string): string {
+  return digestOf(segment).toString("hex");
 }

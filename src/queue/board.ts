@@ -34,9 +34,11 @@ export class QueueBoard {
   }
 
   /** By name, for bull-board, which is loaded here first. */
-  async adapters(): Promise<BullMQAdapter[]> {
+  async adapters({ isReadOnly }: { isReadOnly: boolean }): Promise<BullMQAdapter[]> {
     const { BullMQAdapter: Adapter } = await import("@bull-board/api/bullMQAdapter");
-    return (await this.#queues()).map((open) => (open.adapter ??= new Adapter(open.queue)));
+    return (await this.#queues()).map(
+      (open) => (open.adapter ??= new Adapter(open.queue, { readOnlyMode: isReadOnly })),
+    );
   }
 
   async depths(): Promise<QueueDepth[]> {

@@ -57,13 +57,14 @@ describe.skipIf(withoutBrowser)(`pages${withoutBrowser === undefined ? "" : ` ($
   test("/queues shows an admin the queues, and one by its address", { timeout: 60_000 }, async () => {
     const opened = await house.ask("/v1/session", { as: "admin", method: "POST" });
     const [, name = "", value = ""] = /^(\w+)=([\w-]+);/.exec(opened.headers.get("set-cookie") ?? "") ?? [];
+    const { path } = (await opened.json()) as { path: string };
     await using context = await browser.newContext({ baseURL: house.url });
-    await context.addCookies([{ name, value, url: `${house.url}/queues` }]);
+    await context.addCookies([{ name, value, domain: new URL(house.url).hostname, path }]);
     const faults = watch(context);
     const page = await context.newPage();
-    await page.goto("/queues");
+    await page.goto(path);
     await page.getByText("syncs-default").first().click();
-    await page.waitForURL(/\/queues\/queue\/syncs-default/);
+    await page.waitForURL(new RegExp(`${path}/queue/syncs-default`));
     await page.reload();
     await page.getByText("syncs-default").first().waitFor();
     expect(faults).toEqual([]);

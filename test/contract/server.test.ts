@@ -1,8 +1,10 @@
 /** What holds for every answer: headers, names, problems, bounds; and what a worker does that nobody gave credentials. */
+import { createHash } from "node:crypto";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { request as plainRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
 import { loadConfig } from "#config/load.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { openHttp } from "#app-http.ts";
@@ -213,28 +215,82 @@ schedules: { nightly: { job: sync, cron: "0 3 * * *" } }
 });
 
 describe("the page of the queues", () => {
-  test("is an admin's, by token or by a cookie that is good for nothing else", async () => {
+  async function session(house: ControlHouse, as = "admin"): Promise<{ path: string; cookie: string; set: string }> {
+    const answer = await house.ask("/v1/session", { as, method: "POST" });
+    expect(answer.status).toBe(201);
+    const { path } = (await answer.json()) as { path: string };
+    const set = answer.headers.get("set-cookie") ?? "";
+    return { path, set, cookie: set.split(";", 1)[0] ?? "" };
+  }
+
+  test("is an admin's, by token or by a session that is good for nothing else", async () => {
     await using house = await ControlHouse.open({ works: true });
     expect((await house.ask("/queues")).status).toBe(401);
     expect((await house.ask("/queues", { as: "operator" })).status).toBe(403);
-    const session = await house.ask("/v1/session", { as: "admin", method: "POST" });
-    const set = session.headers.get("set-cookie") ?? "";
-    expect(set).toMatch(/^simfleet_queues=[\w-]{43}; Path=\/queues; Max-Age=900; HttpOnly; SameSite=Strict$/);
-    const cookie = set.split(";", 1)[0] ?? "";
-    const queues = await house.ask("/queues/api/queues", { headers: { cookie } });
+    const { path, set, cookie } = await session(house);
+    expect(path).toMatch(/^\/queues\/[\w-]{43}$/);
+    const terms = `; Path=${path}; Max-Age=900; HttpOnly; SameSite=Strict`;
+    expect(set.replace(terms, "")).toMatch(/^simfleet_queues=[\w-]{43}$/);
+    const queues = await house.ask(`${path}/api/queues`, { headers: { cookie } });
     expect([queues.status, await queues.text()]).toEqual([200, expect.stringContaining("calls-default.")]);
-    const page = await house.ask("/queues", { headers: { cookie } });
+    const page = await house.ask(path, { headers: { cookie } });
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(await page.text()).toContain(`<base href="${path}/"`);
     expect((await house.ask("/v1/me", { headers: { cookie } })).status).toBe(401);
-    expect((await house.ask("/queues", { headers: { cookie: `${cookie.slice(0, -1)}~` } })).status).toBe(401);
+    expect((await house.ask(path, { headers: { cookie: `${cookie.slice(0, -1)}~` } })).status).toBe(401);
   });
 
-  test("changes nothing by its cookie for a page of elsewhere", async () => {
+  test("is opened neither by the cookie of a session alone nor by its address alone", async () => {
     await using house = await ControlHouse.open({ works: true });
-    const session = await house.ask("/v1/session", { as: "admin", method: "POST" });
-    const cookie = session.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+    const [one, other] = [await session(house), await session(house)];
+    for (const path of ["/queues", "/queues/", "/queues/api/queues", other.path, `${other.path}/api/queues`]) {
+      const answer = await house.ask(path, { headers: { cookie: one.cookie } });
+      expect([path, answer.status]).toEqual([path, 401]);
+    }
+    expect((await house.ask(one.path)).status).toBe(401);
+    expect((await house.ask(one.path, { headers: { cookie: one.cookie } })).status).toBe(200);
+  });
+
+  test("is closed when the token that began the session has expired", async () => {
+    const expiresAtMs = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
+    const expires = new Date(expiresAtMs).toISOString().replace(".000Z", "Z");
+    const hash = createHash("sha256").update("sf_brief").digest("hex");
+    const http = `    brief: { role: admin, hash: "sha256:${hash}", expires: "${expires}" }\n`;
+    await using house = await ControlHouse.open({ http });
+    const { path, cookie } = await session(house, "sf_brief");
+    const status = async (): Promise<number> => (await house.ask(path, { headers: { cookie } })).status;
+    expect(await status()).toBe(200);
+    await until("the session is over", async () => (await status()) === 401);
+    expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs);
+  });
+
+  test("is for reading unless the configuration says otherwise, also with a token", async () => {
+    await using house = await ControlHouse.open({ works: true });
+    const { path, cookie } = await session(house);
+    for (const [method, way] of [
+      ["PUT", "syncs-default/pause"],
+      ["PUT", "syncs-default/empty"],
+      ["POST", "syncs-default/add"],
+      ["PUT", "pause"],
+    ] as const) {
+      const origin = { cookie, origin: house.url };
+      const bySession = await house.ask(`${path}/api/queues/${way}`, { method, headers: origin });
+      const byToken = await house.ask(`/queues/api/queues/${way}`, { method, as: "admin" });
+      expect([way, bySession.status, byToken.status]).toEqual([way, 403, 403]);
+      expect(await byToken.json()).toMatchObject({ code: "NOT_ALLOWED", detail: /http\.queues/ });
+    }
+    const { queues } = (await (await house.ask("/queues/api/queues", { as: "admin" })).json()) as {
+      queues: { readOnlyMode: boolean; isPaused: boolean }[];
+    };
+    expect(queues.length).toBeGreaterThan(0);
+    expect(queues.every(({ readOnlyMode, isPaused }) => readOnlyMode && !isPaused)).toBe(true);
+  });
+
+  test("changes nothing by its session for a page of elsewhere, and leaves its secrets out of the audit", async () => {
+    await using house = await ControlHouse.open({ works: true, http: "  queues: read-write\n" });
+    const { path, cookie } = await session(house);
     const pause = (origin?: string): Promise<Response> =>
-      house.ask("/queues/api/queues/syncs-default/pause", {
+      house.ask(`${path}/api/queues/syncs-default/pause`, {
         ...{ method: "PUT" },
         headers: { cookie, ...(origin === undefined ? {} : { origin }) },
       });
@@ -243,5 +299,8 @@ describe("the page of the queues", () => {
       expect([refused.status, await refused.json()]).toMatchObject([403, { code: "NOT_ALLOWED" }]);
     }
     expect((await pause(house.url)).status).toBe(200);
+    const { entries } = await house.app.control.audit.list({ limit: 1 });
+    expect(entries).toMatchObject([{ who: "token:admin", target: "api/queues/syncs-default/pause", status: 200 }]);
+    expect(JSON.stringify(entries)).not.toContain(path.slice("/queues/".length));
   });
 });

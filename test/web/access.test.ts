@@ -1,4 +1,7 @@
 /** Who gets in, what stays where, and what a role may do; all in a real browser. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
@@ -98,10 +101,24 @@ describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" :
     const opened = page.waitForResponse((answer) => new URL(answer.url()).pathname.startsWith("/queues"));
     await page.getByRole("link", { name: "Queues" }).click();
     expect((await opened).status()).toBe(200);
-    await page.waitForURL(/\/queues\/?$/);
-    const [cookie] = await page.context().cookies(`${house.origin}/queues`);
-    expect(cookie).toMatchObject({ path: "/queues", httpOnly: true, sameSite: "Strict" });
+    await page.waitForURL(/\/queues\/[\w-]{43}\/?$/);
+    const path = new URL(page.url()).pathname.replace(/\/$/, "");
+    const [cookie] = await page.context().cookies(`${house.origin}${path}`);
+    expect(cookie).toMatchObject({ path, httpOnly: true, sameSite: "Strict" });
     expect(cookie?.value).not.toContain(tokens.admin);
+    expect(path).not.toContain(cookie?.value);
+    // Another server on this host is sent nothing of it, unless it is asked for this very path.
+    const seen: (string | undefined)[] = [];
+    const other = createServer((request, response) => {
+      seen.push(request.headers.cookie);
+      response.setHeader("content-type", "text/html").end("<p>another server</p>");
+    }).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    await page.goto(`http://${new URL(house.origin).hostname}:${port}/queues/api/queues`);
+    await page.getByText("another server").waitFor();
+    other.close();
+    expect(seen.filter((header) => header !== undefined)).toEqual([]);
   });
 
   it("says that the worker does not answer, and goes on by itself once it does", async () => {

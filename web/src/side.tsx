@@ -88,8 +88,8 @@ function QueuesLink(): JSX.Element {
         onClick={(event) => {
           event.preventDefault();
           act(async () => {
-            await ask("/v1/session", { method: "POST" });
-            location.assign("/queues");
+            const { path } = await ask<{ path: string }>("/v1/session", { method: "POST" });
+            location.assign(path);
             return undefined;
           });
         }}

@@ -9,13 +9,13 @@ export function sessionRoutes(api: Api, { sessions }: ControlHouse): void {
     {
       config: { role: "admin" },
       schema: {
-        ...{ summary: "Get a cookie that is good for /queues alone, for 15 minutes", tags: ["session"] },
-        ...{ querystring: nothing, body: noBody, response: { 204: z.undefined() } },
+        ...{ summary: "Get a cookie and an address for the page of the queues, for 15 minutes", tags: ["session"] },
+        ...{ querystring: nothing, body: noBody, response: { 201: z.object({ path: z.string() }) } },
       },
     },
-    async ({ principal }, reply) => {
-      if (principal !== undefined) reply.header("set-cookie", sessions.open(principal));
-      return reply.code(204).send();
+    async ({ headers }, reply) => {
+      const { cookie, path } = sessions.open(headers.authorization);
+      return reply.code(201).header("set-cookie", cookie).send({ path });
     },
   );
 }

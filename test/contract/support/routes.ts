@@ -133,5 +133,5 @@ export const routes: Readonly<Record<string, Route>> = {
   "POST /v1/deliveries/{deliveryId}/redeliver": operators("/v1/deliveries/ops.1-0/redeliver", 404),
   "GET /v1/events": get("/v1/events?type=run.completed&limit=5"),
   "GET /v1/audit": get("/v1/audit", "admin"),
-  "POST /v1/session": { role: "admin", status: 204, example: () => ({ path: "/v1/session" }) },
+  "POST /v1/session": { role: "admin", status: 201, example: () => ({ path: "/v1/session" }) },
 };
