@@ -17,7 +17,7 @@ import { BucketWindows } from "#http/bucket-windows.ts";
 import { EventStreams } from "#http/event-streams.ts";
 import type { Health } from "#http/health.ts";
 import { JwtReader } from "#http/jwt.ts";
-import { isLoopback } from "#http/loopback.ts";
+import { isLoopback } from "#core/loopback.ts";
 import { PlanShelf } from "#http/plan-shelf.ts";
 import { QueueSessions } from "#http/queue-sessions.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";

@@ -8,6 +8,7 @@ import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
+import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import type { CommandEffect } from "./command-effects.ts";
@@ -120,7 +121,7 @@ export class Context {
     const config = this.#load(options);
     const { env, interrupt } = this.surroundings;
     if (config.server === undefined) return this.withApp(config, (app) => ways.here(app, config));
-    const { url, token = tokenIn(config.dataDir) } = config.server;
+    const { url, token = localToken(url, config.dataDir) } = config.server;
     return ways.there(new RemoteWorker({ url, token, interrupt, profile: options.profile ?? env.SIMFLEET_PROFILE }));
   }
 
@@ -196,8 +197,18 @@ function userName(): string {
   }
 }
 
-/** The token of a worker on the same data directory. @throws SimfleetError UNAUTHENTICATED */
-function tokenIn(dataDir: string): Secret {
+/**
+ * The token of a worker on the same data directory. It has every right, so that it is sent to this machine alone.
+ * @throws SimfleetError UNAUTHENTICATED
+ */
+function localToken(url: string, dataDir: string): Secret {
+  const { hostname: host } = new URL(url);
+  if (!isLoopback(host)) {
+    throw new SimfleetError(
+      "UNAUTHENTICATED",
+      `A token for ${host} is needed: set SIMFLEET_SERVER_TOKEN_FILE. The token of the data directory is sent to this machine alone`,
+    );
+  }
   const read = readSecretFile(join(dataDir, "admin-token"));
   if ("secret" in read) return new Secret(read.secret);
   throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is needed: set SIMFLEET_SERVER_TOKEN_FILE");

@@ -285,7 +285,7 @@ export const settings = {
     variable: "SIMFLEET_SERVER_TOKEN",
     kind: text(),
     secret: true,
-    defaultAbout: "that of `admin-token` in `dataDir`, where there is one",
+    defaultAbout: "that of `admin-token` in `dataDir`, where there is one and the worker is on this machine",
     about: "Token for that worker.",
   },
   auditKeepDays: {

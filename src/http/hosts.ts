@@ -2,7 +2,7 @@
  * Which `Host` headers are taken. A page of elsewhere can have its name resolve to this machine and then speak to a
  * worker on a loopback address as if it were its own; the name in the header gives it away.
  */
-import { isLoopback } from "./loopback.ts";
+import { isLoopback } from "#core/loopback.ts";
 
 /**
  * @param listening `hosts` are those that the configuration adds

@@ -1,0 +1,60 @@
+/** Which token a command sends to the worker that it is to ask. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runProgram } from "#cli/program.ts";
+
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "server-token-"));
+  await writeFile(join(dataDir, "admin-token"), `sf_${"a".repeat(43)}\n`, { mode: 0o600 });
+});
+afterAll(() => rm(dataDir, { recursive: true }));
+
+async function give(
+  line: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number; stderr: string }> {
+  const ended = { code: 0, stderr: "" };
+  const surroundings = {
+    env: { HOME: dataDir, SIMFLEET_DATA_DIR: dataDir, ...env },
+    stdout: { write: () => undefined },
+    stderr: { write: (text: string) => (ended.stderr += text) },
+    stdin: process.stdin,
+    interrupt: new AbortController().signal,
+    setExitCode: (code: number) => {
+      ended.code = code;
+    },
+  };
+  await runProgram(line.split(" "), { surroundings, serve: () => Promise.resolve(), version: "0" });
+  return ended;
+}
+
+test.each(["https://worker.invalid", "https://127.0.0.1.worker.invalid"])(
+  "the token of the data directory does not go to %s, and the message says which setting to use",
+  async (url) => {
+    const { code, stderr } = await give(`quota --server ${url}`);
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/SIMFLEET_SERVER_TOKEN_FILE.*this machine/)]);
+  },
+);
+
+test("the token of the data directory goes to a worker on this machine, and a configured one goes wherever it is meant", async () => {
+  const seen: (string | undefined)[] = [];
+  const worker = createServer((request, response) => {
+    seen.push(request.headers.authorization);
+    response.setHeader("content-type", "application/json").end('{"buckets":[],"nextCursor":null}');
+  });
+  await new Promise<void>((resolve) => worker.listen(0, "127.0.0.1", resolve));
+  const { port } = worker.address() as AddressInfo;
+  for (const host of ["127.0.0.1", "localhost"]) {
+    expect(await give(`quota --server http://${host}:${port}`)).toMatchObject({ code: 0 });
+  }
+  expect(seen).toEqual(Array.from({ length: 2 }, () => `Bearer sf_${"a".repeat(43)}`));
+  worker.close();
+  // With a token of its own the command asks, and fails only since nobody is there.
+  const elsewhere = await give("quota --server https://worker.invalid", { SIMFLEET_SERVER_TOKEN: "sf_other" });
+  expect([elsewhere.code, elsewhere.stderr]).toEqual([4, expect.stringContaining("No answer came")]);
+});
