@@ -8,7 +8,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secret-file.ts";
-import { ConfigError } from "#core/errors.ts";
+import { ConfigError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { every, minuteMs, systemClock } from "#core/time.ts";
 import { Access } from "#http/access.ts";
@@ -42,7 +42,8 @@ export async function openHttp(house: {
   const access = await openAccess(config, logger);
   const spool = new Spool({ dataDir: config.dataDir, mostBytes: uploadBytes, clock });
   await spool.sweep();
-  const plans = new PlanShelf({ spool, clock });
+  const limits = { mostPlans: config.http.plansPerCaller, mostBytes: config.http.planBytesPerCaller };
+  const plans = new PlanShelf({ spool, clock, limits });
   const streams = new EventStreams({ tail: app.tail, clock, logger, access });
   const windows = new BucketWindows();
   const sessions = new QueueSessions({ clock, isPlain: isLoopback(host), access });
@@ -52,9 +53,15 @@ export async function openHttp(house: {
   const server = await startHttp({ host, port, hosts, version, health, control });
   const stopSampling = every(config.limits.periodMs, () => void sample(app, windows));
   const stopRemembering = every(minuteMs, () => void rememberFleets(app, config));
+  const stopSweeping = every(minuteMs, () => {
+    Promise.all([plans.sweep(), spool.sweep()]).catch((thrown: unknown) =>
+      logger.warn(`expired plans could not be removed: ${messageOf(thrown)}`),
+    );
+  });
   return {
     ...server,
     close: () => {
+      stopSweeping();
       stopSampling();
       stopRemembering();
       return server.close();

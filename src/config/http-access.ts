@@ -43,6 +43,8 @@ export interface HttpConfig {
   /** As they stand in the `Host` header. */
   readonly hosts: readonly string[];
   readonly uploadBytes: number;
+  readonly plansPerCaller: number;
+  readonly planBytesPerCaller: number;
   readonly requestsPerMinute: number;
   readonly authFailuresPerMinute: number;
   readonly connections: number;

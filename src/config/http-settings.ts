@@ -34,6 +34,20 @@ export const httpSettings = {
     default: 1_073_741_824,
     about: "Most bytes of a file that the control API takes.",
   },
+  plansPerCaller: {
+    path: "http.plansPerCaller",
+    variable: "SIMFLEET_HTTP_PLANS_PER_CALLER",
+    kind: integer(1, 1_000_000),
+    default: 100,
+    about: "Most plans that one caller can have at one worker at once, with files that are just being handed over.",
+  },
+  planBytesPerCaller: {
+    path: "http.planBytesPerCaller",
+    variable: "SIMFLEET_HTTP_PLAN_BYTES_PER_CALLER",
+    kind: integer(1_000, 1_099_511_627_776),
+    default: 4_294_967_296,
+    about: "Most bytes of the plans of one caller at one worker, with files that are just being handed over.",
+  },
   requestsPerMinute: {
     path: "http.requestsPerMinute",
     variable: "SIMFLEET_HTTP_REQUESTS_PER_MINUTE",

@@ -131,6 +131,8 @@ function readHttp({ tree, problems }: Source, values: Values): HttpConfig {
     hosts: values.getOrDefault("httpHosts"),
     uploadBytes: values.getOrDefault("uploadBytes"),
     metrics: values.getOrDefault("httpMetrics"),
+    plansPerCaller: values.getOrDefault("plansPerCaller"),
+    planBytesPerCaller: values.getOrDefault("planBytesPerCaller"),
     requestsPerMinute: values.getOrDefault("requestsPerMinute"),
     authFailuresPerMinute: values.getOrDefault("authFailuresPerMinute"),
     connections: values.getOrDefault("httpConnections"),

@@ -146,6 +146,11 @@ export const errorCatalogue = {
     exitCode: 4,
     meaning: "The audit entry of a change could not be written, so the change was not made.",
   },
+  PLAN_LIMIT: {
+    disposition: "later",
+    exitCode: 4,
+    meaning: "A caller of the control API has as many plans, or as many bytes of them, as one may have at a worker.",
+  },
   OVERLOADED: { disposition: "later", exitCode: 4, meaning: "The worker has more to do than it can answer just now." },
   IDEMPOTENCY_REUSED: {
     disposition: "never",

@@ -1,11 +1,12 @@
 /**
  * Plans that a run can be started from for an hour, each as files of the spool: the rows that were handed over, what was
  * asked and what came of it, and, once somebody pages through them, the verdict of every row. They outlive a restart of
- * the worker, and belong to the worker (or the workers of one data directory) that made them.
+ * the worker, and belong to the worker (or the workers of one data directory) that made them. What one caller can have
+ * there at once is bounded, in number and bytes, with what is just being handed over; what has expired is removed.
  */
 import { randomInt } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { readFile, rename, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { SimfleetError } from "#core/errors.ts";
@@ -17,11 +18,16 @@ import type { Order, Origin } from "./order.ts";
 import type { Spool } from "./spool.ts";
 
 const keepMs = 60 * minuteMs;
+/** A plan that has expired stays for so long: another worker of the data directory may just be reading it. */
+const graceMs = minuteMs;
+const kinds = ["json", "csv", "rows"] as const;
 /** A page ends after so many bytes of rows were looked through, found or not. */
 const lookedThroughAtMost = 16 * 1_048_576;
 
 export interface ShelvedPlan {
   readonly planId: string;
+  /** Who made it. */
+  readonly by: string;
   readonly order: Order;
   readonly from: Origin;
   /** Name of the file as it was handed over, or the filter. */
@@ -30,14 +36,43 @@ export interface ShelvedPlan {
   readonly report: PlanReport;
 }
 
+/** What one caller may have in the spool at once. */
+export interface PlanLimits {
+  readonly mostPlans: number;
+  readonly mostBytes: number;
+}
+
+/** Room in the spool for what one request hands over. */
+export interface Room {
+  /** Who asked for it. */
+  readonly by: string;
+  /** Takes note of how many bytes have come. @throws SimfleetError PLAN_LIMIT when they are too many */
+  grow(bytes: number): void;
+  /** From now on it is counted as a plan. */
+  isStored: boolean;
+  /** Gives it back. */
+  release(): void;
+}
+
+interface Stored {
+  readonly by: string;
+  readonly expiresAtMs: number;
+  readonly bytes: number;
+}
+
 type Written = Omit<ShelvedPlan, "from"> & { readonly where: string | null };
 
 export class PlanShelf {
   readonly #spool: Spool;
   readonly #clock: Clock;
+  readonly #limits: PlanLimits;
   readonly #writing = new Map<string, Promise<void>>();
+  readonly #rooms = new Set<Room & { readonly bytes: number }>();
+  /** How many requests read each plan just now. */
+  readonly #used = new Map<string, number>();
 
-  constructor(parts: { spool: Spool; clock: Clock }) {
+  constructor(parts: { spool: Spool; clock: Clock; limits: PlanLimits }) {
+    this.#limits = parts.limits;
     this.#spool = parts.spool;
     this.#clock = parts.clock;
   }
@@ -53,8 +88,49 @@ export class PlanShelf {
     return `${planId}.csv`;
   }
 
+  /**
+   * Makes room for what a request hands over. Whoever asks for it gives it back.
+   * @throws SimfleetError PLAN_LIMIT when the caller has too many plans, or too many bytes of them
+   */
+  async room(by: string): Promise<Room> {
+    const { mostPlans, mostBytes } = this.#limits;
+    let storedBytes = 0;
+    const rooms = this.#rooms;
+    const room = {
+      ...{ by, bytes: 0, isStored: false },
+      grow(bytes: number): void {
+        room.bytes = bytes;
+        let handedOver = 0;
+        for (const one of rooms) if (one.by === by && !one.isStored) handedOver += one.bytes;
+        if (storedBytes + handedOver > mostBytes) {
+          throw limited(`more than ${mostBytes} bytes of plans and files (http.planBytesPerCaller)`);
+        }
+      },
+      release: () => void rooms.delete(room),
+    };
+    // Counted from here on: of two requests at once each sees the other.
+    rooms.add(room);
+    try {
+      await this.sweep();
+      const stored = [...(await this.#stored())].filter(([, plan]) => plan.by === by);
+      storedBytes = stored.reduce((sum, [, { bytes }]) => sum + bytes, 0);
+      const handedOver = [...rooms].filter((one) => one.by === by && !one.isStored).length;
+      if (stored.length + handedOver > mostPlans) {
+        const oldest = stored.toSorted(([, a], [, b]) => a.expiresAtMs - b.expiresAtMs)[0];
+        const first = oldest === undefined ? "" : `; the oldest is ${oldest[0]}`;
+        const retryAfterMs = oldest === undefined ? minuteMs : oldest[1].expiresAtMs + graceMs - this.#clock.wallMs();
+        throw limited(`more than ${mostPlans} plans and files (http.plansPerCaller)${first}`, retryAfterMs);
+      }
+      room.grow(0);
+      return room;
+    } catch (thrown) {
+      room.release();
+      throw thrown;
+    }
+  }
+
   /** Takes a plan in, and the file that it was made of. */
-  async put(plan: Omit<ShelvedPlan, "expiresAtMs">): Promise<ShelvedPlan> {
+  async put(plan: Omit<ShelvedPlan, "expiresAtMs">, room: Room): Promise<ShelvedPlan> {
     const { from, ...rest } = plan;
     const expiresAtMs = this.#clock.wallMs() + keepMs;
     const written: Written = { ...rest, expiresAtMs, where: "filter" in from ? from.filter.text : null };
@@ -62,27 +138,42 @@ export class PlanShelf {
     // The rows first: a plan that can be found has them.
     if ("path" in from) await rename(from.path, this.#path(plan.planId, "csv"));
     await writeFile(this.#path(plan.planId, "json"), JSON.stringify(written), { mode: 0o600 });
+    room.isStored = true;
     return { ...plan, expiresAtMs };
   }
 
   /** @throws SimfleetError NOT_FOUND */
   async get(planId: string): Promise<ShelvedPlan> {
-    const isId = /^p-[a-z0-9-]{1,40}$/.test(planId);
-    const text = isId ? await readFile(this.#path(planId, "json"), "utf8").catch(() => undefined) : undefined;
-    const written = text === undefined ? undefined : (JSON.parse(text) as Written);
-    if (written === undefined || written.expiresAtMs <= this.#clock.wallMs()) {
-      throw new SimfleetError(
-        "NOT_FOUND",
-        `There is no plan ${planId}: a plan is kept for an hour, by the worker that made it. Plan again`,
-      );
-    }
+    const written = await this.#written(planId);
+    if (written === undefined || written.expiresAtMs <= this.#clock.wallMs()) throw missing(planId);
     const { where, ...rest } = written;
     return { ...rest, from: where === null ? { path: this.#path(planId, "csv") } : { filter: filterIn(where) } };
   }
 
+  /** Has a plan read; its files stay meanwhile, also when it expires. @throws SimfleetError NOT_FOUND */
+  async use<T>(planId: string, read: (plan: ShelvedPlan) => Promise<T>): Promise<T> {
+    this.#used.set(planId, (this.#used.get(planId) ?? 0) + 1);
+    try {
+      return await read(await this.get(planId));
+    } finally {
+      const left = (this.#used.get(planId) ?? 1) - 1;
+      if (left === 0) this.#used.delete(planId);
+      else this.#used.set(planId, left);
+    }
+  }
+
+  /** Removes a plan, be it expired or not. @throws SimfleetError NOT_FOUND when there is none */
   async remove(planId: string): Promise<void> {
-    await this.get(planId);
-    for (const kind of ["json", "csv", "rows"]) await this.#spool.remove(this.#path(planId, kind));
+    if ((await this.#written(planId)) === undefined) throw missing(planId);
+    await this.#removeFiles(planId);
+  }
+
+  /** Removes the plans that have expired. */
+  async sweep(): Promise<void> {
+    const nowMs = this.#clock.wallMs();
+    for (const [planId, { expiresAtMs }] of await this.#stored()) {
+      if (expiresAtMs + graceMs <= nowMs && !this.#used.has(planId)) await this.#removeFiles(planId);
+    }
   }
 
   /**
@@ -121,9 +212,55 @@ export class PlanShelf {
     await writing;
   }
 
+  /** Every plan that lies in the spool, expired or not. */
+  async #stored(): Promise<Map<string, Stored>> {
+    const stored = new Map<string, Stored>();
+    for (const name of await readdir(this.#spool.path("")).catch(() => [])) {
+      const [, planId] = /^(.+)\.json$/.exec(name) ?? [];
+      const written = planId === undefined ? undefined : await this.#written(planId);
+      if (planId === undefined || written === undefined) continue;
+      const sizes = kinds.map((kind) =>
+        stat(this.#path(planId, kind)).then(
+          ({ size }) => size,
+          () => 0,
+        ),
+      );
+      const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+      stored.set(planId, { by: written.by, expiresAtMs: written.expiresAtMs, bytes });
+    }
+    return stored;
+  }
+
+  /** Undefined where there is none. */
+  async #written(planId: string): Promise<Written | undefined> {
+    if (!/^p-[a-z0-9-]{1,40}$/.test(planId)) return undefined;
+    const text = await readFile(this.#path(planId, "json"), "utf8").catch(() => undefined);
+    try {
+      return text === undefined ? undefined : (JSON.parse(text) as Written);
+    } catch {
+      return undefined; // it is just being written, or a process died over it
+    }
+  }
+
+  async #removeFiles(planId: string): Promise<void> {
+    for (const kind of kinds) await this.#spool.remove(this.#path(planId, kind));
+  }
+
   #path(planId: string, kind: string): string {
     return this.#spool.path(`${planId}.${kind}`);
   }
+}
+
+function missing(planId: string): SimfleetError {
+  return new SimfleetError(
+    "NOT_FOUND",
+    `There is no plan ${planId}: a plan is kept for an hour, by the worker that made it. Plan again`,
+  );
+}
+
+function limited(what: string, retryAfterMs: number = minuteMs): SimfleetError {
+  const message = `You would have ${what} at this worker. Remove plans with DELETE /v1/plans/ID, or wait until they expire, an hour after they were made`;
+  return new SimfleetError("PLAN_LIMIT", message, { retryAfterMs: Math.max(1_000, retryAfterMs) });
 }
 
 function filterIn(text: string): Filter {

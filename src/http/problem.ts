@@ -43,6 +43,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   INTAKE_INVALID: 422,
   IDEMPOTENCY_REUSED: 422,
   TOO_MANY_REQUESTS: 429,
+  PLAN_LIMIT: 429,
   INTERNAL: 500,
   RESULTS_UNWRITABLE: 500,
   SECRET_UNMADE: 502,

@@ -41,12 +41,17 @@ export class Spool {
 
   /**
    * Writes a stream to a file of this name.
-   * @throws SimfleetError TOO_LARGE, TOO_SLOW; nothing is left then
+   * @param onBytes is told how many have come so far, and throws when they are too many
+   * @throws SimfleetError TOO_LARGE, TOO_SLOW, what `onBytes` throws; nothing is left then
    */
-  async take(source: NodeJS.ReadableStream, name: string): Promise<SpooledFile> {
+  async take(
+    source: NodeJS.ReadableStream,
+    name: string,
+    onBytes: (bytes: number) => void = () => undefined,
+  ): Promise<SpooledFile> {
     await this.open();
     const path = this.path(name);
-    const meter = new Meter(this.#mostBytes);
+    const meter = new Meter(this.#mostBytes, onBytes);
     const stalled = new AbortController();
     const watch = this.#watchOver(meter, stalled);
     try {
@@ -100,9 +105,12 @@ class Meter extends Transform {
   readonly #hash = createHash("sha256");
   readonly #most: number;
 
-  constructor(most: number) {
+  readonly #onBytes: (bytes: number) => void;
+
+  constructor(most: number, onBytes: (bytes: number) => void) {
     super();
     this.#most = most;
+    this.#onBytes = onBytes;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -110,6 +118,12 @@ class Meter extends Transform {
     if (this.bytes > this.#most) {
       const message = `The file is larger than ${this.#most} bytes (http.uploadBytes): hand it over in parts`;
       done(new SimfleetError("TOO_LARGE", message));
+      return;
+    }
+    try {
+      this.#onBytes(this.bytes);
+    } catch (thrown) {
+      done(thrown as Error);
       return;
     }
     this.#hash.update(chunk);

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import type { Origin } from "./order.ts";
+import type { Room } from "./plan-shelf.ts";
 import type { Spool } from "./spool.ts";
 
 export interface HandedOver {
@@ -27,26 +28,30 @@ export const filterBody = z.strictObject({
 
 /**
  * Takes what was handed over.
- * @param name of the file in the spool
- * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, TOO_SLOW
+ * @param to `name` of the file in the spool, and the room for it
+ * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, TOO_SLOW, PLAN_LIMIT
  */
-export async function handedOver(request: FastifyRequest, spool: Spool, name: string): Promise<HandedOver> {
+export async function handedOver(
+  request: FastifyRequest,
+  to: { spool: Spool; name: string; room: Room },
+): Promise<HandedOver> {
   if (request.isMultipart()) {
     const part = await request.file();
     if (part === undefined || part.fieldname !== "file") {
       throw new SimfleetError("REQUEST_INVALID", "The form has to have one file, in the field file");
     }
-    return inSpool(part.file, { spool, name, source: nameOf(part.filename) });
+    return inSpool(part.file, { ...to, source: nameOf(part.filename) });
   }
-  if (request.body instanceof Readable) return inSpool(request.body, { spool, name, source: "upload.csv" });
+  if (request.body instanceof Readable) return inSpool(request.body, { ...to, source: "upload.csv" });
   return filterOf(request.body);
 }
 
 async function inSpool(
   stream: Readable,
-  { spool, name, source }: { spool: Spool; name: string; source: string },
+  to: { spool: Spool; name: string; room: Room; source: string },
 ): Promise<HandedOver> {
-  const { path, sha256 } = await spool.take(stream, name);
+  const { spool, name, room, source } = to;
+  const { path, sha256 } = await spool.take(stream, name, (bytes) => room.grow(bytes));
   return { from: { path }, source, speedClass: undefined, sha256 };
 }
 

@@ -8,7 +8,8 @@ import type { PlanRow } from "#runs/plan-rows.ts";
 import type { Api, ControlHouse } from "../house.ts";
 import { once } from "../once.ts";
 import { type Order, orderOf, planFor, planQuery } from "../order.ts";
-import type { ShelvedPlan } from "../plan-shelf.ts";
+import { actorOf } from "../principal.ts";
+import type { Room, ShelvedPlan } from "../plan-shelf.ts";
 import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "../shape.ts";
 import { type HandedOver, handedOver } from "../upload.ts";
 
@@ -73,9 +74,10 @@ export function planRoutes(api: Api, house: ControlHouse): void {
       },
     },
     async ({ params, query }) => {
-      const { order, from } = await plans.get(params.planId);
-      return plans.rows(params.planId, query, async () =>
-        app.desk.planRows(await planFor(order, from, house), order.profile),
+      return plans.use(params.planId, ({ order, from }) =>
+        plans.rows(params.planId, query, async () =>
+          app.desk.planRows(await planFor(order, from, house), order.profile),
+        ),
       );
     },
   );
@@ -116,21 +118,23 @@ function addPlanning(api: Api, house: ControlHouse): void {
     async (request, reply) => {
       const order = orderOf(request.query, house);
       const name = plans.fileOf(plans.newPlanId());
-      const rows = await handedOver(request, spool, name);
+      const room = await plans.room(actorOf(request.principal));
       try {
+        const rows = await handedOver(request, { spool, name, room });
         return await once(
           house,
           { request, reply },
           {
             ...{ status: 201, sha256: rows.sha256 },
             newRef: () => plans.newPlanId(),
-            make: (planId) => makePlan(planId, { rows, order }, house),
+            make: (planId) => makePlan(planId, { rows, order, room }, house),
             find: (planId) => plans.get(planId).then(documentOf, () => undefined),
             locationOf: ({ planId }) => `/v1/plans/${planId}`,
           },
         );
       } finally {
         await spool.remove(spool.path(name)); // what was planned has been moved away
+        room.release();
       }
     },
   );
@@ -138,14 +142,14 @@ function addPlanning(api: Api, house: ControlHouse): void {
 
 async function makePlan(
   planId: string,
-  { rows, order }: { rows: HandedOver; order: Order },
+  { rows, order, room }: { rows: HandedOver; order: Order; room: Room },
   house: ControlHouse,
 ): Promise<PlanDocument> {
   const { source, from } = rows;
   const asked = { ...order, speedClass: rows.speedClass ?? order.speedClass };
   const plan = await planFor(asked, from, house);
   const report = { ...reportOfPlan(plan), ...("path" in from ? { file: source } : {}) };
-  return documentOf(await house.plans.put({ planId, order: asked, from, source, report }));
+  return documentOf(await house.plans.put({ planId, by: room.by, order: asked, from, source, report }, room));
 }
 
 function documentOf({ planId, expiresAtMs, report }: ShelvedPlan): PlanDocument {

@@ -147,17 +147,20 @@ interface Exchange {
 /** Starts what came with the request; the file is read into the ledger and not needed afterwards. */
 async function startHandedOver(exchange: Exchange, order: Order, house: ControlHouse): Promise<FastifyReply> {
   const { spool, plans } = house;
-  const rows = await handedOver(exchange.request, spool, plans.fileOf(plans.newPlanId()));
-  const asked = { ...order, speedClass: rows.speedClass ?? order.speedClass };
   const by = actorOf(exchange.request.principal);
+  const name = plans.fileOf(plans.newPlanId());
+  const room = await plans.room(by);
   try {
+    const rows = await handedOver(exchange.request, { spool, name, room });
+    const asked = { ...order, speedClass: rows.speedClass ?? order.speedClass };
     return await once(house, exchange, {
       ...newRun(house),
       sha256: rows.sha256,
       make: (runId) => start(asked, { ...rows, by, runId }, house),
     });
   } finally {
-    if ("path" in rows.from) await spool.remove(rows.from.path);
+    await spool.remove(spool.path(name));
+    room.release();
   }
 }
 
@@ -177,10 +180,10 @@ async function startPlanned(
   const by = actorOf(principal);
   return once(house, exchange, {
     ...newRun(house),
-    make: async (runId) => {
-      const { order, from, source, report } = await house.plans.get(planId);
-      return start(order, { from, source, planned: report.sha256, by, runId }, house);
-    },
+    make: (runId) =>
+      house.plans.use(planId, ({ order, from, source, report }) =>
+        start(order, { from, source, planned: report.sha256, by, runId }, house),
+      ),
   });
 }
 

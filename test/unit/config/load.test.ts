@@ -73,6 +73,7 @@ describe("defaults and precedence", () => {
       http: {
         ...{ host: "127.0.0.1", port: 8080, hosts: [], adminToken: undefined, tokens: [], jwt: undefined },
         ...{ uploadBytes: 1_073_741_824, requestsPerMinute: 1_200, metrics: "token" },
+        ...{ plansPerCaller: 100, planBytesPerCaller: 4_294_967_296 },
         ...{ authFailuresPerMinute: 20, connections: 6_000, queues: "read-only" },
       },
       server: undefined,
