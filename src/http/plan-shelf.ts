@@ -6,7 +6,7 @@
  */
 import { randomInt } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { open, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { SimfleetError } from "#core/errors.ts";
@@ -188,10 +188,7 @@ export class PlanShelf {
   ): Promise<{ rows: PlanRow[]; nextCursor: string | null }> {
     const path = this.#path(planId, "rows");
     await this.#write(path, judge);
-    const start = ask.cursor === undefined ? 0 : Number(ask.cursor);
-    if (!Number.isSafeInteger(start) || start < 0 || start > (await stat(path)).size) {
-      throw new SimfleetError("REQUEST_INVALID", "That is no cursor: take the nextCursor of the page before");
-    }
+    const start = await startOf(path, ask.cursor);
     const rows: PlanRow[] = [];
     for await (const { line, at } of linesOf(path, start)) {
       if (rows.length === ask.limit || at - start > lookedThroughAtMost) return { rows, nextCursor: String(at) };
@@ -275,6 +272,26 @@ async function writeLines(path: string, judge: () => Promise<AsyncIterable<PlanR
   };
   await pipeline(Readable.from(text()), createWriteStream(partial, { mode: 0o600 }));
   await rename(partial, path);
+}
+
+/** The place that a cursor names: the beginning of a line. @throws SimfleetError REQUEST_INVALID */
+async function startOf(path: string, cursor: string | undefined): Promise<number> {
+  if (cursor === undefined || cursor === "0") return 0;
+  const start = /^[1-9]\d{0,14}$/.test(cursor) ? Number(cursor) : Number.NaN;
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    if (start <= size) {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, start - 1);
+      if (bytesRead === 1 && buffer[0] === 10) return start;
+    }
+  } finally {
+    await file.close();
+  }
+  throw new SimfleetError(
+    "REQUEST_INVALID",
+    `${JSON.stringify(cursor)} is no cursor: take the nextCursor of the page before`,
+  );
 }
 
 /** The lines of a file from one place on, each with the place where it begins. */

@@ -1,4 +1,5 @@
 /** The front desk for the record of changes: who did what, when, and how it ended. */
+import { SimfleetError } from "#core/errors.ts";
 import type { AuditIntent, AuditLog, AuditRecord, AuditResult } from "#store/audit-log.ts";
 
 export type { AuditIntent, AuditResult } from "#store/audit-log.ts";
@@ -46,11 +47,18 @@ export class AuditDesk {
     return this.#log.note(intent, result);
   }
 
-  /** Newest first. */
+  /** Newest first. @throws SimfleetError REQUEST_INVALID on a cursor that is none */
   async list(ask: {
     limit: number;
     cursor?: string | undefined;
   }): Promise<{ entries: AuditEntry[]; nextCursor: string | null }> {
+    const { cursor } = ask;
+    if (cursor !== undefined && !/^\d{1,15}-\d{1,10}$/.test(cursor)) {
+      throw new SimfleetError(
+        "REQUEST_INVALID",
+        `${JSON.stringify(cursor)} is no cursor: take the nextCursor of the page before`,
+      );
+    }
     const { records, nextCursor } = await this.#log.newest(ask);
     return { entries: records.map(entryOf), nextCursor };
   }

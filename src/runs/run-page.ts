@@ -1,4 +1,5 @@
 /** Runs of the ledger page by page, newest first, narrowed by state and profile. */
+import { SimfleetError } from "#core/errors.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { Ledger } from "#store/ledger.ts";
 import type { RunRecord } from "#store/run-record.ts";
@@ -7,15 +8,33 @@ const readAtOnce = 100;
 /** A page ends after so many runs were looked through, found or not. */
 const lookedThroughAtMost = 2_000;
 
-export async function runPage(
-  ledger: Ledger,
-  ask: {
-    limit: number;
-    cursor?: string | undefined;
-    state?: RunState | undefined;
-    profile?: string | undefined;
-  },
-): Promise<{ runs: RunRecord[]; nextCursor: string | null }> {
+interface RunQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly state?: RunState | undefined;
+  readonly profile?: string | undefined;
+}
+
+interface RunPage {
+  readonly runs: RunRecord[];
+  readonly nextCursor: string | null;
+}
+
+/** @throws SimfleetError REQUEST_INVALID on a cursor that is none */
+export async function runPage(ledger: Ledger, ask: RunQuery): Promise<RunPage> {
+  try {
+    return await readPage(ledger, ask);
+  } catch (thrown) {
+    // Its cursors are ids of runs.
+    if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_NOT_FOUND") throw thrown;
+    throw new SimfleetError(
+      "REQUEST_INVALID",
+      `${JSON.stringify(ask.cursor)} is no cursor: take the nextCursor of the page before`,
+    );
+  }
+}
+
+async function readPage(ledger: Ledger, ask: RunQuery): Promise<RunPage> {
   const { limit, state, profile } = ask;
   if (state === undefined && profile === undefined) return ledger.list(pageOf(limit, ask.cursor));
   const runs: RunRecord[] = [];

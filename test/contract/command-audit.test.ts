@@ -138,3 +138,11 @@ test("commands and requests are listed together, by the command and by the API",
     entries: [{ action: "DELETE /v1/freeze" }, { action: "simfleet freeze on", result: "done", exitCode: 0 }],
   });
 });
+
+test.each(["x", "+", "(1-1"])(
+  "a cursor that no page has given, such as %s, is refused by the command as well",
+  async (cursor) => {
+    const { code, stderr } = await give(`audit list --cursor ${cursor}`);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("is no cursor")]);
+  },
+);

@@ -125,6 +125,8 @@ describe("an event stream", () => {
     expect(client.numbers).toEqual([0, 3]);
     const wrong = { accept: "text/event-stream", "last-event-id": "yesterday" };
     expect((await house.ask("/v1/events", { as: "viewer", headers: wrong })).status).toBe(400);
+    const tooLarge = { ...wrong, "last-event-id": "1-18446744073709551616" };
+    expect((await house.ask("/v1/events", { as: "viewer", headers: tooLarge })).status).toBe(400);
   });
 
   test("is one reader of Redis for all of them, and they all see the same", async () => {

@@ -151,6 +151,71 @@ test.each(Object.entries(routes).filter(([name]) => name.startsWith("POST")))(
   },
 );
 
+describe("a cursor that no page has given", () => {
+  const bad = [
+    ...[
+      "x",
+      "-1",
+      "1.5",
+      "1e3",
+      "0x10",
+      "+1",
+      " 1",
+      "1 ",
+      "%00",
+      "٣",
+      "null",
+      "1-",
+      "-",
+      "(1-1",
+      "+",
+      "../x",
+      '{"a":1}',
+    ],
+    ...["99999999999999999999", "999999999999999999999999-1", "9".repeat(200), "r-none", "r-20261120-103045-zzzz"],
+    ...["ops", "ops.", "ops.x", "ops.1", ".1-1", "ops.99999999999999999999999-1", "ops.1-99999999999999999999999"],
+  ];
+
+  test("is refused with 400 by every list that has pages", async () => {
+    const paged = [...operations()].filter(([, { parameters = [] }]) =>
+      parameters.some((one) => one.name === "cursor"),
+    );
+    expect(paged.map(([name]) => name).toSorted()).toEqual([
+      "GET /v1/audit",
+      "GET /v1/changes",
+      "GET /v1/deliveries",
+      "GET /v1/events",
+      "GET /v1/plans/{planId}/rows",
+      "GET /v1/runs",
+      "GET /v1/runs/{runId}/rows",
+      "GET /v1/sims",
+    ]);
+    const answers: string[] = [];
+    for (const [name] of paged) {
+      const path = routes[name]?.example(prepared).path ?? "";
+      for (const cursor of bad) {
+        const query = `${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
+        const answer = await house().ask(path + query, { as: "admin" });
+        const { code } = (await answer.json()) as { code?: string };
+        if (answer.status !== 400) answers.push(`${name} ${cursor.slice(0, 30)}: ${answer.status} ${code}`);
+      }
+    }
+    expect(answers).toEqual([]);
+  });
+
+  test("is refused by the rows of a plan also where it is a place within a row, or after the last", async () => {
+    const path = `/v1/plans/${prepared.planId}/rows`;
+    const status = async (cursor: number): Promise<number> =>
+      (await house().ask(`${path}?cursor=${cursor}`, { as: "viewer" })).status;
+    const first = await house().ask(`${path}?limit=1`, { as: "viewer" });
+    const { nextCursor } = (await first.json()) as { nextCursor: string };
+    const next = Number(nextCursor);
+    expect([await status(0), await status(next)]).toEqual([200, 200]);
+    for (const cursor of [1, next - 1, next + 1, 1_000_000])
+      expect([cursor, await status(cursor)]).toEqual([cursor, 400]);
+  });
+});
+
 describe.each(Object.entries(routes))("%s", (name, { role, status, example }) => {
   test("without a credential is 401, and with a wrong one", async () => {
     const { path } = example(prepared);

@@ -18,7 +18,11 @@ export const event = shapeOf<EventDocument>()({
   fields: z.record(z.string(), z.string()),
 });
 
-const eventId = z.string().regex(/^\d{1,15}-\d{1,20}$/, "has to be the id of an event");
+const mostInId = 2n ** 64n - 1n;
+const eventId = z
+  .string()
+  .regex(/^\d{1,15}-\d{1,20}$/, "has to be the id of an event")
+  .refine((id) => BigInt(id.split("-")[1] ?? "0") <= mostInId, "has to be the id of an event");
 const streamType = "text/event-stream";
 
 export function eventRoutes(api: Api, house: ControlHouse): void {
