@@ -61,6 +61,12 @@ export function signatureFault(
   return isSigned ? undefined : "forged";
 }
 
+/** Whether two secrets sign alike, in whatever form each is written. */
+export function isSameKey(one: Secret, other: Secret): boolean {
+  const [a, b] = [webhookKey(one.reveal()), webhookKey(other.reveal())];
+  return a !== undefined && b !== undefined && a.length === b.length && timingSafeEqual(a, b);
+}
+
 function digestOf(signed: string, secret: Secret): Buffer {
   const key = webhookKey(secret.reveal());
   if (key === undefined) throw new RangeError("the secret of a webhook is whsec_ and base64");

@@ -7,13 +7,24 @@ import { until } from "../support/until.ts";
 import { ControlHouse } from "./support/control-house.ts";
 
 const key = Buffer.alloc(24, 7);
+const sharedKey = Buffer.alloc(32, "shared-key");
 let house: ControlHouse;
 beforeAll(async () => {
   house = await ControlHouse.open({
     furnish: async (folder) => {
       const file = join(folder, "hook");
       await writeFile(file, `whsec_${key.toString("base64")}\n`, { mode: 0o600 });
-      return `schedules:\n  nightly: { job: sync, cron: "0 3 * * *", hookSecretFile: ${file} }\n  bare: { job: sync, cron: "0 4 * * *" }\n`;
+      const shared = join(folder, "shared");
+      await writeFile(shared, `whsec_${sharedKey.toString("base64")}\n`, { mode: 0o600 });
+      // The same key as bytes, as it can be given too.
+      const same = join(folder, "same");
+      await writeFile(same, sharedKey, { mode: 0o600 });
+      return `schedules:
+  nightly: { job: sync, cron: "0 3 * * *", hookSecretFile: ${file} }
+  bare: { job: sync, cron: "0 4 * * *" }
+  east: { job: sync, cron: "0 5 * * *", hookSecretFile: ${shared} }
+  west: { job: sync, cron: "0 6 * * *", hookSecretFile: ${same} }
+`;
     },
   });
 });
@@ -62,4 +73,24 @@ test.each([
 test("a message without a signature is refused, whoever's token it bears", async () => {
   const answer = await house.ask("/v1/hooks/nightly", { as: "admin", method: "POST", body: "{}" });
   expect(answer.status).toBe(401);
+});
+
+test("a message to one of two schedules with the same secret cannot be turned to the other", async () => {
+  const forEast = { id: "msg_3", key: sharedKey, body: '{"schedule":"east","reason":"deploy"}' };
+  const turned = await send({ ...forEast, schedule: "west" });
+  expect([turned.status, await turned.json()]).toMatchObject([401, { code: "UNAUTHENTICATED", detail: /"west"/ }]);
+  expect((await send({ ...forEast, schedule: "east" })).status).toBe(202);
+});
+
+test.each(["", "{}", '{"type":"deploy"}', "[]", '"east"', "null", '{"schedule":["east"]}', '{"schedule":"West"}'])(
+  "a message whose body %s does not name the schedule is refused where the secret belongs to several",
+  async (body) => {
+    for (const schedule of ["east", "west"]) {
+      expect((await send({ id: "msg_4", key: sharedKey, body, schedule })).status).toBe(401);
+    }
+  },
+);
+
+test("a message of a schedule with a secret of its own does not trigger another one", async () => {
+  expect((await send({ id: "msg_5", schedule: "east" })).status).toBe(401);
 });

@@ -1,10 +1,13 @@
 /**
  * Messages from outside that trigger a schedule: signed by the Standard Webhooks specification with the schedule's own
  * secret, instead of a token. A schedule that is not there and one that has no secret answer like a wrong signature.
+ * The specification signs id, time and body, and no path. So a message is for one schedule alone by its secret; where
+ * several schedules have the same secret, the body has to name the one that it is for.
  */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
-import { signatureFault } from "#events/webhook-signature.ts";
+import type { Hooks } from "#config/schedules.ts";
+import { isSameKey, signatureFault } from "#events/webhook-signature.ts";
 import type { Api, ControlHouse } from "../house.ts";
 import { actorOf } from "../principal.ts";
 import { id, nothing } from "../shape.ts";
@@ -31,7 +34,7 @@ function addHook(api: Api, { app, config, clock, authFailures }: ControlHouse): 
       schema: {
         ...{ summary: "Trigger a schedule by a signed message", tags: ["schedules"] },
         description:
-          "Signed by the Standard Webhooks specification; a message counts once a day, however often it comes.",
+          "Signed by the Standard Webhooks specification; a message counts once a day, however often it comes. Where several schedules have the same secret, the body is JSON with the field `schedule`.",
         headers: z.object({
           "webhook-id": z.string().min(1).max(200).optional(),
           "webhook-timestamp": z.string().max(20).optional(),
@@ -54,6 +57,12 @@ function addHook(api: Api, { app, config, clock, authFailures }: ControlHouse): 
         const fault = signatureFault({ id: messageId, timestamp, signature, body }, secrets, clock.wallMs());
         if (fault !== undefined || messageId === undefined)
           throw authFailures.count(request.ip, new SimfleetError("UNAUTHENTICATED", inWords[fault ?? "unsigned"]));
+        if (isShared(config.hooks, schedule) && scheduleIn(body) !== schedule) {
+          throw new SimfleetError(
+            "UNAUTHENTICATED",
+            `The secret is that of several schedules, so the body has to name this one: {"schedule": ${JSON.stringify(schedule)}}`,
+          );
+        }
         request.principal = { name: schedule, role: "operator", kind: "hook" };
         done();
       },
@@ -65,6 +74,25 @@ function addHook(api: Api, { app, config, clock, authFailures }: ControlHouse): 
       return reply.code(202).send({ schedule });
     },
   );
+}
+
+/** Whether another schedule has the same secret. */
+function isShared(hooks: Hooks, schedule: string): boolean {
+  const own = hooks[schedule];
+  return (
+    own !== undefined &&
+    Object.entries(hooks).some(([name, secretOf]) => name !== schedule && isSameKey(secretOf(), own()))
+  );
+}
+
+/** The schedule that the body of a message names. */
+function scheduleIn(body: string): unknown {
+  try {
+    const document: unknown = JSON.parse(body);
+    return typeof document === "object" && document !== null ? Reflect.get(document, "schedule") : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const inWords = {
