@@ -1,5 +1,6 @@
 /** What may not be changed now: the windows of the configuration, and the freeze that a person has ordered. */
 import type { Redis } from "ioredis";
+import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { type Freeze, type FreezeTime, type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
 import type { InventoryTerms } from "./inventory-script.ts";
@@ -48,9 +49,16 @@ export class Freezes {
     return { by, reason, sinceMs: Number(sinceMs), untilMs: until };
   }
 
-  /** Holds every change of every profile, until an instant or until a person ends it. */
+  /**
+   * Holds every change of every profile, until an instant or until a person ends it.
+   * @throws SimfleetError REQUEST_INVALID when that instant is not in the future: the freeze would hold nothing
+   */
   async order({ by, reason, untilMs }: Omit<OrderedFreeze, "sinceMs">): Promise<void> {
     const { keys, bounds, clock } = this.#terms;
+    if (untilMs !== undefined && untilMs <= clock.wallMs()) {
+      const message = `The freeze would end at ${new Date(untilMs).toISOString()}, which is in the past: give a later time, or none`;
+      throw new SimfleetError("REQUEST_INVALID", message);
+    }
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
     const set = ["by", by, "reason", reason, "sinceMs", clock.wallMs()];
     await makeMove(this.#redis, bounds, {

@@ -1,0 +1,79 @@
+/** Options whose value is empty or too late: the same answer where a command works itself and where it asks a worker. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runProgram } from "#cli/program.ts";
+import { ControlHouse, tokens } from "./support/control-house.ts";
+
+let house: ControlHouse;
+beforeAll(async () => {
+  house = await ControlHouse.open();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+async function give(words: readonly string[], where: "local" | "remote"): Promise<Ended> {
+  const ended: Ended = { code: 0, stdout: "", stderr: "" };
+  const remote = { SIMFLEET_SERVER: house.url, SIMFLEET_SERVER_TOKEN: tokens.admin };
+  const surroundings = {
+    env: { ...house.env, ...(where === "remote" ? remote : {}) },
+    stdout: { write: (text: string) => (ended.stdout += text) },
+    stderr: { write: (text: string) => (ended.stderr += text) },
+    stdin: process.stdin,
+    interrupt: new AbortController().signal,
+    setExitCode: (code: number) => {
+      ended.code = code;
+    },
+  };
+  await runProgram(words, { surroundings, serve: () => Promise.resolve(), version: "0" });
+  return ended;
+}
+
+describe.each(["local", "remote"] as const)("a command that works %s", (where) => {
+  test.each([
+    ["sims changes", "--by"],
+    ["sims changes", "--field"],
+    ["sims changes", "--sim"],
+    ["sims changes", "--kind"],
+    ["sims changes", "--cursor"],
+    ["sims list", "--cursor"],
+    ["runs list", "--cursor"],
+    ["audit list", "--cursor"],
+    ["deliveries list", "--cursor"],
+    ["deliveries list", "--webhook"],
+  ])("%s refuses an empty %s", async (command, option) => {
+    const { code, stdout } = await give([...command.split(" "), option, ""], where);
+    expect([code, stdout]).toEqual([2, ""]);
+  });
+
+  test("says whether the inventory has been read whole", async () => {
+    const { code, stderr } = await give(["sims", "list"], where);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("has not been read whole yet")]);
+    expect(JSON.parse((await give(["sims", "list", "--json"], where)).stdout)).toMatchObject({ isComplete: false });
+  });
+
+  test.each([
+    ["an hour ago", -3_600_000],
+    ["now", 0],
+  ])("refuses a freeze whose end is %s, and freezes nothing", async (_, offsetMs) => {
+    const until = new Date(Date.now() + offsetMs).toISOString();
+    const { code, stderr } = await give(["freeze", "on", "--until", until], where);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("in the past")]);
+    expect(await house.app.freezes.ordered()).toBeUndefined();
+    const { events } = await house.app.feed.newest({ types: ["changes.frozen"] }, { limit: 1 });
+    expect(events).toEqual([]);
+  });
+});
+
+test("the control API refuses a freeze whose end is in the past", async () => {
+  const body = JSON.stringify({ until: new Date(Date.now() - 1_000).toISOString() });
+  const headers = { "content-type": "application/json" };
+  const refused = await house.ask("/v1/freeze", { as: "admin", method: "POST", body, headers });
+  expect([refused.status, await refused.json()]).toMatchObject([
+    400,
+    { code: "REQUEST_INVALID", detail: /in the past/ },
+  ]);
+});
