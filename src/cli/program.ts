@@ -75,9 +75,23 @@ function given(command: Command): GivenCommand {
   const name = nameOf(command);
   const effect = Object.hasOwn(commandEffects, name) ? commandEffects[name] : undefined;
   if (effect === undefined) throw new Error(`${name} is not in the table of command-effects.ts`);
+  refuseEmptyValues(command);
   const { where = [], dryRun }: { where?: readonly string[]; dryRun?: boolean } = command.opts();
   const about = command.args.length > 0 ? command.args : where;
   return { name, effect: dryRun === true ? "reads" : effect, target: about.join(" ") };
+}
+
+/** Settings of every command, which count as not given where they are empty, as in the environment. */
+const mayBeEmpty: ReadonlySet<string> = new Set(["config", "profile", "server", "reason"]);
+
+/** An empty text is a mistake of a script, such as a variable that is not set. @throws SimfleetError USAGE */
+function refuseEmptyValues(command: Command): void {
+  const values: Readonly<Record<string, unknown>> = command.opts();
+  const empty = Object.keys(values).find((name) => !mayBeEmpty.has(name) && [values[name]].flat().includes(""));
+  const flag = command.options.find((option) => option.attributeName() === empty)?.long;
+  if (empty !== undefined)
+    throw new SimfleetError("USAGE", `${flag ?? empty} is empty: give it a value, or leave it out`);
+  if (command.args.includes("")) throw new SimfleetError("USAGE", "An argument is empty");
 }
 
 /** `runs cancel` */

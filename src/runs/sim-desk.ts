@@ -19,6 +19,13 @@ import { type SyncReport, newSyncId, reportOfSync } from "./sync-report.ts";
 /** A SIM as lists and exports show it: its key, the fields that are kept, and when it was seen. */
 export type SimDocument = Readonly<Record<string, unknown>>;
 
+export interface SimPage {
+  readonly sims: readonly SimDocument[];
+  readonly nextCursor: string | null;
+  /** Whether the fleet has been read whole, so that what is not here is not there. */
+  readonly isComplete: boolean;
+}
+
 export class SimDesk {
   readonly #inventory: Inventory;
   readonly #syncs: SyncLog;
@@ -81,7 +88,7 @@ export class SimDesk {
   async list(
     profile: string,
     ask: { filter?: Filter | undefined; standing?: Standing; limit: number; cursor?: string | undefined },
-  ): Promise<{ sims: SimDocument[]; nextCursor: string | null }> {
+  ): Promise<SimPage> {
     const { filter = everySim, standing = "listed", limit, cursor } = ask;
     if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
       throw new SimfleetError(
@@ -104,6 +111,7 @@ export class SimDesk {
     return {
       sims: shown.map((found) => documentOfSim(found, { keyColumn, facts })),
       nextCursor: sims.length > limit ? String(sims[limit]?.sim.ordinal ?? 0) : null,
+      isComplete: facts.isComplete,
     };
   }
 

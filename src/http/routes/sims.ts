@@ -27,7 +27,7 @@ export function simRoutes(api: Api, house: ControlHouse): void {
       schema: {
         ...{ summary: "SIMs of the inventory, those that became known last first", tags },
         querystring: z.strictObject({ ...which, ...ofPage }),
-        response: { 200: pageOf("sims", simDocument) },
+        response: { 200: pageOf("sims", simDocument).extend({ isComplete: z.boolean() }) },
       },
     },
     async ({ query: { profile, where, gone, limit, cursor } }) =>

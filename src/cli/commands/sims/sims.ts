@@ -1,6 +1,6 @@
 /** `simfleet sims …`: the inventory. */
 import { Command } from "@commander-js/extra-typings";
-import type { SimDocument } from "#runs/sim-desk.ts";
+import type { SimDocument, SimPage } from "#runs/sim-desk.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
 import { filterOf, whereOption } from "../../where.ts";
@@ -32,26 +32,15 @@ function listCommand(context: Context): Command {
     const output = context.output(options);
     const filter = filterOf(options.where);
     const { where, limit, cursor, gone } = options;
-    const { page, isComplete } = await context.ask(options, {
-      here: async ({ sims }, { profile }) => {
-        const standing = gone === true ? "gone" : "listed";
-        const found = await sims.list(profile, { filter, limit, cursor, standing });
-        return { page: found, isComplete: (await sims.facts(profile)).isComplete };
-      },
-      there: async (worker) => {
-        const query = worker.ofProfile({ where, limit, cursor, gone });
-        return { page: await worker.get<Page>("/v1/sims", query), isComplete: true };
-      },
+    const page = await context.ask<SimPage>(options, {
+      here: ({ sims }, { profile }) =>
+        sims.list(profile, { filter, limit, cursor, standing: gone === true ? "gone" : "listed" }),
+      there: (worker) => worker.get<SimPage>("/v1/sims", worker.ofProfile({ where, limit, cursor, gone })),
     });
     output.answer(page, () => listText(page.sims));
     if (page.nextCursor !== null && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
-    if (!isComplete) output.say("The inventory has not been read whole yet: simfleet sims sync reads the fleet");
+    if (!page.isComplete) output.say("The inventory has not been read whole yet: simfleet sims sync reads the fleet");
   });
-}
-
-interface Page {
-  readonly sims: SimDocument[];
-  readonly nextCursor: string | null;
 }
 
 function listText(sims: readonly SimDocument[]): string {
