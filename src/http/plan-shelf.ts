@@ -42,8 +42,8 @@ export interface PlanLimits {
   readonly mostBytes: number;
 }
 
-/** Room in the spool for what one request hands over. */
-export interface Room {
+/** Space in the spool for what one request hands over. */
+export interface Reservation {
   /** Who asked for it. */
   readonly by: string;
   /** Takes note of how many bytes have come. @throws SimfleetError PLAN_LIMIT when they are too many */
@@ -67,7 +67,7 @@ export class PlanShelf {
   readonly #clock: Clock;
   readonly #limits: PlanLimits;
   readonly #writing = new Map<string, Promise<void>>();
-  readonly #rooms = new Set<Room & { readonly bytes: number }>();
+  readonly #reservations = new Set<Reservation & { readonly bytes: number }>();
   /** How many requests read each plan just now. */
   readonly #used = new Map<string, number>();
 
@@ -89,48 +89,48 @@ export class PlanShelf {
   }
 
   /**
-   * Makes room for what a request hands over. Whoever asks for it gives it back.
+   * Reserves space for what a request hands over. Whoever asks for it gives it back.
    * @throws SimfleetError PLAN_LIMIT when the caller has too many plans, or too many bytes of them
    */
-  async room(by: string): Promise<Room> {
+  async reserve(by: string): Promise<Reservation> {
     const { mostPlans, mostBytes } = this.#limits;
     let storedBytes = 0;
-    const rooms = this.#rooms;
-    const room = {
+    const reservations = this.#reservations;
+    const reservation = {
       ...{ by, bytes: 0, isStored: false },
       grow(bytes: number): void {
-        room.bytes = bytes;
+        reservation.bytes = bytes;
         let handedOver = 0;
-        for (const one of rooms) if (one.by === by && !one.isStored) handedOver += one.bytes;
+        for (const one of reservations) if (one.by === by && !one.isStored) handedOver += one.bytes;
         if (storedBytes + handedOver > mostBytes) {
           throw limited(`more than ${mostBytes} bytes of plans and files (http.planBytesPerCaller)`);
         }
       },
-      release: () => void rooms.delete(room),
+      release: () => void reservations.delete(reservation),
     };
     // Counted from here on: of two requests at once each sees the other.
-    rooms.add(room);
+    reservations.add(reservation);
     try {
       await this.sweep();
       const stored = [...(await this.#stored())].filter(([, plan]) => plan.by === by);
       storedBytes = stored.reduce((sum, [, { bytes }]) => sum + bytes, 0);
-      const handedOver = [...rooms].filter((one) => one.by === by && !one.isStored).length;
+      const handedOver = [...reservations].filter((one) => one.by === by && !one.isStored).length;
       if (stored.length + handedOver > mostPlans) {
         const oldest = stored.toSorted(([, a], [, b]) => a.expiresAtMs - b.expiresAtMs)[0];
         const first = oldest === undefined ? "" : `; the oldest is ${oldest[0]}`;
         const retryAfterMs = oldest === undefined ? minuteMs : oldest[1].expiresAtMs + graceMs - this.#clock.wallMs();
         throw limited(`more than ${mostPlans} plans and files (http.plansPerCaller)${first}`, retryAfterMs);
       }
-      room.grow(0);
-      return room;
+      reservation.grow(0);
+      return reservation;
     } catch (thrown) {
-      room.release();
+      reservation.release();
       throw thrown;
     }
   }
 
   /** Takes a plan in, and the file that it was made of. */
-  async put(plan: Omit<ShelvedPlan, "expiresAtMs">, room: Room): Promise<ShelvedPlan> {
+  async put(plan: Omit<ShelvedPlan, "expiresAtMs">, reservation: Reservation): Promise<ShelvedPlan> {
     const { from, ...rest } = plan;
     const expiresAtMs = this.#clock.wallMs() + keepMs;
     const written: Written = { ...rest, expiresAtMs, where: "filter" in from ? from.filter.text : null };
@@ -138,7 +138,7 @@ export class PlanShelf {
     // The rows first: a plan that can be found has them.
     if ("path" in from) await rename(from.path, this.#path(plan.planId, "csv"));
     await writeFile(this.#path(plan.planId, "json"), JSON.stringify(written), { mode: 0o600 });
-    room.isStored = true;
+    reservation.isStored = true;
     return { ...plan, expiresAtMs };
   }
 

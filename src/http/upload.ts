@@ -9,7 +9,7 @@ import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import type { Origin } from "./order.ts";
-import type { Room } from "./plan-shelf.ts";
+import type { Reservation } from "./plan-shelf.ts";
 import type { Spool } from "./spool.ts";
 
 export interface HandedOver {
@@ -28,12 +28,12 @@ export const filterBody = z.strictObject({
 
 /**
  * Takes what was handed over.
- * @param to `name` of the file in the spool, and the room for it
+ * @param to `name` of the file in the spool, and the space reserved for it
  * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, TOO_SLOW, PLAN_LIMIT
  */
 export async function handedOver(
   request: FastifyRequest,
-  to: { spool: Spool; name: string; room: Room },
+  to: { spool: Spool; name: string; reservation: Reservation },
 ): Promise<HandedOver> {
   if (request.isMultipart()) {
     const part = await request.file();
@@ -48,10 +48,10 @@ export async function handedOver(
 
 async function inSpool(
   stream: Readable,
-  to: { spool: Spool; name: string; room: Room; source: string },
+  to: { spool: Spool; name: string; reservation: Reservation; source: string },
 ): Promise<HandedOver> {
-  const { spool, name, room, source } = to;
-  const { path, sha256 } = await spool.take(stream, name, (bytes) => room.grow(bytes));
+  const { spool, name, reservation, source } = to;
+  const { path, sha256 } = await spool.take(stream, name, (bytes) => reservation.grow(bytes));
   return { from: { path }, source, speedClass: undefined, sha256 };
 }
 

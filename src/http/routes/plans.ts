@@ -9,7 +9,7 @@ import type { Api, ControlHouse } from "../house.ts";
 import { once } from "../once.ts";
 import { type Order, orderOf, planFor, planQuery } from "../order.ts";
 import { actorOf } from "../principal.ts";
-import type { Room, ShelvedPlan } from "../plan-shelf.ts";
+import type { Reservation, ShelvedPlan } from "../plan-shelf.ts";
 import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "../shape.ts";
 import { type HandedOver, handedOver } from "../upload.ts";
 
@@ -118,23 +118,23 @@ function addPlanning(api: Api, house: ControlHouse): void {
     async (request, reply) => {
       const order = orderOf(request.query, house);
       const name = plans.fileOf(plans.newPlanId());
-      const room = await plans.room(actorOf(request.principal));
+      const reservation = await plans.reserve(actorOf(request.principal));
       try {
-        const rows = await handedOver(request, { spool, name, room });
+        const rows = await handedOver(request, { spool, name, reservation });
         return await once(
           house,
           { request, reply },
           {
             ...{ status: 201, sha256: rows.sha256 },
             newRef: () => plans.newPlanId(),
-            make: (planId) => makePlan(planId, { rows, order, room }, house),
+            make: (planId) => makePlan(planId, { rows, order, reservation }, house),
             find: (planId) => plans.get(planId).then(documentOf, () => undefined),
             locationOf: ({ planId }) => `/v1/plans/${planId}`,
           },
         );
       } finally {
         await spool.remove(spool.path(name)); // what was planned has been moved away
-        room.release();
+        reservation.release();
       }
     },
   );
@@ -142,14 +142,16 @@ function addPlanning(api: Api, house: ControlHouse): void {
 
 async function makePlan(
   planId: string,
-  { rows, order, room }: { rows: HandedOver; order: Order; room: Room },
+  { rows, order, reservation }: { rows: HandedOver; order: Order; reservation: Reservation },
   house: ControlHouse,
 ): Promise<PlanDocument> {
   const { source, from } = rows;
   const asked = { ...order, speedClass: rows.speedClass ?? order.speedClass };
   const plan = await planFor(asked, from, house);
   const report = { ...reportOfPlan(plan), ...("path" in from ? { file: source } : {}) };
-  return documentOf(await house.plans.put({ planId, by: room.by, order: asked, from, source, report }, room));
+  return documentOf(
+    await house.plans.put({ planId, by: reservation.by, order: asked, from, source, report }, reservation),
+  );
 }
 
 function documentOf({ planId, expiresAtMs, report }: ShelvedPlan): PlanDocument {

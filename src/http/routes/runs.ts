@@ -149,9 +149,9 @@ async function startHandedOver(exchange: Exchange, order: Order, house: ControlH
   const { spool, plans } = house;
   const by = actorOf(exchange.request.principal);
   const name = plans.fileOf(plans.newPlanId());
-  const room = await plans.room(by);
+  const reservation = await plans.reserve(by);
   try {
-    const rows = await handedOver(exchange.request, { spool, name, room });
+    const rows = await handedOver(exchange.request, { spool, name, reservation });
     const asked = { ...order, speedClass: rows.speedClass ?? order.speedClass };
     return await once(house, exchange, {
       ...newRun(house),
@@ -160,7 +160,7 @@ async function startHandedOver(exchange: Exchange, order: Order, house: ControlH
     });
   } finally {
     await spool.remove(spool.path(name));
-    room.release();
+    reservation.release();
   }
 }
 
