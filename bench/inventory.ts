@@ -244,7 +244,7 @@ async function fullestRecords(): Promise<Table[number]> {
   const choice = { fields: usualFields.slice(1), secrets: new Set(secretFields), places: {} };
   const before = await usedMemory(redis);
   const profile = "c";
-  const { syncId } = await syncs.begin(profile, "s-bench", "anew");
+  const { syncId } = await syncs.begin(profile, "s-bench", "restart");
   const codes = await syncs.codes(profile);
   const page = 1_000;
   for (let pagesBefore = 0; pagesBefore * page < most; pagesBefore += 1) {

@@ -230,7 +230,7 @@ class OpenAccount {
 
   #takenUp(): void {
     this.#log.info("a secret file has changed: authenticating with what it holds now");
-    this.#tell("secret.taken-up", {});
+    this.#tell("secret.reloaded", {});
     void this.#renewNow(this.watch.forms());
   }
 

@@ -39,7 +39,7 @@ export function eventsElsewhere(
         yield events.filter((event) => !isAfter(event.id, head.id));
         if (events.some((event) => !isAfter(head.id, event.id))) return;
       }
-      throw new SimfleetError("SERVER_UNAVAILABLE", "The worker ended the stream of events before the newest had come");
+      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the stream of events before the newest had come");
     },
     async *follow(id) {
       let lastId = id;
@@ -51,7 +51,7 @@ export function eventsElsewhere(
           }
         } catch (thrown) {
           if (interrupt.aborted) return;
-          if (!(thrown instanceof SimfleetError && thrown.code === "SERVER_UNAVAILABLE")) throw thrown;
+          if (!(thrown instanceof SimfleetError && thrown.code === "WORKER_UNREACHABLE")) throw thrown;
           say(`${thrown.message}. Trying again …`);
         }
         await clock.sleep(againAfterMs, interrupt).catch(() => undefined);

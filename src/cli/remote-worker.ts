@@ -34,7 +34,7 @@ export class RemoteWorker {
     return { ...query, profile: this.#profile };
   }
 
-  /** @throws SimfleetError with the worker's code, or SERVER_UNAVAILABLE */
+  /** @throws SimfleetError with the worker's code, or WORKER_UNREACHABLE */
   async get<T>(path: string, query: Parameters = {}): Promise<T> {
     return (await (await this.#ask("GET", path, { query })).json()) as T;
   }
@@ -85,7 +85,7 @@ export class RemoteWorker {
     if (this.#interrupt.aborted) return thrown;
     const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
     return new SimfleetError(
-      "SERVER_UNAVAILABLE",
+      "WORKER_UNREACHABLE",
       `No answer came from the worker at ${this.#url}: ${messageOf(cause)}`,
     );
   }
@@ -96,7 +96,7 @@ async function refusalOf(answer: Response, url: string): Promise<SimfleetError> 
   if (typeof problem.code === "string" && Object.hasOwn(errorCatalogue, problem.code)) {
     return new SimfleetError(problem.code as ErrorCode, String(problem.detail));
   }
-  return new SimfleetError("SERVER_UNAVAILABLE", `${url} answered ${answer.status}, and not as a worker does`);
+  return new SimfleetError("WORKER_UNREACHABLE", `${url} answered ${answer.status}, and not as a worker does`);
 }
 
 function textOf(query: Parameters): string {

@@ -28,7 +28,7 @@ export const errorCatalogue = {
   AUTOMATION_STATE: { disposition: "never", exitCode: 2, meaning: "The automation is paused or has stopped itself." },
   RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this id." },
   RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The run's state does not allow what was asked." },
-  RESULTS_UNWRITABLE: {
+  RESULTS_NOT_WRITABLE: {
     disposition: "never",
     exitCode: 4,
     meaning: "The results file could not be written (disk full, no permission); the ledger still holds every outcome.",
@@ -47,7 +47,7 @@ export const errorCatalogue = {
     meaning: "The webhook's receiver wants nothing more; `simfleet webhooks resume` lets it go on.",
   },
   DELIVERY_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No delivery that is kept has this id." },
-  SECRET_UNMADE: {
+  SECRET_GENERATION_FAILED: {
     disposition: "never",
     exitCode: 1,
     meaning: "The new secret did not come to be: the program or file that gives it failed, or gave something else.",
@@ -57,7 +57,7 @@ export const errorCatalogue = {
     exitCode: 1,
     meaning: "A sink did not take the new secret. It is tried again some times before the rotation is taken back.",
   },
-  SEAL_UNOPENED: {
+  SEAL_DECRYPTION_FAILED: {
     disposition: "later",
     exitCode: 2,
     meaning:
@@ -114,7 +114,7 @@ export const errorCatalogue = {
     exitCode: 3,
     meaning: "The control API does not know the caller: no token came, or one that is not valid.",
   },
-  NOT_ALLOWED: {
+  FORBIDDEN: {
     disposition: "never",
     exitCode: 3,
     meaning: "The control API knows the caller, whose role does not allow this; or the request comes from elsewhere.",
@@ -129,14 +129,14 @@ export const errorCatalogue = {
     exitCode: 2,
     meaning: "The body of a request has a form that the route does not take; the message says what it takes.",
   },
-  TOO_SLOW: { disposition: "retry", exitCode: 4, meaning: "The body of a request stopped coming." },
+  REQUEST_TIMEOUT: { disposition: "retry", exitCode: 4, meaning: "The body of a request stopped coming." },
   TOO_MANY_REQUESTS: {
     disposition: "later",
     exitCode: 4,
     meaning:
       "A caller of the control API has asked too often, or from its address came too many wrong credentials; `Retry-After` says when it may again.",
   },
-  SERVER_UNAVAILABLE: {
+  WORKER_UNREACHABLE: {
     disposition: "retry",
     exitCode: 4,
     meaning: "The worker that a command was to ask (`--server`) cannot be reached, or what answers is none.",

@@ -189,7 +189,7 @@ export const eventCatalogue = {
     when: "A person has frozen all changes: no call of a run and no step of a rotation goes out.",
     fields: { by: "who", reason: "why", until: "when it ends by itself, ISO 8601; absent where it does not" },
   },
-  "changes.thawed": { when: "A person lets changes go on.", fields: { by: "who" } },
+  "freeze.ended": { when: "A person lets changes go on.", fields: { by: "who" } },
   "credential.handed-over": {
     when: "A sink has taken the new secret of a rotation; the platform does not have it yet.",
     fields: { ...ofRotation, sink: "kind and place of the sink" },
@@ -219,7 +219,7 @@ export const eventCatalogue = {
     when: "The old Credential Set was out of use for the whole grace and nothing names it: its time is over.",
     fields: { ...ofRotation, oldId: "the old set" },
   },
-  "credential.left-behind": {
+  "credential.orphaned": {
     when: "A Credential Set that is no longer wanted could not be deleted: a person has to.",
     fields: { ...ofRotation, credentialsId: "the set", reason: "why" },
   },
@@ -243,7 +243,7 @@ export const eventCatalogue = {
     when: "The secret of a rotation is older than its `maxAgeDays`.",
     fields: { rotation: "its name", credentialsId: "the set", since: "when it got its secret, ISO 8601" },
   },
-  "secret.taken-up": {
+  "secret.reloaded": {
     when: "A file of a profile's credentials has changed, and a process authenticates with what it holds now.",
     fields: { worker: "the process" },
   },
@@ -259,7 +259,7 @@ export const eventCatalogue = {
     when: "A rotation has created an AuthKey; its secret lies sealed.",
     fields: ofAuthKey,
   },
-  "authkey.proved": {
+  "authkey.verified": {
     when: "The platform has accepted the new AuthKey of a rotation.",
     fields: ofAuthKey,
   },

@@ -34,7 +34,7 @@ const words: Readonly<Record<string, Words>> = {
   "credential.failed": (f) =>
     `The secret of ${f["rotation"]} could not be replaced${because(f)}. The old one holds.${leftover(f)}`,
   "credential.unconfirmed": (f) => `The rotation of ${f["rotation"]} waits for a person: ${f["reason"]}`,
-  "credential.left-behind": (f) =>
+  "credential.orphaned": (f) =>
     `The Credential Set ${f["credentialsId"]} is no longer wanted and has to be deleted by hand${because(f)}.`,
   "credential.expiring": (f) =>
     `The secret of ${f["rotation"]} is due for a change: it is in use since ${f["since"]}. Change it with: simfleet credentials rotate ${f["rotation"]}`,
@@ -59,7 +59,7 @@ const words: Readonly<Record<string, Words>> = {
   "file.refused": (f) => `The file ${f["file"]} was refused${because(f)}.`,
   "changes.frozen": (f) =>
     `All changes are held${by(f)}${because(f)}${filled(f["until"], (until) => ` until ${until}`)}.`,
-  "changes.thawed": (f) => `Changes go on${by(f)}.`,
+  "freeze.ended": (f) => `Changes go on${by(f)}.`,
   "webhook.failed": (f) =>
     `A message about ${f["event"]} could not be delivered to ${f["webhook"]}${because(f)}. Send it again with: simfleet deliveries redeliver ${f["delivery"]}`,
   "webhook.stopped": (f) =>

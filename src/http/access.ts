@@ -40,7 +40,7 @@ export class Access {
 
   /**
    * The caller whom an `Authorization` header names.
-   * @throws SimfleetError UNAUTHENTICATED; NOT_ALLOWED for a JWT that names no role of ours
+   * @throws SimfleetError UNAUTHENTICATED; FORBIDDEN for a JWT that names no role of ours
    */
   async principalOf(authorization: string | undefined): Promise<Principal> {
     const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]{1,8192})$/i.exec(authorization ?? "") ?? [];

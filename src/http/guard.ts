@@ -43,7 +43,7 @@ export function addGuard(server: FastifyInstance, parts: Parts): void {
   });
 }
 
-/** @throws SimfleetError NOT_ALLOWED, UNAUTHENTICATED */
+/** @throws SimfleetError FORBIDDEN, UNAUTHENTICATED */
 async function admit(request: FastifyRequest, parts: Parts): Promise<void> {
   const { limits, isOurHost } = parts;
   const { config, url = "" } = request.routeOptions;
@@ -51,7 +51,7 @@ async function admit(request: FastifyRequest, parts: Parts): Promise<void> {
   // Whoever looks after processes asks by any name, and learns nothing but that the worker is well.
   if (!/^\/(?:healthz|readyz)$/.test(url) && !isOurHost(request.headers.host)) {
     throw new SimfleetError(
-      "NOT_ALLOWED",
+      "FORBIDDEN",
       "This worker is not known by that name: add it to http.hosts, or use its address",
     );
   }
@@ -60,7 +60,7 @@ async function admit(request: FastifyRequest, parts: Parts): Promise<void> {
   request.principal = principal;
   limits.isKnown(request);
   if (!isAtLeast(principal.role, role)) {
-    throw new SimfleetError("NOT_ALLOWED", `This needs the role ${role}; ${principal.name} is ${principal.role}`);
+    throw new SimfleetError("FORBIDDEN", `This needs the role ${role}; ${principal.name} is ${principal.role}`);
   }
 }
 

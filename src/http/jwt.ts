@@ -29,7 +29,7 @@ export class JwtReader {
     this.#keys = keysOf(terms.keys);
   }
 
-  /** @throws SimfleetError UNAUTHENTICATED, or NOT_ALLOWED when it names no role of ours; OVERLOADED without the keys */
+  /** @throws SimfleetError UNAUTHENTICATED, or FORBIDDEN when it names no role of ours; OVERLOADED without the keys */
   async principalOf(token: string): Promise<Principal> {
     const payload = await this.#verified(token);
     const { sub } = payload;
@@ -38,7 +38,7 @@ export class JwtReader {
     const role = this.#roleIn(payload);
     if (role === undefined) {
       const claim = this.#terms.roleClaim.join(".");
-      throw new SimfleetError("NOT_ALLOWED", `The JWT of ${sub} has no role here: its claim ${claim} names none`);
+      throw new SimfleetError("FORBIDDEN", `The JWT of ${sub} has no role here: its claim ${claim} names none`);
     }
     const { exp = 0 } = payload; // it has one, or it would not have been verified
     return { name: sub, role, kind: "jwt", expiresAtMs: (exp + toleranceSeconds) * secondMs };

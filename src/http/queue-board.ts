@@ -29,7 +29,7 @@ export async function addQueueBoard(server: FastifyInstance, house: ControlHouse
         const isReading = request.method === "GET" || request.method === "HEAD";
         if (!isReading && house.config.http.queues === "read-only") {
           const message = "The page of the queues is for reading: http.queues: read-write lets an admin change them";
-          throw new SimfleetError("NOT_ALLOWED", message);
+          throw new SimfleetError("FORBIDDEN", message);
         }
         return ask(await open(), request, reply);
       });

@@ -68,7 +68,7 @@ export class QueueSessions {
 
   /**
    * The admin whom the path and the cookie of a request name.
-   * @throws SimfleetError NOT_ALLOWED when it would change something and does not come from a page of ours;
+   * @throws SimfleetError FORBIDDEN when it would change something and does not come from a page of ours;
    *   UNAUTHENTICATED when the token that began the session holds no longer
    */
   async principalOf(request: Asking): Promise<Principal | undefined> {
@@ -81,7 +81,7 @@ export class QueueSessions {
     if (!timingSafeEqual(session.cookieDigest, digestOf(secret))) return undefined;
     const isReading = request.method === "GET" || request.method === "HEAD";
     if (!isReading && URL.parse(request.headers.origin ?? "")?.host !== request.headers.host) {
-      throw new SimfleetError("NOT_ALLOWED", "This request does not come from the page of the queues");
+      throw new SimfleetError("FORBIDDEN", "This request does not come from the page of the queues");
     }
     return this.#access.principalOf(session.authorization);
   }

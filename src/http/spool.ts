@@ -42,7 +42,7 @@ export class Spool {
   /**
    * Writes a stream to a file of this name.
    * @param onBytes is told how many have come so far, and throws when they are too many
-   * @throws SimfleetError TOO_LARGE, TOO_SLOW, what `onBytes` throws; nothing is left then
+   * @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, what `onBytes` throws; nothing is left then
    */
   async take(
     source: NodeJS.ReadableStream,
@@ -91,7 +91,7 @@ export class Spool {
         await this.#clock.sleep(stallMs, watch.signal);
       }
       stalled.abort(
-        new SimfleetError("TOO_SLOW", `Nothing of the file came for ${stallMs / 1_000} s: hand it over again`),
+        new SimfleetError("REQUEST_TIMEOUT", `Nothing of the file came for ${stallMs / 1_000} s: hand it over again`),
       );
     };
     look().catch(() => undefined); // the end of the file ends the watch

@@ -29,7 +29,7 @@ export const filterBody = z.strictObject({
 /**
  * Takes what was handed over.
  * @param to `name` of the file in the spool, and the space reserved for it
- * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, TOO_SLOW, PLAN_LIMIT
+ * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT
  */
 export async function handedOver(
   request: FastifyRequest,

@@ -190,7 +190,7 @@ class Listing {
       case "PLATFORM_REJECTED":
         // A place that was saved long ago may be unknown by now; one that was just given is not.
         if (this.#pages > 0 && this.#pages === this.#state.pages) {
-          await syncs.begin(this.#profile, this.#context.newSyncId(), "anew", this.#state.startedBy);
+          await syncs.begin(this.#profile, this.#context.newSyncId(), "restart", this.#state.startedBy);
           return undefined;
         }
         return this.#fail(fault);

@@ -115,7 +115,7 @@ function carriedColumns(header: readonly string[]): number {
  * Writes a file whole or not at all: beside its place first, then by a rename. What is no plain file, such as a pipe or
  * /dev/stdout, is written to as it is, since a rename would put a file in its stead.
  * @param mend what to do when it cannot be written, a sentence without its full stop
- * @throws SimfleetError RESULTS_UNWRITABLE
+ * @throws SimfleetError RESULTS_NOT_WRITABLE
  */
 export async function writeResults(path: string, lines: AsyncIterable<string>, mend: string): Promise<void> {
   try {
@@ -124,7 +124,7 @@ export async function writeResults(path: string, lines: AsyncIterable<string>, m
     else await pipeline(Readable.from(lines), createWriteStream(path));
   } catch (thrown) {
     if (!isFileTrouble(thrown)) throw thrown;
-    throw new SimfleetError("RESULTS_UNWRITABLE", `${path} could not be written: ${messageOf(thrown)}. ${mend}`, {
+    throw new SimfleetError("RESULTS_NOT_WRITABLE", `${path} could not be written: ${messageOf(thrown)}. ${mend}`, {
       cause: thrown,
     });
   }

@@ -52,8 +52,8 @@ export class SimDesk {
    * profile's syncs.
    * @param order `by`: who asks for it
    */
-  async sync(profile: string, order: { by: string; how?: "go-on" | "anew" }): Promise<SyncReport> {
-    const { by, how = "go-on" } = order;
+  async sync(profile: string, order: { by: string; how?: "resume" | "restart" }): Promise<SyncReport> {
+    const { by, how = "resume" } = order;
     const state = await this.#syncs.begin(profile, newSyncId(await this.#syncs.nowMs()), how, by);
     await this.#queues.enqueue(profile, "now");
     return reportOfSync(profile, state);

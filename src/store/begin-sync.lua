@@ -1,7 +1,7 @@
 -- Begins a sync, unless one is under way that can go on.
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
--- ARGV  1 profile   2 most events kept   3 id for a new sync   4 'anew' to begin again whatever is under way
+-- ARGV  1 profile   2 most events kept   3 id for a new sync   4 'restart' to begin again whatever is under way
 --       5 who asks for it, or ''
 -- Returns the id of the sync that is under way now
 -- Atomic: everything.
@@ -9,7 +9,7 @@
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
 local before = redis.call('HMGET', KEYS[9], 'syncId', 'phase')
 local is_under_way = before[2] == 'listing' or before[2] == 'sweeping'
-if is_under_way and ARGV[4] ~= 'anew' then return before[1] end
+if is_under_way and ARGV[4] ~= 'restart' then return before[1] end
 redis.call('UNLINK', inv.seen, KEYS[9])
 redis.call('HSET', KEYS[9], 'syncId', ARGV[3], 'phase', 'listing', 'startedAtMs', inv.now, 'pages', 0, 'sims', 0, 'added', 0,
   'changed', 0, 'returned', 0, 'gone', 0)

@@ -76,7 +76,7 @@ export class Freezes {
     await makeMove(this.#redis, bounds, {
       keys: [keys.freeze(), keys.events()],
       ...{ profile: "", guard: [], set: [], away: ["by", "reason", "sinceMs", "untilMs"] },
-      events: [{ type: "changes.thawed", fields: { by } }],
+      events: [{ type: "freeze.ended", fields: { by } }],
     });
   }
 }

@@ -34,7 +34,7 @@ export class Seal {
       .encrypt(this.#key.bytes);
   }
 
-  /** @throws SimfleetError SEAL_UNOPENED when neither key opens it, or it was sealed for something else */
+  /** @throws SimfleetError SEAL_DECRYPTION_FAILED when neither key opens it, or it was sealed for something else */
   async open(purpose: string, sealed: string): Promise<SealedFields> {
     const key = this.#keyFor(purpose, sealed);
     try {
@@ -67,7 +67,7 @@ export class Seal {
 }
 
 function unopened(message: string): SimfleetError {
-  return new SimfleetError("SEAL_UNOPENED", message);
+  return new SimfleetError("SEAL_DECRYPTION_FAILED", message);
 }
 
 /** The id tells keys apart and nothing of the key. */

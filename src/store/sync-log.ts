@@ -63,10 +63,10 @@ export class SyncLog {
 
   /**
    * Begins a sync, or gives the one that was cut short.
-   * @param how `anew` begins at the first page whatever is under way
+   * @param how `restart` begins at the first page whatever is under way
    * @param by who asks for it; empty where nobody did
    */
-  async begin(profile: string, newId: string, how: "go-on" | "anew", by = ""): Promise<SyncState> {
+  async begin(profile: string, newId: string, how: "resume" | "restart", by = ""): Promise<SyncState> {
     await this.#run(beginScript, profile, [newId, how, by]);
     const state = await this.state(profile);
     if (state === undefined) throw new Error(`the sync of ${profile} vanished`);

@@ -227,7 +227,7 @@ describe.each(Object.entries(routes))("%s", (name, { role, status, example }) =>
 
   test.each(roles.filter((one) => !isAtLeast(one, role)))("is 403 to a %s", async (small) => {
     const refused = await call(name, small, { path: example(prepared).path });
-    expect([refused.status, await refused.json()]).toEqual([403, expect.objectContaining({ code: "NOT_ALLOWED" })]);
+    expect([refused.status, await refused.json()]).toEqual([403, expect.objectContaining({ code: "FORBIDDEN" })]);
   });
 
   test("refuses a parameter that it does not have", async () => {

@@ -277,7 +277,7 @@ describe("the page of the queues", () => {
       const bySession = await house.ask(`${path}/api/queues/${way}`, { method, headers: origin });
       const byToken = await house.ask(`/queues/api/queues/${way}`, { method, as: "admin" });
       expect([way, bySession.status, byToken.status]).toEqual([way, 403, 403]);
-      expect(await byToken.json()).toMatchObject({ code: "NOT_ALLOWED", detail: /http\.queues/ });
+      expect(await byToken.json()).toMatchObject({ code: "FORBIDDEN", detail: /http\.queues/ });
     }
     const { queues } = (await (await house.ask("/queues/api/queues", { as: "admin" })).json()) as {
       queues: { readOnlyMode: boolean; isPaused: boolean }[];
@@ -296,7 +296,7 @@ describe("the page of the queues", () => {
       });
     for (const origin of [undefined, "https://evil.example.com", "null"]) {
       const refused = await pause(origin);
-      expect([refused.status, await refused.json()]).toMatchObject([403, { code: "NOT_ALLOWED" }]);
+      expect([refused.status, await refused.json()]).toMatchObject([403, { code: "FORBIDDEN" }]);
     }
     expect((await pause(house.url)).status).toBe(200);
     const { entries } = await house.app.control.audit.list({ limit: 1 });

@@ -50,7 +50,7 @@ test.concurrent("reads the fleet there, takes a run back, and goes on with one",
   await using _ = walk;
   const synced = await walk.json<{ state: string; sims: number }>(["sims", "sync"], elsewhere);
   expect(synced).toMatchObject({ code: 0, document: { state: "finished", sims: 30 } });
-  const again = await walk.json<{ state: string }>(["sims", "sync", "--anew", "--detach"], elsewhere);
+  const again = await walk.json<{ state: string }>(["sims", "sync", "--restart", "--detach"], elsewhere);
   expect(again).toMatchObject({ code: 0, document: { profile: "default" } });
   const ids = await walk.run(["sims", "export", "--columns", "simId,speedClass"], elsewhere);
   expect(ids).toMatchObject(await walk.run(["sims", "export", "--columns", "simId,speedClass"]));

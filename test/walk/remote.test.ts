@@ -89,7 +89,7 @@ describe.concurrent("a worker elsewhere", () => {
     const nobody = { ...elsewhere, SIMFLEET_SERVER: "http://127.0.0.1:9" };
     expect(await walk.json(["quota"], nobody)).toMatchObject({
       code: 4,
-      document: { error: { code: "SERVER_UNAVAILABLE" } },
+      document: { error: { code: "WORKER_UNREACHABLE" } },
     });
     const local = await walk.run(["check", "--server", url]);
     expect(local).toMatchObject({ code: 2, stderr: expect.stringContaining("leave out --server") });

@@ -128,7 +128,7 @@ export async function showToEnd(ask: {
       resultsPath = path;
     } catch (thrown) {
       // The run is over whatever became of the file: its report comes first.
-      if (!(thrown instanceof SimfleetError) || thrown.code !== "RESULTS_UNWRITABLE") throw thrown;
+      if (!(thrown instanceof SimfleetError) || thrown.code !== "RESULTS_NOT_WRITABLE") throw thrown;
       unwritten = thrown;
     }
   }

@@ -74,7 +74,7 @@ function addBegin(api: Api, house: ControlHouse): void {
         ...{ summary: "Read the whole fleet; goes on where a sync was cut short", tags },
         querystring: z.strictObject({
           ...ofProfile,
-          anew: flag.describe("begin at the first page whatever was cut short"),
+          restart: flag.describe("begin at the first page whatever was cut short"),
         }),
         ...{ body: noBody, response: { 202: syncReport } },
       },
@@ -92,7 +92,7 @@ function addBegin(api: Api, house: ControlHouse): void {
           make: () =>
             app.sims.sync(profile, {
               by: actorOf(request.principal),
-              how: request.query.anew === "true" ? "anew" : "go-on",
+              how: request.query.restart === "true" ? "restart" : "resume",
             }),
           locationOf: () => `/v1/syncs/${profile}`,
         },

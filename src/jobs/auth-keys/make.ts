@@ -76,10 +76,10 @@ export async function prove(turn: Turn): Promise<Next> {
     if (record.tries + 1 >= proofs) return turn.takeBack(`The new AuthKey is not accepted: ${thrown.message}`);
     return turn.retry(thrown.message, lookAgainMs);
   }
-  return turn.to({ phase: "proved" }, { type: "authkey.proved", fields: { authKeyId: key.authKeyId } });
+  return turn.to({ phase: "proved" }, { type: "authkey.verified", fields: { authKeyId: key.authKeyId } });
 }
 
-/** The new AuthKey, whose secret the turn forgets again. @throws SimfleetError SEAL_UNOPENED */
+/** The new AuthKey, whose secret the turn forgets again. @throws SimfleetError SEAL_DECRYPTION_FAILED */
 export async function openKey(turn: Turn): Promise<CreatedAuthKey> {
   const { rotationId, sealed = "" } = turn.record;
   const { authKeyId, authKey } = await turn.house.seal.open(rotationId, sealed);

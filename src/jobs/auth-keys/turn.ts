@@ -139,7 +139,7 @@ export class Turn {
     if (this.signal.aborted) return { kind: "handed-back" };
     if (fault instanceof PlatformError) return this.#afterRefusal(fault);
     const isPassing =
-      fault instanceof SimfleetError && (fault.code === "SINK_FAILED" || fault.code === "SEAL_UNOPENED");
+      fault instanceof SimfleetError && (fault.code === "SINK_FAILED" || fault.code === "SEAL_DECRYPTION_FAILED");
     if (isPassing) return this.retry(fault.message);
     // A deployment without a path for a sub-user's AuthKeys, for one.
     if (fault instanceof ConfigError && this.record.phase === "begun") return this.takeBack(fault.message);

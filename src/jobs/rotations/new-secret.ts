@@ -20,7 +20,7 @@ const longestValue = 65_536;
 /**
  * The secret fields of a new Credential Set, without the constants. Multi-line values have line feeds alone, since
  * whoever receives a certificate may take no others (interface, section 2).
- * @throws SimfleetError SECRET_UNMADE
+ * @throws SimfleetError SECRET_GENERATION_FAILED
  */
 export async function newSecret(
   rotation: Rotation,
@@ -92,7 +92,7 @@ function objectIn(source: SecretSource, text: string): Readonly<Record<string, s
 
 function unmade(source: SecretSource, words: string): SimfleetError {
   const what = { generate: "generate", command: "the command of `from`", file: "the file of `from`" }[source.kind];
-  return new SimfleetError("SECRET_UNMADE", `the new secret was not made: ${what}: ${words}`);
+  return new SimfleetError("SECRET_GENERATION_FAILED", `the new secret was not made: ${what}: ${words}`);
 }
 
 /** Every outcome as likely as any other. */

@@ -73,7 +73,7 @@ export async function deleteSet(turn: Turn, credentialsId: string): Promise<stri
 }
 
 export function leftBehind(credentialsId: string, reason: string): MoveEvent {
-  return { type: "credential.left-behind", fields: { credentialsId, reason } };
+  return { type: "credential.orphaned", fields: { credentialsId, reason } };
 }
 
 function unused(oldId: string): MoveEvent {
@@ -82,7 +82,7 @@ function unused(oldId: string): MoveEvent {
 
 async function finish(turn: Turn, events: readonly MoveEvent[]): Promise<void> {
   const { oldId, newId } = turn.record;
-  const left = events.find(({ type }) => type === "credential.left-behind")?.fields.reason;
+  const left = events.find(({ type }) => type === "credential.orphaned")?.fields.reason;
   const reason = left === undefined ? undefined : `${oldId} has to be deleted by a person: ${left}`;
   await turn.move({ state: "done", finishedAtMs: turn.nowMs, sealed: undefined, reason }, [
     ...events,

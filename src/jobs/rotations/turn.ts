@@ -105,7 +105,7 @@ export class Turn {
   /**
    * The sealed secret, opened once. It stays known to the scrubber until the process lets go of the turn, since whoever
    * is told of a fault in between, the record among them, must not be told the secret that a platform or sink threw back.
-   * @throws SimfleetError SEAL_UNOPENED
+   * @throws SimfleetError SEAL_DECRYPTION_FAILED
    */
   async secrets(): Promise<SealedFields> {
     const { rotationId, sealed } = this.record;

@@ -152,11 +152,11 @@ async function afterFault(turn: Turn, fault: SimfleetError, tell: TellTrouble): 
       return beyondReturn.has(turn.record.state) ? later(humanPauseMs) : turn.giveUp(fault.message);
     case "PLATFORM_UNAVAILABLE":
       return later(unreachablePauseMs);
-    case "SECRET_UNMADE":
+    case "SECRET_GENERATION_FAILED":
       return turn.giveUp(fault.message);
     default:
       // A key that does not open, an operation that was taken out of the deployment: a person's to mend.
-      if (fault.code === "SEAL_UNOPENED" || fault instanceof ConfigError) return later(configPauseMs);
+      if (fault.code === "SEAL_DECRYPTION_FAILED" || fault instanceof ConfigError) return later(configPauseMs);
       throw fault;
   }
 }

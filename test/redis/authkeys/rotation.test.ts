@@ -27,7 +27,7 @@ describe.each<Who>(["root", "sub-user"])("an AuthKey of a %s is rotated", (who) 
     expect(house.inFile()).toEqual({ id: newId, isGood: true });
     expect(await house.events()).toEqual([
       `authkey.created ${newId}`,
-      `authkey.proved ${newId}`,
+      `authkey.verified ${newId}`,
       `authkey.handed-over ${newId}`,
       "authkey.revoked rotated",
       `authkey.rotated ${newId}`,

@@ -49,7 +49,7 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
 );
 
 async function takeIn(profile: string, records: readonly Record<string, unknown>[]): Promise<string[]> {
-  const { syncId } = await syncs.begin(profile, "s-1", "anew");
+  const { syncId } = await syncs.begin(profile, "s-1", "restart");
   const all = records.map((_, n) => `8942300000${n}`);
   const simsOf = (from: number, to: number): ListedSims => ({
     keys: all.slice(from, to),

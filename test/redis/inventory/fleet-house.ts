@@ -86,7 +86,7 @@ export class FleetHouse {
     return { verdict, state: await this.state() };
   }
 
-  begin(how: "go-on" | "anew" = "go-on"): Promise<SyncState> {
+  begin(how: "resume" | "restart" = "resume"): Promise<SyncState> {
     this.#syncNumber += 1;
     return this.syncs.begin(this.profile, `s-${this.#syncNumber}`, how);
   }

@@ -35,7 +35,7 @@ class Fleet {
     this.#syncs += 1;
     this.told = [];
     const { profile } = this;
-    const { syncId } = await syncs.begin(profile, `s-${this.#syncs}`, "go-on");
+    const { syncId } = await syncs.begin(profile, `s-${this.#syncs}`, "resume");
     const codes = await syncs.codes(profile);
     const expected = this.#syncs === 1 ? "new" : "known";
     const pages = Math.max(1, Math.ceil(list.length / pageOf));

@@ -253,7 +253,7 @@ describe("a sync that is cut short", () => {
     const late = { ...terms, syncId: state.syncId, pagesBefore: 0, sims: noSims, nextKey: "k" };
     expect(await fleet.syncs.takePage(fleet.profile, late)).toEqual(expect.any(Number));
     expect(await fleet.syncs.takePage(fleet.profile, late)).toBeUndefined();
-    await fleet.begin("anew");
+    await fleet.begin("restart");
     expect(await fleet.syncs.takePage(fleet.profile, { ...late, pagesBefore: 1 })).toBeUndefined();
     expect(await fleet.syncs.sweep(fleet.profile, state, [])).toBe(false);
   });

@@ -22,7 +22,7 @@ const records: readonly Record<string, unknown>[] = [
 
 /** A fleet of two SIMs, none of them in a group. */
 async function readFleet(profile: string, { isWhole }: { isWhole: boolean }): Promise<void> {
-  const { syncId } = await syncs.begin(profile, "s-1", "anew");
+  const { syncId } = await syncs.begin(profile, "s-1", "restart");
   await syncs.takePage(profile, {
     syncId,
     pagesBefore: 0,

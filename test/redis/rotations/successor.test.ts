@@ -195,7 +195,7 @@ describe("a deployment", () => {
     house.makeOldSet();
     await house.begin();
     expect((await house.workToEnd()).reason).toMatch(/has to be deleted by a person: .* deleteCredential$/);
-    const left = (await house.events()).find(({ type }) => type === "credential.left-behind");
+    const left = (await house.events()).find(({ type }) => type === "credential.orphaned");
     expect(left?.fields.credentialsId).toBe(house.rotation.credentialsId);
     // The next one begins with the set that holds, not with what was left.
     expect((await house.begin()).oldId).toBe(`${house.rotation.credentialsId}-20261120T0300Z`);

@@ -82,7 +82,7 @@ describe("one is refused", () => {
   test("that names no role of ours, as forbidden; a name of Object's own is none", async () => {
     for (const roles of [["everyone"], "constructor", undefined, { ops: true }]) {
       const token = await signed({ ...good, realm: { roles } });
-      await expect(reader.principalOf(token)).rejects.toMatchObject({ code: "NOT_ALLOWED" });
+      await expect(reader.principalOf(token)).rejects.toMatchObject({ code: "FORBIDDEN" });
     }
   });
 });

@@ -93,7 +93,7 @@ describe("a new secret", () => {
     ["", "key"],
   ])("is not %s, and the error shows nothing of it", async (text, field) => {
     const thrown = await made(printed(text, field)).catch((error: unknown) => error);
-    expect(thrown).toMatchObject({ code: "SECRET_UNMADE", message: expect.not.stringContaining("canary") });
+    expect(thrown).toMatchObject({ code: "SECRET_GENERATION_FAILED", message: expect.not.stringContaining("canary") });
   });
 });
 

@@ -40,7 +40,9 @@ describe("a seal", () => {
   it("says what is to be done where no key opens it", async () => {
     const sealed = await new Seal({ key: key(1), previousKey: undefined }).seal("r-1", fields);
     const other = new Seal({ key: key(2), previousKey: key(3) });
-    expect(await refusalOf(other.open("r-1", sealed))).toMatch(/^SEAL_UNOPENED .*seal.previousKeyFile undefined$/);
+    expect(await refusalOf(other.open("r-1", sealed))).toMatch(
+      /^SEAL_DECRYPTION_FAILED .*seal.previousKeyFile undefined$/,
+    );
   });
 
   it("does not open for anything else, nor when a byte of it is another", async () => {

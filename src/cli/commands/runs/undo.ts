@@ -86,7 +86,7 @@ async function handsHere(app: App, { runId, context, output }: Undoing): Promise
   return {
     total,
     sync: async () => {
-      await app.sims.sync(profile, { by: context.actor, how: "anew" });
+      await app.sims.sync(profile, { by: context.actor, how: "restart" });
       return followSync({ app, output, profile, interrupt });
     },
     undo: () => app.desk.undo(runId, { wording, by: context.actor }),
@@ -105,7 +105,7 @@ async function handsElsewhere(worker: RemoteWorker, { runId, context, output }: 
   return {
     total: counts.done,
     sync: async () => {
-      await worker.post<SyncReport>("/v1/syncs", { query: { profile, anew: true } });
+      await worker.post<SyncReport>("/v1/syncs", { query: { profile, restart: true } });
       return followSyncElsewhere({ worker, output, profile, interrupt });
     },
     undo: undone,

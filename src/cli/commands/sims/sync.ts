@@ -11,17 +11,17 @@ import type { RemoteWorker } from "../../remote-worker.ts";
 export function syncCommand(context: Context): Command {
   const command = new Command("sync")
     .description("read the whole fleet at the quota's speed and keep it; goes on where one was cut short")
-    .option("--anew", "begin at the first page whatever was cut short")
+    .option("--restart", "begin at the first page whatever was cut short")
     .option("--detach", "leave it to a worker and return at once");
   return withCommon(command, "simfleet sims sync").action(async (options) => {
     const output = context.output(options);
     const { interrupt } = context.surroundings;
-    const isAnew = options.anew === true;
+    const isRestart = options.restart === true;
     const isDetached = options.detach === true;
     const here = async (app: App, { profile }: Config): Promise<number> => {
       // Wrong credentials show now, not in a worker's log.
       if (!isDetached) await app.client(profile).whoAmI(interrupt);
-      const begun = await app.sims.sync(profile, { by: context.actor, how: isAnew ? "anew" : "go-on" });
+      const begun = await app.sims.sync(profile, { by: context.actor, how: isRestart ? "restart" : "resume" });
       sayWhereItGoesOn(begun, output);
       if (!isDetached) return shown(await followSync({ app, output, profile, interrupt }), output);
       output.answer(begun, () => begun.syncId);
@@ -31,7 +31,7 @@ export function syncCommand(context: Context): Command {
       return 0;
     };
     const there = async (worker: RemoteWorker): Promise<number> => {
-      const query = worker.ofProfile({ anew: isAnew ? true : undefined });
+      const query = worker.ofProfile({ restart: isRestart ? true : undefined });
       const begun = await worker.post<SyncReport>("/v1/syncs", { query });
       const { profile } = begun;
       sayWhereItGoesOn(begun, output);
