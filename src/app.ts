@@ -25,7 +25,7 @@ import type { Limiter } from "#limiter/limiter.ts";
 import { Consumer, type Trouble, type Working } from "#queue/consumer.ts";
 import { Queues } from "#queue/queues.ts";
 import { SyncQueues } from "#queue/syncs.ts";
-import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/connection.ts";
+import { type RedisConnections, type RedisFacts, type RedisServerTarget, verifyRedis } from "#redis/connection.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { openRedis } from "#redis/open.ts";
 import type { CredentialDesk } from "#runs/credential-desk.ts";
@@ -183,9 +183,7 @@ export class App {
     const clock = house.clock ?? systemClock;
     const lifecycle = new Lifecycle(clock);
     try {
-      const { redis } = config;
-      const place = redis === undefined ? config : { url: redis.url, password: redis.password?.reveal() };
-      const connections = await openRedis(place, {
+      const connections = await openRedis(redisPlaceOf(config), {
         ...{ clock, lifecycle },
         cacheDir: join(house.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet"),
         path: house.env.PATH ?? "/usr/bin:/bin",
@@ -194,7 +192,7 @@ export class App {
       const probe = connections.connect("probe");
       const redisFacts = await verifyRedis(probe, clock);
       probe.disconnect();
-      const redisPlace = config.redis?.url ?? `embedded, in ${join(config.dataDir, "redis")}`;
+      const redisPlace = config.redis?.address ?? `embedded, in ${join(config.dataDir, "redis")}`;
       const { logger, env } = house;
       return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger, env });
     } catch (thrown) {
@@ -371,4 +369,18 @@ export class App {
   close(deadlineMs?: number): Promise<string[]> {
     return this.#lifecycle.stop(deadlineMs);
   }
+}
+
+/** As plain options, which is where the password leaves its Secret. */
+function redisPlaceOf({ redis, dataDir }: Config): RedisServerTarget | { readonly dataDir: string } {
+  if (redis === undefined) return { dataDir };
+  const { host, port, username, database, tls } = redis;
+  return {
+    host,
+    port,
+    username,
+    password: redis.password?.reveal(),
+    database,
+    tls: tls === undefined ? undefined : { ca: tls.ca, cert: tls.cert, key: tls.key?.reveal() },
+  };
 }

@@ -14,6 +14,7 @@ import type { AuthKeyTerms } from "./auth-keys.ts";
 import { type Credentials, credentialForms } from "./credentials.ts";
 import type { Deployment } from "./deployment.ts";
 import type { HttpConfig } from "./http-access.ts";
+import type { RedisConfig } from "./redis.ts";
 import type { ValueOf } from "./schema.ts";
 import { makingOf, type SealKeys } from "./seal-key.ts";
 import type { Hooks } from "./schedules.ts";
@@ -47,8 +48,8 @@ export interface FeedBounds {
 export interface Config {
   /** The YAML file that was read. */
   readonly file: string | undefined;
-  /** Absent: the embedded server. The address holds no password. */
-  readonly redis: { readonly url: string; readonly password: Secret | undefined } | undefined;
+  /** Absent: the embedded server. */
+  readonly redis: RedisConfig | undefined;
   readonly dataDir: string;
   /** With the brand and base addresses that the configuration sets over it. */
   readonly deployment: Deployment;

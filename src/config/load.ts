@@ -17,6 +17,7 @@ import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "./drop-folder.ts";
 import { readFreezes } from "./freezes.ts";
 import { type HttpConfig, readJwt, readTokens } from "./http-access.ts";
+import { readRedis } from "./redis.ts";
 import { readRotations } from "./rotations.ts";
 import { fileVariable, placesOf, settingIds, settingOf } from "./schema.ts";
 import { readSchedules } from "./schedules.ts";
@@ -82,7 +83,7 @@ function assemble(source: Source): Config {
   const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf };
   return {
     file,
-    redis: readRedis(values, problems),
+    redis: readRedis(values, { problems, warnings }),
     dataDir: values.get("dataDir") ?? usualDataDir(env),
     deployment,
     profile,
@@ -198,25 +199,6 @@ function readAgain(from: { tree: Tree; env: Environment; profile: string }): rea
   throw new ConfigError(withoutRepeats(problems));
 }
 
-/** A password inside the address is taken out of it, so that the address can be shown. */
-function readRedis(values: Values, problems: Problem[]): Config["redis"] {
-  const address = values.get("redisUrl");
-  const password = values.getSecret("redisPassword");
-  const where = values.whereOf("redisPassword") ?? "redis.password";
-  if (address === undefined) {
-    if (password && values.whereOf("redisUrl") === undefined) {
-      problems.push({ where, message: "is given without redis.url (SIMFLEET_REDIS_URL)." });
-    }
-    return undefined;
-  }
-  const url = new URL(address);
-  if (url.password === "") return { url: url.href, password };
-  if (password) problems.push({ where, message: "is given beside a password in redis.url. Keep one of them." });
-  const inAddress = new Secret(decoded(url.password));
-  url.password = "";
-  return { url: url.href, password: inAddress };
-}
-
 function readTokenKey(values: Values, problems: Problem[]): Config["tokenKey"] {
   const jwksUrl = values.get("jwksUrl");
   const file = values.get("tokenPublicKeyFile");
@@ -255,14 +237,6 @@ function withoutRepeats(problems: readonly Problem[]): Problem[] {
 
 function usualDataDir(env: Environment): string {
   return join(env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share"), "simfleet");
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function frozen<T>(value: T): T {

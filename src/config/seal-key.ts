@@ -1,8 +1,7 @@
 /** The keys that seal what has to survive a crash and may not lie in Redis in clear: 256 bits each, from a file. */
-import { readFileSync } from "node:fs";
 import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
-import { readSecretFile } from "./secret-file.ts";
+import { readSecretBytes } from "./secret-file.ts";
 import type { Values } from "./values.ts";
 
 /** Each key is the base64url text of its 32 bytes. */
@@ -34,21 +33,21 @@ function readKey(id: "sealKeyFile" | "sealPreviousKeyFile", values: Values, prob
   const file = values.get(id);
   if (file === undefined) return undefined;
   const where = values.whereOf(id) ?? file;
-  const read = readSecretFile(file);
+  const read = readSecretBytes(file);
   if ("fault" in read) {
     problems.push({ where, message: `${read.fault} A key is made with: ${makingOf(file)}` });
     return undefined;
   }
-  const bytes = keyIn(readFileSync(file), read.secret);
+  const bytes = keyIn(read.bytes);
   if (bytes !== undefined) return new Secret(bytes.toString("base64url"));
   const message = `${file} must hold ${keyBytes} bytes, raw, in hex or in base64url. A key is made with: ${makingOf(file)}`;
   problems.push({ where, message });
   return undefined;
 }
 
-function keyIn(raw: Buffer, written: string): Buffer | undefined {
+function keyIn(raw: Buffer): Buffer | undefined {
   if (raw.length === keyBytes) return raw;
-  const trimmed = written.trim();
+  const trimmed = raw.toString("utf8").trim();
   if (/^[0-9a-fA-F]{64}$/.test(trimmed)) return Buffer.from(trimmed, "hex");
   if (/^[A-Za-z0-9_+/-]{43}=?$/.test(trimmed)) return Buffer.from(trimmed, "base64");
   return undefined;

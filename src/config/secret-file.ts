@@ -1,36 +1,31 @@
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { messageOf } from "#core/errors.ts";
+import { FileRefusedError, readFileOnce } from "#core/open-file.ts";
 
 const mostBytes = 64 * 1024;
 
 /**
- * Reads a secret from a file that no one but its owner may read; one line break at its end is not part of it.
+ * Reads a secret from a file of this user or of root that nobody else may read; one line break at its end is not part of
+ * it. Symbolic links are followed, since mounted secrets are chains of them: what counts is the file that they lead to.
  * @returns the secret, or what is wrong with the file and how to mend it
  */
 export function readSecretFile(path: string): { readonly secret: string } | { readonly fault: string } {
-  let descriptor: number;
+  const read = readSecretBytes(path);
+  if ("fault" in read) return read;
+  const secret = read.bytes.toString("utf8").replace(/\r?\n$/, "");
+  return secret === "" ? { fault: `${path} is empty.` } : { secret };
+}
+
+/** The same file as the bytes that it holds, for keys that are no text. */
+export function readSecretBytes(path: string): { readonly bytes: Buffer } | { readonly fault: string } {
   try {
-    descriptor = openSync(path, "r");
+    return { bytes: readFileOnce(path, { links: "follow", access: "private", mostBytes }) };
   } catch (thrown) {
+    if (thrown instanceof FileRefusedError) {
+      return { fault: thrown.kind === "size" ? `${path} is too large for a secret.` : thrown.message };
+    }
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === "ENOENT") return { fault: `There is no file ${path}.` };
     if (code === "EACCES") return { fault: `${path} may not be read by this user.` };
     return { fault: messageOf(thrown) };
   }
-  try {
-    const { mode, size } = fstatSync(descriptor);
-    if ((mode & 0o170000) === 0o040000) return { fault: `${path} is a folder, not a file.` };
-    if ((mode & 0o077) !== 0) {
-      return { fault: `${path} can be read by others (mode ${octal(mode)}). Mend it with: chmod 600 ${path}` };
-    }
-    if (size > mostBytes) return { fault: `${path} is too large for a secret (${size} bytes).` };
-    const secret = readFileSync(descriptor, "utf8").replace(/\r?\n$/, "");
-    return secret === "" ? { fault: `${path} is empty.` } : { secret };
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function octal(mode: number): string {
-  return (mode & 0o777).toString(8).padStart(4, "0");
 }

@@ -11,4 +11,6 @@ export interface Setting<T = unknown> {
   /** In words, where the default is no constant. */
   readonly defaultAbout?: string;
   readonly secret?: true;
+  /** No message quotes the value, since a part of it may be secret. */
+  readonly hidden?: true;
 }

@@ -87,7 +87,7 @@ export class Values {
     const checked = setting.kind.schema.safeParse(raw);
     if (checked.success) return { value: checked.data };
     const isNumberForText = typeof raw === "number" && typeof setting.kind.fromText !== "function";
-    const got = setting.secret ? "" : `; it is ${shown(raw)}`;
+    const got = setting.secret || setting.hidden ? "" : `; it is ${shown(raw)}`;
     const quotes = isNumberForText ? " Put it in quotes." : "";
     this.#problems.push({ where, message: `must be ${setting.kind.expects}${got}.${quotes}` });
     return undefined;
@@ -109,9 +109,9 @@ export class Values {
   }
 }
 
-/** A value for a message; long ones cut, and the password of an address left out. */
+/** A value for a message; long ones cut, and what stands before the last @ of an address left out. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
-  const safe = text.replace(/:\/\/[^/@]*@/, "://…@");
+  const safe = text.replace(/:\/\/.*@/, "://…@");
   return safe.length > 80 ? `${safe.slice(0, 80)}…` : safe;
 }

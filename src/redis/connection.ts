@@ -3,6 +3,7 @@
  * refuses writes when it is full instead of throwing our rows away. A lost connection is made again for ever; commands
  * wait for it meanwhile.
  */
+import { isIP } from "node:net";
 import { Redis, type RedisOptions } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
@@ -11,9 +12,29 @@ import type { EmbeddedRedis } from "./embedded.ts";
 const oldestVersion = [6, 2] as const;
 const firstConnectionMs = 5_000;
 
-/** Where Redis is: a URL (`redis://`, `rediss://`) with an optional password beside it, or the embedded one. */
+/** PEM texts; without `ca`, the authorities that Node.js knows. */
+export interface RedisTlsOptions {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** A server on the network. */
+export interface RedisServerTarget {
+  /** A name or an address, that of IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly database?: number | undefined;
+  /** Absent: the connection is not encrypted. */
+  readonly tls?: RedisTlsOptions | undefined;
+}
+
+/** Where Redis is: on the network, on a socket of this machine, or the embedded one. */
 export type RedisTarget =
-  | { readonly url: string; readonly password?: string | undefined }
+  | RedisServerTarget
+  | { readonly socketPath: string; readonly password?: string | undefined }
   | { readonly embedded: EmbeddedRedis };
 
 export class RedisConnections {
@@ -38,11 +59,10 @@ export class RedisConnections {
           target.embedded.ensureRunning().catch((error: unknown) => this.#onError(error as Error));
         return Math.min(50 * attempt, 1_000);
       },
+      ...placeOf(target),
       ...overrides,
     };
-    if ("embedded" in target) options.path = target.embedded.socketPath;
-    else if (target.password !== undefined) options.password = target.password;
-    const redis: Redis = "embedded" in target ? new Redis(options) : new Redis(target.url, options);
+    const redis: Redis = new Redis(options);
     redis.on("error", (error: Error) => this.#onError(error));
     this.#open.add(redis);
     redis.once("end", () => this.#open.delete(redis));
@@ -54,6 +74,23 @@ export class RedisConnections {
     await Promise.all([...this.#open].map((redis) => closeOne(redis)));
     this.#open.clear();
   }
+}
+
+/** As options alone: ioredis reads user names and passwords of addresses in a way of its own. */
+function placeOf(target: RedisTarget) {
+  if ("embedded" in target) return { path: target.embedded.socketPath };
+  const { password } = target;
+  const secret = password === undefined ? {} : { password };
+  if ("socketPath" in target) return { path: target.socketPath, ...secret };
+  const { host, port, username, database = 0, tls } = target;
+  return {
+    host,
+    port,
+    db: database,
+    ...secret,
+    ...(username === undefined ? {} : { username }),
+    ...(tls === undefined ? {} : { tls: { ...tls, ...(isIP(host) === 0 ? { servername: host } : {}) } }),
+  };
 }
 
 async function closeOne(redis: Redis): Promise<void> {
@@ -83,7 +120,7 @@ export async function verifyRedis(redis: Redis, clock: Clock = systemClock): Pro
   } catch (thrown) {
     throw new SimfleetError(
       "STORE_UNAVAILABLE",
-      `Redis at ${where} cannot be used: ${messageOf(thrown)}. Is it up, and is SIMFLEET_REDIS_URL right?`,
+      `Redis at ${where} cannot be used: ${messageOf(thrown).replace(/[.]$/, "")}. Is it up, and is SIMFLEET_REDIS_URL right?`,
       { cause: thrown },
     );
   } finally {
@@ -123,5 +160,5 @@ function isRecent(version: string): boolean {
 
 function addressOf(redis: Redis): string {
   const { path, host, port } = redis.options;
-  return path ?? `${host}:${port}`;
+  return path ?? (host?.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
 }

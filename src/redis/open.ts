@@ -1,7 +1,7 @@
 /** Opens the way to Redis: the one that is configured, or simfleet's own where none is. */
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
-import { RedisConnections } from "./connection.ts";
+import { RedisConnections, type RedisServerTarget } from "./connection.ts";
 import { EmbeddedRedis } from "./embedded.ts";
 
 /**
@@ -9,11 +9,11 @@ import { EmbeddedRedis } from "./embedded.ts";
  * @throws SimfleetError STORE_UNAVAILABLE when the embedded server cannot be started
  */
 export async function openRedis(
-  place: { readonly url: string; readonly password?: string | undefined } | { readonly dataDir: string },
+  place: RedisServerTarget | { readonly dataDir: string },
   house: { cacheDir: string; path: string; clock: Clock; lifecycle: Lifecycle; onError: (error: Error) => void },
 ): Promise<RedisConnections> {
   const { lifecycle, onError } = house;
-  if ("url" in place) {
+  if ("host" in place) {
     const connections = new RedisConnections(place, onError);
     lifecycle.onStop("Redis connections", () => connections.close());
     return connections;

@@ -4,6 +4,7 @@ import type { Redis } from "ioredis";
 import { afterAll, inject } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
+import { redisTarget } from "./redis-target.ts";
 
 export interface TestRedis {
   readonly redis: Redis;
@@ -16,7 +17,7 @@ export interface TestRedis {
 export function openTestRedis(): TestRedis {
   const place = inject("redis");
   if ("failure" in place) throw new Error(`There is no Redis to test with: ${place.failure}`);
-  const connections = new RedisConnections({ url: place.url });
+  const connections = new RedisConnections(redisTarget(place.url));
   const keys = new Keys(`t-${randomBytes(6).toString("hex")}`);
   const redis = connections.connect("test");
   afterAll(async () => {

@@ -7,9 +7,10 @@ import { DropFolderWatch } from "#jobs/drop-folder/watch.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { dropParts } from "./drop-parts.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", path = "", profile = ""] = process.argv.slice(2);
-const connections = new RedisConnections({ url: redisUrl });
+const connections = new RedisConnections(redisTarget(redisUrl));
 const connect = (name: string) => connections.connect(name);
 const onTrouble = (message: string): void => console.error(message);
 const { work } = dropParts({ redis: connect("killed"), connect, keys: new Keys(prefix), path, profile, onTrouble });

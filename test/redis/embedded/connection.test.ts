@@ -28,7 +28,7 @@ afterAll(async () => {
   await Promise.all(opened.map((connections) => connections.close()));
   await embedded.close();
   await until("the server stopped", async () => {
-    const other = new RedisConnections({ url: embedded.socketPath });
+    const other = new RedisConnections({ socketPath: embedded.socketPath });
     const isUp = await verifyRedis(other.connect("test")).then(
       () => true,
       () => false,
@@ -52,14 +52,14 @@ describe("the check before the first use", () => {
       maxmemoryPolicy: "noeviction",
     });
     await server.config("SET", "requirepass", "right");
-    expect(await verifyRedis(open({ url: embedded.socketPath, password: "right" }))).toMatchObject({
+    expect(await verifyRedis(open({ socketPath: embedded.socketPath, password: "right" }))).toMatchObject({
       maxmemoryPolicy: "noeviction",
     });
   });
 
   it("says how to set a Redis that would throw rows away", async () => {
     await server.config("SET", "maxmemory-policy", "allkeys-lru");
-    await expect(verifyRedis(open({ url: embedded.socketPath }))).rejects.toMatchObject({
+    await expect(verifyRedis(open({ socketPath: embedded.socketPath }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message: `Redis at ${embedded.socketPath} has maxmemory-policy allkeys-lru and would throw rows away when it is full: set it with CONFIG SET maxmemory-policy noeviction, and in redis.conf`,
     });
@@ -71,7 +71,7 @@ describe("the check before the first use", () => {
       socket,
       "# Server\r\nredis_version:6.0.16\r\nloading:0\r\nmaxmemory_policy:noeviction\r\n",
     );
-    await expect(verifyRedis(open({ url: socket }))).rejects.toMatchObject({
+    await expect(verifyRedis(open({ socketPath: socket }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message: `Redis at ${socket} is version 6.0.16; simfleet needs 6.2 or newer: upgrade it`,
     });
@@ -79,7 +79,7 @@ describe("the check before the first use", () => {
   });
 
   it("says that nobody listens, and which setting says where", async () => {
-    await expect(verifyRedis(open({ url: "redis://:hidden-word@127.0.0.1:1" }))).rejects.toMatchObject({
+    await expect(verifyRedis(open({ host: "127.0.0.1", port: 1, password: "hidden-word" }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message:
         "Redis at 127.0.0.1:1 cannot be used: connect ECONNREFUSED 127.0.0.1:1. Is it up, and is SIMFLEET_REDIS_URL right?",
@@ -89,7 +89,7 @@ describe("the check before the first use", () => {
   it("says that the password is wrong or missing, without printing it", async () => {
     await server.config("SET", "requirepass", "right");
     for (const password of ["wrong-word", undefined]) {
-      const refusal: unknown = await verifyRedis(open({ url: embedded.socketPath, password })).catch(
+      const refusal: unknown = await verifyRedis(open({ socketPath: embedded.socketPath, password })).catch(
         (thrown: unknown) => thrown,
       );
       expect(refusal).toMatchObject({ code: "STORE_UNAVAILABLE" });

@@ -16,6 +16,7 @@ import { openTestRedis } from "../../support/redis.ts";
 import { RunningProcess } from "../../walk/support/process.ts";
 import { redisOnPort } from "../../walk/support/redis-server.ts";
 import { ToldRuns } from "./told-runs.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./run-process.ts", import.meta.url));
@@ -110,7 +111,7 @@ async function withRedis<T>(
   use: (told: ToldRuns, url: string) => Promise<T>,
 ): Promise<T> {
   await using server = await redisOnPort(place);
-  const connections = new RedisConnections({ url: server.url });
+  const connections = new RedisConnections(redisTarget(server.url));
   try {
     return await use(new ToldRuns({ redis: connections.connect("told"), keys: new Keys() }), server.url);
   } finally {

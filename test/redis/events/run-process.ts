@@ -18,10 +18,11 @@ import { Inventory } from "#store/inventory.ts";
 import { Ledger } from "#store/ledger.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { type Course, choice, classAfter, courses, runOnSims } from "./told-runs.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", seedText = ""] = process.argv.slice(2);
 const random = seededRandom(Number(seedText));
-const redis = new RedisConnections({ url: redisUrl }).connect("killed");
+const redis = new RedisConnections(redisTarget(redisUrl)).connect("killed");
 const terms = { redis, keys: new Keys(prefix), bounds: keptBounds, clock: systemClock };
 const ledger = new Ledger(terms);
 const never = new AbortController().signal;

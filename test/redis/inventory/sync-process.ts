@@ -5,9 +5,10 @@
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { accountOf, syncParts, workOn } from "./sync-parts.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", url = "", profile = ""] = process.argv.slice(2);
-const connections = new RedisConnections({ url: redisUrl });
+const connections = new RedisConnections(redisTarget(redisUrl));
 const parts = syncParts({
   ...{ redis: connections.connect("killed"), keys: new Keys(prefix), url, profile },
   ...{ wording: "sims", coverage: "g" },

@@ -15,9 +15,10 @@ import type { Redis } from "ioredis";
 import { Webhooks } from "../../../src/app-webhooks.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { webhookOf } from "./delivery-house.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", url = "", secret = ""] = process.argv.slice(2);
-const connections = new RedisConnections({ url: redisUrl });
+const connections = new RedisConnections(redisTarget(redisUrl));
 const redis = connections.connect("killed");
 const keys = new Keys(prefix);
 const clock = systemClock;

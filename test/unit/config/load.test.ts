@@ -113,7 +113,7 @@ describe("defaults and precedence", () => {
       },
     });
     expect(config).toMatchObject({
-      redis: { url: "redis://127.0.0.1:6379/2" },
+      redis: { host: "127.0.0.1", port: 6379, database: 2, tls: undefined, address: "redis://127.0.0.1:6379/2" },
       dataDir: "/data",
       deployment: {
         brand: "Acme",
@@ -232,9 +232,7 @@ describe("problems", () => {
       "a redis of another kind",
       "",
       { SIMFLEET_REDIS_URL: "http://u:hunter2@x" },
-      [
-        'SIMFLEET_REDIS_URL: must be an address such as `redis://host:6379` or `rediss://host:6380/1`; it is "http://…@x".',
-      ],
+      ["SIMFLEET_REDIS_URL: has the scheme http://, which is not supported. Use redis://, or rediss:// for TLS."],
     ],
     [
       "a bad value of a language",
@@ -324,7 +322,7 @@ describe("secrets", () => {
 
   it("are taken out of the address of Redis", () => {
     const { redis } = loadConfig({ env: { SIMFLEET_REDIS_URL: "redis://op:p%40ss-w0rd@host:6379/1" } });
-    expect(redis?.url).toBe("redis://op@host:6379/1");
+    expect(redis?.address).toBe("redis://op@host:6379/1");
     expect(redis?.password?.reveal()).toBe("p@ss-w0rd");
     expect(liveSecrets()).toContain("p@ss-w0rd");
   });

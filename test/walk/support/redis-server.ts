@@ -1,4 +1,4 @@
-/** A redis-server on a port of its own, for the tests that take it away from a run. */
+/** A redis-server on a port of its own: to be taken away from a run, or to be reached with a user name or TLS. */
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { inject } from "vitest";
@@ -15,11 +15,41 @@ export interface RedisOnPort extends AsyncDisposable {
 /** Starts one whose data lie in the folder, so that a second one finds what the first had. */
 export async function redisOnPort(walk: Pick<Walk, "folder" | "startProgram">, port?: number): Promise<RedisOnPort> {
   const at = port ?? (await freePort());
+  return startRedis(walk, at, ["--port", String(at)]);
+}
+
+/** Starts one that speaks TLS alone and asks for a client certificate; the options name its files. */
+export async function redisWithTls(
+  walk: Pick<Walk, "folder" | "startProgram">,
+  files: { readonly ca: string; readonly cert: string; readonly key: string },
+): Promise<RedisOnPort> {
+  const at = await freePort();
+  return startRedis(walk, at, [
+    ...["--port", "0", "--tls-port", String(at), "--tls-auth-clients", "yes"],
+    ...["--tls-ca-cert-file", files.ca, "--tls-cert-file", files.cert, "--tls-key-file", files.key],
+  ]);
+}
+
+/** Starts one whose users are those of a file of ACL lines. */
+export async function redisWithUsers(
+  walk: Pick<Walk, "folder" | "startProgram">,
+  aclFile: string,
+): Promise<RedisOnPort> {
+  const at = await freePort();
+  return startRedis(walk, at, ["--port", String(at), "--aclfile", aclFile]);
+}
+
+async function startRedis(
+  walk: Pick<Walk, "folder" | "startProgram">,
+  at: number,
+  args: readonly string[],
+): Promise<RedisOnPort> {
   const server = await findRedisServer({ path: process.env.PATH ?? "", cacheDir: inject("cacheDir") });
   const running = walk.startProgram(
     server.binary,
     [
-      ...["--port", String(at), "--bind", "127.0.0.1", "--dir", join(walk.folder)],
+      ...args,
+      ...["--bind", "127.0.0.1", "--dir", join(walk.folder)],
       ...["--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"],
     ],
     server.libraries === undefined ? {} : { LD_LIBRARY_PATH: server.libraries },

@@ -1,0 +1,104 @@
+/**
+ * Opens files that other users or programs may change at any moment. The path is used once: what is checked (kind, owner,
+ * mode, size) and what is read is the opened file itself, so nothing can be swapped between the two. Opening never waits:
+ * a named pipe or a device is refused instead. Other modules do not open files by themselves (.oxlintrc.json).
+ */
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
+
+const readChunkBytes = 64 * 1024;
+
+export interface FileRules {
+  /** What happens where the path ends in a symbolic link. A link among the folders before it is always followed. */
+  readonly links: "follow" | "refuse";
+  /** Absent: any size. */
+  readonly mostBytes?: number;
+  /** `ours`: the file belongs to this user or root. `private`: and nobody else may read or change it. */
+  readonly access?: "any" | "ours" | "private";
+}
+
+/** Why a file was not opened; errors of the file system itself pass as they are. */
+export type RefusalKind = "link" | "folder" | "special" | "owner" | "mode" | "size";
+
+export class FileRefusedError extends Error {
+  readonly kind: RefusalKind;
+  readonly path: string;
+
+  constructor(kind: RefusalKind, path: string, message: string) {
+    super(message);
+    this.name = "FileRefusedError";
+    this.kind = kind;
+    this.path = path;
+  }
+}
+
+/**
+ * Reads a small regular file whole.
+ * @throws FileRefusedError, also where it grows past `mostBytes` while it is read; the error of the file system
+ */
+export function readFileOnce(path: string, rules: FileRules & { readonly mostBytes: number }): Buffer {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, flagsOf(rules));
+  } catch (thrown) {
+    throw asRefusal(thrown, path);
+  }
+  try {
+    check(path, fstatSync(descriptor), rules);
+    return readToEnd(path, descriptor, rules.mostBytes);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readToEnd(path: string, descriptor: number, mostBytes: number): Buffer {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for (;;) {
+    const chunk = Buffer.alloc(readChunkBytes);
+    const read = readSync(descriptor, chunk);
+    if (read === 0) return Buffer.concat(chunks);
+    bytes += read;
+    if (bytes > mostBytes) throw tooLarge(path, bytes, mostBytes);
+    chunks.push(chunk.subarray(0, read));
+  }
+}
+
+function flagsOf({ links }: FileRules): number {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW, O_NOCTTY } = constants;
+  return O_RDONLY | O_NONBLOCK | O_NOCTTY | (links === "refuse" ? O_NOFOLLOW : 0);
+}
+
+function check(path: string, stats: Stats, { mostBytes, access }: FileRules): void {
+  if (stats.isDirectory()) throw new FileRefusedError("folder", path, `${path} is a folder, not a file.`);
+  if (!stats.isFile()) {
+    throw new FileRefusedError("special", path, `${path} is not a regular file, but a pipe, socket or device.`);
+  }
+  if (access !== undefined && access !== "any") checkOwner(path, stats);
+  if (access === "private" && (stats.mode & 0o077) !== 0) {
+    const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
+    const message = `${path} can be read by others (mode ${mode}). Mend it with: chmod 600 ${path}`;
+    throw new FileRefusedError("mode", path, message);
+  }
+  if (mostBytes !== undefined && stats.size > mostBytes) throw tooLarge(path, stats.size, mostBytes);
+}
+
+function checkOwner(path: string, { uid }: Stats): void {
+  const own = process.getuid?.();
+  if (own === undefined || uid === 0 || uid === own) return;
+  const message = `${path} belongs to another user (id ${uid}), who can change it. Use a file of this user (id ${own}) or of root.`;
+  throw new FileRefusedError("owner", path, message);
+}
+
+function tooLarge(path: string, bytes: number, mostBytes: number): FileRefusedError {
+  return new FileRefusedError("size", path, `${path} is too large (${bytes} bytes; at most ${mostBytes}).`);
+}
+
+/** With O_NOFOLLOW a link is ELOOP; a socket is ENXIO. */
+function asRefusal(thrown: unknown, path: string): unknown {
+  const { code } = thrown as NodeJS.ErrnoException;
+  if (code === "ELOOP") return new FileRefusedError("link", path, `${path} is a symbolic link, which is not followed.`);
+  if (code === "ENXIO") {
+    return new FileRefusedError("special", path, `${path} is not a regular file, but a pipe, socket or device.`);
+  }
+  return thrown;
+}

@@ -1,0 +1,11 @@
+/** A Redis as tests name it, a socket's path or an address, as what a connection takes. */
+import { parseRedisUrl } from "#config/redis-url.ts";
+import type { RedisTarget } from "#redis/connection.ts";
+
+export function redisTarget(place: string): RedisTarget {
+  if (place.startsWith("/")) return { socketPath: place };
+  const url = parseRedisUrl(place);
+  if ("fault" in url) throw new Error(`${place} ${url.fault}`);
+  const { isTls, ...target } = url;
+  return isTls ? { ...target, tls: {} } : target;
+}

@@ -1,0 +1,193 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { loadConfig } from "#config/load.ts";
+import { parseRedisUrl } from "#config/redis-url.ts";
+import { ConfigError } from "#core/errors.ts";
+import { createAuthority } from "../../support/certificates.ts";
+
+type Environment = Record<string, string>;
+
+const folder = mkdtempSync(join(tmpdir(), "simfleet-redis-config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+function fileOf(content: string, mode = 0o600): string {
+  files += 1;
+  const path = join(folder, `file-${files}`);
+  writeFileSync(path, content, { mode });
+  return path;
+}
+
+function redisOf(env: Environment) {
+  const { redis, warnings } = loadConfig({ env });
+  return { ...redis, password: redis?.password?.reveal(), warnings };
+}
+
+function problemsOf(env: Environment): string[] {
+  try {
+    loadConfig({ env });
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    return thrown.problems.map(({ where, message }) => `${where}: ${message}`);
+  }
+}
+
+const plain = { port: 6379, username: undefined, password: undefined, database: 0, isTls: false };
+
+describe("the address of Redis", () => {
+  it.each([
+    ["redis://host", { host: "host" }],
+    ["REDIS://host:6400", { host: "host", port: 6400 }],
+    ["redis://host/", { host: "host" }],
+    ["redis://host/3", { host: "host", database: 3 }],
+    ["redis://host?db=4", { host: "host", database: 4 }],
+    ["redis://host/5?db=5", { host: "host", database: 5 }],
+    ["redis://user:pw@host", { host: "host", username: "user", password: "pw" }],
+    ["redis://user@host", { host: "host", username: "user" }],
+    ["redis://:pw@host", { host: "host", password: "pw" }],
+    [
+      "rediss://default:pw@db.example.com:6380/1",
+      { host: "db.example.com", port: 6380, username: "default", password: "pw", database: 1, isTls: true },
+    ],
+    ["redis://[::1]", { host: "::1" }],
+    ["rediss://u:p@[2001:db8::7]:6380", { host: "2001:db8::7", port: 6380, username: "u", password: "p", isTls: true }],
+    ["redis://a%40b%3Ac:p%2Fw%40%23%3F%25%20%C3%A9@host", { host: "host", username: "a@b:c", password: "p/w@#?% é" }],
+  ])("%s is read into its parts", (address, parts) => {
+    expect(parseRedisUrl(address)).toEqual({ ...plain, ...parts });
+  });
+
+  it.each([
+    ["host:6379", /must be an address/],
+    ["redis:host", /must be an address/],
+    ["http://u:hunter2@host", /has the scheme http:\/\/, which is not supported/],
+    ["redis+cluster://u:hunter2@a:1,b:2", /has the scheme redis\+cluster:\/\/, which is not supported/],
+    ["redis+sentinel://:hunter2@a:1/name", /has the scheme redis\+sentinel:\/\/, which is not supported/],
+    ["redis://", /names no valid host|no valid address|not a valid address/],
+    ["redis://:hunter2@", /not a valid address|names no valid host/],
+    ["redis://u:hunter2@host:99999", /not a valid address/],
+    ["redis://:hunter2/x@host", /not a valid address/],
+    ["redis://:hunter2#x@host", /not a valid address|#/],
+    ["redis://:hunter2%@host", /Percent-encode/],
+    ["redis://host/hunter2", /names a database that is not a number/],
+    ["redis://host/1/2", /names a database that is not a number/],
+    ["redis://host/-1", /names a database that is not a number/],
+    ["redis://host/1?db=2", /names more than one database/],
+    ["redis://host?password=hunter2", /a parameter other than db/],
+    ["redis://host#hunter2", /has a part after #/],
+  ])("%s is refused, and no message quotes it", (address, message) => {
+    expect(parseRedisUrl(address)).toEqual({ fault: expect.stringMatching(message) });
+    const problems = problemsOf({ SIMFLEET_REDIS_URL: address }).join("\n");
+    expect(problems).toMatch(/^SIMFLEET_REDIS_URL: /);
+    expect(problems).not.toContain("hunter2");
+  });
+});
+
+describe("the settings of Redis", () => {
+  const passwordFile = fileOf("from file\n");
+
+  it("user and password come from the address, from settings, or one from each", () => {
+    const parts = { username: "op", password: "from file" };
+    const named = { SIMFLEET_REDIS_USERNAME: "op", SIMFLEET_REDIS_PASSWORD_FILE: passwordFile };
+    expect(redisOf({ SIMFLEET_REDIS_URL: "redis://localhost", ...named })).toMatchObject(parts);
+    expect(
+      redisOf({ SIMFLEET_REDIS_URL: "redis://op@localhost", SIMFLEET_REDIS_PASSWORD_FILE: passwordFile }),
+    ).toMatchObject(parts);
+    expect(redisOf({ SIMFLEET_REDIS_URL: "redis://:pw@localhost", SIMFLEET_REDIS_USERNAME: "op" })).toMatchObject({
+      username: "op",
+      password: "pw",
+    });
+    expect(redisOf({ SIMFLEET_REDIS_URL: "redis://op@localhost", ...named })).toMatchObject(parts);
+  });
+
+  it("what the address and a setting say differently is refused", () => {
+    expect(problemsOf({ SIMFLEET_REDIS_URL: "redis://a:pw@localhost", SIMFLEET_REDIS_USERNAME: "b" })).toEqual([
+      "SIMFLEET_REDIS_USERNAME: differs from the user name in redis.url. Keep one of them.",
+    ]);
+    expect(
+      problemsOf({ SIMFLEET_REDIS_URL: "redis://a:pw@localhost", SIMFLEET_REDIS_PASSWORD_FILE: passwordFile }),
+    ).toEqual(["SIMFLEET_REDIS_PASSWORD_FILE: is given beside a password in redis.url. Keep one of them."]);
+  });
+
+  it("a user without a password is refused", () => {
+    const hint = "names a user without a password: set redis.passwordFile as well.";
+    expect(problemsOf({ SIMFLEET_REDIS_URL: "redis://a@localhost" })).toEqual([`SIMFLEET_REDIS_URL: ${hint}`]);
+    expect(problemsOf({ SIMFLEET_REDIS_URL: "redis://localhost", SIMFLEET_REDIS_USERNAME: "a" })).toEqual([
+      `SIMFLEET_REDIS_USERNAME: ${hint}`,
+    ]);
+  });
+
+  it("settings without an address are refused", () => {
+    const caFile = fileOf("x");
+    expect(problemsOf({ SIMFLEET_REDIS_USERNAME: "a", SIMFLEET_REDIS_TLS_CA_FILE: caFile })).toEqual([
+      "SIMFLEET_REDIS_USERNAME: is given without redis.url (SIMFLEET_REDIS_URL).",
+      "SIMFLEET_REDIS_TLS_CA_FILE: is given without redis.url (SIMFLEET_REDIS_URL).",
+    ]);
+  });
+
+  it("plain redis:// to another machine is a warning, and to this one is none", () => {
+    expect(redisOf({ SIMFLEET_REDIS_URL: "redis://:hunter2@db.example.com" }).warnings).toEqual([
+      {
+        where: "SIMFLEET_REDIS_URL",
+        message:
+          "is not encrypted on its way to db.example.com: passwords and data can be read on the network. Use rediss:// (TLS).",
+      },
+    ]);
+    for (const host of ["localhost", "127.0.0.1", "127.0.0.2:6400", "[::1]"]) {
+      expect(redisOf({ SIMFLEET_REDIS_URL: `redis://${host}` }).warnings).toEqual([]);
+    }
+    expect(redisOf({ SIMFLEET_REDIS_URL: "rediss://db.example.com" }).warnings).toEqual([]);
+  });
+});
+
+describe("TLS to Redis", () => {
+  const authority = createAuthority();
+  const client = authority.issue("simfleet");
+  const SIMFLEET_REDIS_TLS_CA_FILE = fileOf(authority.cert, 0o644);
+  const SIMFLEET_REDIS_TLS_CERT_FILE = fileOf(client.cert, 0o644);
+  const SIMFLEET_REDIS_TLS_KEY_FILE = fileOf(client.key);
+  const SIMFLEET_REDIS_URL = "rediss://localhost";
+
+  it("takes an authority, a client certificate and its key from files", () => {
+    const env = {
+      SIMFLEET_REDIS_URL,
+      SIMFLEET_REDIS_TLS_CA_FILE,
+      SIMFLEET_REDIS_TLS_CERT_FILE,
+      SIMFLEET_REDIS_TLS_KEY_FILE,
+    };
+    const { tls } = redisOf(env);
+    expect(tls).toMatchObject({ ca: authority.cert, cert: client.cert });
+    expect(tls?.key?.reveal()).toBe(client.key.trimEnd());
+  });
+
+  it("is refused with redis://, which does not encrypt", () => {
+    expect(problemsOf({ SIMFLEET_REDIS_URL: "redis://localhost", SIMFLEET_REDIS_TLS_CA_FILE })).toEqual([
+      "SIMFLEET_REDIS_TLS_CA_FILE: needs TLS: give redis.url as rediss:// instead of redis://.",
+    ]);
+  });
+
+  it("is refused with a certificate without its key, or a key that others can read", () => {
+    expect(problemsOf({ SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CERT_FILE })).toEqual([
+      "SIMFLEET_REDIS_TLS_CERT_FILE: A client certificate is given as redis.tls.certFile and redis.tls.keyFile.",
+    ]);
+    const open = fileOf(client.key, 0o644);
+    const env = { SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CERT_FILE, SIMFLEET_REDIS_TLS_KEY_FILE: open };
+    expect(problemsOf(env)).toEqual([
+      `SIMFLEET_REDIS_TLS_KEY_FILE: ${open} can be read by others (mode 0644). Mend it with: chmod 600 ${open}`,
+    ]);
+  });
+
+  it("is refused with a key that belongs to another certificate, without quoting it", () => {
+    const other = authority.issue("other");
+    const env = {
+      SIMFLEET_REDIS_URL,
+      SIMFLEET_REDIS_TLS_CERT_FILE,
+      SIMFLEET_REDIS_TLS_KEY_FILE: fileOf(other.key),
+    };
+    const problems = problemsOf(env);
+    expect(problems).toEqual([expect.stringMatching(/^SIMFLEET_REDIS_TLS_CERT_FILE: The certificates or the key /)]);
+    expect(problems.join("")).not.toContain(other.key.split("\n")[1]);
+  });
+});
