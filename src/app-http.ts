@@ -4,13 +4,14 @@
  * only this machine can reach it.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secret-file.ts";
 import { ConfigError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { every, minuteMs, systemClock } from "#core/time.ts";
+import { createFile } from "#core/write-file.ts";
 import { Access } from "#http/access.ts";
 import { AuthFailures } from "#http/auth-failures.ts";
 import { BucketWindows } from "#http/bucket-windows.ts";
@@ -116,7 +117,7 @@ async function ownToken(dataDir: string): Promise<{ path: string; token: Secret 
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const fresh = `sf_${randomBytes(32).toString("base64url")}`;
   // Of several workers that start at once, one makes it and all read it.
-  await writeFile(path, `${fresh}\n`, { mode: 0o600, flag: "wx" }).catch((thrown: unknown) => {
+  await createFile(path, `${fresh}\n`, { mode: 0o600 }).catch((thrown: unknown) => {
     if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
   });
   const read = readSecretFile(path);

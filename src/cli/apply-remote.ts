@@ -1,8 +1,7 @@
 /** `plan` and `apply` with a worker elsewhere: the file goes there, and the results come back. */
-import { createReadStream } from "node:fs";
-import { access, constants } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { IntakeError, messageOf } from "#core/errors.ts";
+import { openFile } from "#core/open-file.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import type { PlanReport } from "#runs/plan-report.ts";
 import type { RunReport } from "#runs/report.ts";
@@ -93,10 +92,10 @@ export async function showToEndElsewhere(
 }
 
 async function streamOf(file: string): Promise<ReadableStream> {
-  await access(file, constants.R_OK).catch((thrown: unknown) => {
+  const handle = await openFile(file, { links: "follow" }).catch((thrown: unknown) => {
     throw new IntakeError(`The file ${file} cannot be read: ${messageOf(thrown)}`, { cause: thrown });
   });
-  return Readable.toWeb(createReadStream(file)) as ReadableStream;
+  return Readable.toWeb(handle.createReadStream()) as ReadableStream;
 }
 
 function limitText(limit: FailureLimit | undefined): string | undefined {

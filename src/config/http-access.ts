@@ -2,14 +2,14 @@
  * Who may use the control API: the section `http.tokens`, which keeps no token but its SHA-256, and the settings
  * `http.jwt`, by which the tokens of an identity provider are taken.
  */
-import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { messageOf, type Problem } from "#core/errors.ts";
+import type { Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Role, roles } from "#fleet/role.ts";
 import { choice, text } from "./kind.ts";
 import { given, optional, readSection } from "./section.ts";
 import type { ValueOf } from "./schema.ts";
+import { readTextFile } from "./text-file.ts";
 import type { Values } from "./values.ts";
 import type { Tree } from "./yaml-file.ts";
 
@@ -113,12 +113,9 @@ function readKeys(values: Values, problems: Problem[]): JwtTerms["keys"] | undef
   }
   if (jwksUrl !== undefined) return { jwksUrl };
   if (file === undefined) return undefined;
-  try {
-    const publicKeyPem = readFileSync(file, "utf8");
-    if (publicKeyPem.includes("-----BEGIN PUBLIC KEY-----")) return { publicKeyPem };
-    problems.push({ where, message: `${file} is no PEM file of a public key (-----BEGIN PUBLIC KEY-----).` });
-  } catch (thrown) {
-    problems.push({ where, message: `The file cannot be read: ${messageOf(thrown)}` });
-  }
+  const read = readTextFile(file);
+  if ("text" in read && read.text.includes("-----BEGIN PUBLIC KEY-----")) return { publicKeyPem: read.text };
+  const notPem = `${file} is no PEM file of a public key (-----BEGIN PUBLIC KEY-----).`;
+  problems.push({ where, message: "fault" in read ? read.fault : notPem });
   return undefined;
 }

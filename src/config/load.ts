@@ -2,12 +2,12 @@
  * Loads the configuration once, at start: the YAML file where there is one, the environment over it, and every problem
  * at once. This is the only place that looks at the process's environment.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { keptFields, secretFields } from "#fleet/sim-fields.ts";
 import { keyColumnOf } from "#fleet/sim.ts";
-import { ConfigError, messageOf, type Problem } from "#core/errors.ts";
+import { ConfigError, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
 import { readAuthKeys } from "./auth-keys.ts";
@@ -24,6 +24,7 @@ import { readSchedules } from "./schedules.ts";
 import { sections } from "./sections.ts";
 import { readSealKeys } from "./seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
+import { readTextFile } from "./text-file.ts";
 import { type Environment, Values } from "./values.ts";
 import { readWebhooks } from "./webhooks.ts";
 import { checkKeys, isTree, readYaml, type Tree, valueAt } from "./yaml-file.ts";
@@ -208,18 +209,17 @@ function readTokenKey(values: Values, problems: Problem[]): Config["tokenKey"] {
   }
   if (jwksUrl !== undefined) return { jwksUrl };
   if (file === undefined) return undefined;
-  try {
-    const publicKeyPem = readFileSync(file, "utf8");
-    if (/-----BEGIN (RSA |EC )?PRIVATE KEY/.test(publicKeyPem)) {
-      problems.push({ where, message: `${file} holds a private key; the public one is needed.` });
-    } else if (!publicKeyPem.includes("-----BEGIN ")) {
-      problems.push({ where, message: `${file} is no PEM file (-----BEGIN PUBLIC KEY-----).` });
-    }
-    return { publicKeyPem };
-  } catch (thrown) {
-    problems.push({ where, message: `The file cannot be read: ${messageOf(thrown)}` });
+  const read = readTextFile(file);
+  if ("fault" in read) {
+    problems.push({ where, message: read.fault });
     return undefined;
   }
+  if (/-----BEGIN (RSA |EC )?PRIVATE KEY/.test(read.text)) {
+    problems.push({ where, message: `${file} holds a private key; the public one is needed.` });
+  } else if (!read.text.includes("-----BEGIN ")) {
+    problems.push({ where, message: `${file} is no PEM file (-----BEGIN PUBLIC KEY-----).` });
+  }
+  return { publicKeyPem: read.text };
 }
 
 function checkVariables(env: Environment, problems: Problem[]): void {

@@ -1,15 +1,13 @@
 /** Where Redis is and how it is spoken to: the address, and what the settings beside it add. */
 import { createSecureContext } from "node:tls";
 import { messageOf, type Problem } from "#core/errors.ts";
-import { readFileOnce } from "#core/open-file.ts";
 import { Secret } from "#core/secret.ts";
 import { isLoopback } from "./kind.ts";
 import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
 import type { SettingId } from "./schema.ts";
 import { readSecretFile } from "./secret-file.ts";
+import { readTextFile } from "./text-file.ts";
 import type { Values } from "./values.ts";
-
-const mostCertificateBytes = 1_048_576;
 
 export interface RedisTls {
   /** PEM; absent: the authorities that Node.js knows. */
@@ -130,15 +128,10 @@ function readPem(id: "redisTlsCaFile" | "redisTlsCertFile", values: Values, prob
   const file = values.get(id);
   if (file === undefined) return undefined;
   const where = values.whereOf(id) ?? id;
-  try {
-    const pem = readFileOnce(file, { links: "follow", mostBytes: mostCertificateBytes, access: "any" }).toString(
-      "utf8",
-    );
-    if (pem.includes("-----BEGIN CERTIFICATE-----")) return pem;
-    problems.push({ where, message: `${file} is no PEM file of a certificate (-----BEGIN CERTIFICATE-----).` });
-  } catch (thrown) {
-    problems.push({ where, message: `The file cannot be read: ${messageOf(thrown)}` });
-  }
+  const read = readTextFile(file);
+  if ("text" in read && read.text.includes("-----BEGIN CERTIFICATE-----")) return read.text;
+  const notPem = `${file} is no PEM file of a certificate (-----BEGIN CERTIFICATE-----).`;
+  problems.push({ where, message: "fault" in read ? read.fault : notPem });
   return undefined;
 }
 

@@ -18,7 +18,7 @@ export function readSecretFile(path: string): { readonly secret: string } | { re
 /** The same file as the bytes that it holds, for keys that are no text. */
 export function readSecretBytes(path: string): { readonly bytes: Buffer } | { readonly fault: string } {
   try {
-    return { bytes: readFileOnce(path, { links: "follow", access: "private", mostBytes }) };
+    return { bytes: readFileOnce(path, { links: "follow", access: "private", mostBytes }).bytes };
   } catch (thrown) {
     if (thrown instanceof FileRefusedError) {
       return { fault: thrown.kind === "size" ? `${path} is too large for a secret.` : thrown.message };

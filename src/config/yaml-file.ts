@@ -1,9 +1,11 @@
 /** Reads a YAML file into a tree of plain values and checks its keys against those that the schema knows. */
-import { readFileSync } from "node:fs";
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
+import { readFileOnce } from "#core/open-file.ts";
 import { placesOf, settingIds, settingOf } from "./schema.ts";
 import { suggestion } from "#core/suggest.ts";
+
+const mostBytes = 4 * 1_048_576;
 
 export type Tree = Readonly<Record<string, unknown>>;
 
@@ -15,7 +17,7 @@ export function isTree(value: unknown): value is Tree {
 export function readYaml(file: string, problems: Problem[]): Tree {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = readFileOnce(file, { links: "follow", mostBytes }).bytes.toString("utf8");
   } catch (thrown) {
     const isMissing = (thrown as NodeJS.ErrnoException).code === "ENOENT";
     problems.push({ where: file, message: isMissing ? "There is no such file." : messageOf(thrown) });

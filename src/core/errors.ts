@@ -214,12 +214,15 @@ export class ConfigError extends SimfleetError {
 export class IntakeError extends SimfleetError {
   readonly line: number | undefined;
   readonly column: string | undefined;
+  /** The message for readers who may not know what the file holds: it quotes nothing but names of known columns. */
+  readonly withoutContent: string;
 
-  constructor(message: string, at: { line?: number; column?: string; cause?: unknown } = {}) {
+  constructor(message: string, at: { line?: number; column?: string; cause?: unknown; withoutContent?: string } = {}) {
     super("INTAKE_INVALID", message, { cause: at.cause });
     this.name = "IntakeError";
     this.line = at.line;
     this.column = at.column;
+    this.withoutContent = at.withoutContent ?? message;
   }
 }
 

@@ -4,6 +4,7 @@
  * a named pipe or a device is refused instead. Other modules do not open files by themselves (.oxlintrc.json).
  */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 
 const readChunkBytes = 64 * 1024;
 
@@ -12,8 +13,17 @@ export interface FileRules {
   readonly links: "follow" | "refuse";
   /** Absent: any size. */
   readonly mostBytes?: number;
-  /** `ours`: the file belongs to this user or root. `private`: and nobody else may read or change it. */
-  readonly access?: "any" | "ours" | "private";
+  /** `private`: the file belongs to this user or root, and nobody else may read or change it. */
+  readonly access?: "any" | "private";
+  /** Refuse a file that has a second name (a hard link), which may lie in a folder of somebody else. */
+  readonly isOneName?: boolean;
+}
+
+export interface ReadFile {
+  readonly bytes: Buffer;
+  /** Owner and mode of the file that was read. */
+  readonly uid: number;
+  readonly mode: number;
 }
 
 /** Why a file was not opened; errors of the file system itself pass as they are. */
@@ -32,10 +42,27 @@ export class FileRefusedError extends Error {
 }
 
 /**
+ * Opens a regular file for reading; the caller closes it, and reads nothing but the returned handle.
+ * @throws FileRefusedError; the error of the file system
+ */
+export async function openFile(path: string, rules: FileRules): Promise<FileHandle> {
+  const handle = await open(path, flagsOf(rules)).catch((thrown: unknown) => {
+    throw asRefusal(thrown, path);
+  });
+  try {
+    check(path, await handle.stat(), rules);
+    return handle;
+  } catch (thrown) {
+    await handle.close();
+    throw thrown;
+  }
+}
+
+/**
  * Reads a small regular file whole.
  * @throws FileRefusedError, also where it grows past `mostBytes` while it is read; the error of the file system
  */
-export function readFileOnce(path: string, rules: FileRules & { readonly mostBytes: number }): Buffer {
+export function readFileOnce(path: string, rules: FileRules & { readonly mostBytes: number }): ReadFile {
   let descriptor: number;
   try {
     descriptor = openSync(path, flagsOf(rules));
@@ -43,8 +70,9 @@ export function readFileOnce(path: string, rules: FileRules & { readonly mostByt
     throw asRefusal(thrown, path);
   }
   try {
-    check(path, fstatSync(descriptor), rules);
-    return readToEnd(path, descriptor, rules.mostBytes);
+    const stats = fstatSync(descriptor);
+    check(path, stats, rules);
+    return { bytes: readToEnd(path, descriptor, rules.mostBytes), uid: stats.uid, mode: stats.mode };
   } finally {
     closeSync(descriptor);
   }
@@ -68,12 +96,18 @@ function flagsOf({ links }: FileRules): number {
   return O_RDONLY | O_NONBLOCK | O_NOCTTY | (links === "refuse" ? O_NOFOLLOW : 0);
 }
 
-function check(path: string, stats: Stats, { mostBytes, access }: FileRules): void {
+function check(path: string, stats: Stats, { mostBytes, access, isOneName }: FileRules): void {
   if (stats.isDirectory()) throw new FileRefusedError("folder", path, `${path} is a folder, not a file.`);
   if (!stats.isFile()) {
     throw new FileRefusedError("special", path, `${path} is not a regular file, but a pipe, socket or device.`);
   }
-  if (access !== undefined && access !== "any") checkOwner(path, stats);
+  if (isOneName === true && stats.nlink > 1) {
+    throw new FileRefusedError("link", path, `${path} has a second name (a hard link) elsewhere.`);
+  }
+  if (access === "private" && !isOurs(stats.uid)) {
+    const message = `${path} belongs to another user (id ${stats.uid}), who can change it. Mend it with: chown ${ownId()} ${path}`;
+    throw new FileRefusedError("owner", path, message);
+  }
   if (access === "private" && (stats.mode & 0o077) !== 0) {
     const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
     const message = `${path} can be read by others (mode ${mode}). Mend it with: chmod 600 ${path}`;
@@ -82,11 +116,14 @@ function check(path: string, stats: Stats, { mostBytes, access }: FileRules): vo
   if (mostBytes !== undefined && stats.size > mostBytes) throw tooLarge(path, stats.size, mostBytes);
 }
 
-function checkOwner(path: string, { uid }: Stats): void {
-  const own = process.getuid?.();
-  if (own === undefined || uid === 0 || uid === own) return;
-  const message = `${path} belongs to another user (id ${uid}), who can change it. Use a file of this user (id ${own}) or of root.`;
-  throw new FileRefusedError("owner", path, message);
+/** Whether a file or folder of this owner is changed by nobody but this user and root. */
+export function isOurs(uid: number): boolean {
+  return uid === 0 || uid === ownId() || ownId() === undefined;
+}
+
+/** Absent where users have no numbers. */
+export function ownId(): number | undefined {
+  return process.geteuid?.();
 }
 
 function tooLarge(path: string, bytes: number, mostBytes: number): FileRefusedError {

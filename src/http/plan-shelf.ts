@@ -5,12 +5,11 @@
  * there at once is bounded, in number and bytes, with what is just being handed over; what has expired is removed.
  */
 import { randomInt } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { open, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { readdir, rename, stat } from "node:fs/promises";
 import { SimfleetError } from "#core/errors.ts";
+import { openFile } from "#core/open-file.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
+import { replaceFile } from "#core/write-file.ts";
 import { type Filter, parseFilter } from "#fleet/filter.ts";
 import type { PlanReport } from "#runs/plan-report.ts";
 import type { PlanRow } from "#runs/plan-rows.ts";
@@ -137,7 +136,7 @@ export class PlanShelf {
     await this.#spool.open();
     // The rows first: a plan that can be found has them.
     if ("path" in from) await rename(from.path, this.#path(plan.planId, "csv"));
-    await writeFile(this.#path(plan.planId, "json"), JSON.stringify(written), { mode: 0o600 });
+    await replaceFile(this.#path(plan.planId, "json"), JSON.stringify(written), { mode: 0o600 });
     reservation.isStored = true;
     return { ...plan, expiresAtMs };
   }
@@ -231,7 +230,7 @@ export class PlanShelf {
   /** Undefined where there is none. */
   async #written(planId: string): Promise<Written | undefined> {
     if (!/^p-[a-z0-9-]{1,40}$/.test(planId)) return undefined;
-    const text = await readFile(this.#path(planId, "json"), "utf8").catch(() => undefined);
+    const text = await textOf(this.#path(planId, "json")).catch(() => undefined);
     try {
       return text === undefined ? undefined : (JSON.parse(text) as Written);
     } catch {
@@ -264,21 +263,28 @@ function filterIn(text: string): Filter {
   return text === "" ? { text, conditions: [] } : parseFilter(text);
 }
 
+async function textOf(path: string): Promise<string> {
+  const file = await openFile(path, { links: "refuse" });
+  try {
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
 async function writeLines(path: string, judge: () => Promise<AsyncIterable<PlanRow>>): Promise<void> {
-  const partial = `${path}.partial-${process.pid}`;
   const rows = await judge();
   const text = async function* (): AsyncGenerator<string> {
     for await (const row of rows) yield `${JSON.stringify(row)}\n`;
   };
-  await pipeline(Readable.from(text()), createWriteStream(partial, { mode: 0o600 }));
-  await rename(partial, path);
+  await replaceFile(path, text(), { mode: 0o600 });
 }
 
 /** The place that a cursor names: the beginning of a line. @throws SimfleetError REQUEST_INVALID */
 async function startOf(path: string, cursor: string | undefined): Promise<number> {
   if (cursor === undefined || cursor === "0") return 0;
   const start = /^[1-9]\d{0,14}$/.test(cursor) ? Number(cursor) : Number.NaN;
-  const file = await open(path);
+  const file = await openFile(path, { links: "refuse" });
   try {
     const { size } = await file.stat();
     if (start <= size) {
@@ -298,7 +304,8 @@ async function startOf(path: string, cursor: string | undefined): Promise<number
 async function* linesOf(path: string, start: number): AsyncGenerator<{ line: string; at: number }> {
   let rest = Buffer.alloc(0);
   let at = start;
-  for await (const chunk of createReadStream(path, { start })) {
+  const file = await openFile(path, { links: "refuse" });
+  for await (const chunk of file.createReadStream({ start })) {
     rest = Buffer.concat([rest, chunk as Buffer]);
     for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
       yield { line: rest.toString("utf8", 0, end), at };

@@ -4,13 +4,13 @@
  * is refused on the way and leaves nothing.
  */
 import { createHash } from "node:crypto";
-import { createWriteStream } from "node:fs";
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Transform, type TransformCallback } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
+import { ensurePrivateFolder, openNewFile } from "#core/write-file.ts";
 
 export interface SpooledFile {
   readonly path: string;
@@ -55,7 +55,8 @@ export class Spool {
     const stalled = new AbortController();
     const watch = this.#watchOver(meter, stalled);
     try {
-      await pipeline(source, meter, createWriteStream(path, { mode: 0o600, flags: "wx" }), { signal: stalled.signal });
+      const file = await openNewFile(path, 0o600);
+      await pipeline(source, meter, file.createWriteStream(), { signal: stalled.signal });
       return { path, bytes: meter.bytes, sha256: meter.digest() };
     } catch (thrown) {
       await rm(path, { force: true });
@@ -65,9 +66,10 @@ export class Spool {
     }
   }
 
-  /** Makes the folder. */
+  /** Makes the folder. @throws FileRefusedError where others could reach into it */
   async open(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await mkdir(dirname(this.#folder), { recursive: true, mode: 0o700 });
+    await ensurePrivateFolder(this.#folder);
   }
 
   async remove(path: string): Promise<void> {

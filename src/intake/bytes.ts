@@ -5,9 +5,9 @@
  */
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { IntakeError, messageOf } from "#core/errors.ts";
+import { type FileRules, FileRefusedError, openFile } from "#core/open-file.ts";
 
 /** What identifies the content of a file. */
 export interface Fingerprint {
@@ -30,8 +30,16 @@ const signatures: readonly { readonly begins: readonly number[]; readonly messag
   { begins: [0xfe, 0xff], message: "This file is UTF-16, not UTF-8: save as UTF-8 CSV." },
 ];
 
+/** A file by its path, and what may not be followed to it; a path alone may end in a link. */
+export interface InputFile {
+  readonly path: string;
+  readonly rules: FileRules;
+}
+
 export class InputBytes {
-  readonly #source: Readable;
+  readonly #input: InputFile | Readable;
+  #source: Readable | undefined;
+  #isClosed = false;
   readonly #name: string | undefined;
   readonly #maxBytes: number;
   readonly #hash = createHash("sha256");
@@ -40,10 +48,10 @@ export class InputBytes {
   #line = 1;
   #endedInCarriageReturn = false;
 
-  /** @param source a path, or a stream of bytes */
-  constructor(source: string | Readable, maxBytes: number) {
-    this.#name = typeof source === "string" ? source : undefined;
-    this.#source = typeof source === "string" ? createReadStream(source, { highWaterMark: pieceBytes }) : source;
+  /** @param source a path, a file, or a stream of bytes */
+  constructor(source: string | InputFile | Readable, maxBytes: number) {
+    this.#input = typeof source === "string" ? { path: source, rules: { links: "follow" } } : source;
+    this.#name = this.#input instanceof Readable ? undefined : this.#input.path;
     this.#maxBytes = maxBytes;
   }
 
@@ -78,11 +86,20 @@ export class InputBytes {
   }
 
   close(): void {
-    this.#source.destroy();
+    this.#isClosed = true;
+    this.#source?.destroy();
+  }
+
+  async #open(): Promise<Readable> {
+    if (this.#input instanceof Readable) return this.#input;
+    const handle = await openFile(this.#input.path, this.#input.rules);
+    return handle.createReadStream({ highWaterMark: pieceBytes });
   }
 
   async *#read(): AsyncGenerator<Buffer> {
     try {
+      this.#source = await this.#open();
+      if (this.#isClosed) this.#source.destroy();
       for await (const chunk of this.#source) {
         const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as string | Uint8Array);
         for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -166,6 +183,7 @@ function lengthOfValidPart(text: Buffer): number {
 }
 
 function unreadable(thrown: unknown, path: string | undefined): IntakeError {
+  if (thrown instanceof FileRefusedError) return new IntakeError(thrown.message, { cause: thrown });
   const { code } = thrown as NodeJS.ErrnoException;
   const name = path ?? "the file";
   const reasons: Record<string, string> = {

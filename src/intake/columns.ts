@@ -36,10 +36,12 @@ export function matchColumns(
   const classAt = find(header, "speedClass");
   if (keyAt === undefined) throw missingKey(header, wording);
   if (classForAll === undefined && classAt === undefined) {
-    throw new IntakeError(
-      `The header has no column speedClass. ${found(header)} Add the column, or give one class for all rows with --speed-class.`,
-      { column: "speedClass" },
-    );
+    const lacks = "The header has no column speedClass.";
+    const needs = "Add the column, or give one class for all rows with --speed-class.";
+    throw new IntakeError(`${lacks} ${found(header)} ${needs}`, {
+      column: "speedClass",
+      withoutContent: `${lacks} ${counted(header)} ${needs}`,
+    });
   }
   if (classForAll !== undefined && classAt !== undefined) {
     throw new IntakeError(
@@ -144,12 +146,34 @@ function missingKey(header: readonly string[], wording: Wording): IntakeError {
     );
   }
   const hint = header.some((name) => /^'?[0-9]{5,}$/.test(name.trim())) ? " The first line must name the columns." : "";
-  return new IntakeError(
-    `The header has no column ${column}. ${found(header)}${hint} Needed: ${column} and speedClass.`,
-    {
-      column,
-    },
-  );
+  const lacks = `The header has no column ${column}.`;
+  const needs = `Needed: ${column} and speedClass.`;
+  return new IntakeError(`${lacks} ${found(header)}${hint} ${needs}`, {
+    column,
+    withoutContent: `${lacks} ${counted(header)} ${needs}`,
+  });
+}
+
+/** What is found without a word of it: the first line of a file may be anything. */
+function counted(header: readonly string[]): string {
+  return `It has ${header.length} ${header.length === 1 ? "column" : "columns"}.`;
+}
+
+/** A row's problem without the text of its cells. */
+export function withoutContent({ code, column, message }: RowProblem): string {
+  switch (code) {
+    case "key-spreadsheet":
+      return `The cell ${column} is a spreadsheet's rounding; the digits are lost. Format the column as text and export again`;
+    case "key-invalid":
+      return `The cell ${column} cannot be the ID of a SIM: a SIM ID has letters, digits, - and _ only, an IMSI 5 to 15 digits.`;
+    case "class-invalid":
+      return `The cell ${column} cannot be a speed class: ${classRule}`;
+    case "cell-count":
+    case "key-empty":
+    case "class-empty":
+    case "conflict":
+      return message;
+  }
 }
 
 function found(header: readonly string[]): string {

@@ -6,7 +6,7 @@
 import type { Readable } from "node:stream";
 import { type CsvError, parse, type Parser } from "csv-parse";
 import { IntakeError, messageOf } from "#core/errors.ts";
-import { type Fingerprint, InputBytes } from "./bytes.ts";
+import { type Fingerprint, InputBytes, type InputFile } from "./bytes.ts";
 import { type Delimiter, findDelimiter } from "./delimiter.ts";
 
 /** The most that a file may hold; a file beyond is refused as soon as it shows. */
@@ -46,10 +46,10 @@ export interface CsvReader {
 
 /**
  * Opens a file and reads as far as its header.
- * @param source a path, or a stream of bytes
+ * @param source a path, a file, or a stream of bytes
  * @throws IntakeError with the line, for a file that is no CSV in UTF-8
  */
-export async function openCsv(source: string | Readable, caps: Partial<CsvCaps> = {}): Promise<CsvReader> {
+export async function openCsv(source: string | InputFile | Readable, caps: Partial<CsvCaps> = {}): Promise<CsvReader> {
   const limits = { ...defaultCaps, ...caps };
   const bytes = new InputBytes(source, limits.bytes);
   try {

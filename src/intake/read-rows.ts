@@ -4,6 +4,7 @@
  * end well when the file is no longer the one that was surveyed. Neither holds the rows.
  */
 import { IntakeError } from "#core/errors.ts";
+import type { FileRules } from "#core/open-file.ts";
 import type { Row, RowProblem, RowProblemCode } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
 import type { Fingerprint } from "./bytes.ts";
@@ -36,6 +37,7 @@ export interface FileSurvey {
   readonly problems: readonly RowFault[];
   readonly fingerprint: Fingerprint;
   readonly caps: Partial<CsvCaps>;
+  readonly rules: FileRules;
   readonly duplicates: Duplicates;
 }
 
@@ -57,11 +59,14 @@ export async function surveyFile(
     readonly speedClass?: string | undefined;
     readonly problemLimit?: number;
     readonly caps?: Partial<CsvCaps>;
+    /** How the file is opened, each time it is read; by default links are followed. */
+    readonly rules?: FileRules | undefined;
   },
 ): Promise<FileSurvey> {
   const caps = ask.caps ?? {};
+  const rules = ask.rules ?? { links: "follow" };
   const problemLimit = ask.problemLimit ?? 1000;
-  const csv = await openCsv(path, caps);
+  const csv = await openCsv({ path, rules }, caps);
   const duplicates = new Duplicates();
   const byProblem: Partial<Record<RowProblemCode, number>> = {};
   const faults: RowFault[] = [];
@@ -94,6 +99,7 @@ export async function surveyFile(
       problems: faults,
       fingerprint: csv.fingerprint(),
       caps,
+      rules,
       duplicates,
     };
   } finally {
@@ -107,7 +113,7 @@ export async function surveyFile(
  */
 export async function* readRows(survey: FileSurvey): AsyncGenerator<readonly ResolvedRow[]> {
   const { columns, duplicates, counts, fingerprint } = survey;
-  const csv = await openCsv(survey.path, survey.caps);
+  const csv = await openCsv({ path: survey.path, rules: survey.rules }, survey.caps);
   try {
     let index = 0;
     for await (const batch of csv.batches) {

@@ -1,15 +1,16 @@
 /** The runs of the files of a drop folder: planned and submitted as a person would, with the same words where it cannot be. */
 import { randomUUID } from "node:crypto";
-import { SimfleetError } from "#core/errors.ts";
+import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import { isRunSettled } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
+import { withoutContent } from "#intake/columns.ts";
+import { droppedFileRules } from "#jobs/drop-folder/folder.ts";
 import type { DropFolderHouse } from "#jobs/drop-folder/work.ts";
 import type { RunDesk } from "./desk.ts";
 import type { Plan } from "./plan.ts";
 import { exitCodeOf } from "./report.ts";
-import { writeResults } from "./results.ts";
 import { assertAllValid, runIdFor } from "./submit.ts";
 
 /** What the folder's job needs. */
@@ -43,7 +44,14 @@ export class DroppedFileRuns implements WantedRuns {
     let plan: Plan | undefined;
     try {
       plan = await desk.plan({
-        ...{ from: { path }, profile, speedClass, bucket, wording, knownSpeedClasses: speedClasses },
+        ...{
+          from: { path, rules: droppedFileRules },
+          profile,
+          speedClass,
+          bucket,
+          wording,
+          knownSpeedClasses: speedClasses,
+        },
         skipUnchanged: options.skipUnchanged,
         callsPerMinute: options.callsPerMinute,
       });
@@ -53,8 +61,9 @@ export class DroppedFileRuns implements WantedRuns {
       return undefined;
     } catch (thrown) {
       if (!isAboutTheFile(thrown)) throw thrown;
-      const faults = plan?.source.problems.map(({ line, message }) => `line ${line}: ${message}`);
-      return { reason: thrown.message, faults: faults ?? [] };
+      const faults = plan?.source.problems.map((problem) => `line ${problem.line}: ${withoutContent(problem)}`);
+      const reason = thrown instanceof IntakeError ? thrown.withoutContent : thrown.message;
+      return { reason, faults: faults ?? [] };
     }
   }
 
@@ -69,9 +78,8 @@ export class DroppedFileRuns implements WantedRuns {
     return { isOver: true, isGood, state, reason: reason ?? (isGood ? "" : missing), sha256 };
   }
 
-  writeResults(runId: string, path: string): Promise<void> {
-    const mend = "simfleet has to be allowed to write to the drop folder, and there has to be room";
-    return writeResults(path, this.#house.desk.results(runId, { format: "csv" }), mend);
+  results(runId: string): AsyncIterable<string> {
+    return this.#house.desk.results(runId, { format: "csv" });
   }
 }
 

@@ -6,6 +6,7 @@ import type { RunOptions } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
 import type { Filter } from "#fleet/filter.ts";
 import { SimfleetError } from "#core/errors.ts";
+import type { FileRules } from "#core/open-file.ts";
 import { surveyFile } from "#intake/read-rows.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import { type KnownFleet, type RowVerdict, judgeRows } from "./judge.ts";
@@ -14,7 +15,10 @@ import { type QuotaView, leastTimeMs } from "./quota-estimate.ts";
 
 export interface PlanRequest {
   /** A file, the SIMs that a filter means, or SIMs by their keys. */
-  readonly from: { readonly path: string } | { readonly filter: Filter } | { readonly sims: readonly string[] };
+  readonly from:
+    | { readonly path: string; readonly rules?: FileRules }
+    | { readonly filter: Filter }
+    | { readonly sims: readonly string[] };
   readonly wording: Wording;
   readonly bucket: string;
   /** The SIMs as they were last seen. */
@@ -57,7 +61,7 @@ export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<
 }
 
 async function openSource({ from, fleet, speedClass, wording }: PlanRequest): Promise<RowSource> {
-  if ("path" in from) return fileSource(await surveyFile(from.path, { wording, speedClass }));
+  if ("path" in from) return fileSource(await surveyFile(from.path, { wording, speedClass, rules: from.rules }));
   if (speedClass === undefined) {
     throw new SimfleetError("USAGE", "SIMs that are chosen by a filter need a class to be given: add --speed-class");
   }

@@ -2,11 +2,10 @@
  * The results of a run, rendered from the ledger when they are asked for: each row of the input as it came, in its
  * order, then what became of it. Flat memory: one segment at a time.
  */
-import { createWriteStream } from "node:fs";
-import { realpath, rename, rm, stat } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { lstat, realpath, stat } from "node:fs/promises";
 import { SimfleetError, messageOf } from "#core/errors.ts";
+import { FileRefusedError, isOurs } from "#core/open-file.ts";
+import { replaceFile, writeInto } from "#core/write-file.ts";
 import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { Ledger, SegmentState } from "#store/ledger.ts";
@@ -112,16 +111,18 @@ function carriedColumns(header: readonly string[]): number {
 }
 
 /**
- * Writes a file whole or not at all: beside its place first, then by a rename. What is no plain file, such as a pipe or
- * /dev/stdout, is written to as it is, since a rename would put a file in its stead.
+ * Writes a file whole or not at all. What is no plain file, such as a pipe or /dev/stdout, is written to as it is, since a
+ * rename would put a file in its stead. A link is followed where it is this user's own or root's, and refused otherwise.
  * @param mend what to do when it cannot be written, a sentence without its full stop
  * @throws SimfleetError RESULTS_NOT_WRITABLE
  */
 export async function writeResults(path: string, lines: AsyncIterable<string>, mend: string): Promise<void> {
   try {
     const present = await stat(path).catch(() => undefined);
-    if (present === undefined || present.isFile()) await writeWhole(present ? await realpath(path) : path, lines);
-    else await pipeline(Readable.from(lines), createWriteStream(path));
+    await refuseForeignLink(path);
+    if (present === undefined) await replaceFile(path, lines, { mode: 0o666 });
+    else if (present.isFile()) await replaceFile(await realpath(path), lines, { mode: 0o666 });
+    else await writeInto(path, lines);
   } catch (thrown) {
     if (!isFileTrouble(thrown)) throw thrown;
     throw new SimfleetError("RESULTS_NOT_WRITABLE", `${path} could not be written: ${messageOf(thrown)}. ${mend}`, {
@@ -130,18 +131,14 @@ export async function writeResults(path: string, lines: AsyncIterable<string>, m
   }
 }
 
-async function writeWhole(path: string, lines: AsyncIterable<string>): Promise<void> {
-  const partial = `${path}.partial-${process.pid}`;
-  try {
-    await pipeline(Readable.from(lines), createWriteStream(partial, { flush: true }));
-    await rename(partial, path);
-  } catch (thrown) {
-    await rm(partial, { force: true }).catch(() => undefined);
-    throw thrown;
-  }
+async function refuseForeignLink(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.isSymbolicLink() !== true || isOurs(found.uid)) return;
+  throw new FileRefusedError("link", path, `it is a symbolic link of another user (id ${found.uid})`);
 }
 
 function isFileTrouble(thrown: unknown): boolean {
+  if (thrown instanceof FileRefusedError) return true;
   return thrown instanceof Error && "syscall" in thrown && "errno" in thrown && !("command" in thrown);
 }
 

@@ -6,6 +6,7 @@ import { createHash, randomInt } from "node:crypto";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
+import { withoutContent } from "#intake/columns.ts";
 import type { Queues } from "#queue/queues.ts";
 import type { Ledger } from "#store/ledger.ts";
 import { type StoredRow, isCallable } from "#store/packing.ts";
@@ -186,10 +187,13 @@ export function assertAllValid(source: RowSource, options: RunOptions): void {
   if (invalid > 0 && valid === 0) throw new IntakeError("No row of the file can be sent: nothing was started.");
   if (invalid === 0 || options.partial) return;
   const first = source.problems[0];
-  const example = first === undefined ? "" : ` (the first: line ${first.line}: ${first.message})`;
-  throw new IntakeError(
-    `${invalid} of ${source.counts.rows} rows cannot be sent${example}. Nothing was started. Mend them, or do the valid rows alone with --partial.`,
-  );
+  const say = (problem: string): string => {
+    const example = first === undefined ? "" : ` (the first: line ${first.line}: ${problem})`;
+    return `${invalid} of ${source.counts.rows} rows cannot be sent${example}. Nothing was started. Mend them, or do the valid rows alone with --partial.`;
+  };
+  throw new IntakeError(say(first?.message ?? ""), {
+    withoutContent: say(first === undefined ? "" : withoutContent(first)),
+  });
 }
 
 const idAlphabet = "abcdefghjkmnpqrstuvwxyz23456789";

@@ -1,11 +1,13 @@
 /** `simfleet check`: each thing that can be wrong, one line each, with the mend. */
 import { access, constants, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
 import { requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
+import { checkFolder } from "#core/write-file.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import { nextTimes } from "#runs/schedule-desk.ts";
 import { type CommonOptions, type Context, withCommonHere } from "../context.ts";
@@ -118,6 +120,11 @@ async function checkDropFolder(path: string): Promise<Finding> {
     if (!(await stat(path)).isDirectory())
       return { what, status: "wrong", detail: `${path} is no folder`, exitCode: 2 };
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    for (const place of ["processing", "done", "failed"]) {
+      await checkFolder(join(path, place)).catch((thrown: unknown) => {
+        if ((thrown as NodeJS.ErrnoException).code !== "ENOENT") throw thrown;
+      });
+    }
     return ok(what, path);
   } catch (thrown) {
     const mend = "make it, and let the user of the worker read, write and enter it";

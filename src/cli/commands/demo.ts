@@ -1,10 +1,11 @@
 /** `simfleet demo`: the sandbox, a worker and a run of a sample file, from start to results in under a minute. */
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
 import { loadConfig } from "#config/load.ts";
+import { createFile } from "#core/write-file.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#runs/results.ts";
 import { createLogger } from "#telemetry/logger.ts";
@@ -32,7 +33,7 @@ export function demoCommand(context: Context, serve: Serve): Command {
     const folder = await mkdtemp(join(tmpdir(), "simfleet-demo-"));
     const file = join(folder, "fleet.csv");
     const { csv, simIds } = sampleFleet(options.rows);
-    await writeFile(file, csv);
+    await createFile(file, csv, { mode: 0o644 });
     const sandbox = await startSandbox({
       port: 0,
       simIds,
@@ -43,7 +44,7 @@ export function demoCommand(context: Context, serve: Serve): Command {
     });
     try {
       const demo = { sandbox, folder, file };
-      await writeFile(authKeyFile(demo), sandbox.options.authKey, { mode: 0o600 });
+      await createFile(authKeyFile(demo), sandbox.options.authKey, { mode: 0o600 });
       const keep = (): Promise<void> => keepUp({ context, output, serve, environment: environmentOf(demo) });
       const exitCode = await runDemo(context, output, { ...demo, keep: options.keep === true ? keep : undefined });
       context.surroundings.setExitCode(exitCode);

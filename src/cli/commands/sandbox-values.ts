@@ -1,20 +1,23 @@
 /** Reads the values of the options of `simfleet sandbox`. */
-import { readFile } from "node:fs/promises";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { parse } from "csv-parse/sync";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { IntakeError, messageOf } from "#core/errors.ts";
+import { readFileOnce } from "#core/open-file.ts";
 import { isSimId } from "#fleet/sim.ts";
 import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts";
 import type { GroupSeed } from "#sandbox/groups.ts";
 import { type ApiGroup, apiGroups, type LimitChange } from "#sandbox/throttle.ts";
 
+/** What the sandbox is filled with; it holds all of it in memory. */
+const mostSeedBytes = 512 * 1_048_576;
+
 type PerGroup = Partial<Record<ApiGroup, number>>;
 
 /** The well-formed ids of a file's simId column, each once. */
-export async function readSimIds(file: string): Promise<string[]> {
-  const rows = await readRows(file);
+export function readSimIds(file: string): string[] {
+  const rows = readRows(file);
   const column = rows[0]?.findIndex((name) => name.toLowerCase().replaceAll(/[\s_]/g, "") === "simid") ?? -1;
   if (column < 0) throw new IntakeError(`${file} has no column simId; the sandbox takes its SIMs from there.`);
   return [...new Set(rows.slice(1).map((row) => row[column] ?? ""))].filter(isSimId);
@@ -29,10 +32,10 @@ const groupsSchema = z.array(
 );
 
 /** The groups of a YAML or JSON file: an array of `{groupId, name, configuration}`. */
-export async function readGroups(file: string): Promise<GroupSeed[]> {
+export function readGroups(file: string): GroupSeed[] {
   let content: unknown;
   try {
-    content = parseYaml(await readFile(file, "utf8"));
+    content = parseYaml(textOf(file));
   } catch (cause) {
     throw new IntakeError(`${file} cannot be read as YAML or JSON: ${messageOf(cause)}`, { cause });
   }
@@ -41,9 +44,13 @@ export async function readGroups(file: string): Promise<GroupSeed[]> {
   return groups.data;
 }
 
-async function readRows(file: string): Promise<string[][]> {
+function textOf(file: string): string {
+  return readFileOnce(file, { links: "follow", mostBytes: mostSeedBytes }).bytes.toString("utf8");
+}
+
+function readRows(file: string): string[][] {
   try {
-    return parse(await readFile(file, "utf8"), { bom: true, relax_column_count: true, trim: true });
+    return parse(textOf(file), { bom: true, relax_column_count: true, trim: true });
   } catch (cause) {
     throw new IntakeError(`${file} cannot be read as CSV: ${messageOf(cause)}`, { cause });
   }

@@ -92,8 +92,8 @@ export function sandboxCommand(): Command {
       const isTwofold = japanPort !== undefined;
       const options = {
         ...rest,
-        simIds: idsFrom === undefined ? undefined : await readSimIds(idsFrom),
-        groups: groupsFrom === undefined ? [] : await readGroups(groupsFrom),
+        simIds: idsFrom === undefined ? undefined : readSimIds(idsFrom),
+        groups: groupsFrom === undefined ? [] : readGroups(groupsFrom),
         serves: isTwofold ? coveragesOf("g") : coveragesOf(coverage),
         coverageTypes: coveragesOf(coverageTypes ?? (isTwofold ? "both" : "g")),
         rootMfaSecret: rest.mfaSecret,

@@ -7,12 +7,14 @@
  * A file that another process has taken is gone on with once nothing has come of it for as long as it takes to settle.
  * Doing a step twice changes nothing: a run is there once by its id, and an event is told once by its mark.
  */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
 import type { Clock } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import { Folder, type FoundFile, type Place } from "./folder.ts";
-import { type TakenName, besideName, isInput, readTakenName, takenName } from "./names.ts";
+import { type TakenName, besideName, isInput, nameFault, readTakenName, safeName, takenName } from "./names.ts";
 import { Stillness } from "./stillness.ts";
 import { Troubles } from "./troubles.ts";
 
@@ -42,7 +44,8 @@ export interface FileRuns {
   submit(path: string, how: { runId: string; name: string }): Promise<Refusal | undefined>;
   /** How the run stands; undefined where there is none. */
   standing(runId: string): Promise<FileRun | undefined>;
-  writeResults(runId: string, path: string): Promise<void>;
+  /** The results of a run that is over, as CSV. */
+  results(runId: string): AsyncIterable<string>;
 }
 
 export interface DropFolderHouse {
@@ -65,16 +68,28 @@ export class DropFolderWork {
     this.#house = house;
     this.#folder = new Folder(house.folder.path);
     this.#stillness = new Stillness({ clock: house.clock, settleMs: house.folder.settleMs });
-    this.#troubles = new Troubles({ clock: house.clock, tell: house.onTrouble });
+    this.#troubles = new Troubles({
+      clock: house.clock,
+      tell: (message) => house.onTrouble(this.#folder.readable(message)),
+    });
   }
 
   /** @param signal aborts between two files */
   async round(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#round(signal);
+    } finally {
+      await this.#folder.close();
+    }
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
     const { path } = this.#folder;
+    const processingPath = join(path, "processing");
     let incoming: FoundFile[] = [];
     let processing: FoundFile[] = [];
     const isListed = await this.#troubles.try(path, async () => {
-      await this.#folder.prepare();
+      await this.#folder.open();
       incoming = await this.#folder.list("incoming", isInput);
     });
     if (!isListed) return;
@@ -83,7 +98,7 @@ export class DropFolderWork {
       if (!this.#stillness.isStill(file.name, file.look)) continue;
       await this.#troubles.try(file.name, () => this.#take(file));
     }
-    await this.#troubles.try(this.#folder.pathOf("processing"), async () => {
+    await this.#troubles.try(processingPath, async () => {
       processing = await this.#folder.list("processing", (name) => readTakenName(name) !== undefined);
     });
     for (const file of processing) {
@@ -92,27 +107,49 @@ export class DropFolderWork {
     }
     const names = [...incoming.map(({ name }) => name), ...processing.map(({ name }) => inProcessing(name))];
     this.#stillness.keepOnly(new Set(names));
-    this.#troubles.keepOnly(new Set([...names, path, this.#folder.pathOf("processing")]));
+    this.#troubles.keepOnly(new Set([...names, path, processingPath]));
   }
 
-  async #take({ name, look }: FoundFile): Promise<void> {
+  async #take(file: FoundFile): Promise<void> {
+    const { name, rawName, look } = file;
+    const fault = nameFault(name);
+    if (fault !== undefined) return this.#refuseName(file, fault);
     const runId = this.#house.runs.newRunId();
     const taken = takenName(name, runId);
-    if (!(await this.#folder.move(name, "incoming", { place: "processing", name: taken }))) return;
+    if (!(await this.#folder.move(rawName, "incoming", { place: "processing", name: taken }))) return;
     // Another file may have come under the name since it was looked at: that one has not stood still yet.
     if ((await this.#folder.look("processing", taken)) === look) this.#own.add(runId);
   }
 
-  async #goOn({ name, look }: FoundFile): Promise<void> {
+  /** Under another name, since nobody could look for this one; a crash before the move refuses it once more. */
+  async #refuseName({ name, rawName, look }: FoundFile, fault: string): Promise<void> {
+    const { feed, folder, runs, onTrouble } = this.#house;
+    const runId = runs.newRunId();
+    const original = safeName(name);
+    const taken = takenName(original, runId);
+    await this.#folder.put({ place: "failed", name: besideName(taken, "problem.txt"), of: runId }, `${fault}\n`);
+    const fields = { file: original, run: runId, reason: fault };
+    const mark = createHash("sha256").update(rawName).update(look).digest("hex");
+    await feed.tellOnce({ type: "file.refused", profile: folder.profile, fields }, `file.refused:${mark}`);
+    await this.#folder.move(rawName, "incoming", { place: "failed", name: taken });
+    onTrouble(`${original} was refused and lies in failed/ as ${taken}: ${fault}`);
+  }
+
+  async #goOn({ name, rawName, look, oddity }: FoundFile): Promise<void> {
     const file = readTakenName(name);
     if (file === undefined) return;
+    if (nameFault(name) !== undefined) {
+      await this.#folder.move(rawName, "processing", { place: "processing", name: safeName(name) });
+      return;
+    }
     const run = await this.#house.runs.standing(file.runId);
     if (run?.isOver === false) return;
     const isOurs = this.#own.has(file.runId);
     if (!isOurs && !this.#stillness.isStill(inProcessing(name), `${run === undefined ? "no run" : "over"} ${look}`))
       return;
     this.#own.add(file.runId);
-    if (run === undefined) await this.#submit(file, look);
+    if (run === undefined && oddity !== undefined) await this.#refuse(file, { reason: oddityText(oddity), faults: [] });
+    else if (run === undefined) await this.#submit(file, look);
     else await this.#finish(file, run);
   }
 
@@ -127,9 +164,14 @@ export class DropFolderWork {
       this.#own.delete(runId);
       return;
     }
-    const text = [refusal.reason, ...refusal.faults].map((line) => `${line}\n`).join("");
-    await this.#folder.putText({ place: "failed", name: besideName(name, "problem.txt"), of: runId }, text);
-    await this.#tell("file.refused", file, { reason: refusal.reason });
+    await this.#refuse(file, refusal);
+  }
+
+  async #refuse(file: TakenName, { reason, faults }: Refusal): Promise<void> {
+    const { name, runId } = file;
+    const text = this.#folder.readable([reason, ...faults].map((line) => `${line}\n`).join(""));
+    await this.#folder.put({ place: "failed", name: besideName(name, "problem.txt"), of: runId }, text);
+    await this.#tell("file.refused", file, { reason: this.#folder.readable(reason) });
     await this.#moveTo("failed", file);
   }
 
@@ -138,10 +180,10 @@ export class DropFolderWork {
     const isWhole = (await this.#folder.digest("processing", name)) === run.sha256;
     const place = run.isGood && isWhole ? "done" : "failed";
     const results = { place, name: besideName(name, "results.csv"), of: runId } as const;
-    await this.#folder.put(results, (path) => this.#house.runs.writeResults(runId, path));
+    await this.#folder.put(results, this.#house.runs.results(runId));
     const reason = isWhole ? run.reason : writtenLater;
     if (!isWhole) {
-      await this.#folder.putText({ place, name: besideName(name, "problem.txt"), of: runId }, `${writtenLater}\n`);
+      await this.#folder.put({ place, name: besideName(name, "problem.txt"), of: runId }, `${writtenLater}\n`);
     }
     const told = { state: run.state, ...(reason === "" ? {} : { reason }) };
     await this.#tell(place === "done" ? "file.done" : "file.failed", file, told);
@@ -161,6 +203,10 @@ export class DropFolderWork {
     const fields = { file: original, run: runId, ...more };
     return feed.tellOnce({ type, profile: folder.profile, fields }, `${type}:${runId}`);
   }
+}
+
+function oddityText(oddity: NonNullable<FoundFile["oddity"]>): string {
+  return `It is ${oddity}, put in the place of the file after that was taken. Nothing of it was read.`;
 }
 
 /** Tells a file that was taken from one of the same name in the folder itself. */

@@ -3,11 +3,12 @@
  * a crash or a lost answer: a file is replaced by the same, a program is told the turn's id in SIMFLEET_ROTATION_ID, and
  * a message has the turn's id in its own.
  */
-import { createHash } from "node:crypto";
-import { open, rename, unlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { createHash, randomBytes } from "node:crypto";
+import { unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
+import { createFile, replaceFile } from "#core/write-file.ts";
 import type { Delivery, WebhookSender } from "#events/webhook.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import type { SealedFields } from "#store/seal.ts";
@@ -68,7 +69,7 @@ export function sinkName(sink: Sink): string {
 export async function handOver(sink: Sink, what: Handover, house: SinkHouse, signal: AbortSignal): Promise<void> {
   switch (sink.kind) {
     case "file":
-      return replaceFile(sink, contentOf(what));
+      return writeSecret(sink, contentOf(what));
     case "command": {
       const env = {
         SIMFLEET_ROTATION: what.rotation,
@@ -90,9 +91,9 @@ export async function handOver(sink: Sink, what: Handover, house: SinkHouse, sig
 /** What is wrong with a sink that can be seen beforehand. */
 export async function sinkFault(sink: Sink): Promise<string | undefined> {
   if (sink.kind !== "file") return undefined;
-  const probe = join(dirname(sink.path), `.${basename(sink.path)}.simfleet-probe`);
+  const probe = join(dirname(sink.path), `.simfleet.${randomBytes(12).toString("hex")}.probe`);
   try {
-    await (await open(probe, "w", 0o600)).close();
+    await createFile(probe, "", { mode: 0o600 });
     await unlink(probe);
     return undefined;
   } catch (thrown) {
@@ -111,27 +112,10 @@ function contentOf(what: Handover): string {
   return bare === undefined ? `${JSON.stringify(fieldsOf(what))}\n` : bare.reveal();
 }
 
-/** A reader sees the old content or the new one, never a part, and what was written survives a power cut. */
-async function replaceFile(sink: Extract<Sink, { kind: "file" }>, content: string): Promise<void> {
-  const beside = join(dirname(sink.path), `.${basename(sink.path)}.${process.pid}.simfleet`);
+async function writeSecret(sink: Extract<Sink, { kind: "file" }>, content: string): Promise<void> {
   try {
-    const file = await open(beside, "w", 0o600);
-    try {
-      await file.chmod(0o600);
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(beside, sink.path);
-    const folder = await open(dirname(sink.path), "r");
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
+    await replaceFile(sink.path, content, { mode: 0o600 });
   } catch (thrown) {
-    await unlink(beside).catch(() => undefined);
     const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : messageOf(thrown);
     const isFinal = ["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "EROFS"].includes(code);
     throw new SinkError(sink, `it cannot be written (${code})`, { isFinal });

@@ -1,5 +1,5 @@
 /** Which files are refused, in which words, and what is no reason to refuse one. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -58,7 +58,15 @@ describe("a file of a drop folder", () => {
 
   it("is not refused when it cannot be read just now", async () => {
     const how = { runId: runs.newRunId(), name: "fleet.csv" };
-    await expect(runs.submit(folder, how)).rejects.toThrow(/is a folder/);
     await expect(runs.submit(join(folder, "gone.csv"), how)).rejects.toThrow(/gone\.csv/);
+  });
+
+  it("is refused when it is no regular file by now", async () => {
+    const link = join(folder, "link.csv");
+    symlinkSync("/etc/hostname", link);
+    for (const path of [folder, link]) {
+      const refusal = await runs.submit(path, { runId: runs.newRunId(), name: "fleet.csv" });
+      expect(refusal).toEqual({ reason: expect.stringMatching(/is a (folder|symbolic link)/), faults: [] });
+    }
   });
 });

@@ -10,13 +10,22 @@ import type { Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import { CommandRunner } from "#jobs/rotations/command.ts";
 import { drawn, newSecret } from "#jobs/rotations/new-secret.ts";
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/rotations/references.ts";
-import { handOver, SinkError, sinkKey, sinkName } from "#jobs/rotations/sinks.ts";
+import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/rotations/sinks.ts";
+import { until } from "../../support/until.ts";
 
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "simfleet-parts-"));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
 
 const never = new AbortController().signal;
 const env = { PATH: process.env.PATH, SIMFLEET_AUTH_KEY: "not-for-programs" };
@@ -126,6 +135,30 @@ describe("a program", () => {
     });
   });
 
+  it.each([
+    ["that stays in its process group", "sleep 30"],
+    ["that left its process group", "setsid sleep 30"],
+    ["that takes no TERM", "trap '' TERM; while :; do sleep 30; done"],
+  ])("does not outlast its time with a process %s and keeps the output open", async (_, background) => {
+    const pidFile = join(folder, `pid-of-${background.length}`);
+    const script = `(${background}) & echo $! > ${pidFile}; echo started`;
+    const startMs = performance.now();
+    const { fault } = await commands.run(["sh", "-c", script], { input: "", complaint: "told", signal: never });
+    expect(fault).toBe("sh ended, but a process that it started kept its output open for 0.4 s");
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+    if (background.startsWith("setsid")) return;
+    const pid = Number(readFileSync(pidFile, "utf8"));
+    await until("the process is gone", () => !isAlive(pid));
+  });
+
+  it("that starts others is ended with all of them when its time is over", async () => {
+    const pidFile = join(folder, "pid-of-child");
+    const script = `sleep 30 & echo $! > ${pidFile}; wait`;
+    const { fault } = await commands.run(["sh", "-c", script], { input: "", complaint: "told", signal: never });
+    expect(fault).toBe("sh did not end within 0.4 s");
+    await until("the process is gone", () => !isAlive(Number(readFileSync(pidFile, "utf8"))));
+  });
+
   it("is stopped with us", async () => {
     const stop = new AbortController();
     const running = commands.run(["sleep", "30"], { input: "", complaint: "told", signal: stop.signal });
@@ -163,6 +196,19 @@ describe("a file sink", () => {
     symlinkSync(elsewhere, join(inside, "key"));
     await handOver({ kind: "file", path: join(inside, "key") }, what, house, never);
     expect(readFileSync(elsewhere, "utf8")).toBe("untouched");
+  });
+
+  it("is written through no link that was put where its unfinished file could be", async () => {
+    const inside = mkdtempSync(join(folder, "sink-"));
+    const victim = join(inside, "victim");
+    writeFileSync(victim, "untouched", { mode: 0o644 });
+    for (const name of [`.key.${process.pid}.simfleet`, ".key.simfleet-probe"]) symlinkSync(victim, join(inside, name));
+    const sink = { kind: "file", path: join(inside, "key") } as const;
+    expect(await sinkFault(sink)).toBeUndefined();
+    await handOver(sink, what, house, never);
+    expect(readFileSync(victim, "utf8")).toBe("untouched");
+    expect(readFileSync(sink.path, "utf8")).toBe("the value");
+    expect(readdirSync(inside)).toHaveLength(4);
   });
 
   it("without its folder fails for good", async () => {

@@ -1,9 +1,9 @@
 /** A drop folder on the disk, a clock that stands still, and a desk that keeps runs in memory. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { DropFolderWork, type FileRun, type FileRuns, type Refusal } from "#jobs/drop-folder/work.ts";
 import { ManualClock } from "../../sandbox/manual-clock.ts";
@@ -44,8 +44,8 @@ class MemoryRuns implements FileRuns {
     return Promise.resolve(this.runs.get(runId));
   }
 
-  writeResults(runId: string, path: string): Promise<void> {
-    return writeFile(path, `results of ${runId}\n`);
+  results(runId: string): AsyncIterable<string> {
+    return Readable.from([`results of ${runId}\n`]);
   }
 
   /** Marks are kept by whoever tells. */

@@ -1,5 +1,14 @@
 /** Which files are taken, when, and where they end. */
-import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chownSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -208,17 +217,20 @@ describe("trouble", () => {
   it("with one file is told once and tried again, and holds up no other", async () => {
     const house = new FolderHouse();
     await house.drop("first.csv");
-    rmSync(join(house.path, "done"), { recursive: true });
-    writeFileSync(join(house.path, "done"), "not a folder");
+    const results = house.runs.results.bind(house.runs);
+    house.runs.results = async function* () {
+      await Promise.reject(Object.assign(new Error("ENOSPC: no room"), { code: "ENOSPC" }));
+      yield "";
+    };
     house.runs.end();
     for (let i = 0; i < 4; i += 1) await house.look(120_000);
     house.runs.refusal = { reason: "bad", faults: [] };
     await house.drop("second.csv");
     expect(house.files("failed")).toEqual(["second.RUN.csv", "second.RUN.problem.txt"]);
     expect(house.troubles).toEqual([
-      expect.stringMatching(/^processing\/first\.r-\S+\.csv: ENOTDIR: .* \(it is tried again\)$/),
+      expect.stringMatching(/^processing\/first\.r-\S+\.csv: ENOSPC: .* \(it is tried again\)$/),
     ]);
-    rmSync(join(house.path, "done"));
+    house.runs.results = results;
     await house.look(120_000);
     expect(house.files("done")).toEqual(["first.RUN.csv", "first.RUN.results.csv"]);
     expect(house.files("processing")).toEqual([]);
@@ -249,5 +261,95 @@ describe("trouble", () => {
     house.clock.pass(120_000);
     await house.drop("fleet.csv");
     expect(namesOf(house)).toEqual(["fleet.csv"]);
+  });
+});
+
+describe("a name that cannot be shown as it is", () => {
+  it.each([
+    ["a line break", Buffer.from("fleet\nof today.csv"), "fleet_of today.RUN"],
+    ["an escape sequence", Buffer.from("\x1b[31mfleet.csv"), "_[31mfleet.RUN"],
+    ["a line break at its end", Buffer.from("fleet.csv\n"), "fleet.csv_.RUN"],
+    ["a change of direction", Buffer.from("fleet\u202Evsc.csv"), "fleet_vsc.RUN"],
+    ["bytes that are not UTF-8", Buffer.from([0x66, 0xe4, 0x2e, 0x63, 0x73, 0x76]), "f_.RUN"],
+  ])("with %s refuses the file, under a name that can be", async (_, rawName, shown) => {
+    const house = new FolderHouse();
+    writeFileSync(Buffer.concat([Buffer.from(`${house.path}/`), rawName]), "simId\n");
+    await house.look();
+    await house.look(settleMs);
+    await house.look(settleMs);
+    expect(house.files()).toEqual([]);
+    expect(house.files("failed")).toEqual([`${shown}.csv`, `${shown}.problem.txt`].toSorted());
+    expect(namesOf(house)).toEqual([]);
+    expect(house.runs.told).toEqual([
+      expect.stringMatching(/^file\.refused [^\n]+ Its name (has control|is not valid)/),
+    ]);
+    expect(house.troubles).toEqual([expect.stringMatching(/ was refused and lies in failed\/ as /)]);
+  });
+
+  it("is given a better one where the file was taken by an earlier version", async () => {
+    const house = new FolderHouse();
+    await house.look();
+    writeFileSync(join(house.path, "processing", "a\nb.r-20261120-103045-abcdefgh.csv"), "simId\n");
+    for (let i = 0; i < 3; i += 1) await house.look(settleMs);
+    expect(house.runs.submitted).toMatchObject([{ name: "a_b.csv", runId: "r-20261120-103045-abcdefgh" }]);
+  });
+});
+
+const mkfifo = "mkfifo";
+
+describe("whoever may write to the folder", () => {
+  it("gets nothing read by putting a link or a pipe in the place of a file that was taken", async () => {
+    const house = new FolderHouse();
+    writeFileSync(join(house.path, "secret.txt"), "marker-0815\n");
+    for (const [name, exchange] of [
+      ["link.csv", (path: string) => symlinkSync(join(house.path, "secret.txt"), path)],
+      ["pipe.csv", (path: string) => execFileSync(mkfifo, [path])],
+    ] as const) {
+      house.write(name);
+      await house.look();
+      house.clock.pass(settleMs);
+      const newRunId = house.runs.newRunId.bind(house.runs);
+      house.runs.newRunId = () => {
+        house.runs.newRunId = newRunId;
+        rmSync(join(house.path, name));
+        exchange(join(house.path, name));
+        return newRunId();
+      };
+      for (let i = 0; i < 3; i += 1) await house.look(settleMs);
+    }
+    expect(house.files("processing")).toEqual([]);
+    expect(house.files("failed")).toEqual(
+      ["link.RUN.csv", "link.RUN.problem.txt", "pipe.RUN.csv", "pipe.RUN.problem.txt"].toSorted(),
+    );
+    expect(namesOf(house)).toEqual([]);
+    expect(house.runs.told).toEqual([
+      expect.stringMatching(/^file\.refused link\.csv It is a symbolic link, put in the place/),
+      expect.stringMatching(/^file\.refused pipe\.csv It is not a regular file, put in the place/),
+    ]);
+  });
+
+  it("stops the watch with a link in the place of one of its folders, and moves nothing through it", async () => {
+    for (const place of ["processing", "done", "failed"]) {
+      const house = new FolderHouse();
+      mkdirSync(join(house.path, "elsewhere"));
+      symlinkSync(join(house.path, "elsewhere"), join(house.path, place));
+      await house.drop("fleet.csv");
+      expect(house.files()).toContain("fleet.csv");
+      expect(house.files("elsewhere")).toEqual([]);
+      expect(house.troubles).toEqual([
+        `(folder): (folder)/${place} is a symbolic link; it has to be a folder. (it is tried again)`,
+      ]);
+    }
+  });
+
+  it.runIf(process.geteuid?.() === 0)("stops the watch with a folder of another user", async () => {
+    const house = new FolderHouse();
+    mkdirSync(join(house.path, "processing"));
+    chownSync(join(house.path, "processing"), 12_345, 12_345);
+    await house.drop("fleet.csv");
+    expect([house.files(), house.files("processing")]).toEqual([["fleet.csv"], []]);
+    expect(house.troubles).toEqual([
+      "(folder): The folder (folder)/processing belongs to another user (id 12345). (it is tried again)",
+    ]);
   });
 });

@@ -1,0 +1,16 @@
+import { messageOf } from "#core/errors.ts";
+import { readFileOnce } from "#core/open-file.ts";
+
+const mostBytes = 1_048_576;
+
+/**
+ * Reads a small file that holds no secret, such as a certificate or a public key.
+ * @returns the text, or why it cannot be read
+ */
+export function readTextFile(path: string): { readonly text: string } | { readonly fault: string } {
+  try {
+    return { text: readFileOnce(path, { links: "follow", mostBytes }).bytes.toString("utf8") };
+  } catch (thrown) {
+    return { fault: `The file cannot be read: ${messageOf(thrown)}` };
+  }
+}

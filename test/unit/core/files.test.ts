@@ -1,0 +1,162 @@
+/** Files that other users may exchange at any moment: what is opened, what is written, and what is left alone. */
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { readSecretFile } from "#config/secret-file.ts";
+import { openFile, readFileOnce } from "#core/open-file.ts";
+import { checkFolder, createFile, ensurePrivateFolder, replaceFile, writeInto } from "#core/write-file.ts";
+
+const root = mkdtempSync(join(tmpdir(), "simfleet-files-"));
+afterAll(() => rmSync(root, { recursive: true }));
+let folder: string;
+let folders = 0;
+beforeEach(() => {
+  folders += 1;
+  folder = join(root, String(folders));
+  mkdirSync(folder);
+});
+
+const isRoot = process.geteuid?.() === 0;
+const at = (name: string): string => join(folder, name);
+
+function write(name: string, content = "content", mode = 0o600): string {
+  writeFileSync(at(name), content);
+  chmodSync(at(name), mode);
+  return at(name);
+}
+
+function pipe(name: string): string {
+  const mkfifo = "mkfifo";
+  execFileSync(mkfifo, [at(name)]);
+  return at(name);
+}
+
+describe("opening a file", () => {
+  it("follows a link where it may and refuses it where it may not", async () => {
+    write("file");
+    symlinkSync(at("file"), at("link"));
+    expect(readFileOnce(at("link"), { links: "follow", mostBytes: 100 }).bytes.toString()).toBe("content");
+    expect(() => readFileOnce(at("link"), { links: "refuse", mostBytes: 100 })).toThrow(/is a symbolic link/);
+    await expect(openFile(at("link"), { links: "refuse" })).rejects.toMatchObject({ kind: "link" });
+  });
+
+  it("refuses a second name of a file where that is asked", async () => {
+    write("file");
+    linkSync(at("file"), at("second"));
+    await expect(openFile(at("second"), { links: "refuse", isOneName: true })).rejects.toMatchObject({ kind: "link" });
+  });
+
+  it("never waits for a pipe, and refuses it, a folder and a device", async () => {
+    for (const path of [pipe("pipe"), "/dev/null"]) {
+      await expect(openFile(path, { links: "follow" })).rejects.toMatchObject({ kind: "special" });
+      expect(() => readFileOnce(path, { links: "follow", mostBytes: 100 })).toThrow(/is not a regular file/);
+    }
+    await expect(openFile(folder, { links: "follow" })).rejects.toMatchObject({ kind: "folder" });
+  });
+
+  it("refuses more bytes than are allowed", () => {
+    const path = write("file", "x".repeat(101));
+    expect(() => readFileOnce(path, { links: "follow", mostBytes: 100 })).toThrow(/is too large/);
+  });
+});
+
+describe("a secret file (S2, S3)", () => {
+  it("is read through a chain of links, as secrets are mounted", () => {
+    mkdirSync(at("..2026_11_22"));
+    writeFileSync(at("..2026_11_22/key"), "secret\n", { mode: 0o400 });
+    symlinkSync("..2026_11_22", at("..data"));
+    symlinkSync("..data/key", at("key"));
+    expect(readSecretFile(at("key"))).toEqual({ secret: "secret" });
+  });
+
+  it("that is a pipe is refused at once", () => {
+    expect(readSecretFile(pipe("pipe"))).toEqual({
+      fault: `${at("pipe")} is not a regular file, but a pipe, socket or device.`,
+    });
+  });
+
+  it.runIf(isRoot)("that belongs to another user is refused, also behind a link", () => {
+    chownSync(write("file"), 12_345, 12_345);
+    symlinkSync(at("file"), at("link"));
+    for (const path of [at("file"), at("link")]) {
+      expect(readSecretFile(path)).toEqual({
+        fault: `${path} belongs to another user (id 12345), who can change it. Mend it with: chown 0 ${path}`,
+      });
+    }
+  });
+});
+
+describe("writing a file", () => {
+  it("replaces a link of that name instead of following it, and leaves nothing beside", async () => {
+    write("target", "untouched");
+    symlinkSync(at("target"), at("out"));
+    await replaceFile(at("out"), "new", { mode: 0o600 });
+    expect([readFileSync(at("target"), "utf8"), readFileSync(at("out"), "utf8")]).toEqual(["untouched", "new"]);
+    expect(lstatSync(at("out")).isFile()).toBe(true);
+    expect(statSync(at("out")).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder).toSorted()).toEqual(["out", "target"]);
+  });
+
+  it("that fails in the middle leaves the old file and nothing beside", async () => {
+    write("out", "old");
+    const failing = async function* () {
+      yield "new";
+      await Promise.reject(new Error("no more"));
+    };
+    await expect(replaceFile(at("out"), failing(), { mode: 0o644 })).rejects.toThrow("no more");
+    expect([readFileSync(at("out"), "utf8"), readdirSync(folder)]).toEqual(["old", ["out"]]);
+  });
+
+  it("that has to be new follows no link, not even one that leads nowhere", async () => {
+    symlinkSync(at("nowhere"), at("out"));
+    await expect(createFile(at("out"), "new", { mode: 0o600 })).rejects.toMatchObject({ code: "EEXIST" });
+    expect(existsSync(at("nowhere"))).toBe(false);
+  });
+
+  it("into a pipe or device refuses a regular file, and leaves it as it is", async () => {
+    const path = write("file", "untouched");
+    await expect(writeInto(path, "new")).rejects.toMatchObject({ kind: "special" });
+    expect(readFileSync(path, "utf8")).toBe("untouched");
+    await writeInto("/dev/null", "new");
+  });
+});
+
+describe("a private folder", () => {
+  it("is made for this user alone", async () => {
+    await ensurePrivateFolder(at("own"));
+    expect(statSync(at("own")).mode & 0o777).toBe(0o700);
+    await ensurePrivateFolder(at("own"));
+  });
+
+  it("is refused where it is a link, a file, or open to others", async () => {
+    mkdirSync(at("real"), { mode: 0o700 });
+    symlinkSync(at("real"), at("link"));
+    await expect(ensurePrivateFolder(at("link"))).rejects.toMatchObject({ kind: "link" });
+    await expect(ensurePrivateFolder(write("file"))).rejects.toMatchObject({ kind: "special" });
+    chmodSync(at("real"), 0o755);
+    await expect(ensurePrivateFolder(at("real"))).rejects.toMatchObject({ kind: "mode" });
+  });
+
+  it.runIf(isRoot)("is refused where it belongs to another user", async () => {
+    mkdirSync(at("theirs"), { mode: 0o700 });
+    chownSync(at("theirs"), 12_345, 12_345);
+    await expect(ensurePrivateFolder(at("theirs"))).rejects.toMatchObject({ kind: "owner" });
+    await expect(checkFolder(at("theirs"))).rejects.toMatchObject({ kind: "owner" });
+  });
+});

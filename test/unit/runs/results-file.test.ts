@@ -1,0 +1,59 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  lchownSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { writeResults } from "#runs/results.ts";
+
+let folder: string;
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "simfleet-results-"))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const at = (name: string): string => join(folder, name);
+const lines = (): AsyncIterable<string> => Readable.from(["simId\n", "one\n"]);
+
+describe("a results file in a folder that others can write to", () => {
+  it("is written through no link that was put where its unfinished file could be", async () => {
+    writeFileSync(at("victim"), "untouched");
+    symlinkSync(at("victim"), at(`out.csv.partial-${process.pid}`));
+    await writeResults(at("out.csv"), lines(), "");
+    expect(readFileSync(at("victim"), "utf8")).toBe("untouched");
+    expect(readFileSync(at("out.csv"), "utf8")).toBe("simId\none\n");
+    expect(readdirSync(folder)).toHaveLength(3);
+  });
+
+  it("replaces the target of this user's own link, and the link stays", async () => {
+    writeFileSync(at("real.csv"), "old");
+    symlinkSync(at("real.csv"), at("link.csv"));
+    await writeResults(at("link.csv"), lines(), "");
+    expect(readFileSync(at("real.csv"), "utf8")).toBe("simId\none\n");
+    expect(readdirSync(folder)).toHaveLength(2);
+  });
+
+  it.runIf(process.geteuid?.() === 0)("is not written through a link of another user", async () => {
+    writeFileSync(at("victim"), "untouched");
+    symlinkSync(at("victim"), at("out.csv"));
+    lchownSync(at("out.csv"), 12_345, 12_345);
+    await expect(writeResults(at("out.csv"), lines(), "Choose another place")).rejects.toMatchObject({
+      code: "RESULTS_NOT_WRITABLE",
+      message: `${at("out.csv")} could not be written: it is a symbolic link of another user (id 12345). Choose another place`,
+    });
+    expect(readFileSync(at("victim"), "utf8")).toBe("untouched");
+  });
+
+  it("that fails leaves nothing behind", async () => {
+    await expect(writeResults(at("no/such/out.csv"), lines(), "")).rejects.toMatchObject({
+      code: "RESULTS_NOT_WRITABLE",
+    });
+    expect(existsSync(at("no"))).toBe(false);
+  });
+});

@@ -1,0 +1,34 @@
+/**
+ * A process that does what somebody could who may write to a drop folder: as fast as it can it puts a link in the place of
+ * each file in processing/, and the same file back, so that neither its length nor its time ever differs.
+ *   node exchange-files.ts FOLDER TARGET MS
+ */
+import { linkSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+
+const [folder = "", target = "", ms = "0"] = process.argv.slice(2);
+const processing = join(folder, "processing");
+const endMs = performance.now() + Number(ms);
+let exchanges = 0;
+while (performance.now() < endMs) {
+  for (const name of readdirSync(processing)) {
+    if (name.startsWith(".") || !name.endsWith(".csv")) continue;
+    const path = join(processing, name);
+    const [kept, link] = [`${path}.kept`, `${path}.link`];
+    try {
+      renameSync(path, kept);
+      symlinkSync(target, link);
+      renameSync(link, path);
+      readdirSync(processing); // a moment in which the link is there
+      renameSync(kept, path);
+      exchanges += 1;
+    } catch {
+      // The worker was quicker: the file is put back where it can still be, and nothing else is left.
+      try {
+        linkSync(kept, path);
+      } catch {}
+      for (const left of [kept, link]) rmSync(left, { force: true });
+    }
+  }
+}
+console.log(exchanges);
