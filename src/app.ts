@@ -187,6 +187,7 @@ export class App {
         ...{ clock, lifecycle },
         cacheDir: join(house.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet"),
         path: house.env.PATH ?? "/usr/bin:/bin",
+        env: house.env,
         onError: (error) => house.logger.debug({ error }, "Redis"),
       });
       const probe = connections.connect("probe");

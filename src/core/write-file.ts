@@ -6,7 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, rename, unlink } from "node:fs/promises";
+import { type FileHandle, chmod, lstat, mkdir, open, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { FileRefusedError, isOurs, ownId } from "./open-file.ts";
 
@@ -69,9 +69,10 @@ export async function writeInto(path: string, content: Content): Promise<void> {
 
 /**
  * Makes a folder that only this user may enter, or makes sure that the one there is such a folder.
- * @throws FileRefusedError where it is a link, belongs to somebody else or is open to others
+ * @param whenOpen what is done with one that others may enter: `close` it for them, where they can do no harm before
+ * @throws FileRefusedError where it is a link, belongs to somebody else, or is open to others and to be refused
  */
-export async function ensurePrivateFolder(path: string): Promise<void> {
+export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "close" = "refuse"): Promise<void> {
   await mkdir(path, { mode: 0o700 }).catch((thrown: unknown) => {
     if ((thrown as NodeJS.ErrnoException).code !== "EEXIST") throw thrown;
   });
@@ -79,7 +80,8 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
   if (uid !== (ownId() ?? uid)) {
     throw new FileRefusedError("owner", path, `The folder ${path} belongs to another user (id ${uid}).`);
   }
-  if ((mode & 0o077) !== 0) {
+  if ((mode & 0o077) !== 0 && whenOpen === "close") await chmod(path, 0o700);
+  else if ((mode & 0o077) !== 0) {
     const message = `The folder ${path} is open to others. Mend it with: chmod 700 ${path}`;
     throw new FileRefusedError("mode", path, message);
   }

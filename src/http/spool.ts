@@ -69,7 +69,7 @@ export class Spool {
   /** Makes the folder. @throws FileRefusedError where others could reach into it */
   async open(): Promise<void> {
     await mkdir(dirname(this.#folder), { recursive: true, mode: 0o700 });
-    await ensurePrivateFolder(this.#folder);
+    await ensurePrivateFolder(this.#folder, "close");
   }
 
   async remove(path: string): Promise<void> {

@@ -5,42 +5,54 @@
  * It is not for several machines: give them all one SIMFLEET_REDIS_URL.
  */
 import { execFile, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readFile } from "node:fs/promises";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { SimfleetError } from "#core/errors.ts";
+import { FileRefusedError } from "#core/open-file.ts";
 import { type Clock, systemClock } from "#core/time.ts";
+import { ensurePrivateFolder, holdFolder } from "#core/write-file.ts";
 import { findRedisServer } from "./find-server.ts";
 
 const supervisor = fileURLToPath(new URL("./supervise.sh", import.meta.url));
 const startDeadlineMs = 20_000;
 /** The longest path that fits a unix socket's address, with room for the name. */
 const longestSocketPath = 100;
+const socketName = "redis.sock";
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
   readonly cacheDir: string;
   readonly path: string;
+  /** Of this process; what is fetched sees its proxies and little more. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
 }
 
 export class EmbeddedRedis {
   readonly socketPath: string;
   readonly #folder: string;
+  readonly #serverSocket: string;
   readonly #options: EmbeddedOptions;
   readonly #alive: FileHandle;
+  /** The folder, held open. */
+  readonly #held: FileHandle;
   #starting: Promise<void> | undefined;
 
-  private constructor(options: EmbeddedOptions, folder: string, alive: FileHandle) {
+  private constructor(
+    options: EmbeddedOptions,
+    folder: string,
+    { alive, held }: { alive: FileHandle; held: FileHandle },
+  ) {
     this.#options = options;
     this.#folder = folder;
     this.#alive = alive;
-    this.socketPath = socketPathFor(folder);
+    this.#held = held;
+    this.#serverSocket = serverSocketFor(folder);
+    this.socketPath = socketPathFor(folder, held);
   }
 
   /**
@@ -50,9 +62,20 @@ export class EmbeddedRedis {
   static async attach(options: EmbeddedOptions): Promise<EmbeddedRedis> {
     const folder = join(options.dataDir, "redis");
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+      await ensurePrivateFolder(folder, "close");
       await makePipe(join(folder, "alive"));
     } catch (thrown) {
+      if (thrown instanceof FileRefusedError) {
+        const mend = "set SIMFLEET_DATA_DIR to a folder of this user";
+        throw new SimfleetError(
+          "STORE_UNAVAILABLE",
+          `${thrown.message} The embedded Redis keeps its data there: ${mend}`,
+          {
+            cause: thrown,
+          },
+        );
+      }
       throw new SimfleetError(
         "STORE_UNAVAILABLE",
         `The data directory ${options.dataDir} cannot be written: set SIMFLEET_DATA_DIR to one that can`,
@@ -61,11 +84,12 @@ export class EmbeddedRedis {
     }
     // Open for both, so that opening never blocks; what counts is that it stays open while this process lives.
     const alive = await open(join(folder, "alive"), constants.O_RDWR);
-    const embedded = new EmbeddedRedis(options, folder, alive);
+    const held = await holdFolder(folder);
+    const embedded = new EmbeddedRedis(options, folder, { alive, held });
     try {
       await embedded.ensureRunning();
     } catch (thrown) {
-      await alive.close();
+      await embedded.close();
       throw thrown;
     }
     return embedded;
@@ -82,6 +106,7 @@ export class EmbeddedRedis {
   /** Says that this process no longer needs the server; the last one to say so ends it. */
   async close(): Promise<void> {
     await this.#alive.close();
+    await this.#held.close();
   }
 
   async #start(): Promise<void> {
@@ -106,7 +131,7 @@ export class EmbeddedRedis {
   }
 
   #spawnSupervisor(binary: string, libraries: string | undefined): void {
-    const child = spawn("/bin/sh", [supervisor, this.#folder, binary, this.socketPath], {
+    const child = spawn("/bin/sh", [supervisor, this.#folder, binary, this.#serverSocket], {
       detached: true,
       stdio: "ignore",
       env: { PATH: this.#options.path, ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
@@ -121,11 +146,18 @@ export class EmbeddedRedis {
   }
 }
 
-function socketPathFor(folder: string): string {
-  const plain = join(folder, "redis.sock");
+/** As the server gets it, which works inside the folder. */
+function serverSocketFor(folder: string): string {
+  const plain = join(folder, socketName);
+  return Buffer.byteLength(plain) <= longestSocketPath ? plain : socketName;
+}
+
+/** The socket always lies in the folder, which no other user may enter: whoever answers there is ours. */
+function socketPathFor(folder: string, held: FileHandle): string {
+  const plain = join(folder, socketName);
   if (Buffer.byteLength(plain) <= longestSocketPath) return plain;
-  const short = createHash("sha256").update(folder).digest("hex").slice(0, 16);
-  return join(tmpdir(), `simfleet-${short}.sock`);
+  // The same place by way of the folder that this process holds open, which is short however long its path is.
+  return join("/proc/self/fd", String(held.fd), socketName);
 }
 
 async function makePipe(path: string): Promise<void> {

@@ -8,8 +8,17 @@ import { access, chmod, cp, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { SimfleetError, messageOf } from "#core/errors.ts";
+import { type Clock, minuteMs, systemClock } from "#core/time.ts";
+import { recordFetched, verifyFetched, writeRecord } from "./fetched-server.ts";
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
+
+/** A copy that is older is fetched again where the packages can be had; tried once a day. */
+const renewAfterMs = 30 * 24 * 60 * minuteMs;
+const tryAgainAfterMs = 24 * 60 * minuteMs;
+const longestRenewalMs = minuteMs;
+/** All that a download needs to know; our own variables hold secrets. */
+const passedOn = /^(HOME|TMPDIR|LANG|(https?|ftp|all|no)_proxy)$/i;
 
 /** Debian's redis-tools carries the server's binary under another name; the others are the libraries that it loads. */
 const packages = ["redis-tools", "libjemalloc2", "liblzf1", "libatomic1"];
@@ -20,20 +29,37 @@ export interface RedisServer {
   readonly libraries?: string;
 }
 
-/**
- * @param options.path the PATH to search; `cacheDir`: where a fetched copy lies, or will lie
- * @throws SimfleetError STORE_UNAVAILABLE naming the three ways to get a server
- */
-export async function findRedisServer(options: { path: string; cacheDir: string }): Promise<RedisServer> {
+export interface FindOptions {
+  /** The PATH to search. */
+  readonly path: string;
+  /** Where a fetched copy lies, or will lie. */
+  readonly cacheDir: string;
+  /** Of this process; a download sees its proxies and little more. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock;
+}
+
+/** @throws SimfleetError STORE_UNAVAILABLE naming the three ways to get a server */
+export async function findRedisServer(options: FindOptions): Promise<RedisServer> {
   for (const folder of options.path.split(delimiter).filter((part) => part !== "")) {
     const binary = join(folder, "redis-server");
     if (await isExecutable(binary)) return { binary };
   }
   const home = join(options.cacheDir, "redis-server");
   const fetched = { binary: join(home, "redis-server"), libraries: join(home, "lib") };
-  if (await isExecutable(fetched.binary)) return fetched;
+  const clock = options.clock ?? systemClock;
+  const record = await verifyFetched(home);
+  if (record !== undefined) {
+    const ageMs = clock.wallMs() - record.checkedAtMs;
+    if (ageMs < renewAfterMs) return fetched;
+    await fetchServer(options, home, longestRenewalMs).catch(() =>
+      // What is there still works; the next try is a day from now.
+      writeRecord(home, { ...record, checkedAtMs: clock.wallMs() - renewAfterMs + tryAgainAfterMs }),
+    );
+    return fetched;
+  }
   try {
-    await fetchServer(options.cacheDir, home);
+    await fetchServer(options, home);
     return fetched;
   } catch (thrown) {
     throw new SimfleetError(
@@ -50,8 +76,17 @@ export async function findRedisServer(options: { path: string; cacheDir: string 
   }
 }
 
-async function fetchServer(cacheDir: string, home: string): Promise<void> {
-  await mkdir(cacheDir, { recursive: true });
+/** @param timeoutMs of each step; absent: none */
+async function fetchServer(
+  { cacheDir, path, env = {}, clock = systemClock }: FindOptions,
+  home: string,
+  timeoutMs = 0,
+): Promise<void> {
+  const known = Object.entries(env).filter(([name, value]) => passedOn.test(name) && value !== undefined);
+  const small = { PATH: path, ...(Object.fromEntries(known) as Record<string, string>) };
+  const run = (program: string, args: readonly string[], more: { cwd?: string; env?: Record<string, string> } = {}) =>
+    execute(program, args, { ...more, env: { ...small, ...more.env }, timeout: timeoutMs });
+  await mkdir(cacheDir, { recursive: true, mode: 0o700 });
   const work = await mkdtemp(join(cacheDir, "fetch-"));
   try {
     try {
@@ -72,9 +107,13 @@ async function fetchServer(cacheDir: string, home: string): Promise<void> {
     await chmod(join(fresh, "redis-server"), 0o755);
     await copyLibraries(unpacked, join(fresh, "lib"));
     await run(join(fresh, "redis-server"), ["--version"], { env: { LD_LIBRARY_PATH: join(fresh, "lib") } });
+    await chmod(fresh, 0o755);
+    await chmod(join(fresh, "lib"), 0o755);
+    await recordFetched(fresh, clock.wallMs());
+    await rename(home, join(work, "before")).catch(() => undefined); // there may be none
     await rename(fresh, home).catch(async (thrown: unknown) => {
       // Another process was quicker: its copy is as good.
-      if (!(await isExecutable(join(home, "redis-server")))) throw thrown;
+      if ((await verifyFetched(home)) === undefined) throw thrown;
     });
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -93,6 +132,7 @@ async function copyLibraries(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { recursive: true, withFileTypes: true })) {
     if (/\.so(\.\d+)*$/.test(entry.name)) {
       await cp(join(entry.parentPath, entry.name), join(to, entry.name), { dereference: true });
+      await chmod(join(to, entry.name), 0o644);
     }
   }
 }

@@ -10,7 +10,14 @@ import { EmbeddedRedis } from "./embedded.ts";
  */
 export async function openRedis(
   place: RedisServerTarget | { readonly dataDir: string },
-  house: { cacheDir: string; path: string; clock: Clock; lifecycle: Lifecycle; onError: (error: Error) => void },
+  house: {
+    cacheDir: string;
+    path: string;
+    env: Readonly<Record<string, string | undefined>>;
+    clock: Clock;
+    lifecycle: Lifecycle;
+    onError: (error: Error) => void;
+  },
 ): Promise<RedisConnections> {
   const { lifecycle, onError } = house;
   if ("host" in place) {

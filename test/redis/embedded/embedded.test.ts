@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded.ts";
+import { recordFetched } from "#redis/fetched-server.ts";
 import { findRedisServer } from "#redis/find-server.ts";
 import { until } from "../../support/until.ts";
 
@@ -25,7 +28,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const one of leave.toReversed()) await one();
   await until("no server is left", () => serversOf(dataDir).length === 0);
-  await rm(dataDir, { recursive: true });
+  await rm(dataDir, { recursive: true, maxRetries: 20, retryDelay: 50 });
 });
 
 async function attach(folder = dataDir): Promise<EmbeddedRedis> {
@@ -167,12 +170,59 @@ describe("the embedded Redis", () => {
     expect(await connections.connect("test").ping()).toBe("PONG");
     await connections.close();
     await embedded.close();
-    await until("the server stopped", () =>
-      stat(embedded.socketPath).then(
-        () => false,
-        () => true,
-      ),
-    );
+    await until("the server stopped", () => !existsSync(join(long, "redis", "redis.sock")));
+  });
+
+  it("uses no socket outside of its folder, so that nobody else can answer in its place", async () => {
+    const long = join(dataDir, "x".repeat(100), "y".repeat(100));
+    const folder = join(long, "redis");
+    const short = createHash("sha256").update(folder).digest("hex").slice(0, 16);
+    const foreseeable = join(tmpdir(), `simfleet-${short}.sock`);
+    const asked: string[] = [];
+    leave.push(() => until("the server stopped", () => !existsSync(join(folder, "redis.sock"))));
+    const impostor = createServer((socket) => {
+      asked.push("once");
+      socket.on("error", () => undefined).on("data", () => socket.write("+PONG\r\n"));
+    }).listen(foreseeable);
+    await once(impostor, "listening");
+    try {
+      const embedded = await attach(long);
+      const connections = new RedisConnections({ embedded });
+      leave.push(() => connections.close());
+      const redis = connections.connect("test");
+      await redis.set("key", "kept");
+      const other = await attach(long);
+      const others = new RedisConnections({ embedded: other });
+      leave.push(() => others.close());
+      expect(await others.connect("test").get("key")).toBe("kept");
+      expect(asked).toEqual([]);
+      expect((await stat(join(folder, "redis.sock"))).isSocket()).toBe(true);
+    } finally {
+      impostor.close();
+    }
+  });
+
+  it("closes its folder to others, and refuses one that is a link", async () => {
+    await mkdir(join(dataDir, "redis"));
+    await chmod(join(dataDir, "redis"), 0o777);
+    await attach();
+    expect((await stat(join(dataDir, "redis"))).mode & 0o777).toBe(0o700);
+    const linked = join(dataDir, "linked");
+    await mkdir(linked);
+    await symlink(join(dataDir, "redis"), join(linked, "redis"));
+    await expect(attach(linked)).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringMatching(/is a symbolic link; it has to be a folder/),
+    });
+  });
+
+  it.runIf(process.geteuid?.() === 0)("refuses a folder of another user", async () => {
+    await mkdir(join(dataDir, "redis"));
+    await chown(join(dataDir, "redis"), 12_345, 12_345);
+    await expect(attach()).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringMatching(/belongs to another user \(id 12345\)/),
+    });
   });
 
   it("says which setting to change when the data directory cannot be written", async () => {
@@ -185,14 +235,23 @@ describe("the embedded Redis", () => {
   });
 });
 
+/** A copy as if it had been fetched; what it would do is not asked. */
+async function copyIn(cache: string, fetchedAtMs = Date.now()): Promise<string> {
+  const home = join(cache, "redis-server");
+  await mkdir(join(home, "lib"), { recursive: true });
+  await writeFile(join(home, "redis-server"), "", { mode: 0o755 });
+  await writeFile(join(home, "lib", "libx.so.1"), "x", { mode: 0o644 });
+  await recordFetched(home, fetchedAtMs);
+  return home;
+}
+
 describe("finding a redis-server", () => {
   afterEach(() => vi.unstubAllEnvs());
 
   it("takes the one on the PATH first, and a fetched copy without fetching again", async () => {
     const bin = join(dataDir, "bin");
-    await mkdir(join(dataDir, "redis-server"), { recursive: true });
     await mkdir(bin);
-    await writeFile(join(dataDir, "redis-server", "redis-server"), "", { mode: 0o755 });
+    await copyIn(dataDir);
     expect(await findRedisServer({ path: `/nowhere:${bin}`, cacheDir: dataDir })).toEqual({
       binary: join(dataDir, "redis-server", "redis-server"),
       libraries: join(dataDir, "redis-server", "lib"),
@@ -201,6 +260,59 @@ describe("finding a redis-server", () => {
     expect(await findRedisServer({ path: `/nowhere:${bin}`, cacheDir: dataDir })).toEqual({
       binary: join(bin, "redis-server"),
     });
+  });
+
+  it.each([
+    [
+      "changed since",
+      async (home: string) => writeFile(join(home, "redis-server"), "other"),
+      /is not what was fetched/,
+    ],
+    [
+      "given one more library",
+      async (home: string) => writeFile(join(home, "lib", "libc.so.6"), "", { mode: 0o644 }),
+      /libc\.so\.6 is not what was fetched/,
+    ],
+    ["open to others", async (home: string) => chmod(join(home, "redis-server"), 0o777), /can be written to by others/],
+    ["in a folder open to others", async (home: string) => chmod(home, 0o777), /can be written to by others/],
+    [
+      "exchanged for a link",
+      async (home: string) => {
+        await rm(join(home, "redis-server"));
+        await symlink("/bin/true", join(home, "redis-server"));
+      },
+      /is a symbolic link/,
+    ],
+  ])("runs no fetched copy that was %s", async (_, change, message) => {
+    const home = await copyIn(dataDir);
+    await change(home);
+    const refusal = expect(findRedisServer({ path: "", cacheDir: dataDir })).rejects;
+    await refusal.toMatchObject({ code: "STORE_UNAVAILABLE", message: expect.stringMatching(message) });
+  });
+
+  it.runIf(process.geteuid?.() === 0)("runs no fetched copy of another user", async () => {
+    const home = await copyIn(dataDir);
+    await chown(join(home, "redis-server"), 12_345, 12_345);
+    await expect(findRedisServer({ path: "", cacheDir: dataDir })).rejects.toMatchObject({
+      message: expect.stringMatching(/belongs to another user/),
+    });
+  });
+
+  it("tries to renew a copy that is older than 30 days once a day, and keeps it where that fails", async () => {
+    const bin = join(dataDir, "bin");
+    const said = join(dataDir, "said");
+    await mkdir(bin);
+    await writeFile(join(bin, "apt-get"), `#!/bin/sh\n/usr/bin/env >> ${said}\nexit 100\n`, { mode: 0o755 });
+    const dayMs = 86_400_000;
+    const home = await copyIn(dataDir, Date.now() - 31 * dayMs);
+    const env = { PATH: "/elsewhere", HTTPS_PROXY: "http://proxy:3128", SIMFLEET_AUTH_KEY: "a-secret", OTHER: "x" };
+    const find = () => findRedisServer({ path: bin, cacheDir: dataDir, env });
+    expect(await find()).toMatchObject({ binary: join(home, "redis-server") });
+    const asked = await readFile(said, "utf8");
+    expect(asked).toContain("HTTPS_PROXY=http://proxy:3128");
+    expect(asked).not.toMatch(/SIMFLEET|OTHER|a-secret/);
+    await find();
+    expect(await readFile(said, "utf8")).toBe(asked);
   });
 
   it("names three ways to get one where there is none and none can be fetched", async () => {
