@@ -39,8 +39,14 @@ there. \`config/simfleet.example.yaml\` shows all of it. Paths are relative to t
 
 All problems are reported at once. A key or a \`SIMFLEET_\` variable that does not exist is a problem.
 
-A secret is given as it is, or by the file that holds it (the second name). Nobody but its owner may read such a file
-(\`chmod 600\`); one line break at its end is not part of the secret.
+A secret is given as it is, or by the file that holds it (the second name). Such a file belongs to the user that runs
+simfleet or to root, and nobody else may read it (\`chmod 600\`); a symbolic link to it is followed; one line break at its
+end is not part of the secret. A YAML file that holds a secret itself is kept to the same mode.
+
+\`config/simfleet.yaml\` in the working folder, where nobody named it, is refused if it belongs to another user, and if it
+decides where secrets of the environment go: base addresses or a deployment file beside \`SIMFLEET_AUTH_KEY\` and the like,
+\`redis.url\` beside \`SIMFLEET_REDIS_PASSWORD\`, \`server.url\` beside \`SIMFLEET_SERVER_TOKEN\`. Name the file with
+\`--config\` or \`${fileVariable}\`, or give both in one place.
 
 A profile is a named account; the variables of a profile's settings apply to the one that is selected. Its credentials
 are exactly one of: \`authKeyId\` and \`authKey\`; \`email\` and \`password\`; \`operatorId\`, \`userName\` and \`password\`. The

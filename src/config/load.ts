@@ -15,6 +15,7 @@ import { readAutomations } from "./automations.ts";
 import { type Credentials, forgetCredentials, readCredentials } from "./credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "./drop-folder.ts";
+import { checkDestinations, checkOwner } from "./file-trust.ts";
 import { readFreezes } from "./freezes.ts";
 import { type HttpConfig, readJwt, readTokens } from "./http-access.ts";
 import { readRedis } from "./redis.ts";
@@ -27,7 +28,7 @@ import { suggestion } from "#core/suggest.ts";
 import { readTextFile } from "./text-file.ts";
 import { type Environment, Values } from "./values.ts";
 import { readWebhooks } from "./webhooks.ts";
-import { checkKeys, isTree, readYaml, type Tree, valueAt } from "./yaml-file.ts";
+import { checkKeys, isTree, readOwnedYaml, type Tree, valueAt } from "./yaml-file.ts";
 
 const dayMs = 86_400_000;
 const usualFile = "config/simfleet.yaml";
@@ -41,21 +42,25 @@ const usualFile = "config/simfleet.yaml";
 export function loadConfig(from: { readonly file?: string | undefined; readonly env?: Environment } = {}): Config {
   const { env = process.env } = from;
   const problems: Problem[] = [];
-  const file = from.file ?? (env[fileVariable] || (existsSync(usualFile) ? usualFile : undefined));
-  const tree = file === undefined ? {} : readYaml(file, problems);
+  const named = from.file ?? (env[fileVariable] || undefined);
+  const file = named ?? (existsSync(usualFile) ? usualFile : undefined);
+  const read = file === undefined ? { tree: {} } : readOwnedYaml(file, problems);
+  const { tree } = read;
+  if (file !== undefined) checkOwner(file, read, named !== undefined, problems);
   checkKeys(
     tree,
     sections.map(({ path }) => path),
     problems,
   );
   checkVariables(env, problems);
-  const config = assemble({ file, tree, env, problems });
+  const config = assemble({ file, isNamed: named !== undefined, tree, env, problems });
   if (problems.length > 0) throw new ConfigError(withoutRepeats(problems));
   return frozen(config);
 }
 
 interface Source {
   readonly file: string | undefined;
+  readonly isNamed: boolean;
   readonly tree: Tree;
   readonly env: Environment;
   readonly problems: Problem[];
@@ -65,6 +70,7 @@ function assemble(source: Source): Config {
   const { file, env, problems } = source;
   const profile = new Values({ ...source, profile: "default" }).getOrDefault("profile");
   const values = new Values({ ...source, profile });
+  if (file !== undefined && !source.isNamed) checkDestinations(file, { values, env }, problems);
   const deployment = readDeployment(values, problems);
   const tokenTtlSeconds = values.get("tokenTtlSeconds");
   const warnings: Problem[] = [];

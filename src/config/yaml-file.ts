@@ -9,20 +9,34 @@ const mostBytes = 4 * 1_048_576;
 
 export type Tree = Readonly<Record<string, unknown>>;
 
+export interface OwnedTree {
+  readonly tree: Tree;
+  readonly uid?: number;
+  readonly mode?: number;
+}
+
 export function isTree(value: unknown): value is Tree {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The file's mapping; an empty file is an empty one. Faults go to `problems`, with file and line. */
 export function readYaml(file: string, problems: Problem[]): Tree {
-  let text: string;
+  return readOwnedYaml(file, problems).tree;
+}
+
+/** The file's mapping, with who owns the file and its mode; these are absent where it cannot be read. */
+export function readOwnedYaml(file: string, problems: Problem[]): OwnedTree {
   try {
-    text = readFileOnce(file, { links: "follow", mostBytes }).bytes.toString("utf8");
+    const { bytes, uid, mode } = readFileOnce(file, { links: "follow", mostBytes });
+    return { tree: parseTree(file, bytes.toString("utf8"), problems), uid, mode };
   } catch (thrown) {
     const isMissing = (thrown as NodeJS.ErrnoException).code === "ENOENT";
     problems.push({ where: file, message: isMissing ? "There is no such file." : messageOf(thrown) });
-    return {};
+    return { tree: {} };
   }
+}
+
+function parseTree(file: string, text: string, problems: Problem[]): Tree {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });
   for (const fault of document.errors) {

@@ -72,7 +72,7 @@ export class ControlHouse implements AsyncDisposable {
     });
     const folder = await mkdtemp(join(tmpdir(), "contract-"));
     const file = join(folder, "simfleet.yaml");
-    await writeFile(file, `${(await furnish?.(folder)) ?? ""}${configuration(http)}`);
+    await writeFile(file, `${(await furnish?.(folder)) ?? ""}${configuration(http)}`, { mode: 0o600 });
     const surroundings = {
       PATH: process.env.PATH ?? "",
       HOME: folder,

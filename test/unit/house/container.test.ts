@@ -141,6 +141,13 @@ describe("the composition", () => {
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
 
+  it("lets nobody in by a token that is written down here, in the sandbox either", () => {
+    for (const { environment = {} } of Object.values(services)) {
+      const { SIMFLEET_HTTP_ADMIN_TOKEN: token = "" } = environment;
+      expect(token).toMatch(/^(\$\{[A-Z_]+:-\})?$/); // empty is refused by a worker that listens on all addresses
+    }
+  });
+
   it("hands the worker its secrets as files", () => {
     const { environment = {}, secrets = [] } = services["worker"] ?? { command: [] };
     const secretNames = settingIds.filter((id) => settingOf(id).secret).map((id) => settingOf(id).variable);

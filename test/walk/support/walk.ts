@@ -132,7 +132,8 @@ export class Walk implements AsyncDisposable {
   }
 
   async write(name: string, content: string | Buffer): Promise<string> {
-    await writeFile(this.path(name), content);
+    // A configuration with secrets in it has to be kept from others.
+    await writeFile(this.path(name), content, name.endsWith(".yaml") ? { mode: 0o600 } : {});
     return name;
   }
 
