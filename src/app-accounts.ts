@@ -12,6 +12,7 @@ import { WatchedCredentials } from "#config/watched-credentials.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { PlatformError, messageOf } from "#core/errors.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Clock } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
@@ -21,7 +22,6 @@ import type { Account } from "#jobs/account.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { AuthKeyUsers } from "#store/auth-key-users.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { scrub } from "#telemetry/scrub.ts";
 
 const takeUpBackoff = { baseMs: 500, capMs: 30_000 };
 const leaveMs = 500;
@@ -257,7 +257,7 @@ class OpenAccount {
   #tell(type: EventType, fields: Readonly<Record<string, string>>): void {
     const { feed } = this.#house;
     // A platform may throw a secret back in its words.
-    const clean = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, scrub(value)]));
+    const clean = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, scrubSecrets(value)]));
     feed.tell({ type, profile: this.#profile, fields: { worker: this.#worker, ...clean } }).catch((thrown: unknown) => {
       this.#log.warn({ type, reason: messageOf(thrown) }, "an event could not be written");
     });

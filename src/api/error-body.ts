@@ -1,9 +1,9 @@
 /**
  * What the platform says in the body of a refusal, in four shapes: flat `{code, message}` (interface, section 7),
  * nested `{httpStatus, errorMessage: {code, message}}`, an HTML or plain text page of something in between, or nothing.
- * The text is a stranger's: it is cut, control characters go, and secrets that it echoes are blotted out.
+ * The text is a stranger's: it is cut, control characters go, and live secrets that it echoes, in whatever encoding, are removed.
  */
-import { liveSecrets } from "#core/secret.ts";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
 
 export interface PlatformFault {
   readonly shape: "flat" | "nested" | "html" | "text" | "none";
@@ -20,12 +20,13 @@ const pageCap = 8_192;
 
 /** Reads any body at all; never throws. */
 export function readFault(text: string): PlatformFault {
-  const start = text.slice(0, pageCap).trimStart();
-  if (start === "") return { shape: "none", code: undefined, message: undefined };
-  if (start.startsWith("{")) {
+  if (text.trimStart().startsWith("{")) {
     const fault = readJsonFault(text);
     if (fault !== undefined) return fault;
   }
+  // Before the page is cut: half a secret is not recognized.
+  const start = scrubSecrets(text).slice(0, pageCap).trimStart();
+  if (start === "") return { shape: "none", code: undefined, message: undefined };
   if (start.startsWith("<")) return { shape: "html", code: undefined, message: plain(titleOf(start), messageCap) };
   return { shape: "text", code: undefined, message: plain(start, messageCap) };
 }
@@ -61,7 +62,9 @@ function titleOf(page: string): string {
 /** One line of visible text without live secrets, or undefined where nothing is left. */
 function plain(value: unknown, cap: number): string | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;
-  const line = blot(String(value).slice(0, pageCap))
+  // Before it is cut and its control characters go: an encoded secret would no longer be recognized.
+  const line = scrubSecrets(String(value))
+    .slice(0, pageCap)
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
     .replace(/ {2,}/g, " ")
     .trim();
@@ -69,15 +72,4 @@ function plain(value: unknown, cap: number): string | undefined {
   return line.length <= cap
     ? line.toWellFormed()
     : `${line.slice(0, cap - 1).replace(/[\ud800-\udbff]$/, "")}…`.toWellFormed();
-}
-
-function blot(text: string): string {
-  let clean = text;
-  for (const secret of liveSecrets()) {
-    if (secret.length < 4) continue;
-    for (const form of [secret, encodeURIComponent(secret.toWellFormed()), Buffer.from(secret).toString("base64")]) {
-      clean = clean.replaceAll(form, "[secret]");
-    }
-  }
-  return clean;
 }

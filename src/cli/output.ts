@@ -1,8 +1,8 @@
 /**
- * What a command says: one JSON document or text on stdout, everything else on stderr. All of it passes the scrubber of
- * secrets. On a terminal one live line may stand below the rest; in a pipe there are plain lines without escape codes.
+ * What a command says: one JSON document or text on stdout, everything else on stderr. Live secrets are
+ * removed from all of it, and nothing else: what looks like a secret may be data. On a terminal one live line may stand below the rest; in a pipe there are plain lines without escape codes.
  */
-import { scrub } from "#telemetry/scrub.ts";
+import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 
 /** Where text goes: `process.stdout` and `process.stderr`, or stand-ins of a test. */
 export interface TextSink {
@@ -38,30 +38,30 @@ export class Output {
   /** The command's answer: `document` with `--json`, else the text; nothing where that is empty. */
   answer(document: unknown, text: () => string): void {
     this.settleLiveLine();
-    const answer = this.isJson ? JSON.stringify(document, undefined, 2) : text();
-    if (answer !== "") this.#stdout.write(`${scrub(answer)}\n`);
+    const answer = this.isJson ? jsonOf(document) : scrubSecrets(text());
+    if (answer !== "") this.#stdout.write(`${answer}\n`);
   }
 
   /** A stretch of the command's answer that is no JSON document, such as a results file on stdout. */
   raw(text: string): unknown {
-    return this.#stdout.write(scrub(text));
+    return this.#stdout.write(scrubSecrets(text));
   }
 
   /** As `raw`, at the speed of the reader: a long answer is not gathered in memory. */
   async stream(text: string): Promise<void> {
-    if (this.#stdout.write(scrub(text)) !== false) return;
+    if (this.#stdout.write(scrubSecrets(text)) !== false) return;
     await new Promise<void>((resolve) => this.#stdout.once?.("drain", resolve) ?? resolve());
   }
 
   /** A message for people, on stderr. */
   say(text: string): void {
     this.settleLiveLine();
-    this.#stderr.write(`${scrub(text)}\n`);
+    this.#stderr.write(`${scrubSecrets(text)}\n`);
   }
 
   /** Writes over the live line; only of use where `isLive`. */
   live(text: string): void {
-    this.#stderr.write(`\r\u001B[2K${scrub(text).slice(0, this.width - 1)}`);
+    this.#stderr.write(`\r\u001B[2K${scrubSecrets(text).slice(0, this.width - 1)}`);
     this.#hasLiveLine = true;
   }
 
@@ -76,6 +76,11 @@ export class Output {
     if (this.#hasLiveLine) this.#stderr.write("\r\u001B[2K");
     this.#hasLiveLine = false;
   }
+}
+
+function jsonOf(document: unknown): string {
+  const json = JSON.stringify(document);
+  return JSON.stringify(JSON.parse(scrubSecretsInJson(json)), undefined, 2);
 }
 
 /** Columns of text, each as wide as its widest cell; numbers to the right. */

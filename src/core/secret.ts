@@ -1,10 +1,12 @@
 /**
- * A secret that does not print itself: only `reveal()` gives the value. Each live secret is known to the scrubber of
- * the log (`telemetry/scrub`), so that a value that slipped into a message is blotted out there as well.
+ * A secret that does not print itself: only `reveal()` gives the value. Each live secret is known to
+ * `scrubSecrets`, which removes it from what the platform says, from the log and from what a command prints.
  */
 import { inspect } from "node:util";
 
 const live = new Map<string, number>();
+/** The values of `live` in order; absent where they have changed since it was made. */
+let ordered: readonly string[] | undefined;
 
 export class Secret {
   readonly #value: string;
@@ -12,6 +14,7 @@ export class Secret {
   constructor(value: string) {
     this.#value = value;
     live.set(value, (live.get(value) ?? 0) + 1);
+    ordered = undefined;
   }
 
   reveal(): string {
@@ -23,6 +26,7 @@ export class Secret {
     const held = live.get(this.#value) ?? 0;
     if (held > 1) live.set(this.#value, held - 1);
     else live.delete(this.#value);
+    ordered = undefined;
   }
 
   toString(): string {
@@ -40,5 +44,6 @@ export class Secret {
 
 /** The values to blot out, longest first, so that a secret that holds another is replaced whole. */
 export function liveSecrets(): readonly string[] {
-  return [...live.keys()].sort((a, b) => b.length - a.length);
+  ordered ??= [...live.keys()].sort((a, b) => b.length - a.length);
+  return ordered;
 }

@@ -2,6 +2,7 @@
  * What is kept of a SIM's record: some of its fields, each as text. A field that is an object is kept member by member
  * (`tags.site`), so that each can be asked for and its changes told one by one. What is secret in a record is never kept.
  */
+import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 import { type RecordPath, textAt } from "./record-path.ts";
 
 /** A value as it is kept: text, or the JSON of anything else (a number, a list, an object inside an object). */
@@ -146,12 +147,14 @@ function namesOf(secrets: ReadonlySet<string>): RegExp {
   return pattern;
 }
 
-function visitValue(name: string, value: unknown, secrets: ReadonlySet<string>, visit: FieldVisitor): void {
+function visitValue(name: string, told: unknown, secrets: ReadonlySet<string>, visit: FieldVisitor): void {
+  // A platform may echo one of our own secrets in a record.
+  const value = typeof told === "string" ? scrubSecrets(told) : told;
   if (typeof value === "string") {
     if (isPlain(value)) return visit(name, "text", value);
     if (!hasControl(value)) return visit(name, "text", cut(value.toWellFormed()));
   }
-  const json = jsonWithoutSecrets(value, secrets);
+  const json = scrubSecretsInJson(jsonWithoutSecrets(value, secrets));
   return json.length > mostCharacters ? visit(name, "text", cut(json)) : visit(name, "json", json);
 }
 

@@ -65,7 +65,7 @@ export function readRow(columns: Columns, index: number, { line, cells }: CsvRow
     };
   }
   const key = withoutTextMark((cells[columns.keyAt] ?? "").trim());
-  const speedClass = columns.classForAll ?? (cells[columns.classAt ?? -1] ?? "").trim();
+  const speedClass = columns.classForAll ?? withoutTextMark((cells[columns.classAt ?? -1] ?? "").trim());
   const problem = keyProblem(columns, key) ?? classProblem(columns, speedClass);
   if (problem) return { index, line, cells, key, speedClass, problem };
   return { index, line, cells, key, speedClass };

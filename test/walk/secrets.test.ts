@@ -1,9 +1,10 @@
 /** Canary secrets go the whole walk at the most talkative log level, and are then searched for wherever text is left. */
 import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
-import { dumpOf, formsOf, found, textsIn, titleOf } from "./support/canary.ts";
+import { dumpOf, encodings, formsOf, found, textsIn, titleOf } from "./support/canary.ts";
 import type { Ended } from "./support/process.ts";
-import { echoServer } from "./support/stand-in.ts";
+import { echoServer, refusingPlatform } from "./support/stand-in.ts";
+import { resultRows } from "./support/results.ts";
 import { Walk, type WalkOptions } from "./support/walk.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -93,5 +94,67 @@ describe.concurrent("no secret is left anywhere", () => {
     expect(refused.code).toBe(3);
     expect(refused.stderr).toMatch(/simfleet: auth: not authorized \(401 ECHO: .*\[secret\]/);
     expect(found(refused.stdout + refused.stderr, [authKey])).toEqual([]);
+  });
+
+  test("when the platform throws one back in any encoding, row by row", async () => {
+    const token = `canary-token+/=-${"z".repeat(24)}`;
+    const live = [authKey, token];
+    const ways = Object.values(encodings).flatMap((encode) => live.map(encode));
+    const pair = { apiKey: "canary-api-key-0123456789", token };
+    await using platform = await refusingPlatform(pair, (call) => `no access with ${ways[call % ways.length] ?? ""}`);
+    await using walk = await Walk.open({
+      env: {
+        SIMFLEET_ENDPOINT_GLOBAL: `http://127.0.0.1:${platform.port}`,
+        SIMFLEET_AUTH_KEY: authKey,
+        SIMFLEET_LOG_LEVEL: "trace",
+      },
+    });
+    const redis = await walk.redis();
+    await walk.fleet("fleet.csv", ways.length);
+    const said = [await walk.run(["apply", "fleet.csv", "--yes", "--json"])];
+    const { runId } = JSON.parse(said[0]?.stdout ?? "") as { runId: string };
+    said.push(await walk.run(["runs", "results", runId, "--format", "ndjson"]));
+    const reasons = said[1]?.stdout.trimEnd().split("\n") ?? [];
+    expect(reasons.filter((line) => /"rejected".*no access with (.{0,12}\[secret\]|0)/.test(line))).toHaveLength(
+      ways.length,
+    );
+    const everything = [...said.flatMap(({ stdout, stderr }) => [stdout, stderr]), await dumpOf(redis)].join("\n");
+    const files = await textsIn(walk.folder);
+    for (const secret of live) {
+      for (const [name, encode] of Object.entries(encodings)) {
+        // The message was cut at 300 characters, and its control characters went.
+        const written = encode(secret)
+          .replaceAll(/\p{Cc}+/gu, " ")
+          .slice(0, 40);
+        const where = [everything, files].flatMap((text) => (text.includes(written) ? [text.indexOf(written)] : []));
+        expect(where, `${name}: ${written}`).toEqual([]);
+      }
+    }
+  });
+
+  test("and what only looks like one is printed as it was stored", async () => {
+    await using walk = await Walk.open();
+    const cells = [
+      "token=abc",
+      "password=hunter2",
+      "Authorization: Bearer abcdefghijklmnopqrstuvwxyz",
+      "X-Svc-Token: abc",
+      '{"authKey":"abc"}',
+      "redis://user:hunter2@host:6379",
+      "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+    ];
+    const line = (cell: string, n: number): string =>
+      `${walk.simId(n)},s1.fast,"${cell.replaceAll('"', '""')}",after\n`;
+    await walk.write("fleet.csv", `simId,speedClass,note,next\n${cells.map(line).join("")}`);
+    const { document } = await walk.json(["apply", "fleet.csv", "--yes"]);
+    const results = (format: readonly string[]): Promise<Ended> =>
+      walk.run(["runs", "results", document.runId, ...format]);
+    expect(resultRows((await results([])).stdout).map((row) => [row["note"], row["next"], row["outcome"]])).toEqual(
+      cells.map((cell) => [cell, "after", "done"]),
+    );
+    const lines = (await results(["--format", "ndjson"])).stdout.trimEnd().split("\n");
+    expect(lines.map((text) => (JSON.parse(text) as { input: { note: string } }).input.note)).toEqual(cells);
+    const { rows } = JSON.parse((await results(["--json"])).stdout) as { rows: { input: { note: string } }[] };
+    expect(rows.map(({ input }) => input.note)).toEqual(cells);
   });
 });

@@ -1,13 +1,13 @@
 /** One step of an AuthKey's rotation: the record as it was read, what the step works with, and the ways to end it. */
 import { backoffMs } from "#core/backoff.ts";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Secret } from "#core/secret.ts";
 import { nextProblem } from "#fleet/problem.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import type { AuthKeyChange, AuthKeyEvent, AuthKeyRotation, AuthKeyRotations } from "#store/auth-key-rotation.ts";
 import type { AuthKeyUsers } from "#store/auth-key-users.ts";
 import type { Seal } from "#store/seal.ts";
-import { scrub } from "#telemetry/scrub.ts";
 import type { SyncVerdict } from "../job.ts";
 import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "./account.ts";
 
@@ -77,7 +77,7 @@ export class Turn {
   /** Goes on later, and says in the record what is waited for. */
   async wait(delayMs: number, words: string, more: AuthKeyChange & { refusal?: PlatformError } = {}): Promise<Next> {
     const { refusal, ...change } = more;
-    const reason = scrub(words);
+    const reason = scrubSecrets(words);
     const isOver = this.record.problem !== undefined && change.problem === undefined;
     if (reason !== this.record.waitsFor || isOver || Object.keys(change).length > 0) {
       await this.house.rotations.move(this.record, { waitsFor: reason, problem: undefined, ...change });
@@ -92,7 +92,7 @@ export class Turn {
   }
 
   async #waitAfterFault(delayMs: number, reason: string, refusal?: PlatformError): Promise<Next> {
-    const failure = { message: scrub(reason), nowMs: await this.house.rotations.nowMs(), delayMs };
+    const failure = { message: scrubSecrets(reason), nowMs: await this.house.rotations.nowMs(), delayMs };
     const change = { tries: this.record.tries + 1, problem: nextProblem(this.record.problem, failure) };
     return this.wait(delayMs, reason, refusal === undefined ? change : { ...change, refusal });
   }
@@ -100,7 +100,7 @@ export class Turn {
   /** Ends the rotation without the new AuthKey. */
   takeBack(words: string): Promise<Next> {
     const { phase, oldId } = this.record;
-    const reason = scrub(words);
+    const reason = scrubSecrets(words);
     if (phase !== "begun") return this.to({ phase: "taking-back", reason });
     return this.to(...failed(reason, oldId));
   }

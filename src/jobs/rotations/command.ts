@@ -4,9 +4,9 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { secondMs, type Clock } from "#core/time.ts";
 import type { Command } from "#fleet/rotation.ts";
-import { scrub } from "#telemetry/scrub.ts";
 
 export interface Ended {
   /** What it printed, where it ended well; it may hold a secret. */
@@ -90,7 +90,7 @@ export class CommandRunner {
     else if (output.isTooLong()) fault ??= `${program} printed more than ${mostOutput} bytes`;
     if (fault === undefined) return { output: output.text(), fault };
     if (terms.complaint === "left-out") return { output: "", fault };
-    const words = scrub(complaint.text()).replaceAll(/\s+/g, " ").trim().slice(0, mostWords);
+    const words = scrubSecrets(complaint.text()).replaceAll(/\s+/g, " ").trim().slice(0, mostWords);
     return { output: "", fault: words === "" ? fault : `${fault}: ${words}` };
   }
 

@@ -2,10 +2,10 @@
  * One turn of a rotation in the hands of a process: the record as it was last saved, and what the steps need. Every move
  * is saved before the next step is looked at; a turn that another process has moved on meanwhile is let go of.
  */
+import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Clock } from "#core/time.ts";
 import { nextProblem } from "#fleet/problem.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import { scrub } from "#telemetry/scrub.ts";
 import type { MoveEvent } from "#store/move-record.ts";
 import type { RotationLog } from "#store/rotation-log.ts";
 import { isRotationOver, type RotationChange, type RotationRecord, type RotationWait } from "#store/rotation-record.ts";
@@ -82,7 +82,7 @@ export class Turn {
     }: { waitsFor: RotationWait; reason: string; delayMs: number } & RotationChange,
     events: readonly MoveEvent[] = [],
   ): Promise<void> {
-    const clean = scrub(reason);
+    const clean = scrubSecrets(reason);
     const isKnown = this.record.waitsFor === waitsFor && this.record.reason === clean;
     const { nowMs } = this;
     const nextAtMs = nowMs + Math.max(1, Math.ceil(delayMs));
@@ -93,7 +93,7 @@ export class Turn {
 
   /** Gives up going forward; what can be is taken back. */
   giveUp(reason: string): Promise<void> {
-    return this.move({ state: "rolling-back", reason: scrub(reason) });
+    return this.move({ state: "rolling-back", reason: scrubSecrets(reason) });
   }
 
   async #save(change: RotationChange, events: readonly MoveEvent[]): Promise<void> {

@@ -27,6 +27,33 @@ export function echoServer(): Promise<StandIn> {
   return listening(server);
 }
 
+/**
+ * A platform that signs everybody in and refuses every other call with a text of its caller's choice.
+ * @param refusal what it says to the call of this number, from 0
+ */
+export function refusingPlatform(
+  pair: { readonly apiKey: string; readonly token: string },
+  refusal: (call: number) => string,
+): Promise<StandIn> {
+  let calls = 0;
+  const server = createHttp((request, response) => {
+    request.resume().on("end", () => {
+      const isAuth = request.url?.endsWith("/auth") === true;
+      const body = isAuth
+        ? { operatorId: "OP0012345678", ...pair }
+        : { code: refusal(calls), message: refusal(calls++) };
+      const quota = {
+        "x-svc-ratelimit-limit": "1000",
+        "x-svc-ratelimit-remaining": String(1_000 - calls),
+        "x-svc-ratelimit-seconds-before-refresh": "60",
+      };
+      response.writeHead(isAuth ? 200 : 400, { "content-type": "application/json", ...quota });
+      response.end(JSON.stringify(body));
+    });
+  });
+  return listening(server);
+}
+
 /** Answers INFO as a server of this version would, and OK to all else. */
 export function oldRedis(version: string): Promise<StandIn> {
   const info = `# Server\r\nredis_version:${version}\r\nmaxmemory_policy:noeviction\r\nloading:0\r\n`;

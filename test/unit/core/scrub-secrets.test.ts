@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import { afterEach, describe, expect, it } from "vitest";
+import { readFault } from "#api/error-body.ts";
+import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
+import { Secret } from "#core/secret.ts";
+import { pickFields } from "#fleet/sim-fields.ts";
+import { scrub } from "#telemetry/scrub.ts";
+import { encodings } from "../../walk/support/canary.ts";
+
+const canaries: readonly [string, string][] = [
+  ["with characters that every encoding changes", `canary pass/word+"q"&<ö>-'!?~\\n%41`],
+  ["of plain characters", "canaryKey0123456789abcdefXYZ"],
+];
+const held: Secret[] = [];
+function hold(value: string): void {
+  held.push(new Secret(value));
+}
+afterEach(() => {
+  for (const secret of held.splice(0)) secret.forget();
+});
+
+const cases = canaries.flatMap(([kind, canary]) =>
+  Object.entries(encodings).map(([encoding, encode]) => [kind, encoding, canary, encode(canary)] as const),
+);
+
+describe("a live secret", () => {
+  it.each(cases)("%s is removed from text when it is written as %s", (_kind, encoding, canary, written) => {
+    hold(canary);
+    const clean = scrubSecrets(`before ${written} after`);
+    expect(clean).toMatch(/^before .{0,12}(\[secret\]|0).{0,12} after$/s);
+    if (encoding !== "a list of bytes") expect(clean).toContain("[secret]");
+    expect(clean).not.toContain(written);
+  });
+
+  it.each(cases)(
+    "%s is removed from an error of the platform that echoes it as %s",
+    (_kind, _encoding, canary, written) => {
+      hold(canary);
+      const bodies = [
+        JSON.stringify({ code: written, message: `no such key ${written}` }),
+        JSON.stringify({ errorMessage: { code: "X", message: `${written} is wrong` } }),
+        `no such key ${written}`,
+        `<html><title>400 ${written}</title>`,
+        `<html><p>400 ${written}`,
+      ];
+      for (const body of bodies) {
+        const { code = "", message = "" } = readFault(body);
+        for (const text of [code, message]) {
+          expect(text).not.toContain(written.slice(0, 24));
+          expect(text).not.toContain(written.slice(0, 24).replaceAll(/\p{Cc}+/gu, " "));
+        }
+        expect(message).toMatch(/\[secret\]|\b0\b/);
+      }
+    },
+  );
+
+  it("is removed from a page that is cut in the middle of it", () => {
+    const canary = "canaryKey0123456789abcdefXYZ";
+    hold(canary);
+    const { message = "" } = readFault(`${" ".repeat(8_192 - 12)}${canary}`);
+    expect(message).toBe("[secret]");
+  });
+
+  it("is removed from a field of a SIM that echoes it", () => {
+    const canary = "canaryKey0123456789abcdefXYZ";
+    hold(canary);
+    const record = { status: Buffer.from(canary).toString("hex"), tags: { note: canary, list: [{ inner: canary }] } };
+    const choice = { fields: ["status", "tags"], secrets: new Set<string>(), places: {} };
+    expect(JSON.stringify([...pickFields(record, choice).fields])).not.toContain("canary");
+    expect(pickFields(record, choice).fields.get("status")).toEqual({ text: "[secret]" });
+    expect(pickFields(record, choice).fields.get("tags.list")).toEqual({ json: '[{"inner":"[secret]"}]' });
+  });
+
+  it("is removed from JSON of which the structure stays, whatever the secret is", () => {
+    const secret = fc.oneof(fc.string({ minLength: 4, maxLength: 12 }), fc.stringMatching(/^[0-9]{4,8}$/));
+    fc.assert(
+      fc.property(secret, fc.jsonValue(), (value, document) => {
+        const live = new Secret(value);
+        const json = JSON.stringify({ document, text: `a ${value} b`, [value]: 1 });
+        const clean = scrubSecretsInJson(json);
+        live.forget();
+        expect(() => JSON.parse(clean) as unknown).not.toThrow();
+        if (value.trim().length >= 4 && value !== "document") {
+          expect((JSON.parse(clean) as { text: string }).text).not.toContain(value);
+        }
+      }),
+    );
+  });
+});
+
+it("text in which no live secret stands comes back as it was", () => {
+  hold("canaryKey0123456789abcdefXYZ");
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
+      expect(scrubSecrets(text)).toBe(text);
+    }),
+  );
+});
+
+/** The fastest of some calls, since whatever else the machine does only adds to a time. */
+function fastestMs(call: () => unknown): number {
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 3; i += 1) {
+    const from = performance.now();
+    call();
+    fastest = Math.min(fastest, performance.now() - from);
+  }
+  return fastest;
+}
+
+const sizes = [8, 16, 32, 64, 128, 256, 512, 1_024].map((kilobytes) => kilobytes * 1_024);
+/** Texts on which a pattern that starts over at every character would take quadratic time. */
+const hard: readonly string[] = [
+  "a",
+  "a.",
+  "a-",
+  "\\",
+  " ",
+  "\\u0041",
+  "%41",
+  "%25",
+  "&amp;",
+  "x-",
+  "x-a-token ",
+  "eyJ-",
+  "eyJaaaaa.",
+  "a://",
+  "a://b:",
+  '"token":"',
+  '\\"token\\":\\"',
+  "token=",
+  "token= ",
+  "authorization ",
+  "bearer ",
+  "canaryKey",
+  "canaryKey0123456789abcdefXYZ",
+  '"',
+  "0x41, ",
+  "=",
+];
+
+it.each(hard)("the work on a cell of a megabyte of %j grows linearly with its length", (unit) => {
+  hold("canaryKey0123456789abcdefXYZ");
+  hold("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+  const msPerByte = sizes.map((size) => {
+    const text = `token ${unit.repeat(Math.ceil(size / unit.length))}`;
+    return fastestMs(() => scrub(text)) / size;
+  });
+  const [first = 0] = msPerByte;
+  // Over 128 times the length, quadratic work per byte grows by 128.
+  expect(msPerByte.at(-1)).toBeLessThan(16 * Math.max(first, 2e-6));
+});
