@@ -20,11 +20,64 @@ describe("cells that a spreadsheet would run", () => {
     ["＝1", "'＝1"],
     ["-", "'-"],
     ["-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0"],
+    ["x;=1+1;y", "x;'=1+1;y"],
+    ["x\t=1+1\ty", "x\t'=1+1\ty"],
+    ["x|=1+1|y", "x|'=1+1|y"],
+    ["x\n=1+1", "x\n'=1+1"],
+    ["x\r\n@SUM(A1)", "x\r\n'@SUM(A1)"],
+    ["x;  =1+1", "x;'  =1+1"],
+    ["x;\u00a0+1", "x;'\u00a0+1"],
+    ['x;"=1+1";y', 'x;\'"=1+1";y'],
+    ["x;-1+1;＝1", "x;'-1+1;'＝1"],
+    [";;=1", ";;'=1"],
+    ["=1;=2", "'=1;'=2"],
+    ['"=1', "'\"=1"],
+    ["-5;x", "'-5;x"],
   ])("%j is written as the text %j", (text, safe) => expect(defused(text)).toBe(safe));
 
-  it.each(["", "plain", "-5", "-12.5", "8942310", "a=b", "a-b", "'=1", "1e5", " spaced"])("%j stays", (text) =>
-    expect(defused(text)).toBe(text),
-  );
+  it.each([
+    "",
+    "plain",
+    "-5",
+    "-12.5",
+    "8942310",
+    "a=b",
+    "a-b",
+    "'=1",
+    "1e5",
+    " spaced",
+    "x;'=1",
+    "a;b=c|d-e",
+    "x;-5;y",
+    "x\t-1.5",
+  ])("%j stays", (text) => expect(defused(text)).toBe(text));
+});
+
+describe("any cell", () => {
+  const risky = fc.string({ unit: fc.constantFrom(...Array.from("=+-@＝;|,\"'\t\r\n 1a\u00a0")) });
+
+  it("begins no formula for a reader that splits lines at another separator, whatever it makes of quotes", () => {
+    fc.assert(
+      fc.property(fc.array(risky, { minLength: 1, maxLength: 4 }), (cells) => {
+        const line = csvLine(cells);
+        for (const separator of [";", "\t", "|"]) {
+          for (const field of line.split(/[\r\n]/).flatMap((part) => part.split(separator))) {
+            const bare = field.replace(/^[\s"]+/, "");
+            expect(/^[=+@＝]/.test(bare) || /^-(?![0-9]+(?:\.[0-9]+)?"?(?:$|[;\t,]))/.test(bare)).toBe(false);
+          }
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it("is not changed by being defused again, so that a results file can be sent in again as it is", () => {
+    fc.assert(
+      fc.property(risky, (text) => {
+        expect(defused(defused(text))).toBe(defused(text));
+      }),
+    );
+  });
 });
 
 describe("writing", () => {

@@ -177,3 +177,10 @@ describe("rows", () => {
     expect(readRow(byImsi, 0, { line: 2, cells: [key, "s1.fast"] }).problem?.message).toBe(message);
   });
 });
+
+it("the apostrophe that a results file puts before a speed class such as -slow is dropped when the file is sent in again", () => {
+  const columns = matchColumns(["simId", "speedClass"], sims);
+  const row = readRow(columns, 0, { line: 2, cells: ["8942310123456789012", "'-slow"] });
+  expect(row).toMatchObject({ speedClass: "-slow" });
+  expect(row.problem).toEqual(readRow(columns, 0, { line: 2, cells: ["8942310123456789012", "-slow"] }).problem);
+});
