@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { openFile } from "#core/open-file.ts";
+import { visibleIn } from "#core/visible-text.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import type { PlanReport } from "#runs/plan-report.ts";
 import type { RunReport } from "#runs/report.ts";
@@ -51,7 +52,7 @@ export async function applyRemotely(
   const { context, output } = how;
   const { surroundings } = context;
   const plan = await planRemotely(worker, order);
-  output.say(planText(plan));
+  output.sayLines(planText(visibleIn(plan)));
   if (!how.isAgreed && !(await confirm(surroundings, `Make ${grouped(plan.calls)} changes?`))) {
     output.say("Nothing was started.");
     return 2;
@@ -59,7 +60,7 @@ export async function applyRemotely(
   const begun = await worker.post<RunReport>("/v1/runs", { query: { planId: plan.planId } });
   const { runId } = begun;
   if (how.isDetached) {
-    output.answer(begun, () => runId);
+    output.answer(begun, (shown) => shown.runId);
     return 0;
   }
   output.say(`Run ${runId} started.`);
@@ -84,8 +85,8 @@ export async function showToEndElsewhere(
     const lines = worker.text(`/v1/runs/${runId}/results`, { format: "csv" });
     await writeResults(path, lines, `No outcome is lost: write them elsewhere with ${elsewhere}`);
   }
-  output.answer(path === undefined ? report : { ...report, results: path }, () =>
-    isOver ? runText(report) : countsText(report),
+  output.answer(path === undefined ? report : { ...report, results: path }, (shown) =>
+    isOver ? runText(shown) : countsText(shown),
   );
   if (isOver) output.say(`Results: ${path ?? elsewhere}`);
   return exitCode;

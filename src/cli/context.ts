@@ -10,6 +10,7 @@ import { loadConfig } from "#config/load.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
+import { visible } from "#core/visible-text.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import type { CommandEffect } from "./command-effects.ts";
 import { RemoteWorker } from "./remote-worker.ts";
@@ -237,7 +238,7 @@ export async function confirm(surroundings: Surroundings, question: string): Pro
   const { createInterface } = await import("node:readline/promises");
   const line = createInterface({ input: stdin, output: process.stderr });
   try {
-    const answer = await line.question(`${question} [y/N] `, { signal: surroundings.interrupt });
+    const answer = await line.question(`${visible(question)} [y/N] `, { signal: surroundings.interrupt });
     return /^y(es)?$/i.test(answer.trim());
   } catch {
     return false;

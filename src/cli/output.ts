@@ -1,8 +1,10 @@
 /**
  * What a command says: one JSON document or text on stdout, everything else on stderr. Live secrets are
- * removed from all of it, and nothing else: what looks like a secret may be data. On a terminal one live line may stand below the rest; in a pipe there are plain lines without escape codes.
+ * removed from all of it, and nothing else: what looks like a secret may be data. What comes from outside cannot steer the
+ * terminal: its control characters are shown as escapes (`core/visible-text`), but in JSON and CSV. On a terminal one live line may stand below the rest; in a pipe there are plain lines without escape codes.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
+import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
 
 /** Where text goes: `process.stdout` and `process.stderr`, or stand-ins of a test. */
 export interface TextSink {
@@ -35,10 +37,13 @@ export class Output {
     return this.#stderr.columns ?? 80;
   }
 
-  /** The command's answer: `document` with `--json`, else the text; nothing where that is empty. */
-  answer(document: unknown, text: () => string): void {
+  /**
+   * The command's answer: `document` with `--json`, else the text; nothing where that is empty.
+   * @param text gets the document as a terminal may show it, each of its texts on one line
+   */
+  answer<T>(document: T, text: (shown: T) => string): void {
     this.settleLiveLine();
-    const answer = this.isJson ? jsonOf(document) : scrubSecrets(text());
+    const answer = this.isJson ? jsonOf(document) : visibleLines(scrubSecrets(text(visibleIn(document))));
     if (answer !== "") this.#stdout.write(`${answer}\n`);
   }
 
@@ -53,15 +58,20 @@ export class Output {
     await new Promise<void>((resolve) => this.#stdout.once?.("drain", resolve) ?? resolve());
   }
 
-  /** A message for people, on stderr. */
+  /** A message for people, on stderr: one line, whatever stands in it. */
   say(text: string): void {
+    this.sayLines(visible(scrubSecrets(text)));
+  }
+
+  /** As `say`, for text of several lines; what comes from outside has to be made `visible` in it. */
+  sayLines(text: string): void {
     this.settleLiveLine();
-    this.#stderr.write(`${scrubSecrets(text)}\n`);
+    this.#stderr.write(`${visibleLines(scrubSecrets(text))}\n`);
   }
 
   /** Writes over the live line; only of use where `isLive`. */
   live(text: string): void {
-    this.#stderr.write(`\r\u001B[2K${scrubSecrets(text).slice(0, this.width - 1)}`);
+    this.#stderr.write(`\r\u001B[2K${visible(scrubSecrets(text)).slice(0, this.width - 1)}`);
     this.#hasLiveLine = true;
   }
 
@@ -85,7 +95,7 @@ function jsonOf(document: unknown): string {
 
 /** Columns of text, each as wide as its widest cell; numbers to the right. */
 export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? grouped(cell) : cell)));
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? grouped(cell) : visible(cell))));
   const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[], isRight: (i: number) => boolean): string =>
     row

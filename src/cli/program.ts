@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { Serve } from "./commands/worker.ts";
+import { visibleLines } from "#core/visible-text.ts";
 import { commandEffects } from "./command-effects.ts";
 import { Context, type GivenCommand, type Surroundings } from "./context.ts";
 import { Output } from "./output.ts";
@@ -62,7 +63,10 @@ export async function buildProgram(house: House, asked?: string): Promise<Comman
   for (const command of await Promise.all(loads.map((load) => load(context, house)))) program.addCommand(command);
   forEachCommand(program, (command) => {
     command.exitOverride().showHelpAfterError("(add --help for the options)");
-    command.configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) });
+    command.configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(visibleLines(text)),
+    });
   });
   program.hook("preAction", (_, command) => {
     context.command = given(command as unknown as Command);
@@ -115,8 +119,10 @@ function tell(thrown: unknown, argv: readonly string[], { stdout, stderr, interr
     const problems = thrown instanceof ConfigError ? { problems: thrown.problems } : {};
     output.answer({ error: { code, message: messageOf(thrown), ...problems } }, () => "");
   }
-  output.say(`simfleet: ${messageOf(thrown)}`);
+  // The faults of a configuration stand on lines of their own; any other message is one line.
+  if (thrown instanceof ConfigError) output.sayLines(`simfleet: ${thrown.message}`);
+  else output.say(`simfleet: ${messageOf(thrown)}`);
   if (thrown instanceof SimfleetError) return thrown.exitCode;
-  output.say(thrown instanceof Error ? (thrown.stack ?? "") : "");
+  output.sayLines(thrown instanceof Error ? (thrown.stack ?? "") : "");
   return 4;
 }

@@ -37,7 +37,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   const scrubbed: DestinationStream = {
     write: (line) => {
       const clean = scrub(line);
-      sink.write(options.format === "lines" ? prettyLine(clean) : clean);
+      sink.write(options.format === "lines" ? prettyLine(clean) : withVisibleControls(clean));
     },
   };
   return pino(
@@ -52,6 +52,14 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     },
     scrubbed,
   );
+}
+
+/** JSON leaves control characters beyond ASCII and direction marks as they are, and a terminal would obey them. */
+function withVisibleControls(line: string): string {
+  return line.replace(/[\u007F-\u009F\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+    const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
+    return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+  });
 }
 
 const mostCauses = 5;

@@ -1,3 +1,5 @@
+import { visible } from "#core/visible-text.ts";
+
 /**
  * One JSON line of the log as a line for people: `12:34:56.789 WARN message key=value`; without escape codes, so that it
  * can go anywhere. A line that is no JSON object is passed on as it is.
@@ -8,7 +10,7 @@ export function prettyLine(line: string): string {
   const { level, time, message, error, ...rest } = fields;
   const shownTime = typeof time === "string" ? time.slice(11, 23) : "";
   const shownLevel = (typeof level === "string" ? level : "").toUpperCase().padEnd(5);
-  const pairs = Object.entries(rest).map(([key, value]) => `${key}=${plain(value)}`);
+  const pairs = Object.entries(rest).map(([key, value]) => `${plain(key)}=${plain(value)}`);
   const head = [shownTime, shownLevel, plain(message ?? ""), ...pairs].filter((part) => part !== "").join(" ");
   return `${head}${error === undefined ? "" : errorLines(error)}\n`;
 }
@@ -22,12 +24,9 @@ function parse(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Control characters are escaped: a message that came from outside can neither steer a terminal nor look like a line. */
+/** A message that came from outside can neither steer a terminal nor look like a line. */
 function plain(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  return text.replaceAll(/\p{Cc}/gu, (control) => {
-    return `\\x${control.charCodeAt(0).toString(16).padStart(2, "0")}`;
-  });
+  return visible(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 }
 
 function errorLines(error: unknown): string {

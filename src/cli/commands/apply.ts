@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#app.ts";
 import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { visibleIn } from "#core/visible-text.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import { reportOfPlan } from "#runs/plan-report.ts";
 import type { RunReport } from "#runs/report.ts";
@@ -60,7 +61,7 @@ export function applyCommand(context: Context): Command {
       const callsPerMinute = options.rate;
       const { skipUnchanged } = runOptions;
       const plan = await makePlan(app, config, { from, speedClass, skipUnchanged, callsPerMinute });
-      output.say(planText(reportOfPlan(plan)));
+      output.sayLines(planText(visibleIn(reportOfPlan(plan))));
       assertAllValid(plan.source, runOptions);
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       const client = app.client(profile);
@@ -92,7 +93,7 @@ function changesQuestion(calls: number): string {
 }
 
 async function detached(app: App, output: Output, report: RunReport): Promise<number> {
-  output.answer(report, () => report.runId);
+  output.answer(report, (shown) => shown.runId);
   const { bucket } = await app.desk.record(report.runId);
   if (!(await app.desk.isServed(bucket))) {
     output.say(
@@ -132,8 +133,8 @@ export async function showToEnd(ask: {
       unwritten = thrown;
     }
   }
-  output.answer(resultsPath === undefined ? report : { ...report, results: resultsPath }, () =>
-    isOver ? runText(report) : countsText(report),
+  output.answer(resultsPath === undefined ? report : { ...report, results: resultsPath }, (shown) =>
+    isOver ? runText(shown) : countsText(shown),
   );
   if (unwritten !== undefined) output.say(`simfleet: ${unwritten.message}`);
   else if (isOver) output.say(`Results: ${resultsPath ?? elsewhere}`);

@@ -23,7 +23,7 @@ function listCommand(context: Context): Command {
       there: (worker) =>
         worker.get<{ entries: AuditEntry[]; nextCursor: string | null }>("/v1/audit", { limit, cursor }),
     });
-    output.answer(page, () => auditText(page.entries));
+    output.answer(page, (shown) => auditText(shown.entries));
     if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
   });
 }

@@ -24,7 +24,7 @@ function listCommand(context: Context): Command {
       here: async (app) => ({ automations: await app.automations.list(), nextCursor: null }),
       there: (worker) => worker.get<{ automations: AutomationReport[]; nextCursor: null }>("/v1/automations"),
     });
-    output.answer(page, () => listText(page.automations));
+    output.answer(page, (shown) => listText(shown.automations));
   });
 }
 
@@ -36,7 +36,7 @@ function stepCommand(context: Context, name: "pause" | "resume", description: st
       here: (app) => app.automations[name](automation, context.actor),
       there: (worker) => worker.post<AutomationReport>(`/v1/automations/${encodeURIComponent(automation)}/${name}`),
     });
-    output.answer(report, () => listText([report]));
+    output.answer(report, (shown) => listText([shown]));
   }) as unknown as Command;
 }
 
@@ -61,13 +61,13 @@ function replayCommand(context: Context): Command {
           }
           const replayed = await app.automations.replay(name, sinceMs);
           const report = await app.automations.show(name);
-          output.answer({ ...report, replayed: replayed.events }, () => listText([report]));
+          output.answer({ ...report, replayed: replayed.events }, (shown) => listText([shown]));
           output.say(`${grouped(replayed.events)} events were looked at.`);
           return;
         }
         const decisions: DecisionReport[] = [];
         for await (const one of app.automations.dryRun(name, sinceMs)) decisions.push(one);
-        output.answer({ name, decisions }, () => decisionsText(decisions));
+        output.answer({ name, decisions }, (shown) => decisionsText(shown.decisions));
         const acts = decisions.filter(({ decision }) => decision === "act").length;
         output.say(`${grouped(decisions.length)} events, of which it would act on ${grouped(acts)}. Nothing was done.`);
       });

@@ -30,8 +30,10 @@ export function checkCommand(context: Context): Command {
     const output = context.output(options);
     const findings = await checkAll(context, options);
     const width = Math.max(...findings.map(({ what }) => what.length));
-    output.answer({ ok: findings.every(({ status }) => status !== "wrong"), findings }, () =>
-      findings.map(({ what, status, detail }) => `${status.padEnd(7)}  ${what.padEnd(width)}  ${detail}`).join("\n"),
+    output.answer({ ok: findings.every(({ status }) => status !== "wrong"), findings }, (shown) =>
+      shown.findings
+        .map(({ what, status, detail }) => `${status.padEnd(7)}  ${what.padEnd(width)}  ${detail}`)
+        .join("\n"),
     );
     const firstWrong = findings.find(({ status }) => status === "wrong");
     context.surroundings.setExitCode(firstWrong?.exitCode ?? 0);

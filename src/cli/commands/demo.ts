@@ -1,5 +1,6 @@
 /** `simfleet demo`: the sandbox, a worker and a run of a sample file, from start to results in under a minute. */
 import { mkdtemp } from "node:fs/promises";
+import { visibleIn } from "#core/visible-text.ts";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
@@ -64,14 +65,14 @@ async function runDemo(
   // Nothing of the caller's own settings: the demo must never touch a real account, or a Redis with real runs.
   const config = loadConfig({ env: { ...environmentOf(demo), HOME: env.HOME } });
   output.say(`Sandbox platform on ${sandbox.url}: ${quota.callsPerPeriod} calls per ${quota.periodSeconds} s`);
-  output.say(`Sample file: ${file}\n`);
+  output.sayLines(`Sample file: ${file}\n`);
   return context.withApp(config, async (app) => {
     const runId = await submitSample(app, output, file);
     const { report, exitCode } = await follow({ app, output, runId, interrupt, mode: "work" });
     const results = join(folder, "results.csv");
     await writeResults(results, app.desk.results(runId, { format: "csv" }), "Make room there");
     const throttled = sandbox.state.totals.throttled;
-    output.answer({ ...report, results }, () => runText(report));
+    output.answer({ ...report, results }, (shown) => runText(shown));
     output.say(
       `The platform took ${grouped(sandbox.state.totals.byOperation.updateSimSpeedClass ?? 0)} changes and refused ${throttled} with 429.`,
     );
@@ -86,7 +87,7 @@ async function runDemo(
 async function submitSample(app: App, output: Output, file: string): Promise<string> {
   const { config } = app;
   const plan = await makePlan(app, config, { from: { path: file } });
-  output.say(planText(reportOfPlan(plan)));
+  output.sayLines(planText(visibleIn(reportOfPlan(plan))));
   const report = await app.desk.submit(plan, {
     name: "demo",
     profile: config.profile,
@@ -95,7 +96,7 @@ async function submitSample(app: App, output: Output, file: string): Promise<str
     by: "cli:demo",
     options: { partial: true, skipUnchanged: false },
   });
-  output.say(`\nRun ${report.runId}, the valid rows of the file:`);
+  output.sayLines(`\nRun ${report.runId}, the valid rows of the file:`);
   return report.runId;
 }
 
@@ -112,9 +113,9 @@ async function keepUp(demo: {
   const logger = createLogger({ level: "error", destination: stderr, format: "lines" });
   const settings = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   const onReady = (url: string): void => {
-    output.say(`\nDashboard: ${url}\n  Sign in with the token in ${join(config.dataDir, "admin-token")}`);
-    output.say(`\nSandbox and worker stay up until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
-    output.say("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
+    output.sayLines(`\nDashboard: ${url}\n  Sign in with the token in ${join(config.dataDir, "admin-token")}`);
+    output.sayLines(`\nSandbox and worker stay up until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
+    output.sayLines("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
   };
   await serve({ config, env, logger, stop: interrupt, onReady });
 }

@@ -66,7 +66,7 @@ async function tell(
     },
     there: ways.there,
   });
-  output.answer(report, () => textOf(report));
+  output.answer(report, (shown) => textOf(shown));
 }
 
 function textOf({ profiles, windows }: FreezeReport): string {

@@ -38,7 +38,7 @@ export function planCommand(context: Context): Command {
         throw new SimfleetError("USAGE", "A worker elsewhere writes no verdicts to a file here: leave out --out");
       },
     });
-    output.answer(report, () => planText(report));
+    output.answer(report, (shown) => planText(shown));
     context.surroundings.setExitCode(report.problemsInAll === report.rows ? 2 : 0);
   }) as unknown as Command;
 }

@@ -12,7 +12,7 @@ export function quotaCommand(context: Context): Command {
       here: async (app) => ({ buckets: (await app.desk.buckets()).map(reportOfBucket), nextCursor: null }),
       there: (worker) => worker.get<{ buckets: BucketReport[]; nextCursor: null }>("/v1/buckets"),
     });
-    output.answer(page, () => bucketTable(page.buckets));
+    output.answer(page, (shown) => bucketTable(shown.buckets));
   });
 }
 

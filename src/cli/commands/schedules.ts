@@ -48,7 +48,7 @@ function listCommand(context: Context): Command {
       }),
       there: async (worker) => ({ page: await worker.get<Page>("/v1/schedules"), isServed: true }),
     });
-    output.answer(page, () => listText(page.schedules));
+    output.answer(page, (shown) => listText(shown.schedules));
     if (!isServed && page.schedules.length > 0) output.say(notServed);
   });
 }
@@ -71,7 +71,7 @@ function stepCommand(
       here: async (app) => ({ report: await how.here(app, schedule), isServed: await app.schedules.isServed() }),
       there: async (worker) => ({ report: await worker.post<ScheduleReport>(path), isServed: true }),
     });
-    output.answer(report, () => listText([report]));
+    output.answer(report, (shown) => listText([shown]));
     output.say(isServed ? how.done : notServed);
   }) as unknown as Command;
 }

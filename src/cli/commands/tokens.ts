@@ -22,8 +22,8 @@ function createCommand(context: Context): Command {
     const yaml = `http:\n  tokens:\n    ${name}: { role: ${role}, hash: "${hash}" }`;
     output.answer({ name, role, token, hash, yaml }, () => token);
     if (output.isJson) return;
-    output.say("It is shown this once. Put its hash into the configuration of the workers, and start them again:\n");
-    output.say(yaml);
+    output.say("It is shown this once. Put its hash into the configuration of the workers, and start them again:");
+    output.sayLines(`\n${yaml}`);
   });
 }
 

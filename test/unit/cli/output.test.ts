@@ -2,10 +2,17 @@ import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { Output } from "#cli/output.ts";
+import { planText } from "#cli/plan-text.ts";
+import { runProgram } from "#cli/program.ts";
+import { runTable, runText } from "#cli/run-text.ts";
 import { tokensCommand } from "#cli/commands/tokens.ts";
 import { Context } from "#cli/context.ts";
+import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { csvLine, defused } from "#intake/cell.ts";
+import type { PlanReport } from "#runs/plan-report.ts";
+import type { RunReport } from "#runs/report.ts";
+import { createLogger } from "#telemetry/logger.ts";
 
 class Sink {
   text = "";
@@ -109,4 +116,89 @@ it.each([[[]], [["--json"]]])("tokens create %j prints the token that it made", 
   await command.parseAsync(["create", "--name", "ci", "--role", "viewer", ...options], { from: "user" });
   expect(stdout.text).toMatch(/sf_[A-Za-z0-9_-]{43}/);
   expect(stdout.text).not.toContain("[secret]");
+});
+
+describe("text from outside does not steer the terminal", () => {
+  const hostile = "a\u001b[2J\u001b]0;title\u0007\nsimfleet: all done\r\u009b31m\u007f\u202etxt.exe\u2028b";
+  const shown = "a\\x1b[2J\\x1b]0;title\\x07\\nsimfleet: all done\\r\\x9b31m\\x7f\\u202etxt.exe\\u2028b";
+  const counts = { total: 1, done: 1, skipped: 0, rejected: 0, failed: 0, cancelled: 0, pending: 0 };
+  const run: RunReport = {
+    runId: hostile,
+    name: hostile,
+    state: "paused",
+    reason: hostile,
+    profile: hostile,
+    counts,
+    calls: 1,
+    throttled: 0,
+    startedAt: hostile,
+    finishedAt: null,
+    etaSeconds: null,
+    submittedBy: hostile,
+  };
+  const report: PlanReport = {
+    file: hostile,
+    sha256: "0",
+    rows: 1,
+    verdicts: { change: 1, unchanged: 0, unknown: 0, duplicate: 0, conflict: 0, invalid: 1 },
+    calls: 1,
+    estimateSeconds: null,
+    problems: [{ line: 2, column: hostile, code: "key-invalid", message: hostile }],
+    problemsInAll: 1,
+    warnings: [hostile],
+  };
+
+  it.each([
+    ["a table", (output: Output) => output.answer({ runs: [run] }, ({ runs }) => runTable(runs))],
+    ["a run", (output: Output) => output.answer(run, runText)],
+    ["a plan", (output: Output) => output.answer(report, planText)],
+  ])("in %s", (_name, print) => {
+    const { output, stdout } = open();
+    print(output);
+    expect(stdout.text).toContain(shown);
+    expect(stdout.text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(stdout.text).not.toMatch(/^simfleet: all done/m);
+  });
+
+  it("in a message and in the live line", () => {
+    const { output, stderr } = open();
+    output.say(`The platform refuses us: ${hostile}`);
+    expect(stderr.text).toBe(`The platform refuses us: ${shown}\n`);
+    output.live(hostile);
+    expect(stderr.text).toBe(`The platform refuses us: ${shown}\n\r\u001b[2K${shown.slice(0, 79)}`);
+  });
+
+  it("in an error that ends a command", async () => {
+    const [stdout, stderr] = [new Sink(), new Sink()];
+    const interrupt = new AbortController().signal;
+    const surroundings = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
+    const serve = (): never => {
+      throw new SimfleetError("USAGE", hostile);
+    };
+    await runProgram(["worker", "--config", `/nowhere/${hostile}`], { surroundings, serve, version: "1" });
+    await runProgram([hostile], { surroundings, serve, version: "1" });
+    expect(stderr.text).toContain("\\x1b[2J");
+    expect(stderr.text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  });
+
+  it("in a line of the log, as JSON and for people", () => {
+    for (const format of ["json", "lines"] as const) {
+      const lines: string[] = [];
+      const logger = createLogger({ format, destination: { write: (line) => lines.push(line) } });
+      logger.info({ [hostile]: hostile }, hostile);
+      logger.error(new SimfleetError("USAGE", hostile), "failed");
+      expect(lines.join("")).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+      expect(lines.join("")).not.toMatch(/^simfleet: all done/m);
+      if (format === "json") expect(JSON.parse(lines[0] ?? "")).toMatchObject({ [hostile]: hostile, message: hostile });
+    }
+  });
+
+  it("but JSON and CSV hold it as it is", async () => {
+    const json = open(true);
+    json.output.answer({ name: hostile }, () => "");
+    expect(JSON.parse(json.stdout.text)).toEqual({ name: hostile });
+    const csv = open();
+    await csv.output.stream(csvLine([hostile, "b"]));
+    expect(csv.stdout.text).toBe(`"${hostile}",b\n`);
+  });
 });

@@ -24,8 +24,8 @@ function listCommand(context: Context): Command {
       }),
       there: (worker) => worker.get<AuthKeyPage>("/v1/authkeys", worker.ofProfile()),
     });
-    const { authKeys, rotation } = page;
-    output.answer(page, () => keyTable(authKeys));
+    const { rotation } = page;
+    output.answer(page, (shown) => keyTable(shown.authKeys));
     if (rotation !== null && rotation.now !== null && !output.isJson) {
       output.say(`The rotation ${rotation.rotationId} is under way: ${rotation.now}`);
     }

@@ -60,7 +60,7 @@ async function rotate(
   const begun = await hands.rotate();
   const { profile } = begun;
   if (choice.isDetached) {
-    output.answer(begun, () => begun.rotationId);
+    output.answer(begun, (shown) => shown.rotationId);
     if (!(await hands.isServed(profile))) {
       output.say(
         "No worker rotates AuthKeys: it begins when one does (simfleet worker), or with: simfleet authkeys rotate",
@@ -69,7 +69,7 @@ async function rotate(
     return 0;
   }
   const { report, exitCode } = await hands.follow(profile);
-  output.answer(report, () => rotationText(report));
+  output.answer(report, (shown) => rotationText(shown));
   return exitCode;
 }
 

@@ -18,7 +18,7 @@ export function confirmCommand(context: Context): Command {
       },
       there: async (worker) => ({ report: await worker.post<RotationReport>(path), isServed: true }),
     });
-    output.answer(report, () => standingText(report));
+    output.answer(report, (shown) => standingText(shown));
     if (!isServed) {
       output.say(`No worker is up: run simfleet worker, or go on with simfleet credentials rotate ${name}`);
     }

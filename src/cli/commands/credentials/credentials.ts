@@ -29,7 +29,7 @@ function listCommand(context: Context): Command {
       there: (worker) =>
         worker.get<{ credentials: SetReport[]; nextCursor: null }>("/v1/credentials", worker.ofProfile()),
     });
-    output.answer(page, () => listText(page.credentials));
+    output.answer(page, (shown) => listText(shown.credentials));
   });
 }
 

@@ -61,14 +61,14 @@ async function rotate(
   const begun = await hands.rotate();
   if (nextStep !== null) output.say(`Going on with the rotation of ${begun.startedAt ?? ""}.`);
   if (choice.isDetached) {
-    output.answer(begun, () => begun.rotationId ?? "");
+    output.answer(begun, (shown) => shown.rotationId ?? "");
     if (!(await hands.isServed(profile))) {
       output.say(`No worker is up: the rotation goes on when one starts (simfleet worker)`);
     }
     return 0;
   }
   const { report, exitCode } = await hands.follow(profile);
-  output.answer(report, () => standingText(report));
+  output.answer(report, (shown) => standingText(shown));
   if (report.nextStep !== null) {
     output.say(waitText(report));
     if (!(await hands.isServed(profile))) {

@@ -19,7 +19,7 @@ export function statusCommand(context: Context): Command {
       },
       there: (worker) => worker.get<Standing>("/v1/rotations", { profile: options.profile }),
     });
-    output.answer({ rotations, unknown }, () => statusText(rotations));
+    output.answer({ rotations, unknown }, (shown) => statusText(shown.rotations));
     for (const [profile, reason] of Object.entries(unknown)) {
       output.say(`What the platform knows of ${profile} is missing: ${reason}`);
     }

@@ -1,4 +1,5 @@
 /** `simfleet events tail`: the feed, oldest first, and with `--follow` what happens from there on. */
+import { visible } from "#core/visible-text.ts";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { beforeAll } from "#events/feed.ts";
 import type { EventType } from "#events/event.ts";
@@ -52,7 +53,7 @@ interface Form {
 }
 
 function byLine(output: Output): Form {
-  const lineOf = (event: EventDocument): string => (output.isJson ? JSON.stringify(event) : textOf(event));
+  const lineOf = (event: EventDocument): string => (output.isJson ? JSON.stringify(event) : visible(textOf(event)));
   return {
     add: (events) => output.stream(events.map((event) => `${lineOf(event)}\n`).join("")),
     end: () => Promise.resolve(),

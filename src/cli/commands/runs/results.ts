@@ -20,7 +20,7 @@ export function resultsCommand(context: Context): Command {
       const give = async (report: RunReport, lines: AsyncIterable<string>): Promise<void> => {
         if (out !== undefined) {
           await writeResults(out, lines, "No outcome is lost: choose another place with --out");
-          output.answer({ ...report, results: out }, () => `Results: ${out}`);
+          output.answer({ ...report, results: out }, (shown) => `Results: ${shown.results}`);
         } else if (output.isJson) {
           let text = "";
           for await (const lot of lines) text += lot;

@@ -18,7 +18,7 @@ export function resumeCommand(context: Context): Command {
     const { interrupt } = context.surroundings;
     const isDetached = options.detach === true;
     const detached = (report: RunReport): number => {
-      output.answer(report, () => runText(report));
+      output.answer(report, (shown) => runText(shown));
       return 0;
     };
     const here = async (app: App): Promise<number> => {

@@ -37,7 +37,7 @@ function listCommand(context: Context): Command {
       here: (app) => app.desk.list({ limit, cursor }),
       there: (worker) => worker.get<{ runs: RunReport[]; nextCursor: string | null }>("/v1/runs", { limit, cursor }),
     });
-    output.answer(page, () => runTable(page.runs));
+    output.answer(page, (shown) => runTable(shown.runs));
   });
 }
 
@@ -52,7 +52,7 @@ function showCommand(context: Context): Command {
         quarantined: 0,
       }),
     });
-    output.answer(report, () => runText(report));
+    output.answer(report, (shown) => runText(shown));
     if (quarantined > 0) {
       output.say(`${quarantined} segments failed too often and wait: take them up again with simfleet runs resume`);
     }
@@ -68,7 +68,7 @@ function watchCommand(context: Context): Command {
       here: (app) => follow({ app, output, runId, interrupt, mode: "watch" }),
       there: (worker) => followRemote(worker, { runId, output, interrupt }),
     });
-    output.answer(report, () => runText(report));
+    output.answer(report, (shown) => runText(shown));
     context.surroundings.setExitCode(exitCode);
   }) as unknown as Command;
 }
@@ -84,7 +84,7 @@ function pauseCommand(context: Context): Command {
       },
       there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/pause`),
     });
-    output.answer(report, () => `${runText(report)}\n  go on with: simfleet runs resume ${runId}`);
+    output.answer(report, (shown) => `${runText(shown)}\n  go on with: simfleet runs resume ${runId}`);
   }) as unknown as Command;
 }
 
@@ -109,7 +109,7 @@ function cancelCommand(context: Context): Command {
       },
       there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/cancel`),
     });
-    output.answer(report, () => runText(report));
+    output.answer(report, (shown) => runText(shown));
   }) as unknown as Command;
 }
 
@@ -126,6 +126,6 @@ function approveCommand(context: Context): Command {
       },
       there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/approve`),
     });
-    output.answer(report, () => runText(report));
+    output.answer(report, (shown) => runText(shown));
   }) as unknown as Command;
 }

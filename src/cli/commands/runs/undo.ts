@@ -64,7 +64,7 @@ async function undo(
   }
   const report = await hands.undo();
   if (choice.isDetached) {
-    output.answer(report, () => report.runId);
+    output.answer(report, (shown) => shown.runId);
     return 0;
   }
   output.say(`Run ${report.runId} puts back ${grouped(report.counts.total)} rows of ${runId}.`);

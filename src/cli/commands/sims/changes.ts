@@ -32,7 +32,7 @@ export function changesCommand(context: Context): Command {
           return worker.get<Page>("/v1/changes", worker.ofProfile(query));
         },
       });
-      output.answer(page, () => changesText(page.changes));
+      output.answer(page, (shown) => changesText(shown.changes));
       if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
     },
   );

@@ -43,7 +43,7 @@ async function give(
 ): Promise<void> {
   if (out !== undefined) {
     await writeResults(out, lines, "Choose another place with --out");
-    output.answer({ file: out, format }, () => `Inventory: ${out}`);
+    output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
   } else if (output.isJson) await giveOneDocument(wholeLines(lines), output);
   else for await (const lot of lines) await output.stream(lot);
 }

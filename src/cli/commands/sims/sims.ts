@@ -37,7 +37,7 @@ function listCommand(context: Context): Command {
         sims.list(profile, { filter, limit, cursor, standing: gone === true ? "gone" : "listed" }),
       there: (worker) => worker.get<SimPage>("/v1/sims", worker.ofProfile({ where, limit, cursor, gone })),
     });
-    output.answer(page, () => listText(page.sims));
+    output.answer(page, (shown) => listText(shown.sims));
     if (page.nextCursor !== null && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
     if (!page.isComplete) output.say("The inventory has not been read whole yet: simfleet sims sync reads the fleet");
   });
@@ -73,10 +73,10 @@ function showCommand(context: Context): Command {
       here: ({ sims }, { profile }) => sims.show(profile, key),
       there: (worker) => worker.get<SimDocument>(`/v1/sims/${encodeURIComponent(key)}`, worker.ofProfile()),
     });
-    output.answer(sim, () => {
-      const shown = Object.entries(sim).filter(([, value]) => value !== null);
-      const width = Math.max(...shown.map(([name]) => name.length));
-      return shown.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join("\n");
+    output.answer(sim, (shown) => {
+      const fields = Object.entries(shown).filter(([, value]) => value !== null);
+      const width = Math.max(...fields.map(([name]) => name.length));
+      return fields.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join("\n");
     });
   }) as unknown as Command;
 }

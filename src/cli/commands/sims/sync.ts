@@ -24,7 +24,7 @@ export function syncCommand(context: Context): Command {
       const begun = await app.sims.sync(profile, { by: context.actor, how: isRestart ? "restart" : "resume" });
       sayWhereItGoesOn(begun, output);
       if (!isDetached) return shown(await followSync({ app, output, profile, interrupt }), output);
-      output.answer(begun, () => begun.syncId);
+      output.answer(begun, (shown) => shown.syncId);
       if (!(await app.sims.isServed(profile))) {
         output.say("No worker is up: the sync begins when one starts (simfleet worker), or with: simfleet sims sync");
       }
@@ -36,7 +36,7 @@ export function syncCommand(context: Context): Command {
       const { profile } = begun;
       sayWhereItGoesOn(begun, output);
       if (!isDetached) return shown(await followSyncElsewhere({ worker, output, profile, interrupt }), output);
-      output.answer(begun, () => begun.syncId);
+      output.answer(begun, (shown) => shown.syncId);
       return 0;
     };
     context.surroundings.setExitCode(await context.ask(options, { here, there }));
@@ -48,7 +48,7 @@ function sayWhereItGoesOn(begun: SyncReport, output: Output): void {
 }
 
 function shown({ report, exitCode }: { report: SyncReport; exitCode: number }, output: Output): number {
-  output.answer(report, () => syncText(report));
+  output.answer(report, syncText);
   return exitCode;
 }
 

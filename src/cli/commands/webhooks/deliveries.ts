@@ -29,7 +29,7 @@ function listCommand(context: Context): Command {
       here: (app) => app.webhooks.deliveries({ webhook, state }, { limit, cursor }),
       there: (worker) => worker.get<Page>("/v1/deliveries", { webhook, state, limit, cursor }),
     });
-    output.answer(page, () => deliveryTable(page.deliveries));
+    output.answer(page, (shown) => deliveryTable(shown.deliveries));
     if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
   });
 }
@@ -47,7 +47,7 @@ function showCommand(context: Context): Command {
       here: (app) => app.webhooks.delivery(deliveryId),
       there: (worker) => worker.get<DeliveryDocument>(`/v1/deliveries/${encodeURIComponent(deliveryId)}`),
     });
-    output.answer(shown, () => deliveryText(shown));
+    output.answer(shown, deliveryText);
   }) as unknown as Command;
 }
 
@@ -66,7 +66,7 @@ function redeliverCommand(context: Context): Command {
         },
         there: async (worker) => ({ shown: await worker.post<DeliveryDocument>(path), isServed: true }),
       });
-      output.answer(shown, () => `${shown.deliveryId} is sent again.`);
+      output.answer(shown, ({ deliveryId }) => `${deliveryId} is sent again.`);
       if (!isServed) output.say("No worker is up: it goes out when one is (simfleet worker)");
     },
   ) as unknown as Command;

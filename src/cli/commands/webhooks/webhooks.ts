@@ -20,7 +20,7 @@ function listCommand(context: Context): Command {
       here: async (app) => ({ webhooks: await app.webhooks.list(), nextCursor: null }),
       there: (worker) => worker.get<{ webhooks: WebhookReport[]; nextCursor: null }>("/v1/webhooks"),
     });
-    output.answer(page, () => webhookTable(page.webhooks));
+    output.answer(page, (shown) => webhookTable(shown.webhooks));
   });
 }
 
@@ -34,7 +34,7 @@ function testCommand(context: Context): Command {
       here: (app) => app.webhooks.test(name),
       there: (worker) => worker.post<TestReport>(`/v1/webhooks/${encodeURIComponent(name)}/test`),
     });
-    output.answer(report, () => testText(report));
+    output.answer(report, (shown) => testText(shown));
     if (!report.accepted) context.surroundings.setExitCode(1);
   }) as unknown as Command;
 }
@@ -50,7 +50,7 @@ function resumeCommand(context: Context): Command {
       here: async ({ webhooks }) => ({ report: await webhooks.resume(name), isServed: await webhooks.isServed(name) }),
       there: async (worker) => ({ report: await worker.post<WebhookReport>(path), isServed: true }),
     });
-    output.answer(report, () => webhookTable([report]));
+    output.answer(report, (shown) => webhookTable([shown]));
     if (!isServed) output.say("No worker is up: messages go out when one is.");
   }) as unknown as Command;
 }

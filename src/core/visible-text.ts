@@ -1,0 +1,38 @@
+/**
+ * Text from outside (names of runs and files, answers of the platform or of a remote worker) as a terminal may show it:
+ * control characters (C0, DEL, C1), line breaks, direction marks and other invisible characters become visible escapes
+ * (`\n`, `\x1b`, `\u202e`), so that it can neither steer the terminal nor look like another line. Not for JSON and CSV.
+ */
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const hiddenButLineFeed = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const escapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** One value, on one line. */
+export function visible(text: string): string {
+  return text.replace(hidden, escaped);
+}
+
+/** Text of several lines whose line feeds are our own. */
+export function visibleLines(text: string): string {
+  return text.replace(hiddenButLineFeed, escaped);
+}
+
+/** A document of which every text is on one line, names of members included. */
+export function visibleIn<T>(document: T): T {
+  return shownValue(document) as T;
+}
+
+function shownValue(value: unknown): unknown {
+  if (typeof value === "string") return visible(value);
+  if (Array.isArray(value)) return value.map(shownValue);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [visible(name), shownValue(inner)]));
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = code.toString(16);
+  if (escapes[character] !== undefined) return escapes[character];
+  if (code <= 0xff) return `\\x${hex.padStart(2, "0")}`;
+  return code <= 0xffff ? `\\u${hex.padStart(4, "0")}` : `\\u{${hex}}`;
+}
