@@ -1,4 +1,5 @@
 /** What a message says of an event: JSON for programs, or a notice for the people in a chat. */
+import { visible } from "#core/visible-text.ts";
 import type { WebhookFormat } from "#fleet/webhook.ts";
 import { type Told, noticeOf } from "./notice.ts";
 
@@ -18,13 +19,28 @@ export function contentOf(event: Told, format: WebhookFormat): MessageContent {
       return { body: JSON.stringify({ type, timestamp: new Date(atMs).toISOString(), data }), contentType: json };
     }
     case "slack":
-      return { body: JSON.stringify({ text: inMarkup(noticeOf(event)) }), contentType: json };
+      return { body: JSON.stringify({ text: inMarkup(chatText(event)) }), contentType: json };
     case "teams":
-      return { body: JSON.stringify(cardWith(noticeOf(event))), contentType: json };
+      return { body: JSON.stringify(cardWith(chatText(event))), contentType: json };
     case "text":
-      return { body: noticeOf(event), contentType: "text/plain; charset=utf-8" };
+      return { body: visible(noticeOf(event)), contentType: "text/plain; charset=utf-8" };
   }
 }
+
+const zeroWidthSpace = "\u200B";
+
+/**
+ * A notice in which nothing that is called after a mention or a link is one: a name may hold `@channel`, `[x](http://…)` or
+ * an address, and chats that share a format read different markup. A zero-width space breaks each of them for a program;
+ * people see no difference. Control characters are shown as escapes.
+ */
+function chatText(event: Told): string {
+  return visible(noticeOf(event)).replace(liveMarkup, `$&${zeroWidthSpace}`);
+}
+
+/** Each match ends where a mention, an address with a scheme, `www.`, or a Markdown link goes on. */
+const liveMarkup =
+  /[@＠](?=[\p{L}\p{N}_.-])|:(?=\/\/)|\b(?:mailto|tel|sms|callto|javascript|data|slack|msteams|mattermost):|\bwww(?=\.)|\](?=[([:])|~(?=[a-z0-9])/giu;
 
 /** The three characters that begin links and mentions there; a name may hold them. */
 function inMarkup(text: string): string {

@@ -78,6 +78,42 @@ describe("a message", () => {
     expect(contentOf(event, "text")).toEqual({ body: noticeOf(event), contentType: "text/plain; charset=utf-8" });
   });
 
+  it.each([
+    ["@channel", "@channel"],
+    ["@here", "@here"],
+    ["@all please", "@all"],
+    ["ops@everyone", "@everyone"],
+    ["<!channel>", "<!channel>"],
+    ["<@U012AB3CD>", "<@"],
+    ["[press here](https://evil.example)", "]("],
+    ["[press][1]", "]["],
+    ["see https://evil.example/x", "https://"],
+    ["HTTP://EVIL.EXAMPLE", "HTTP://"],
+    ["www.evil.example", "www."],
+    ["mailto:ann@evil.example", "mailto:a"],
+    ["<http://evil.example|press>", "<http"],
+    ["![x](http://evil.example/x.png)", "]("],
+    ["a\nb\u001b[2J\u202e", "\n"],
+  ])("for a chat makes nothing live of a run that is called %j", (name, live) => {
+    const hostile = told("run.paused", { run: "r-1", name, by: name, reason: name }, name);
+    const slack = contentOf(hostile, "slack").body;
+    const teams = contentOf(hostile, "teams").body;
+    for (const body of [slack, teams]) {
+      const texts: string[] = [];
+      JSON.parse(body, (key, value: unknown) => {
+        if (key === "text") texts.push(String(value));
+        return value;
+      });
+      expect(texts).toHaveLength(1);
+      // Teams reads no angle brackets in this kind of text.
+      if (body === slack || !live.startsWith("<")) expect(texts[0]).not.toContain(live);
+      expect(texts[0]).not.toMatch(/@[\p{L}\p{N}]|:\/\/|\]\(|www\.|[\p{Cc}\u202e]/u);
+    }
+    expect(contentOf(hostile, "text").body).not.toMatch(/[\p{Cc}\u202e]/u);
+    const { data } = JSON.parse(contentOf(hostile, "standard").body) as { data: { name: string } };
+    expect(data.name).toBe(name);
+  });
+
   it("for Teams is an Adaptive Card without markup", () => {
     expect(JSON.parse(contentOf(event, "teams").body)).toEqual({
       type: "message",

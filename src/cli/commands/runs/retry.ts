@@ -35,7 +35,7 @@ export function retryCommand(context: Context): Command {
     const shown = async (report: RunReport, showOn: (runId: string) => Promise<number>): Promise<number> => {
       const { runId, counts } = report;
       if (detach === true) {
-        output.answer(report, (shown) => shown.runId);
+        output.answer(report, (printed) => printed.runId);
         return 0;
       }
       output.say(`Run ${runId} redoes ${counts.total} rows of ${ofRunId}.`);

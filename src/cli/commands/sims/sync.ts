@@ -24,7 +24,7 @@ export function syncCommand(context: Context): Command {
       const begun = await app.sims.sync(profile, { by: context.actor, how: isRestart ? "restart" : "resume" });
       sayWhereItGoesOn(begun, output);
       if (!isDetached) return shown(await followSync({ app, output, profile, interrupt }), output);
-      output.answer(begun, (shown) => shown.syncId);
+      output.answer(begun, ({ syncId }) => syncId);
       if (!(await app.sims.isServed(profile))) {
         output.say("No worker is up: the sync begins when one starts (simfleet worker), or with: simfleet sims sync");
       }
@@ -36,7 +36,7 @@ export function syncCommand(context: Context): Command {
       const { profile } = begun;
       sayWhereItGoesOn(begun, output);
       if (!isDetached) return shown(await followSyncElsewhere({ worker, output, profile, interrupt }), output);
-      output.answer(begun, (shown) => shown.syncId);
+      output.answer(begun, ({ syncId }) => syncId);
       return 0;
     };
     context.surroundings.setExitCode(await context.ask(options, { here, there }));

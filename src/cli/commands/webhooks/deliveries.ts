@@ -66,7 +66,7 @@ function redeliverCommand(context: Context): Command {
         },
         there: async (worker) => ({ shown: await worker.post<DeliveryDocument>(path), isServed: true }),
       });
-      output.answer(shown, ({ deliveryId }) => `${deliveryId} is sent again.`);
+      output.answer(shown, (printed) => `${printed.deliveryId} is sent again.`);
       if (!isServed) output.say("No worker is up: it goes out when one is (simfleet worker)");
     },
   ) as unknown as Command;
