@@ -120,7 +120,7 @@ export class Limiter {
     const nowMs = Number(reply[0]);
     const waiters = Object.entries(await this.#redis.hgetall(this.#keys.waiters(bucket)))
       .map(([process, entry]) => ({ process, waiting: parseInt(entry, 10), sinceMs: Number(entry.split(":")[1]) }))
-      .filter(({ sinceMs }) => nowMs - sinceMs < 3_000)
+      .filter(({ sinceMs }) => Math.abs(nowMs - sinceMs) < 3_000)
       .map(({ process, waiting }) => ({ process, waiting }));
     return {
       bucket,

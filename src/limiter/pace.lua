@@ -10,7 +10,9 @@ local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
 local spacing, want = tonumber(ARGV[1]), tonumber(ARGV[2])
 local LATE_MS = 50   -- what a waiter that wakes up late may catch up
 
-local due = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now - LATE_MS)
+-- One spacing after now at most: what is due later was written before Redis's clock was set back.
+local due = math.min(tonumber(redis.call('GET', KEYS[1]) or '0'), now + spacing)
+due = math.max(due, now - LATE_MS)
 local granted = 0
 while granted < want and due <= now do
   granted = granted + 1

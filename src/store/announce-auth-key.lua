@@ -13,5 +13,10 @@ else
   redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[3]) .. ' ' .. ARGV[2])
 end
 for user, use in pairs(live_users(KEYS[1], now)) do
-  if not use.is_live then redis.call('HDEL', KEYS[1], user) end
+  if not use.is_live then
+    redis.call('HDEL', KEYS[1], user)
+  elseif use.until_ms > now + ARGV[3] then
+    -- Written before Redis's clock was set back: it is believed for its usual time from now on.
+    redis.call('HSET', KEYS[1], user, string.format('%.0f', now + ARGV[3]) .. ' ' .. use.key)
+  end
 end

@@ -1,6 +1,6 @@
 -- Part of scripts that have to know who uses an AuthKey.
 --
--- live_users(users, now) gives a table of process to {is_live, key}, of the hash `users` (process to 'until-ms authKeyId').
+-- live_users(users, now) gives a table of process to {is_live, until_ms, key}, of the hash `users` (process to 'until-ms authKeyId').
 -- is_used(users, now, key) tells whether a live process uses the AuthKey.
 
 local function live_users(users, now)
@@ -8,7 +8,8 @@ local function live_users(users, now)
   local all = redis.call('HGETALL', users)
   for i = 1, #all, 2 do
     local until_ms, key = string.match(all[i + 1], '^(%d+) (.+)$')
-    found[all[i]] = { is_live = until_ms ~= nil and tonumber(until_ms) > now, key = key }
+    local ends = tonumber(until_ms or '0')
+    found[all[i]] = { is_live = ends > now, until_ms = ends, key = key }
   end
   return found
 end

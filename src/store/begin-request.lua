@@ -16,6 +16,10 @@ if not found[1] then
 end
 if found[1] ~= ARGV[1] then return { 'other' } end
 if found[3] then return { 'answered', found[3] } end
-if tonumber(found[4]) > now then return { 'busy' } end
+if tonumber(found[4]) > now then
+  -- A lease that was written before Redis's clock was set back: it holds for its usual time from now on.
+  if tonumber(found[4]) > now + ARGV[4] then redis.call('HSET', KEYS[1], 'leaseUntilMs', now + ARGV[4]) end
+  return { 'busy' }
+end
 redis.call('HSET', KEYS[1], 'owner', ARGV[3], 'leaseUntilMs', now + ARGV[4])
 return { 'taken-up', found[2] }

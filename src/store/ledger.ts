@@ -140,7 +140,7 @@ export class Ledger {
     for (let at = 0; at < runIds.length; at += readAtOnce) {
       const some = runIds.slice(at, at + readAtOnce);
       const keys = some.flatMap((runId) => [this.#keys.run(runId), this.#keys.runHands(runId)]);
-      const heads = (await readScript.run(this.#redis, keys, [])) as [string[], number][];
+      const heads = (await readScript.run(this.#redis, keys, [handMs])) as [string[], number][];
       for (const [i, [head, hands]] of heads.entries()) {
         const hash = fromPairs(head);
         if (hash.state !== undefined) runs.push(decodeRecord(some[i] ?? "", hash, hands));

@@ -1,17 +1,23 @@
 -- Reads heads of runs, and whether calls may still be out for each although it has been cut short.
 --
 -- KEYS  for each run: head (hash), hands on the run (hash: hand -> until when it is believed, ms of Redis's clock)
+-- ARGV  1 how long a hand is believed, ms
 -- Returns for each run { fields and values of the head, hands that are believed }; hands are counted only where the run was
 --   cut short
 -- Atomic: everything. Where it was cut short and has no hand left, no outcome is still to come (hold-run.lua).
 
 local now = redis.call('TIME')
 local now_ms = tonumber(now[1]) * 1000 + math.floor(tonumber(now[2]) / 1000)
+local believed_ms = tonumber(ARGV[1])
 
 local function believed_hands(key)
   local count = 0
-  for _, until_ms in ipairs(redis.call('HVALS', key)) do
-    if tonumber(until_ms) > now_ms then count = count + 1 end
+  local all = redis.call('HGETALL', key)
+  for i = 1, #all, 2 do
+    local until_ms = tonumber(all[i + 1])
+    if until_ms > now_ms then count = count + 1 end
+    -- Written before Redis's clock was set back: it is believed for its usual time from now on.
+    if until_ms > now_ms + believed_ms then redis.call('HSET', key, all[i], now_ms + believed_ms) end
   end
   return count
 end

@@ -1,0 +1,93 @@
+/** Redis's clock is set back by an hour: what was noted before must not be believed for that hour. */
+import { readFileSync } from "node:fs";
+import { beforeEach, describe, expect, it } from "vitest";
+import { openTestRedis } from "../../support/redis.ts";
+
+const { redis, keys } = openTestRedis();
+const source = (path: string): string => readFileSync(new URL(`../../../src/${path}`, import.meta.url), "utf8");
+const hourMs = 3_600_000;
+const beginMs = Date.UTC(2026, 10, 20);
+
+let nth = 0;
+let key = "";
+beforeEach(() => {
+  nth += 1;
+  key = `${keys.prefix}:clock:${nth}`;
+});
+
+/** Runs a script as it is, but for where it reads the time. */
+function runAt<T>(
+  nowMs: number,
+  script: string,
+  scriptKeys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<T> {
+  const clock = `{ '${Math.floor(nowMs / 1_000)}', '${(nowMs % 1_000) * 1_000}' }`;
+  const steered = script.replaceAll("redis.call('TIME')", clock);
+  expect(steered).not.toBe(script);
+  return redis.eval(steered, scriptKeys.length, ...scriptKeys, ...args) as Promise<T>;
+}
+
+describe("a pace whose clock is set back by an hour", () => {
+  const pace = source("limiter/pace.lua");
+  const ask = async (nowMs: number, spacingMs: number): Promise<{ granted: number; waitMs: number }> => {
+    const [granted, wait] = await runAt<[number, string]>(nowMs, pace, [key], [spacingMs, 1]);
+    return { granted, waitMs: Number(wait) };
+  };
+
+  it("goes on after one spacing", async () => {
+    expect(await ask(beginMs, 6_000)).toEqual({ granted: 1, waitMs: 5_950 });
+    expect(await ask(beginMs + 1_000, 6_000)).toEqual({ granted: 0, waitMs: 4_950 });
+    expect(await ask(beginMs + 2_000 - hourMs, 6_000)).toEqual({ granted: 0, waitMs: 6_000 });
+    expect(await ask(beginMs + 8_000 - hourMs, 6_000)).toEqual({ granted: 1, waitMs: 6_000 });
+  });
+
+  it("makes no more calls than its rate while it goes on", async () => {
+    await ask(beginMs, 1_000);
+    let granted = 0;
+    for (let ms = 0; ms < 20_000; ms += 100) granted += (await ask(beginMs - hourMs + ms, 1_000)).granted;
+    expect(granted).toBeGreaterThanOrEqual(18);
+    expect(granted).toBeLessThanOrEqual(20);
+  });
+
+  it("does not wait for a spacing that was longer before", async () => {
+    await ask(beginMs, 600_000);
+    expect(await ask(beginMs + 1, 1_000)).toEqual({ granted: 0, waitMs: 1_000 });
+  });
+});
+
+describe("a lease of a process that died before the clock was set back by an hour", () => {
+  it("holds a run that was cut short for its usual time", async () => {
+    const [run, hands] = [`${key}:run`, `${key}:hands`];
+    await redis.hset(run, "state", "running");
+    await runAt(beginMs, source("store/hold-run.lua"), [run, hands], [10_000, "dead"]);
+    await redis.hset(run, "state", "cancelled");
+    const handsAt = async (nowMs: number): Promise<number | undefined> =>
+      (await runAt<[string[], number][]>(nowMs, source("store/read-run.lua"), [run, hands], [10_000]))[0]?.[1];
+    expect(await handsAt(beginMs - hourMs)).toBe(1);
+    expect(await handsAt(beginMs - hourMs + 9_000)).toBe(1);
+    expect(await handsAt(beginMs - hourMs + 11_000)).toBe(0);
+  });
+
+  it("holds an Idempotency-Key for its usual time", async () => {
+    const begin = (nowMs: number, owner: string): Promise<string[]> =>
+      runAt<string[]>(nowMs, source("store/begin-request.lua"), [key], ["print", "r-1", owner, 30_000, 3_600]);
+    expect(await begin(beginMs, "dead")).toEqual(["new", "r-1"]);
+    expect(await begin(beginMs - hourMs, "other")).toEqual(["busy"]);
+    expect(await begin(beginMs - hourMs + 29_000, "other")).toEqual(["busy"]);
+    expect(await begin(beginMs - hourMs + 31_000, "other")).toEqual(["taken-up", "r-1"]);
+  });
+
+  it("holds an AuthKey for its usual time", async () => {
+    const announce = `${source("store/auth-key-users.lua")}\n${source("store/announce-auth-key.lua")}`;
+    const say = (nowMs: number, worker: string): Promise<unknown> =>
+      runAt(nowMs, announce, [key], [worker, "keyId-1", 10_000]);
+    await say(beginMs, "dead");
+    await say(beginMs - hourMs, "live");
+    expect(Object.keys(await redis.hgetall(key)).sort()).toEqual(["dead", "live"]);
+    await say(beginMs - hourMs + 9_000, "live");
+    expect(Object.keys(await redis.hgetall(key)).sort()).toEqual(["dead", "live"]);
+    await say(beginMs - hourMs + 11_000, "live");
+    expect(Object.keys(await redis.hgetall(key))).toEqual(["live"]);
+  });
+});
