@@ -6,7 +6,7 @@ import type { Clock } from "#core/time.ts";
 import type { Address } from "./address.ts";
 import type { AnswerHeaders } from "./quota-headers.ts";
 import type { Answer } from "./response.ts";
-import { AnswerLimit, transportFailure } from "./transport-failure.ts";
+import { AnswerLimit, AnswerTooLarge, transportFailure } from "./transport-failure.ts";
 
 export interface Exchange {
   /** For messages. */
@@ -122,7 +122,7 @@ export class Receiver {
   }
 
   #failOversize(): void {
-    this.#fail(new AnswerLimit(`the answer is larger than ${this.#limits.maxBodyBytes} bytes`));
+    this.#fail(new AnswerTooLarge(`the answer is larger than ${this.#limits.maxBodyBytes} bytes`));
   }
 
   #fail(reason: Error): void {

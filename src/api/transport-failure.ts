@@ -19,6 +19,9 @@ export interface FailedExchange {
 /** A limit of ours that an answer broke. */
 export class AnswerLimit extends Error {}
 
+/** The limit on an answer's size. */
+export class AnswerTooLarge extends AnswerLimit {}
+
 export function transportFailure(thrown: unknown, failed: FailedExchange): PlatformError {
   const code = codeOf(thrown);
   const words = failed.wasSent ? lostWords(thrown, code, failed) : unsentWords(code, failed);
@@ -26,6 +29,7 @@ export function transportFailure(thrown: unknown, failed: FailedExchange): Platf
     operation: failed.operation,
     status: failed.status,
     mayHaveApplied: failed.wasSent,
+    isAnswerTooLarge: thrown instanceof AnswerTooLarge,
   });
 }
 

@@ -250,7 +250,8 @@ export const settings = {
     variable: "SIMFLEET_INVENTORY_LIMIT",
     kind: integer(1, 100_000),
     defaultAbout: "the platform's own page size",
-    about: "Most SIMs that one page of a sync asks for; longer pages spend fewer calls.",
+    about:
+      "Most SIMs that one page of a sync asks for; longer pages spend fewer calls. A page of more than 4 MiB is not read: the sync goes on with pages of half the length.",
   },
   eventsKeepDays: {
     path: "events.keepDays",

@@ -243,6 +243,8 @@ export class PlatformError extends SimfleetError {
   readonly mayHaveApplied: boolean;
   /** With PLATFORM_THROTTLED: the bucket that is empty. */
   readonly bucket: string | undefined;
+  /** Whether the answer was larger than what is read of one: a list can be asked for in shorter pages. */
+  readonly isAnswerTooLarge: boolean;
 
   constructor(
     code: PlatformCode,
@@ -254,6 +256,7 @@ export class PlatformError extends SimfleetError {
       mayHaveApplied?: boolean;
       retryAfterMs?: number | undefined;
       bucket?: string | undefined;
+      isAnswerTooLarge?: boolean;
       cause?: unknown;
     },
   ) {
@@ -265,6 +268,7 @@ export class PlatformError extends SimfleetError {
     this.platformCode = facts.platformCode;
     this.mayHaveApplied = facts.mayHaveApplied ?? false;
     this.bucket = facts.bucket;
+    this.isAnswerTooLarge = facts.isAnswerTooLarge === true;
   }
 }
 

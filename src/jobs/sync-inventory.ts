@@ -32,6 +32,16 @@ const sleepInPlaceMs = 2_000;
 const sendingMs = 5;
 const refusalPauseMs = 30_000;
 const unreachableBackoff = { baseMs: 5_000, capMs: 30_000 };
+/** Length of pages after one that was too large, where none was asked for. */
+const firstShorterLimit = 1_000;
+
+interface ShorterPages {
+  readonly syncId: string;
+  readonly limit: number;
+}
+
+/** By profile: what a sync has learned of answers that were too large. It outlives the waits for the quota. */
+const shorterPages = new WeakMap<SyncLog, Map<string, ShorterPages>>();
 
 /**
  * Goes on with the sync of a profile that is under way.
@@ -82,14 +92,20 @@ class Listing {
     }
   }
 
+  /** Length of the pages that are asked for. */
+  get #pageLimit(): number | undefined {
+    const shorter = shorterPages.get(this.#context.syncs)?.get(this.#profile);
+    return shorter?.syncId === this.#state.syncId ? shorter.limit : this.#account.pageLimit;
+  }
+
   async #readPages(): Promise<void> {
-    const { client, wording, choice, pageLimit } = this.#account;
+    const { client, wording, choice } = this.#account;
     const { syncs, inventory, clock } = this.#context;
     const facts = await inventory.facts(this.#profile);
     const quiet = this.#otherFields(facts);
     const codes = await syncs.codes(this.#profile);
     await syncs.forgetOldClaims(this.#profile);
-    const input = { lastEvaluatedKey: this.#state.cursor, limit: pageLimit };
+    const input = { lastEvaluatedKey: this.#state.cursor, limit: this.#pageLimit };
     let sent = Promise.withResolvers<void>();
     const onSending = (): void => sent.resolve();
     const pages = client.pages(recordsIn(wording, choice.secrets), input, { signal: this.#signal, onSending });
@@ -177,6 +193,7 @@ class Listing {
       await syncs.recordProblem(this.#profile, this.#state.syncId, { message: fault.message, delayMs });
       return later(delayMs);
     };
+    if (fault.isAnswerTooLarge) return this.#askForLess(fault);
     switch (fault.code) {
       case "PLATFORM_THROTTLED": {
         const delayMs = fault.retryAfterMs ?? 1_000;
@@ -202,6 +219,20 @@ class Listing {
         return laterWithProblem(backoffMs(unreachableBackoff, attempts + 1));
       }
     }
+  }
+
+  /** Goes on with pages of half the length; a page that does not get smaller by that ends the sync. */
+  async #askForLess(fault: PlatformError): Promise<SyncVerdict | undefined> {
+    const limit = this.#pageLimit;
+    if (limit !== 1) {
+      const { syncId } = this.#state;
+      const shorter = limit === undefined ? firstShorterLimit : Math.floor(limit / 2);
+      const bySync = shorterPages.get(this.#context.syncs) ?? new Map<string, ShorterPages>();
+      shorterPages.set(this.#context.syncs, bySync.set(this.#profile, { syncId, limit: shorter }));
+      return undefined;
+    }
+    const message = `${fault.message} Even a page of one SIM is too large: does the platform take a limit?`;
+    return this.#fail(new PlatformError("PLATFORM_CONTRACT", message, { operation: fault.operation }));
   }
 
   async #fail(error: PlatformError): Promise<SyncVerdict> {

@@ -42,6 +42,50 @@ describe("a sync reads the whole fleet", () => {
     expect(state.pages).toBe(Math.ceil(100 / 17));
   });
 
+  it.each([
+    ["of a configured length", 20_000],
+    ["of the platform's own length", undefined],
+  ])("in shorter pages when one %s is larger than what is read of an answer", async (_name, pageLimit) => {
+    const fleet = await open({ sims: 1 });
+    const sims = 1_500;
+    const limits: number[] = [];
+    await using platform = await startOpenPlatform((request, response) => {
+      const query = new URL(request.url ?? "", "http://platform").searchParams;
+      const limit = Number(query.get("limit") ?? 5_000);
+      const from = Number(query.get("last_evaluated_key") ?? 0);
+      const to = Math.min(sims, from + limit);
+      limits.push(limit);
+      const records = Array.from({ length: to - from }, (__, i) => ({
+        simId: `89423100000${String(from + i).padStart(8, "0")}`,
+        speedClass: "s1.fast",
+        filler: "x".repeat(10_000),
+      }));
+      answer(response, 200, records, {
+        ...quotaHeaders,
+        ...(to < sims ? { "x-svc-next-key": String(to) } : {}),
+      });
+    });
+    await using client = clientFor(platform.url);
+    fleet.account = { ...fleet.account, client, pageLimit };
+    const { verdict, state } = await fleet.sync();
+    expect(verdict).toEqual({ kind: "ended" });
+    expect(state).toMatchObject({ phase: "finished", sims });
+    // 4 MiB hold some 415 of these records.
+    expect(limits.at(-1)).toBeLessThanOrEqual(415);
+    expect(limits.length).toBeLessThan(16);
+  });
+
+  it("and fails with a reason when even a page of one SIM is too large", async () => {
+    const fleet = await open({ sims: 1 });
+    await using platform = await startOpenPlatform((_request, response) => {
+      answer(response, 200, [{ simId: "8942310000000000001", filler: "x".repeat(5_000_000) }], quotaHeaders);
+    });
+    await using client = clientFor(platform.url);
+    fleet.account = { ...fleet.account, client, pageLimit: 4 };
+    const { state } = await fleet.sync();
+    expect(state).toMatchObject({ phase: "failed", reason: expect.stringContaining("larger than 4194304 bytes") });
+  });
+
   it("in the earlier wording, by IMSI", async () => {
     const fleet = await open({ sims: 60, pageSize: 25, wording: "subscribers" });
     const { state } = await fleet.sync();
