@@ -2,7 +2,7 @@
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 most events kept   3 sync id   4 chunk   5 fields that are kept, as the configuration has them
--- Returns 'swept' when more chunks follow, 'finished' after the last one, or 'stale' when the sync is elsewhere
+-- Returns 'more' when more SIMs of the chunk are left than one call marks, 'swept' when more chunks follow, 'finished' after the last one, or 'stale' when the sync is elsewhere
 -- Atomic: everything. A sync that never came to its last page never comes here, so that it marks nothing.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
@@ -13,9 +13,13 @@ local next_ordinal = tonumber(redis.call('HGET', inv.head, 'next') or '0')
 local first = chunk * SIMS_PER_CHUNK
 local count = math.min(SIMS_PER_CHUNK, next_ordinal - first)
 
+local MOST_MARKED = 1000 -- SIMs in one call, so that Redis's other callers do not wait for long
+local marked = 0
+
 local function mark_gone(sim)
   local record = split_record(redis.call('HGET', inv.sims, sim))
   if record.gone ~= '-' then return end
+  marked = marked + 1
   record.gone = inv.now
   redis.call('HSET', inv.sims, sim, join_record(record))
   set_digest(inv, record.ordinal, UNKNOWN)
@@ -34,7 +38,11 @@ if count > 0 then
     local place = 0
     for sim in string.gmatch(redis.call('GET', inv.roll .. chunk), '[^\n]+') do
       local byte = string.byte(seen, math.floor(place / 8) + 1) or 0
-      if bit.band(byte, bit.rshift(128, place % 8)) == 0 then mark_gone(sim) end
+      if bit.band(byte, bit.rshift(128, place % 8)) == 0 then
+        -- Those that are marked already are passed over when the chunk comes again.
+        if marked == MOST_MARKED then return 'more' end
+        mark_gone(sim)
+      end
       place = place + 1
     end
   end

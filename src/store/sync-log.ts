@@ -3,6 +3,7 @@
  * place saved in one step, so that a sync killed anywhere goes on at the page after the last one taken. Its moves:
  *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
  */
+import { randomUUID } from "node:crypto";
 import { encodeName } from "#fleet/field-text.ts";
 import { type Problem, problemIn } from "#fleet/problem.ts";
 import { Script } from "#redis/script.ts";
@@ -19,6 +20,9 @@ const problemScript = inventoryScript("record-sync-problem.lua");
 const releaseScript = Script.load(new URL("./release-claims.lua", import.meta.url));
 /** The outcome of a call that was out when its run ended comes within this time, or never. */
 const lateOutcomeMs = 10 * 60_000;
+
+/** SIMs that one call takes in: a call keeps Redis busy for some 20 microseconds for each that has changed. */
+const mostPerSlice = 1_000;
 
 export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
 
@@ -119,19 +123,28 @@ export class SyncLog {
   ): Promise<number | undefined> {
     const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet, codes } = page;
     const terms = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
-    const listed = [sims.keys.join("\n"), sims.digests];
-    const areAllTold = page.expect === "new";
-    const most = areAllTold ? sims.keys.length : 0;
-    const told = new ToldSims(sims, { codes, telling: this.#telling, most });
-    for (let place = 0; place < most; place += 1) told.tell(place);
-    for (;;) {
-      const what = [areAllTold ? "*" : told.places.join(","), told.signatures, told.lines];
-      const reply = await this.#run(pageScript, profile, [...terms, ...listed, ...what]);
-      if (!Array.isArray(reply)) {
-        await codes.register();
-        return reply === "stale" ? undefined : Number(reply);
+    const taking = randomUUID();
+    const { length } = sims.keys;
+    for (let from = 0; ; from += mostPerSlice) {
+      const isFirst = from === 0;
+      const isLast = from + mostPerSlice >= length;
+      const which = isFirst ? (isLast ? "only" : "first") : isLast ? "last" : "next";
+      const slice = length <= mostPerSlice ? sims : sliceOf(sims, from);
+      const listed = [slice.keys.join("\n"), slice.digests];
+      const areAllTold = page.expect === "new";
+      const most = areAllTold ? slice.keys.length : 0;
+      const told = new ToldSims(slice, { codes, telling: this.#telling, most });
+      for (let place = 0; place < most; place += 1) told.tell(place);
+      let reply: unknown;
+      for (;;) {
+        const what = [areAllTold ? "*" : told.places.join(","), told.signatures, told.lines];
+        reply = await this.#run(pageScript, profile, [...terms, ...listed, ...what, taking, which, length]);
+        if (!Array.isArray(reply)) break;
+        for (const place of reply as number[]) told.tell(place);
       }
-      for (const place of reply as number[]) told.tell(place);
+      await codes.register();
+      if (reply === "stale") return undefined;
+      if (isLast) return Number(reply);
     }
   }
 
@@ -141,9 +154,10 @@ export class SyncLog {
    * @returns false when the sync is elsewhere
    */
   async sweep(profile: string, state: SyncState, fields: readonly string[]): Promise<boolean> {
-    for (let chunk = state.chunk ?? 0; ; chunk += 1) {
+    for (let chunk = state.chunk ?? 0; ;) {
       const reply = await this.#run(sweepScript, profile, [state.syncId, chunk, fields.map(encodeName).join(",")]);
-      if (reply !== "swept") return reply === "finished";
+      if (reply === "swept") chunk += 1;
+      else if (reply !== "more") return reply === "finished";
     }
   }
 
@@ -193,6 +207,17 @@ export class SyncLog {
     const { redis, keys, bounds } = this.#terms;
     return script.run(redis, [...inventoryKeys(keys, profile), keys.sync(profile)], [profile, bounds.most, ...args]);
   }
+}
+
+/** The SIMs of a page from a place on that one call takes in. */
+function sliceOf(sims: ListedSims, from: number): ListedSims {
+  const to = from + mostPerSlice;
+  const width = sims.digests.length / sims.keys.length;
+  return {
+    keys: sims.keys.slice(from, to),
+    digests: sims.digests.slice(from * width, to * width),
+    tell: (nth, visit) => sims.tell(from + nth, visit),
+  };
 }
 
 function runOf(claim: string): string {

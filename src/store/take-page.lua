@@ -1,4 +1,5 @@
--- Takes one page of a listing into the inventory and saves where the sync goes on, in one step.
+-- Takes one slice of a page of a listing into the inventory; the last slice saves where the sync goes on in the same step.
+-- Slices are short, so that no page keeps Redis from its other callers for long.
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 most events kept   3 sync id   4 pages taken before this one   5 key of the next page, '' on the last
@@ -7,21 +8,27 @@
 --       10 places of the SIMs that are told of, counted from 0, commas between; '*' all of them
 --       11 their signatures, side by side   12 of each a line for every field, and a carriage return
 --          (few arguments, since long lists of them cost both sides dear)
+--       13 id of this taking of the page   14 'first', 'next', 'last' slice of it, or 'only'   15 SIMs of the whole page
 -- Returns Redis's time in ms, or 'stale' when the sync is no longer at this page: nothing is done then;
 --       or a list of the places of SIMs whose records have to be told of: nothing is done then either
--- Atomic: everything. A page is taken once; a process that comes late finds the sync elsewhere.
+-- Atomic: everything. A page is taken once; a process that comes late finds the sync elsewhere, and one whose page
+-- another process has begun to take since finds so at its next slice. What dies between two slices has the page taken
+-- again from its first: SIMs that were taken before are then as they were known, and are counted by the last slice.
 -- A SIM that is as it was known is only marked as seen, so that nobody has to work out what its record says.
 -- A SIM that a run changed after the page was asked for is left alone: the page may be older than the change.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
-local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase', 'pages')
+local taking, slice = ARGV[13], ARGV[14]
+local is_last = slice == 'last' or slice == 'only'
+local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase', 'pages', 'taking')
 if sync[1] ~= ARGV[3] or sync[2] ~= 'listing' or sync[3] ~= ARGV[4] then return 'stale' end
+if (slice == 'next' or slice == 'last') and sync[4] ~= taking then return 'stale' end
 local as_of = tonumber(ARGV[6])
 local quiet = {}
 for name in string.gmatch(ARGV[7], '[^,]+') do quiet[name] = true end
 local page_keys, page_digests, signatures, lines = ARGV[8], ARGV[9], ARGV[11], ARGV[12]
 local length = #page_digests / DIGEST
-local count = { sims = length, added = 0, changed = 0, returned = 0 }
+local count = { sims = is_last and tonumber(ARGV[15]) or 0, added = 0, changed = 0, returned = 0 }
 
 -- A class that a row of a run was just giving the SIM is the run's doing, also when the listing saw it first.
 local function by_of_claim(sim)
@@ -178,6 +185,11 @@ end
 for name, by in pairs(count) do
   if by > 0 then redis.call('HINCRBY', KEYS[9], name, by) end
 end
+if not is_last then
+  redis.call('HSET', KEYS[9], 'taking', taking)
+  return inv.now
+end
+redis.call('HDEL', KEYS[9], 'taking')
 redis.call('HINCRBY', KEYS[9], 'pages', 1)
 clear_problem(KEYS[9])
 if ARGV[5] == '' then
