@@ -5,6 +5,7 @@
  * that are as those of a record that was parsed once are JSON, and others are parsed.
  */
 import { PlatformError } from "#core/errors.ts";
+import { withoutDepths } from "#fleet/depth.ts";
 
 /** What a reader of records wants of them. */
 export interface RecordTerms<T> {
@@ -39,7 +40,7 @@ export class RecordList<T> {
 
   /** Of records that were parsed and have their key. */
   static of<T>(terms: RecordTerms<T>, records: readonly T[]): RecordList<T> {
-    const texts = records.map((record) => JSON.stringify(record));
+    const texts = records.map((record) => JSON.stringify(withoutDepths(record)));
     const cut: Cut = { keys: [], starts: [], ends: [], isEscaped: texts.map(() => true), secrets: new Map() };
     let at = 0;
     for (const [place, text] of texts.entries()) {

@@ -3,6 +3,7 @@
  * (`tags.site`), so that each can be asked for and its changes told one by one. What is secret in a record is never kept.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
+import { withoutDepths } from "./depth.ts";
 import { type RecordPath, textAt } from "./record-path.ts";
 
 /** A value as it is kept: text, or the JSON of anything else (a number, a list, an object inside an object). */
@@ -122,8 +123,12 @@ function define(object: Record<string, unknown>, name: string, value: unknown): 
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** The JSON of a record without its secrets, for a digest that tells whether anything has changed. */
-export function jsonWithoutSecrets(value: unknown, secrets: ReadonlySet<string>): string {
+/**
+ * The JSON of a record without its secrets, for a digest that tells whether anything has changed. What lies deeper than
+ * any record that means something is left out as well.
+ */
+export function jsonWithoutSecrets(whole: unknown, secrets: ReadonlySet<string>): string {
+  const value = withoutDepths(whole);
   const text = JSON.stringify(value);
   // Only a record that has such a name at all pays for being written twice.
   if (secrets.size === 0 || !namesOf(secrets).test(text)) return text;

@@ -1,8 +1,10 @@
 /**
  * What in a group's configuration names a Credential Set: the keys `credentialsId` and `$credentialsId`, at any depth of
  * any entry. A name can hold placeholders (`psk-#{imsi}`) that the platform fills in for each SIM, so that it may mean a
- * set without saying its id; such a one is never changed, only told of. Nothing here reads or keeps any other value.
+ * set without saying its id; such a one is never changed, only told of. So is a name in an entry that is nested too deep to
+ * be written again. Nothing here reads or keeps any other value.
  */
+import { isDeeperThan, mostLevels } from "#fleet/depth.ts";
 import type { GroupRecord } from "#api/operations/groups.ts";
 
 export interface Reference {
@@ -16,9 +18,10 @@ const namingKeys: ReadonlySet<string> = new Set(["credentialsId", "$credentialsI
 /** The entries of a group that name the set, or may mean it. */
 export function referencesIn({ groupId, configuration }: GroupRecord, credentialsId: string): Reference[] {
   return Object.entries(configuration ?? {}).flatMap(([namespace, entries]) => {
+    const isWritable = !isDeeperThan(entries, mostLevels);
     const ways = new Set<Reference["how"]>();
     for (const name of namesIn(entries)) {
-      if (name === credentialsId) ways.add("id");
+      if (name === credentialsId) ways.add(isWritable ? "id" : "placeholder");
       else if (mayMean(name, credentialsId)) ways.add("placeholder");
     }
     return [...ways].map((how): Reference => ({ groupId, namespace, how }));
@@ -32,7 +35,7 @@ export function entriesRenamed(
   to: string,
 ): { readonly namespace: string; readonly entries: Readonly<Record<string, unknown>> }[] {
   return Object.entries(configuration ?? {}).flatMap(([namespace, written]) => {
-    if (!isMapping(written)) return [];
+    if (!isMapping(written) || isDeeperThan(written, mostLevels)) return [];
     const changed = Object.entries(written).flatMap(([key, value]) => {
       const isNamed = [...namesIn({ [key]: value })].includes(from);
       return isNamed ? [[key, renamed(key, value, { from, to })] as const] : [];
@@ -59,14 +62,29 @@ export function mayMean(name: string, credentialsId: string): boolean {
   return true;
 }
 
+/** The names in the order of the text, with a stack of its own: the platform decides how deep an entry is. */
 function* namesIn(value: unknown): Generator<string> {
-  if (Array.isArray(value)) {
-    for (const item of value) yield* namesIn(item);
-  } else if (isMapping(value)) {
-    for (const [key, inner] of Object.entries(value)) {
-      if (namingKeys.has(key) && typeof inner === "string") yield inner;
-      else yield* namesIn(inner);
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (Array.isArray(next)) {
+      for (const item of next.toReversed() as unknown[]) open.push(item);
+    } else if (next instanceof Name) {
+      yield next.text;
+    } else if (isMapping(next)) {
+      for (const [key, inner] of Object.entries(next).toReversed()) {
+        open.push(namingKeys.has(key) && typeof inner === "string" ? new Name(inner) : inner);
+      }
     }
+  }
+}
+
+/** A name of a Credential Set among values that are still to be read. */
+class Name {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
   }
 }
 

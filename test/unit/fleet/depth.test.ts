@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { RecordList } from "#api/record-list.ts";
+import { isDeeperThan, withoutDepths } from "#fleet/depth.ts";
+import { jsonWithoutSecrets, pickFields } from "#fleet/sim-fields.ts";
+import { entriesRenamed, referencesIn } from "#jobs/rotations/references.ts";
+
+function nested(levels: number, kind: "list" | "object" = "object", inner = "1"): unknown {
+  const [open, close] = kind === "list" ? ["[", "]"] : ['{"a":', "}"];
+  return JSON.parse(open.repeat(levels) + inner + close.repeat(levels));
+}
+
+const depths = [5_000, 100_000];
+
+describe("a value of a SIM that is nested very deep", () => {
+  it.each(depths)("of %d levels leaves the other fields as they are", (levels) => {
+    const record = { speedClass: "s1.fast", tags: { site: "a", deep: nested(levels) }, list: nested(levels, "list") };
+    const choice = { fields: ["speedClass", "tags", "list"], secrets: new Set(["password"]), places: {} };
+    const { fields } = pickFields(record, choice);
+    expect(fields.get("speedClass")).toEqual({ text: "s1.fast" });
+    expect(fields.get("tags.site")).toEqual({ text: "a" });
+    for (const { json, text } of fields.values() as Iterable<{ json?: string; text?: string }>) {
+      expect((json ?? text ?? "").length).toBeLessThanOrEqual(1_001);
+    }
+  });
+
+  it.each(depths)("of %d levels has a digest, which tells of changes that are not too deep", (levels) => {
+    const digest = (status: string): string => jsonWithoutSecrets({ status, deep: nested(levels) }, new Set(["psk"]));
+    expect(digest("active")).toBe(digest("active"));
+    expect(digest("active")).not.toBe(digest("ready"));
+  });
+
+  it.each(depths)("of %d levels is no fault of the list that it is in", (levels) => {
+    const terms = { operation: "listSims", key: "simId", secrets: new Set(["psk"]), faultIn: () => undefined };
+    const record = { simId: "8942310000000000001", deep: nested(levels) };
+    expect(RecordList.of(terms, [record]).record(0)).toMatchObject({ simId: record.simId });
+    const bytes = Buffer.from(`[{"simId":"8942310000000000001","deep":${"[".repeat(levels)}${"]".repeat(levels)}}]`);
+    expect(RecordList.read(terms, bytes)?.keys).toEqual([record.simId]);
+    expect(RecordList.read(terms, bytes)?.record(0)).toMatchObject({ simId: record.simId });
+  });
+
+  it("is kept whole up to a hundred levels", () => {
+    for (const levels of [1, 50, 100]) {
+      expect(isDeeperThan(nested(levels), 100)).toBe(false);
+      expect(withoutDepths(nested(levels))).toEqual(nested(levels));
+    }
+    expect(isDeeperThan(nested(101), 100)).toBe(true);
+    expect(JSON.stringify(withoutDepths(nested(102)))).toBe(JSON.stringify(nested(99, "object", "{}")));
+    expect(withoutDepths({ a: [nested(200), 1] })).toMatchObject({ a: [{}, 1] });
+  });
+});
+
+describe("a group's configuration that is nested very deep", () => {
+  it.each(depths)("of %d levels is searched for names whole, and a name in it is told of but not changed", (levels) => {
+    const deep = nested(levels, "object", '{"credentialsId":"psk-1"}');
+    const group = { groupId: "g-1", configuration: { Beam: { deep }, Funnel: { credentialsId: "psk-1" } } };
+    expect(referencesIn(group, "psk-1")).toEqual([
+      { groupId: "g-1", namespace: "Beam", how: "placeholder" },
+      { groupId: "g-1", namespace: "Funnel", how: "id" },
+    ]);
+    expect(entriesRenamed(group, "psk-1", "psk-2")).toEqual([
+      { namespace: "Funnel", entries: { credentialsId: "psk-2" } },
+    ]);
+  });
+});
