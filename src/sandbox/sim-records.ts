@@ -1,7 +1,8 @@
 /**
  * The records of SIMs: what the seed makes of a place in the list, and the two shapes in which answers show it. `svc` has
  * the fields of the interface at the top; `soracom` has no `imsi`, `msisdn` and `subscription` there, since a deployment
- * keeps them under `profiles`, next to a secret that nobody may store or print. Times are epoch milliseconds in both.
+ * keeps them under `profiles`, next to a secret that nobody may store or print; a field without a value is left out there
+ * (null in `svc`), and `type` is the kind of the card. Times are epoch milliseconds in both.
  * Records are put together as JSON text: objects whose keys are ids would make long lists of the second shape slow.
  */
 import { seededBits } from "./seeded.ts";
@@ -28,6 +29,9 @@ const statuses = ["active", "active", "active", "active", "active", "ready", "in
 const groups = [null, null, "6f1f0d52-stadium", "0b7c1e9a-vending", "c3d2a481-trucks", "91e5bb07-meters"];
 const sites = ["berlin", "osaka", "tokyo", "austin", "stadium", undefined];
 const subscriptions = ["plan01s", "plan01s", "plan01s", "plan-US"];
+/** Kinds of cards, as the shape `soracom` has them, and the module of each. */
+const cards = ["uicc", "uicc", "uicc", "euicc", "virtual"] as const;
+const modules = { uicc: "nano", euicc: "embedded", virtual: "virtual" };
 export const firstCreatedMs = Date.UTC(2024, 0, 1);
 const createdSpanMs = Date.UTC(2026, 0, 1) - firstCreatedMs;
 
@@ -59,7 +63,7 @@ interface Members {
 
 /** The record as JSON. */
 export function recordText(shape: RecordShape, origin: Origin, kept: KeptFacts, edits: Edits | undefined): string {
-  const { simId, imsi, operator, subscriber, others, status } = membersOf(origin, kept, edits);
+  const { simId, imsi, operator, subscriber, others, status } = membersOf(shape, origin, kept, edits);
   if (shape === "svc") return `{"simId":"${simId}",${operator},${subscriber},${others}}`;
   return (
     `{"simId":"${simId}",${operator},${others},"profiles":{"${simId}":{"iccid":"${simId}","primaryImsi":"${imsi}",` +
@@ -70,16 +74,16 @@ export function recordText(shape: RecordShape, origin: Origin, kept: KeptFacts, 
 
 /** The record of the earlier wording as JSON: known by its IMSI alone, in either shape. */
 export function subscriberText(origin: Origin, kept: KeptFacts, edits: Edits | undefined): string {
-  const { simId, operator, subscriber, others } = membersOf(origin, kept, edits);
+  const { simId, operator, subscriber, others } = membersOf("svc", origin, kept, edits);
   return `{${operator},${subscriber},${others},"iccid":"${simId}"}`;
 }
 
-function membersOf(origin: Origin, kept: KeptFacts, edits: Edits | undefined): Members {
-  const members = seededMembers(origin, kept);
-  return edits === undefined ? members : editedMembers(members, edits);
+function membersOf(shape: RecordShape, origin: Origin, kept: KeptFacts, edits: Edits | undefined): Members {
+  const members = seededMembers(shape, origin, kept);
+  return edits === undefined ? members : editedMembers(shape, members, edits);
 }
 
-function seededMembers({ seed, place }: Origin, kept: KeptFacts): Members {
+function seededMembers(shape: RecordShape, { seed, place }: Origin, kept: KeptFacts): Members {
   const bits = seededBits(seed, place);
   const createdTime = firstCreatedMs + Math.floor((bits / 2 ** 32) * createdSpanMs);
   const site = sites[(bits >>> 8) % sites.length];
@@ -87,6 +91,10 @@ function seededMembers({ seed, place }: Origin, kept: KeptFacts): Members {
   const groupId = groups[(bits >>> 4) % groups.length];
   const isOnline = status === '"active"' && (bits & 0x1000) !== 0;
   const { simId, imsi } = kept;
+  const card = cards[(bits >>> 24) % cards.length] ?? "uicc";
+  const kind =
+    shape === "svc" ? '"type":"s1.standard","moduleType":"nano"' : `"type":"${card}","moduleType":"${modules[card]}"`;
+  const none = (name: string): string => (shape === "svc" ? `"${name}":null,` : "");
   return {
     simId,
     imsi,
@@ -96,16 +104,18 @@ function seededMembers({ seed, place }: Origin, kept: KeptFacts): Members {
       `"imsi":"${imsi}","msisdn":"42300${String(place).padStart(9, "0")}",` +
       `"subscription":"${subscriptions[(bits >>> 20) % subscriptions.length]}"`,
     others:
-      `"status":${status},"speedClass":"${kept.speedClass}","type":"s1.standard","moduleType":"nano",` +
-      `"groupId":${groupId === null ? "null" : `"${groupId}"`},` +
+      `"status":${status},"speedClass":"${kept.speedClass}",${kind},` +
+      (groupId === null ? none("groupId") : `"groupId":"${groupId}",`) +
       `"tags":{"name":"sim-${place + 1}"${site === undefined ? "" : `,"site":"${site}"`}},` +
-      `"sessionStatus":{"online":${isOnline}},"expiryAction":null,` +
+      `"sessionStatus":{"online":${isOnline}},${none("expiryAction")}` +
       `"createdTime":${createdTime},"lastModifiedTime":${kept.modifiedMs || createdTime}`,
   };
 }
 
-function editedMembers({ operator, subscriber, others, simId, imsi }: Members, edits: Edits): Members {
-  const record = { ...(JSON.parse(`{${subscriber},${others}}`) as Edits), ...edits };
+function editedMembers(shape: RecordShape, members: Members, edits: Edits): Members {
+  const { operator, subscriber, others, simId, imsi } = members;
+  const edited = Object.entries({ ...(JSON.parse(`{${subscriber},${others}}`) as Edits), ...edits });
+  const record: Edits = Object.fromEntries(edited.filter(([, value]) => shape === "svc" || value !== null));
   const { imsi: _, msisdn, subscription, ...rest } = record;
   return {
     simId,

@@ -1,5 +1,41 @@
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { openSandbox } from "./open-sandbox.ts";
+
+const status = z.enum(["ready", "active", "inactive", "standby", "suspended", "terminated"]);
+const milliseconds = z
+  .int()
+  .min(Date.UTC(2010, 0, 1))
+  .max(Date.UTC(2100, 0, 1));
+
+/** A SIM by the public definition of a deployment. A field without a value is not there; null is none. */
+const publicRecord = z.strictObject({
+  simId: z.string(),
+  operatorId: z.string(),
+  status,
+  speedClass: z.string(),
+  groupId: z.string().optional(),
+  tags: z.record(z.string(), z.string()),
+  type: z.enum(["euicc", "uicc", "virtual"]),
+  moduleType: z.enum(["mini", "micro", "nano", "trio", "embedded", "virtual", "integrated", "profilePackage"]),
+  createdTime: milliseconds,
+  lastModifiedTime: milliseconds,
+  expiryTime: milliseconds.optional(),
+  expiryAction: z.enum(["doNothing", "deleteSession", "deactivate", "suspend", "terminate"]).optional(),
+  imeiLock: z.strictObject({ imei: z.string() }).optional(),
+  sessionStatus: z.looseObject({ online: z.boolean() }),
+  profiles: z.record(
+    z.string(),
+    z.looseObject({
+      iccid: z.string(),
+      primaryImsi: z.string(),
+      subscribers: z.record(
+        z.string(),
+        z.strictObject({ imsi: z.string(), msisdn: z.string(), subscription: z.string(), status }),
+      ),
+    }),
+  ),
+});
 
 describe("the shape svc", () => {
   test("has imsi, msisdn and subscription at the top, and no profiles", async () => {
@@ -19,8 +55,9 @@ describe("the shape soracom", () => {
     const plain = (await (await openSandbox()).call("GET", "/v1/sims")).json;
     const keys = new Set<string>();
     for (const [place, { profiles, ...record }] of json.entries()) {
-      const { imsi, msisdn, subscription, ...others } = plain[place];
-      expect(record).toEqual(others);
+      const { imsi, msisdn, subscription, type: _, moduleType: __, ...others } = plain[place];
+      const { type: ___, moduleType: ____, ...rest } = record;
+      expect(rest).toEqual(Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null)));
       const { arcClientPeerPrivateKey, ...profile } = profiles[record.simId];
       expect(profile).toEqual({
         iccid: record.simId,
@@ -31,6 +68,21 @@ describe("the shape soracom", () => {
       keys.add(arcClientPeerPrivateKey);
     }
     expect(keys.size).toBe(100);
+  });
+
+  test("has the fields and values of the public definition in 400 records, edited and changed ones among them", async () => {
+    const { call, sandbox } = await openSandbox({ records: "soracom", sims: 400 });
+    const simId = (place: number): string => sandbox.state.sims.simIdAt(place);
+    sandbox.fleet.edit(simId(1), { groupId: null, tags: {}, expiryAction: null, imeiLock: null });
+    sandbox.fleet.edit(simId(2), { expiryTime: 1_800_000_000_000, expiryAction: "deactivate", status: "terminated" });
+    sandbox.fleet.edit(simId(3), { imeiLock: { imei: "350000000000001" }, groupId: "g-1" });
+    const records = (await call("GET", "/v1/sims?limit=400")).json as unknown[];
+    expect(records).toHaveLength(400);
+    const faults = records.flatMap((record) => publicRecord.safeParse(record).error?.issues ?? []);
+    expect(faults).toEqual([]);
+    const types = records.map((record) => publicRecord.parse(record).type);
+    expect(new Set(types)).toEqual(new Set(["euicc", "uicc", "virtual"]));
+    expect(records.some((record) => publicRecord.parse(record).groupId === undefined)).toBe(true);
   });
 
   test("is that of an updated record too, and the same for the same seed", async () => {
