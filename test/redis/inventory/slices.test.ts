@@ -55,8 +55,8 @@ class Fleet {
   async take(syncs: SyncLog, sims: ListedSims, pagesBefore = 0, nextKey?: string): Promise<number | undefined> {
     const { syncId } = await this.begun();
     const [asOfMs, codes] = [await syncs.nowMs(), await syncs.codes(this.profile)];
-    const expect = "known" as const;
-    return syncs.takePage(this.profile, { syncId, pagesBefore, sims, nextKey, asOfMs, quiet: [], codes, expect });
+    const kind = "known" as const;
+    return syncs.takePage(this.profile, { syncId, pagesBefore, sims, nextKey, asOfMs, quiet: [], codes, expect: kind });
   }
 
   async begun(): Promise<{ syncId: string }> {

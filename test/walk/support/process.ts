@@ -14,6 +14,8 @@ export interface Command {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** Number of the user, and of the group, that it runs as; only root can say so. */
+  readonly user?: number;
 }
 
 const signals: Partial<Record<NodeJS.Signals, number>> = { SIGINT: 130, SIGKILL: 137, SIGTERM: 143 };
@@ -25,8 +27,13 @@ export class RunningProcess {
   stdout = "";
   stderr = "";
 
-  constructor({ program, args, env, cwd }: Command) {
-    this.child = spawn(program, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
+  constructor({ program, args, env, cwd, user }: Command) {
+    this.child = spawn(program, args, {
+      env,
+      cwd,
+      stdio: ["ignore", "pipe", "pipe"],
+      ...(user === undefined ? {} : { uid: user, gid: user }),
+    });
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
     this.child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
     this.ended = once(this.child, "close").then(([code, signal]: (number | NodeJS.Signals | null)[]) => ({

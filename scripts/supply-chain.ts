@@ -1,0 +1,222 @@
+/**
+ * What comes with simfleet from others: writes the bill of materials of the production dependencies (CycloneDX, by npm's
+ * own command), and checks it, their licenses, their install scripts, and the advisories that the registry knows of.
+ * `npm run supply-chain [FILE]`; the bill goes to FILE, by default sbom.cdx.json. Exit code 1 for a finding.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export interface Component {
+  readonly "bom-ref": string;
+  readonly type: string;
+  readonly name: string;
+  readonly version?: string;
+  readonly purl?: string;
+  readonly licenses?: readonly {
+    readonly license?: { readonly id?: string; readonly name?: string };
+    readonly expression?: string;
+  }[];
+}
+
+export interface Bill {
+  readonly bomFormat: string;
+  readonly specVersion: string;
+  readonly serialNumber?: string;
+  readonly version?: number;
+  readonly metadata: { readonly component: Component };
+  readonly components: readonly Component[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[];
+}
+
+export interface LockedPackage {
+  readonly version?: string;
+  readonly resolved?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly hasInstallScript?: boolean;
+}
+
+export interface Lock {
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+export interface Policy {
+  /** License by its SPDX id, and why it is allowed. */
+  readonly allowedLicenses: Readonly<Record<string, string>>;
+  /** `name@version` of a package with another license, and why that one may be used. */
+  readonly exceptions: Readonly<Record<string, string>>;
+}
+
+/** Name of a package by its place in the lock file. */
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+}
+
+/** Faults of the bill itself: its form, what it refers to, and packages of the lock file that it leaves out. */
+export function faultsOfBill(bill: Bill, lock: Lock): string[] {
+  const faults: string[] = [];
+  if (bill.bomFormat !== "CycloneDX") faults.push(`bomFormat is ${bill.bomFormat}`);
+  if (!/^1\.[4-9]$/.test(bill.specVersion)) faults.push(`specVersion is ${bill.specVersion}`);
+  if (!/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(bill.serialNumber ?? "")) {
+    faults.push(`serialNumber is ${bill.serialNumber ?? "missing"}`);
+  }
+  const refs = new Set([bill.metadata.component["bom-ref"]]);
+  for (const component of bill.components) {
+    const { "bom-ref": ref, type, name, version, purl } = component;
+    if (refs.has(ref)) faults.push(`${ref} is listed twice`);
+    refs.add(ref);
+    const decoded = decodeURIComponent(purl ?? "").split("?", 1)[0];
+    if (type !== "library" || version === undefined || decoded !== `pkg:npm/${name}@${version}`) {
+      faults.push(`${ref} lacks its type, version or package URL`);
+    }
+  }
+  for (const { ref, dependsOn = [] } of bill.dependencies) {
+    for (const one of [ref, ...dependsOn]) if (!refs.has(one)) faults.push(`${one} is referred to and not listed`);
+  }
+  return [...faults, ...missingFrom(bill, lock)];
+}
+
+function missingFrom(bill: Bill, lock: Lock): string[] {
+  const listed = new Set(bill.components.map(({ name, version }) => `${name}@${version}`));
+  return Object.entries(lock.packages).flatMap(([path, { version, dev, devOptional, link }]) => {
+    if (path === "" || dev === true || devOptional === true || link === true) return [];
+    const id = `${nameOf(path)}@${version}`;
+    return listed.has(id) ? [] : [`${id} is missing from the bill`];
+  });
+}
+
+/** Licenses of the production dependencies that are not allowed, and exceptions that nothing needs any more. */
+export function faultsOfLicenses(bill: Bill, policy: Policy): string[] {
+  const faults: string[] = [];
+  const unused = new Set(Object.keys(policy.exceptions));
+  for (const { name, version, licenses = [] } of bill.components) {
+    const id = `${name}@${version}`;
+    const names = licenses.map(({ license, expression }) => expression ?? license?.id ?? license?.name ?? "none");
+    if (names.length > 0 && names.every((one) => isAllowed(one, policy))) continue;
+    if (unused.delete(id)) continue;
+    faults.push(`${id} has the license ${names.join(", ") || "none"}, which is not on the list of allowed ones`);
+  }
+  for (const id of unused) faults.push(`the exception for ${id} is needed no more`);
+  return faults;
+}
+
+/** Of alternatives one has to be allowed, of licenses that hold together all. */
+function isAllowed(expression: string, { allowedLicenses }: Policy): boolean {
+  const bare = expression.replaceAll(/[()]/g, " ").trim();
+  // A mixture is for a person to read.
+  if (/ OR /.test(bare) && / AND /.test(bare)) return false;
+  if (/ OR /.test(bare)) return bare.split(/ OR /).some((one) => Object.hasOwn(allowedLicenses, one.trim()));
+  return bare.split(/ AND /).every((one) => Object.hasOwn(allowedLicenses, one.trim()));
+}
+
+/** Packages that come from elsewhere or unchecked, and install scripts that nobody has decided about. */
+export function faultsOfLock(lock: Lock, allowScripts: Readonly<Record<string, boolean>>): string[] {
+  const faults: string[] = [];
+  for (const [path, { resolved, integrity, link, hasInstallScript }] of Object.entries(lock.packages)) {
+    if (path === "" || link === true) continue;
+    const name = nameOf(path);
+    // Without an address it is that of whatever registry npm is set to; the digest says what has to come from there.
+    if (resolved !== undefined && !resolved.startsWith("https://registry.npmjs.org/")) {
+      faults.push(`${name} comes from ${resolved}`);
+    }
+    if (integrity?.startsWith("sha512-") !== true) faults.push(`${name} has no digest in the lock file`);
+    if (hasInstallScript === true && allowScripts[name] === undefined) {
+      faults.push(`${name} has an install script, and allowScripts in package.json does not name it`);
+    }
+  }
+  return faults;
+}
+
+const severities = ["low", "moderate", "high", "critical"];
+
+/**
+ * The findings of `npm audit --json` that are high or critical.
+ * @returns undefined where the registry gave no answer
+ */
+export function faultsOfAudit(printed: string): string[] | undefined {
+  const report = parse(printed) as
+    | { vulnerabilities?: Record<string, { severity?: string; range?: string; via?: readonly unknown[] }> }
+    | undefined;
+  if (report?.vulnerabilities === undefined) return undefined;
+  return Object.entries(report.vulnerabilities).flatMap(([name, { severity = "", range = "", via = [] }]) => {
+    // A severity that is not known counts as a grave one.
+    if (severities.indexOf(severity) >= 0 && severities.indexOf(severity) < 2) return [];
+    const titles = via.flatMap((one) => (one as { title?: string }).title ?? []);
+    return [
+      `${name} ${range} is ${severity || "of unknown severity"}${titles.length > 0 ? `: ${titles.join("; ")}` : ""}`,
+    ];
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function npm(project: string, args: readonly string[]): { stdout: string; said: string } {
+  const { stdout, stderr, error } = spawnSync("npm", args, { cwd: project, encoding: "utf8", timeout: 120_000 });
+  return { stdout: stdout ?? "", said: error?.message ?? stderr.trim() };
+}
+
+/**
+ * The bill by npm's own command, in a folder that has the production dependencies alone: with `--omit dev` in a project
+ * npm leaves out packages that a development package needs as well.
+ */
+function billOf(manifest: Readonly<Record<string, unknown>>, lock: Lock): string {
+  const { devDependencies: _, ...production } = manifest;
+  const { devDependencies: __, ...root } = lock.packages[""] as Readonly<Record<string, unknown>>;
+  const packages = Object.entries(lock.packages).filter(([path, { dev }]) => path !== "" && dev !== true);
+  const folder = mkdtempSync(join(tmpdir(), "simfleet-sbom-"));
+  try {
+    const write = (name: string, document: unknown): void => {
+      writeFileSync(join(folder, name), JSON.stringify(document));
+    };
+    write("package.json", production);
+    write("package-lock.json", { ...lock, packages: { "": root, ...Object.fromEntries(packages) } });
+    const { stdout, said } = npm(folder, ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only"]);
+    if (parse(stdout) === undefined) throw new Error(`npm sbom printed no bill of materials: ${said}`);
+    return stdout;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function main(file: string): void {
+  const project = fileURLToPath(new URL("..", import.meta.url));
+  const read = (path: string): unknown => JSON.parse(readFileSync(join(project, path), "utf8"));
+  const lock = read("package-lock.json") as Lock;
+  const manifest = read("package.json") as Record<string, unknown> & { allowScripts: Record<string, boolean> };
+  const policy = read("scripts/supply-chain.json") as Policy;
+  const written = billOf(manifest, lock);
+  writeFileSync(file, written);
+  const bill = JSON.parse(written) as Bill;
+  const audit = npm(project, ["audit", "--omit=dev", "--json"]);
+  const advisories = faultsOfAudit(audit.stdout);
+  const packages = `${bill.components.length} packages`;
+  const checks: readonly [string, readonly string[] | undefined, string][] = [
+    ["bill of materials", faultsOfBill(bill, lock), `${packages}, in ${file}`],
+    ["licenses", faultsOfLicenses(bill, policy), `those of ${packages} are allowed`],
+    [
+      "lock file",
+      faultsOfLock(lock, manifest.allowScripts),
+      "every package has its digest, and no install script runs unasked",
+    ],
+    ["advisories", advisories, "none that is high or critical"],
+  ];
+  for (const [name, faults, fine] of checks) {
+    if (faults === undefined) console.log(`${name}: not available, the registry gave no answer`);
+    else if (faults.length === 0) console.log(`${name}: ${fine}`);
+    else for (const fault of faults) console.error(`${name}: ${fault}`);
+  }
+  if (checks.some(([, faults]) => (faults?.length ?? 0) > 0)) process.exitCode = 1;
+}
+
+if (import.meta.main) main(process.argv[2] ?? "sbom.cdx.json");

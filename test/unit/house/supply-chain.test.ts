@@ -1,0 +1,141 @@
+/** The check of what comes from others, on findings that it has to fail for. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  type Bill,
+  type Component,
+  type Lock,
+  faultsOfAudit,
+  faultsOfBill,
+  faultsOfLicenses,
+  faultsOfLock,
+} from "../../../scripts/supply-chain.ts";
+import { projectDir, runScript } from "./run-script.ts";
+
+function component(name: string, license: string | undefined = "MIT"): Component {
+  return {
+    "bom-ref": `${name}@1.0.0`,
+    type: "library",
+    name,
+    version: "1.0.0",
+    purl: `pkg:npm/${name.replace("@", "%40")}@1.0.0`,
+    ...(license === undefined ? {} : { licenses: [{ license: { id: license } }] }),
+  };
+}
+
+function bill(...components: readonly Component[]): Bill {
+  return {
+    bomFormat: "CycloneDX",
+    specVersion: "1.5",
+    serialNumber: "urn:uuid:01234567-89ab-4def-8123-456789abcdef",
+    metadata: { component: { "bom-ref": "simfleet@1", type: "application", name: "simfleet" } },
+    components,
+    dependencies: [{ ref: "simfleet@1", dependsOn: components.map((one) => one["bom-ref"]) }],
+  };
+}
+
+const locked = { version: "1.0.0", resolved: "https://registry.npmjs.org/x/-/x-1.0.0.tgz", integrity: "sha512-AA==" };
+const policy = { allowedLicenses: { MIT: "permissive", ISC: "permissive" }, exceptions: {} };
+
+it("the production dependencies of this project pass, and their bill of materials is written", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "simfleet-sbom-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, "sbom.cdx.json");
+  const { code, output } = await runScript("scripts/supply-chain.ts", [file]);
+  expect(output).toMatch(/^bill of materials: \d+ packages/m);
+  expect(output).toMatch(/^advisories: (none that is high or critical|not available, .*)$/m);
+  expect(code).toBe(0);
+  const written = JSON.parse(await readFile(file, "utf8")) as Bill;
+  const manifest = JSON.parse(await readFile(join(projectDir, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+    devDependencies: Record<string, string>;
+  };
+  const names = new Set(written.components.map(({ name }) => name));
+  for (const name of Object.keys(manifest.dependencies)) expect(names).toContain(name);
+  expect(names).not.toContain("vitest");
+});
+
+describe("a bill of materials", () => {
+  const lock: Lock = { packages: { "": {}, "node_modules/a": locked, "node_modules/b/node_modules/@x/c": locked } };
+
+  it("is whole with every package of the lock file that is not for development alone", () => {
+    expect(faultsOfBill(bill(component("a"), component("@x/c")), lock)).toEqual([]);
+    const withTests: Lock = { packages: { ...lock.packages, "node_modules/tests": { ...locked, dev: true } } };
+    expect(faultsOfBill(bill(component("a"), component("@x/c")), withTests)).toEqual([]);
+    expect(faultsOfBill(bill(component("a")), lock)).toEqual(["@x/c@1.0.0 is missing from the bill"]);
+  });
+
+  it.each<[string, Partial<Bill>, RegExp]>([
+    ["in another format", { bomFormat: "SPDX" }, /bomFormat/],
+    ["of another version", { specVersion: "2.3" }, /specVersion/],
+    ["without a serial number", { serialNumber: "1" }, /serialNumber/],
+    ["with a package twice", { components: [component("a"), component("a"), component("@x/c")] }, /listed twice/],
+    ["that refers to nothing", { dependencies: [{ ref: "gone@1" }] }, /gone@1 is referred to/],
+    [
+      "with a package without its URL",
+      { components: [{ ...component("a"), purl: "x" }, component("@x/c")] },
+      /a@1.0.0/,
+    ],
+  ])("%s is refused", (_, change, fault) => {
+    const faults = faultsOfBill({ ...bill(component("a"), component("@x/c")), ...change }, lock);
+    expect(faults.join("\n")).toMatch(fault);
+  });
+});
+
+describe("a license", () => {
+  it.each([
+    ["MIT", true],
+    ["(MIT OR GPL-3.0-only)", true],
+    ["MIT AND ISC", true],
+    ["MIT AND GPL-3.0-only", false],
+    ["GPL-3.0-only", false],
+    ["(MIT OR ISC) AND GPL-3.0-only", false],
+    ["SEE LICENSE IN LICENSE.md", false],
+    ["constructor", false],
+  ])("%s is allowed: %s", (license, isAllowed) => {
+    expect(faultsOfLicenses(bill(component("a", license)), policy)).toHaveLength(isAllowed ? 0 : 1);
+  });
+
+  it("that is missing is a finding, unless the package is an exception that still is needed", () => {
+    const unlicensed = bill({ ...component("a"), licenses: [] });
+    expect(faultsOfLicenses(unlicensed, policy)).toHaveLength(1);
+    const excepted = { ...policy, exceptions: { "a@1.0.0": "its LICENSE file is MIT's" } };
+    expect(faultsOfLicenses(unlicensed, excepted)).toEqual([]);
+    expect(faultsOfLicenses(bill(component("a")), excepted)).toEqual(["the exception for a@1.0.0 is needed no more"]);
+  });
+});
+
+it.each<[string, Lock["packages"][string], RegExp | undefined]>([
+  ["of the registry", locked, undefined],
+  ["of another place", { ...locked, resolved: "git+ssh://git@example.com/a.git" }, /comes from git/],
+  ["without a digest", { version: "1.0.0" }, /no digest/],
+  ["with a weak digest", { ...locked, integrity: "sha1-AA==" }, /no digest/],
+  ["with an install script that nobody decided about", { ...locked, hasInstallScript: true }, /install script/],
+])("a package %s in the lock file is judged", (_, entry, fault) => {
+  const faults = faultsOfLock({ packages: { "": {}, "node_modules/a": entry } }, { b: false });
+  if (fault === undefined) expect(faults).toEqual([]);
+  else expect(faults.join("\n")).toMatch(fault);
+});
+
+describe("advisories", () => {
+  const report = (severity: string): string =>
+    JSON.stringify({ vulnerabilities: { a: { severity, range: "<2", via: [{ title: "Runs what it reads" }] } } });
+
+  it.each([
+    ["low", false],
+    ["moderate", false],
+    ["high", true],
+    ["critical", true],
+    ["grave", true],
+  ])("that are %s are a finding: %s", (severity, isFinding) => {
+    expect(faultsOfAudit(report(severity))).toHaveLength(isFinding ? 1 : 0);
+  });
+
+  it("are not available where the registry does not answer", () => {
+    expect(faultsOfAudit("")).toBeUndefined();
+    expect(faultsOfAudit('{"error":{"code":"ENOAUDIT"}}')).toBeUndefined();
+    expect(faultsOfAudit('{"vulnerabilities":{}}')).toEqual([]);
+  });
+});
