@@ -1,120 +1,156 @@
 /**
- * The rooms of src/ and their doors: which room may import from which, and why. Type imports count like any other, since
- * a type ties two rooms together as well. `npm run rooms` checks it; docs/walk.md tells the same in words.
+ * The modules of src/ and what each may import, with the reason. Type imports count like any other, since a type ties two
+ * modules together as well. `npm run imports` checks it; docs/architecture.md shows the same as a picture.
  */
 
-/** A folder of src/ that is missing here is reported, so that a new room gets its doors by decision. */
-export const rooms = {
-  core: { opens: [], reason: "core is what everything stands on; it knows nothing of the product." },
-  fleet: { opens: ["core"], reason: "The nouns are types and parsers, without any input or output." },
-  redis: { opens: ["core"], reason: "The connection knows nothing of what is kept in it." },
-  telemetry: { opens: ["core"], reason: "Everything logs, so that logging may depend on nothing." },
+/**
+ * A module is a folder of src/; in src/jobs, each feature is one. A folder that is missing here is reported, so that a new
+ * module gets its imports by decision.
+ */
+export const modules = {
+  core: { imports: [], reason: "Everything stands on core; it knows nothing of the product." },
+  fleet: { imports: ["core"], reason: "Domain types and parsers have no I/O." },
+  redis: { imports: ["core"], reason: "The connection does not know what is stored through it." },
+  telemetry: { imports: ["core"], reason: "Everything logs, so logging depends on nothing." },
   config: {
-    opens: ["events", "fleet", "core"],
-    reason:
-      "Rooms get values from app.ts; the loader knows none of them, but the catalogue of events and what address is open.",
+    imports: ["events", "fleet", "core"],
+    reason: "Modules receive their settings as values; the loader knows only the event catalog and domain types.",
   },
-  intake: { opens: ["fleet", "core"], reason: "Reading a file must not need a Redis or a platform." },
-  limiter: { opens: ["redis", "core"], reason: "Buckets know of calls, not of what is called." },
-  store: {
-    opens: ["events", "redis", "fleet", "core"],
-    reason: "The ledger is written to and tells of its changes in the same step; it starts nothing.",
+  intake: { imports: ["fleet", "core"], reason: "Reading a file needs neither Redis nor the platform." },
+  limiter: { imports: ["redis", "core"], reason: "Buckets count calls and do not know what is called." },
+  events: { imports: ["redis", "fleet", "core"], reason: "Events are written to the feed; the feed fetches nothing." },
+  api: {
+    imports: ["limiter", "telemetry", "fleet", "core"],
+    reason: "The client knows the platform, not runs or rows.",
   },
-  events: { opens: ["redis", "fleet", "core"], reason: "Events are told to it; it fetches nothing." },
-  api: { opens: ["limiter", "telemetry", "fleet", "core"], reason: "The client knows the platform, not runs or rows." },
-  jobs: {
-    opens: ["api", "store", "intake", "events", "limiter", "telemetry", "fleet", "core"],
-    reason: "A job gives an outcome back as a value; it does not know the queue that runs it.",
-  },
-  queue: {
-    opens: ["jobs", "limiter", "store", "redis", "telemetry", "fleet", "core"],
-    reason: "The queue carries jobs and reads their verdict; it calls nobody above.",
-  },
-  runs: {
-    opens: ["queue", "jobs", "store", "intake", "events", "limiter", "fleet", "core"],
-    reason: "The front desk of command line and HTTP: both get the same answers from here.",
+  engine: {
+    imports: ["events", "redis", "core"],
+    reason: "Durable work (records, queues, results, problems) knows no feature.",
   },
   sandbox: {
-    opens: ["fleet", "core"],
+    imports: ["fleet", "core"],
     reason: "It states the platform's contract a second time, so that a mistake of the client is not mirrored.",
   },
+
+  "jobs/audit": { imports: ["redis", "core"], reason: "The audit knows who did what, not how." },
+  "jobs/freezes": {
+    imports: ["engine", "redis", "fleet", "core"],
+    reason: "A freeze holds work and does not know it.",
+  },
+  "jobs/quota": { imports: ["limiter", "core"], reason: "It reports on buckets and changes nothing." },
+  "jobs/inventory": {
+    imports: ["engine", "api", "intake", "events", "redis", "fleet", "core"],
+    reason: "The inventory is what was last seen of the fleet; runs build on it.",
+  },
+  "jobs/runs": {
+    imports: ["jobs/inventory", "engine", "api", "intake", "events", "limiter", "redis", "fleet", "core"],
+    reason: "A run plans against the inventory and updates it with each answer.",
+  },
+  "jobs/credentials": {
+    imports: ["engine", "api", "events", "redis", "telemetry", "fleet", "core"],
+    reason: "Rotations do not depend on runs.",
+  },
+  "jobs/authkeys": {
+    imports: ["jobs/credentials", "engine", "api", "events", "redis", "telemetry", "fleet", "core"],
+    reason: "An AuthKey is delivered to the same sinks as a Credential Set.",
+  },
+  "jobs/tasks": {
+    imports: ["jobs/runs", "jobs/inventory", "jobs/credentials", "jobs/authkeys", "fleet", "core"],
+    reason: "What schedules and automations can start, through the same services as a person.",
+  },
+  "jobs/schedules": {
+    imports: ["jobs/tasks", "engine", "events", "redis", "fleet", "core"],
+    reason: "A schedule starts tasks; nothing builds on schedules.",
+  },
+  "jobs/automations": {
+    imports: ["jobs/tasks", "jobs/inventory", "engine", "events", "redis", "fleet", "core"],
+    reason: "An automation starts tasks; nothing builds on automations.",
+  },
+  "jobs/drop-folder": {
+    imports: ["jobs/runs", "intake", "events", "fleet", "core"],
+    reason: "A file becomes a run; nothing builds on the drop folder.",
+  },
+  "jobs/webhooks": {
+    imports: ["engine", "events", "redis", "fleet", "core"],
+    reason: "Deliveries read the event feed and know no other feature.",
+  },
+
   http: {
-    opens: ["app", "runs", "events", "telemetry", "fleet", "core", "config", "limiter"],
-    reason: "A route asks the front desk; it does not reach into the queue, the store or the platform.",
+    imports: ["app", "jobs", "engine", "events", "telemetry", "config", "limiter", "fleet", "core"],
+    reason: "A route calls a feature's service; it does not reach into queues, stores or the platform.",
   },
   cli: {
-    opens: ["app", "runs", "intake", "events", "telemetry", "fleet", "core", "config", "limiter", "sandbox"],
-    reason: "A command asks the front desk; it does not reach into the queue, the store or the platform.",
+    imports: [
+      "app",
+      "jobs",
+      "engine",
+      "intake",
+      "events",
+      "telemetry",
+      "config",
+      "limiter",
+      "sandbox",
+      "fleet",
+      "core",
+    ],
+    reason: "A command calls a feature's service; it does not reach into queues, stores or the platform.",
+  },
+  app: {
+    imports: ["http", "jobs", "engine", "api", "config", "events", "limiter", "redis", "telemetry", "fleet", "core"],
+    reason: "The composition root opens every module and passes each the few things that it uses.",
   },
 };
 
-/** Packages that one place alone may import; rooms (and files) of `types` may name
- * their types, which leave no trace at run time. */
+/** The files that start a process; they import whatever they start. */
+export const entries = ["cli.ts", "worker.ts"];
+
+/** Packages with one owner; modules of `types` may import their types, which leave no trace at run time. */
 export const packages = {
-  bullmq: { files: "queue/", types: [], reason: "The engine can be replaced where one room alone knows it." },
+  bullmq: {
+    files: "(engine/|jobs/[a-z-]+/(queue|work/(queues|consumer))[.]ts$)",
+    types: [],
+    reason: "The queue engine can be replaced where few files know it.",
+  },
   ioredis: {
     files: "redis/",
-    types: [
-      "limiter",
-      "store",
-      "queue",
-      "events",
-      "app.ts",
-      "app-rotations.ts",
-      "app-auth-keys.ts",
-      "app-stores.ts",
-      "app-webhooks.ts",
-      "app-control.ts",
-    ],
-    reason: "Connections are made in one place, with one set of options; others are handed one.",
+    types: ["limiter", "engine", "jobs", "events", "app"],
+    reason: "Connections are made in one place, with one set of options; others receive one.",
   },
   undici: {
     files: "(api/transport|events/webhook)[^/]*[.]ts$",
     types: [],
-    reason: "Requests leave by two doors alone, where timeouts, size caps and redirects are decided.",
+    reason: "Requests leave in two places, which decide on timeouts, size limits and redirects.",
   },
 };
 
-/** The files of src/ that lie outside the rooms, and may open every door. */
-export const hall = [
-  "cli.ts",
-  "worker.ts",
-  "serve.ts",
-  "app.ts",
-  "app-accounts.ts",
-  "app-auth-keys.ts",
-  "app-control.ts",
-  "app-http.ts",
-  "app-rotations.ts",
-  "app-stores.ts",
-  "app-unattended.ts",
-  "app-webhooks.ts",
-];
-
-const doors = Object.entries(rooms).map(([room, { opens, reason }]) => {
-  const inside = [room, ...opens.filter((name) => name !== "app")].join("|");
-  const allowed = [`^src/(${inside})/`, ...(opens.includes("app") ? ["^src/app[.]ts$"] : [])];
-  return {
-    name: `door-of-${room}`,
-    comment: `${room} imports from ${opens.join(", ") || "no other room"}. ${reason}`,
-    severity: "error",
-    from: { path: `^src/${room}/` },
-    to: { path: "^src/", pathNot: allowed },
-  };
-});
-
-const packageDoors = Object.entries(packages).map(([name, { files, types, reason }]) => ({
-  name: `only-door-to-${name}`,
-  comment: `${name} is imported by src/${files} alone. ${reason}`,
+const importRules = Object.entries(modules).map(([module, { imports, reason }]) => ({
+  name: `imports-of-${module.replace("/", "-")}`,
+  comment: `${module} imports from ${imports.join(", ") || "no other module"}. ${reason}`,
   severity: "error",
-  from: { path: "^src/", pathNot: [`^src/${files}`, ...types.map((room) => `^src/${room}(/|$)`)] },
+  from: { path: `^src/${module}/` },
+  to: { path: "^src/", pathNot: `^src/(${[module, ...imports].join("|")})/` },
+}));
+
+const packageRules = Object.entries(packages).map(([name, { files, types, reason }]) => ({
+  name: `owner-of-${name}`,
+  comment: `Only src/${files} imports ${name}. ${reason}`,
+  severity: "error",
+  from: { path: "^src/", pathNot: [`^src/${files}`, ...types.map((module) => `^src/${module}/`)] },
   to: { path: `(^|/)node_modules/${name}/` },
 }));
 
 export default {
   forbidden: [
-    ...doors,
-    ...packageDoors,
+    ...importRules,
+    ...packageRules,
+    {
+      name: "services-only",
+      comment:
+        "Commands and routes use what a feature offers (service, reports, plans), not how it stores or does its work.",
+      severity: "error",
+      from: { path: "^src/(http|cli)/" },
+      to: { path: "^src/jobs/[a-z-]+/(ledger|work|store|steps|queue[.]ts|record[.]ts)" },
+    },
     {
       name: "no-cycle",
       comment: "Files that import each other can be understood and tested only together.",
@@ -124,28 +160,28 @@ export default {
     },
     {
       name: "entries-are-not-imported",
-      comment: "cli.ts and worker.ts begin a process; what others need of them belongs in a room.",
+      comment: "cli.ts and worker.ts start a process; what others need of them belongs in a module.",
       severity: "error",
       from: { path: "^src/", pathNot: "^src/(cli|worker)[.]ts$" },
       to: { path: "^src/(cli|worker)[.]ts$" },
     },
     {
       name: "src-stands-alone",
-      comment: "What is delivered is src/ compiled: it may not need tests, benchmarks or scripts.",
+      comment: "The package is src/ compiled: it does not need tests, benchmarks or scripts.",
       severity: "error",
       from: { path: "^src/" },
       to: { path: "^(test|bench|scripts|dist|examples)/" },
     },
     {
       name: "pure-logic",
-      comment: "What lies in web/src/pure is tested without a browser: it knows no page, no request and no component.",
+      comment: "web/src/pure is tested without a browser: it knows no page, no request and no component.",
       severity: "error",
       from: { path: "^web/src/pure/" },
       to: { pathNot: "^web/src/pure/" },
     },
     {
       name: "resolvable",
-      comment: "An import that leads nowhere is checked by no other rule.",
+      comment: "No other rule checks an import that leads nowhere.",
       severity: "error",
       from: { path: "^(src|web)/" },
       to: { couldNotResolve: true },
@@ -159,7 +195,7 @@ export default {
     },
   ],
   options: {
-    // Without it the TypeScript compiler is looked for, whose version 7 has no interface: nothing would be cruised.
+    // dependency-cruiser's own TypeScript parser needs a compiler API, which TypeScript 7 does not have.
     parser: "swc",
     tsPreCompilationDeps: false,
     moduleSystems: ["es6", "cjs"],

@@ -75,7 +75,7 @@ function configurationOf(urls: Readonly<Record<string, string>>): string {
   return `automations:\n${automations.join("")}${rare}webhooks:\n${webhooks.join("")}`;
 }
 
-async function startTeller(dataDir: string, sims: readonly string[]): Promise<{ stop(): Promise<number> }> {
+async function startEmitter(dataDir: string, sims: readonly string[]): Promise<{ stop(): Promise<number> }> {
   const script = fileURLToPath(new URL("./tell-events.ts", import.meta.url));
   const args = ["--conditions=source", script, dataDir, values["per-minute"], ...sims.slice(0, 500)];
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -116,7 +116,7 @@ async function megabytes(pid: number): Promise<{ now: number; peak: number }> {
   return { now: of("VmRSS"), peak: of("VmHWM") };
 }
 
-async function measure(isTold: "quiet" | "told"): Promise<Record<string, string | number>> {
+async function measure(isReported: "quiet" | "told"): Promise<Record<string, string | number>> {
   const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
   const { csv, simIds } = sampleRows(rows);
   const [good, slow, dead] = [await openReceiver(0), await openReceiver(2_000), await openReceiver(0)];
@@ -149,7 +149,7 @@ async function measure(isTold: "quiet" | "told"): Promise<Record<string, string 
   try {
     // The fleet is known, so that conditions are held against SIMs.
     await runSimfleet(["sims", "sync"], env);
-    const teller = isTold === "told" ? await startTeller(dataDir, simIds) : undefined;
+    const emitter = isReported === "told" ? await startEmitter(dataDir, simIds) : undefined;
     const intoWindowMs = (systemClock.monotonicMs() - startedMs) % quota.periodMs;
     await systemClock.sleep((quota.periodMs + 4_300 - intoWindowMs) % quota.periodMs);
     const report = JSON.parse(await runSimfleet(["apply", file, "--yes", "--json"], env)) as {
@@ -160,7 +160,7 @@ async function measure(isTold: "quiet" | "told"): Promise<Record<string, string 
     };
     const left = await behind(dataDir);
     const memory = await megabytes(worker.child.pid ?? 0);
-    const told = (await teller?.stop()) ?? 0;
+    const reported = (await emitter?.stop()) ?? 0;
     if (report.counts.done !== rows) throw new Error(`only ${report.counts.done} of ${rows} rows are done`);
     const beginMs = Date.parse(report.startedAt) - (systemClock.wallMs() - systemClock.monotonicMs());
     const runMs = Date.parse(report.finishedAt) - Date.parse(report.startedAt);
@@ -168,7 +168,7 @@ async function measure(isTold: "quiet" | "told"): Promise<Record<string, string 
     const leastMs = leastTimeMs(rows, windows, { meanLatencyMs: (latencyMs[0] + latencyMs[1]) / 2, connections });
     const automations = [...left].filter(([name]) => name.startsWith("automation-")).map(([, count]) => count);
     return {
-      "events told": told,
+      "events told": reported,
       "run s": (runMs / 1_000).toFixed(2),
       "least / run": (leastMs / runMs).toFixed(3),
       "answers of 429": report.throttled,
@@ -185,7 +185,7 @@ async function measure(isTold: "quiet" | "told"): Promise<Record<string, string 
   }
 }
 
-const table = { quiet: await measure("quiet"), told: await measure("told") };
+const table = { quiet: await measure("quiet"), reported: await measure("told") };
 console.log(
   `${rows} rows at ${quota.limit} calls per ${quota.periodMs / 1_000} s; told: ${values["per-minute"]} events a minute from ${leadMs / 1_000} s before; behind: events at the end of the run`,
 );

@@ -15,7 +15,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
-import { App } from "#app.ts";
+import { App } from "#app/app.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
@@ -25,9 +25,9 @@ import { EmbeddedRedis } from "#redis/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims.ts";
-import { digestOf } from "#store/sim-record.ts";
-import { SyncLog } from "#store/sync-log.ts";
-import type { ListedSims } from "#store/told-sims.ts";
+import { digestOf } from "#jobs/inventory/store/sim-record.ts";
+import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
+import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { bytesOfKeys, cpuSecondsOf, cpuSecondsOfRedis, runMeasured, usedMemory } from "./memory.ts";
 import { startSandboxProcess } from "./simfleet-process.ts";
@@ -44,7 +44,7 @@ const { values } = parseArgs({
 });
 const most = Number(values.sims);
 const rounds = Array.from({ length: Number(values.rounds) }, (_, i) => i);
-const parts = new Set(values.only.split(","));
+const deps = new Set(values.only.split(","));
 const sizes = [1_000, 10_000, 100_000, 1_000_000].filter((size) => size < most).concat(most);
 
 const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
@@ -179,20 +179,20 @@ async function forget(profile: string): Promise<void> {
 /** Reads a fleet of each size, and measures what is asked for on the way. */
 async function measureSizes(): Promise<void> {
   const tables: Record<"b" | "c" | "d" | "e", Table> = { b: [], c: [], d: [], e: [] };
-  for (const sims of parts.has("b") || parts.has("e") ? sizes : [most]) {
+  for (const sims of deps.has("b") || deps.has("e") ? sizes : [most]) {
     await withFleet({ sims, profile: `s-${sims}` }, async (env) => {
       const before = await usedMemory(redis);
       const first = await syncOnce(env, sims);
-      if (parts.has("b")) tables.b.push(await memoryRow(env, sims, first));
-      if (sims === most && parts.has("c")) {
+      if (deps.has("b")) tables.b.push(await memoryRow(env, sims, first));
+      if (sims === most && deps.has("c")) {
         tables.c.push(await bytesRow("a fleet of the sandbox", `s-${sims}`, { before, sims }));
       }
-      if (sims === most && parts.has("d")) tables.d.push(...(await filterRows(env, sims)));
-      if (sims >= Math.min(100_000, most) && parts.has("e")) tables.e.push(await planRow(env, sims));
+      if (sims === most && deps.has("d")) tables.d.push(...(await filterRows(env, sims)));
+      if (sims >= Math.min(100_000, most) && deps.has("e")) tables.e.push(await planRow(env, sims));
     });
     await forget(`s-${sims}`);
   }
-  if (parts.has("c")) tables.c.push(await fullestRecords());
+  if (deps.has("c")) tables.c.push(await fullestRecords());
   show("b: peak memory, MB", tables.b);
   show("c: bytes of Redis per SIM", tables.c);
   show(`d: time of a filter among ${most} SIMs`, tables.d);
@@ -256,7 +256,7 @@ async function fullestRecords(): Promise<Table[number]> {
     const sims: ListedSims = {
       keys: records.map(({ simId }) => simId),
       digests: records.map(({ simId }) => `00${digestOf(simId)}`).join(""),
-      tell: (place, visit) => void visitFields(records[place] ?? {}, choice, visit),
+      encodeFields: (place, visit) => void visitFields(records[place] ?? {}, choice, visit),
     };
     const nextKey = from + page < most ? "more" : undefined;
     await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: "new" });
@@ -361,8 +361,8 @@ async function planRow(env: Environment, sims: number): Promise<Table[number]> {
 }
 
 try {
-  if (parts.has("a")) await compareSpeed();
-  if (["b", "c", "d", "e"].some((part) => parts.has(part))) await measureSizes();
+  if (deps.has("a")) await compareSpeed();
+  if (["b", "c", "d", "e"].some((part) => deps.has(part))) await measureSizes();
 } finally {
   await connections.close();
   await embedded.close();

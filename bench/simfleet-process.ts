@@ -61,10 +61,10 @@ export async function startSandboxProcess(
 export async function runSimfleet(
   args: readonly string[],
   env: Environment,
-  look?: (pid: number) => Promise<void>,
+  poll?: (pid: number) => Promise<void>,
 ): Promise<string> {
   const child = start(args, env);
-  const looking = look && setInterval(() => void look(child.pid ?? 0), 20);
+  const looking = poll && setInterval(() => void poll(child.pid ?? 0), 20);
   let out = "";
   let err = "";
   child.stdout?.on("data", (data: Buffer) => (out += data.toString()));

@@ -62,21 +62,21 @@ const streams: Stream[] = [];
 let cpuBefore = 0;
 try {
   await sleep(settleMs);
-  await tell("no stream");
+  await emit("no stream");
   for (const count of streamCounts) {
     while (streams.length < count) await openStream();
     await sleep(settleMs);
-    await tell(`${count} streams`);
+    await emit(`${count} streams`);
   }
   await ask("POST", "/v1/syncs", "");
   await sleep(settleMs);
-  for (let flood = 0; flood < floods; flood += 1) await unleash(`told flood ${flood + 1}`, told);
+  for (let flood = 0; flood < floods; flood += 1) await unleash(`told flood ${flood + 1}`, reported);
   for (let flood = 0; flood < floods; flood += 1) await unleash(`run flood ${flood + 1}`, () => run(flood));
   for (const { request: open } of streams) open.destroy();
   await sleep(settleMs);
-  await tell("streams closed");
+  await emit("streams closed");
   const status = await ask("POST", "/v1/plans", Readable.from(csv()));
-  await tell(`${uploadMegabytes} MB handed over (${status})`);
+  await emit(`${uploadMegabytes} MB handed over (${status})`);
 } finally {
   await worker.stop();
   await sandbox.stop();
@@ -92,11 +92,11 @@ async function unleash(name: string, flood: () => Promise<void>): Promise<void> 
   await sleep(settleMs);
   const events = Math.min(...streams.map((stream) => stream.events)) - before;
   const isSame = new Set(streams.map((stream) => `${stream.events} ${stream.digest}`)).size === 1;
-  await tell(`${name}: ${events} events each, ${seconds} s, ${isSame ? "all the same" : "NOT ALL THE SAME"}`);
+  await emit(`${name}: ${events} events each, ${seconds} s, ${isSame ? "all the same" : "NOT ALL THE SAME"}`);
 }
 
 /** Another process tells of changed SIMs. */
-async function told(): Promise<void> {
+async function reported(): Promise<void> {
   const before = streams.map(({ events }) => events);
   const script = fileURLToPath(new URL("./tell-events.ts", import.meta.url));
   const args = ["--conditions=source", script, join(folder, "data"), String(toldPerMinute), "8942310000000000001"];
@@ -123,12 +123,12 @@ async function allSeen(hasSeen: (stream: Stream, index: number) => boolean): Pro
 }
 
 /** Prints what the worker has, and the most that it had since the line before. */
-async function tell(what: string): Promise<void> {
+async function emit(what: string): Promise<void> {
   const { now, most } = await countsOfWorker();
   const of = (name: keyof MemoryCounts): string => `${name} ${mega(now[name])} (${mega(most[name])})`;
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const rss = (field: string): string => mega(Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) * 1_024);
-  const parts = [
+  const deps = [
     `RSS ${rss("VmRSS")} (${rss("VmHWM")})`,
     of("heapUsed"),
     of("heapTotal"),
@@ -136,7 +136,7 @@ async function tell(what: string): Promise<void> {
     of("arrayBuffers"),
   ];
   const cpu = await cpuSeconds();
-  console.log(`${what}: MB now (most) ${parts.join(", ")}; ${(cpu - cpuBefore).toFixed(1)} s of processor`);
+  console.log(`${what}: MB now (most) ${deps.join(", ")}; ${(cpu - cpuBefore).toFixed(1)} s of processor`);
   cpuBefore = cpu;
   await writeFile(`/proc/${pid}/clear_refs`, "5"); // the peak begins anew
 }

@@ -23,19 +23,19 @@ const rareEvery = 500;
 const stop = new AbortController();
 process.once("SIGTERM", () => stop.abort());
 const startMs = systemClock.monotonicMs();
-let told = 0;
+let reported = 0;
 while (!stop.signal.aborted) {
   const due = Math.floor((systemClock.monotonicMs() - startMs) * perMs);
-  const telling: Promise<void>[] = [];
-  for (; told < due; told += 1) {
-    const sim = sims[told % sims.length] ?? "";
-    const field = told % rareEvery === 0 ? "tags.rare" : "tags.bench";
-    const fields = { sim, field, before: `=${told}`, after: `=${told + 1}`, by: "outside", cause: "bench" };
-    telling.push(feed.tell({ type: "sim.changed", profile: "default", fields }));
+  const lineEncoder: Promise<void>[] = [];
+  for (; reported < due; reported += 1) {
+    const sim = sims[reported % sims.length] ?? "";
+    const field = reported % rareEvery === 0 ? "tags.rare" : "tags.bench";
+    const fields = { sim, field, before: `=${reported}`, after: `=${reported + 1}`, by: "outside", cause: "bench" };
+    lineEncoder.push(feed.emit({ type: "sim.changed", profile: "default", fields }));
   }
-  await Promise.all(telling);
+  await Promise.all(lineEncoder);
   await systemClock.sleep(50, stop.signal).catch(() => undefined);
 }
-console.log(told);
+console.log(reported);
 await connections.close();
 await embedded.close();

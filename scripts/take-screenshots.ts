@@ -20,7 +20,7 @@ const quota = { callsPerPeriod: 120, periodSeconds: 12 };
 
 interface Picture {
   readonly name: string;
-  readonly look: Look;
+  readonly poll: Look;
   readonly place: (runId: string) => string;
   /** What is done and waited for before it is taken. */
   readonly ready: (page: Page) => Promise<void>;
@@ -32,24 +32,24 @@ const phone = { width: 390, token: tokens.operator, scheme: "dark" } as const;
 const heading = (name: string) => (page: Page) => page.getByRole("heading", { level: 1, name }).waitFor();
 
 const taken: readonly Picture[] = [
-  { name: "run", look: wide, place: (runId) => `/#/runs/${runId}`, ready: () => sleep(4_000), height: 900 },
-  { name: "run-phone", look: phone, place: (runId) => `/#/runs/${runId}`, ready: () => sleep(4_000), height: 844 },
-  { name: "new-run", look: wide, place: () => "/#/new", ready: seePlan, height: 1_000 },
+  { name: "run", poll: wide, place: (runId) => `/#/runs/${runId}`, ready: () => sleep(4_000), height: 900 },
+  { name: "run-phone", poll: phone, place: (runId) => `/#/runs/${runId}`, ready: () => sleep(4_000), height: 844 },
+  { name: "new-run", poll: wide, place: () => "/#/new", ready: seePlan, height: 1_000 },
   {
     name: "fleet-dark",
-    look: { ...wide, scheme: "dark" },
+    poll: { ...wide, scheme: "dark" },
     place: () => "/#/fleet",
     ready: heading("Fleet"),
     height: 900,
   },
   {
     name: "quota-dark",
-    look: { ...wide, scheme: "dark" },
+    poll: { ...wide, scheme: "dark" },
     place: () => "/#/quota",
     ready: () => sleep(3_000),
     height: 760,
   },
-  { name: "credentials", look: wide, place: () => "/#/credentials", ready: heading("Credentials"), height: 900 },
+  { name: "credentials", poll: wide, place: () => "/#/credentials", ready: heading("Credentials"), height: 900 },
 ];
 
 async function seePlan(page: Page): Promise<void> {
@@ -119,9 +119,9 @@ async function takeAll(origin: string): Promise<void> {
   const browser = await openBrowser();
   try {
     for (const picture of taken) {
-      await using watched = await WatchedPage.open(browser, origin, picture.look);
+      await using watched = await WatchedPage.open(browser, origin, picture.poll);
       const { page } = watched;
-      await page.setViewportSize({ width: picture.look.width, height: picture.height ?? 860 });
+      await page.setViewportSize({ width: picture.poll.width, height: picture.height ?? 860 });
       await page.goto(picture.place(String(run.runId)));
       await picture.ready(page);
       await page

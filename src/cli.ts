@@ -15,8 +15,8 @@ async function main(): Promise<void> {
   keepHeapSmall();
   const [{ runProgram }, { serve }, { version }] = await Promise.all([
     import("#cli/program.ts"),
-    import("./serve.ts"),
-    import("./app.ts"),
+    import("#app/serve.ts"),
+    import("#app/app.ts"),
   ]);
   const interrupt = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
     process.exit(4);
   });
   await runProgram(process.argv.slice(2), {
-    surroundings: {
+    io: {
       env: process.env,
       stdout: process.stdout,
       stderr: process.stderr,

@@ -9,7 +9,7 @@ const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { serve }
   import("#config/load.ts"),
   import("#core/errors.ts"),
   import("#telemetry/logger.ts"),
-  import("./serve.ts"),
+  import("#app/serve.ts"),
 ]);
 try {
   const config = loadConfig({ env: process.env });

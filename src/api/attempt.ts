@@ -10,16 +10,16 @@ import type { ClientEvent } from "./client-event.ts";
 import type { ExchangeWatcher } from "./exchange.ts";
 import { type AnswerHeaders, readQuota, readRetryAfterMs } from "./quota-headers.ts";
 
-export interface AttemptSurroundings {
+export interface AttemptDeps {
   readonly clock: Clock;
   readonly names: HeaderNames;
   readonly periodMs: number;
-  readonly tell: (event: ClientEvent) => void;
+  readonly emit: (event: ClientEvent) => void;
 }
 
 export class Attempt implements ExchangeWatcher {
   readonly #permit: Permit;
-  readonly #around: AttemptSurroundings;
+  readonly #around: AttemptDeps;
   readonly #operation: string;
   readonly #bucket: string;
   #state: "granted" | "sent" | "over" = "granted";
@@ -29,11 +29,11 @@ export class Attempt implements ExchangeWatcher {
   /** With a 429: how long the bucket stays empty. */
   throttledMs = 0;
 
-  constructor(parts: { permit: Permit; around: AttemptSurroundings; operation: string; bucket: string }) {
-    this.#permit = parts.permit;
-    this.#around = parts.around;
-    this.#operation = parts.operation;
-    this.#bucket = parts.bucket;
+  constructor(deps: { permit: Permit; around: AttemptDeps; operation: string; bucket: string }) {
+    this.#permit = deps.permit;
+    this.#around = deps.around;
+    this.#operation = deps.operation;
+    this.#bucket = deps.bucket;
   }
 
   sending(): void {
@@ -45,17 +45,17 @@ export class Attempt implements ExchangeWatcher {
   head(status: number, headers: AnswerHeaders): void {
     if (this.#state === "granted") this.sending();
     this.#state = "over";
-    const { clock, periodMs, tell } = this.#around;
+    const { clock, periodMs, emit } = this.#around;
     const reading = readQuota(headers, this.#around);
     const throttled = status === 429;
     if (headers["retry-after"] !== undefined) this.retryAfterMs = readRetryAfterMs(headers, clock.wallMs());
     this.#permit.answered({ reading, throttled, retryAfterMs: this.retryAfterMs });
     const call = { operation: this.#operation, bucket: this.#bucket };
-    tell({ type: "answered", ...call, status, durationMs: clock.monotonicMs() - this.#sentAtMs });
+    emit({ type: "answered", ...call, status, durationMs: clock.monotonicMs() - this.#sentAtMs });
     if (!throttled) return;
     const refreshMs = reading === undefined ? periodMs : Math.max(1, reading.secondsBeforeRefresh) * 1_000;
     this.throttledMs = Math.max(refreshMs, this.retryAfterMs ?? 0);
-    tell({ type: "throttled", ...call, retryAfterMs: this.throttledMs });
+    emit({ type: "throttled", ...call, retryAfterMs: this.throttledMs });
   }
 
   /** No answer will come; settles the permit unless the head did. */
@@ -65,7 +65,7 @@ export class Attempt implements ExchangeWatcher {
     this.#state = "over";
     if (wasSent) this.#permit.lost();
     else this.#permit.giveBack();
-    this.#around.tell({
+    this.#around.emit({
       type: "unanswered",
       operation: this.#operation,
       bucket: this.#bucket,

@@ -21,24 +21,24 @@ export class Authenticator {
   readonly #ttl: RequestedTtl;
   readonly #tokens: TokenReader | undefined;
   readonly #send: (input: AuthInput) => Promise<AuthOutput>;
-  readonly #tell: (event: ClientEvent) => void;
+  readonly #emit: (event: ClientEvent) => void;
   #used: readonly CredentialForm[] | undefined;
 
-  constructor(parts: {
+  constructor(deps: {
     clock: Clock;
     credentials: CredentialList;
     ttl: RequestedTtl;
     /** Absent: claims are not used. */
     tokens: TokenReader | undefined;
     send: (input: AuthInput) => Promise<AuthOutput>;
-    tell: (event: ClientEvent) => void;
+    emit: (event: ClientEvent) => void;
   }) {
-    this.#clock = parts.clock;
-    this.#credentials = parts.credentials;
-    this.#ttl = parts.ttl;
-    this.#tokens = parts.tokens;
-    this.#send = parts.send;
-    this.#tell = parts.tell;
+    this.#clock = deps.clock;
+    this.#credentials = deps.credentials;
+    this.#ttl = deps.ttl;
+    this.#tokens = deps.tokens;
+    this.#send = deps.send;
+    this.#emit = deps.emit;
   }
 
   /** Whether the credentials are those that the last pair was obtained with. */
@@ -64,9 +64,9 @@ export class Authenticator {
         if (thrown.code !== "PLATFORM_UNAUTHORIZED") throw inWordsOfAuth(thrown, "");
         refused.push(form);
         if (form.kind === "auth-key") {
-          this.#tell({ type: "auth-key-refused", authKeyId: form.authKeyId, message: thrown.message });
+          this.#emit({ type: "auth-key-refused", authKeyId: form.authKeyId, message: thrown.message });
         }
-        if (refused.length === forms.length) throw inWordsOfAuth(thrown, mendOf(refused));
+        if (refused.length === forms.length) throw inWordsOfAuth(thrown, hintOf(refused));
       }
     }
     throw new RangeError("a list of credentials is never empty");
@@ -93,7 +93,7 @@ export class Authenticator {
   }
 }
 
-function mendOf(refused: readonly CredentialForm[]): string {
+function hintOf(refused: readonly CredentialForm[]): string {
   const keys = refused.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
   const all = keys.length > 1 ? ` So were all of ${keys.join(", ")}.` : "";
   const settings = [...new Set(refused.map(settingsOf))];

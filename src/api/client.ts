@@ -44,12 +44,12 @@ export class PlatformClient {
   /** @throws ConfigError when an address, the brand, the lifetime, the MFA secret or the public key is unusable */
   constructor(options: PlatformClientOptions) {
     const { profile, clock, connections, userAgent } = options;
-    const tell = teller(options.onEvent);
+    const emit = emitter(options.onEvent);
     const ttl = { field: options.ttlField, seconds: options.ttlSeconds };
     checkTtl(ttl);
     checkTtl({ field: options.renewToken?.ttlField, seconds: options.ttlSeconds });
     this.#credentials = new CredentialList(options.credentials, (message) =>
-      tell({ type: "credentials-kept", message }),
+      emit({ type: "credentials-kept", message }),
     );
     this.#profile = profile;
     this.#names = headerNames(options.brand);
@@ -66,7 +66,7 @@ export class PlatformClient {
       options.language,
     ];
     this.#openRoute = this.#routeTo(authAddress(this.#routes, profile.coverage), []);
-    const around = { clock, names: this.#names, periodMs: options.periodMs ?? 60_000, tell };
+    const around = { clock, names: this.#names, periodMs: options.periodMs ?? 60_000, emit };
     const { permits } = options;
     this.#sender = new Sender({
       permits,
@@ -76,12 +76,12 @@ export class PlatformClient {
       around,
     });
     const source = pairSource(options, {
-      ...{ credentials: this.#credentials, tokens: this.#tokenReader(options), tell },
+      ...{ credentials: this.#credentials, tokens: this.#tokenReader(options), emit },
       authenticate: (input) => this.#authenticate(input),
       callWith: (pair, operation, input) => this.#callWith(pair, operation, input),
     });
     this.#authenticateWith = (form) => source.authenticateWith(form);
-    this.#keeper = new PairKeeper({ clock, tell, source, chance: options.chance });
+    this.#keeper = new PairKeeper({ clock, emit, source, chance: options.chance });
   }
 
   /**
@@ -234,7 +234,7 @@ function refusedTwice(refusal: PlatformError): PlatformError {
 }
 
 /** A listener that throws must not turn an accepted call into a failed one. */
-function teller(onEvent: ((event: ClientEvent) => void) | undefined): (event: ClientEvent) => void {
+function emitter(onEvent: ((event: ClientEvent) => void) | undefined): (event: ClientEvent) => void {
   return (event) => {
     try {
       onEvent?.(event);

@@ -10,7 +10,7 @@ import { checkCredentialForm, type CredentialForm } from "./credential-form.ts";
 export type Credentials = CredentialForm | (() => readonly CredentialForm[]) | { current(): readonly CredentialForm[] };
 
 export class CredentialList {
-  readonly #tellKept: (message: string) => void;
+  readonly #emitKept: (message: string) => void;
   #read: () => readonly CredentialForm[];
   #last: readonly CredentialForm[];
 
@@ -18,8 +18,8 @@ export class CredentialList {
    * @param tellKept told why a new list was not taken up
    * @throws ConfigError when there are no credentials, or an MFA secret is not base32; what the list's owner throws
    */
-  constructor(credentials: Credentials, tellKept: (message: string) => void) {
-    this.#tellKept = tellKept;
+  constructor(credentials: Credentials, emitKept: (message: string) => void) {
+    this.#emitKept = emitKept;
     this.#read = readerOf(credentials);
     this.#last = checked(this.#read());
   }
@@ -40,7 +40,7 @@ export class CredentialList {
     try {
       forms = checked(this.#read());
     } catch (thrown) {
-      this.#tellKept(messageOf(thrown));
+      this.#emitKept(messageOf(thrown));
       return this.#last;
     }
     const isSame = forms.length === this.#last.length && forms.every((form, i) => isSameForm(form, this.#last[i]));

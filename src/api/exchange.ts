@@ -59,11 +59,11 @@ export class Receiver {
   #bytes = 0;
   #bodyEndsMs = 0;
 
-  constructor(parts: { exchange: Exchange; limits: ExchangeLimits; settle: Settle }) {
-    const { exchange } = parts;
+  constructor(deps: { exchange: Exchange; limits: ExchangeLimits; settle: Settle }) {
+    const { exchange } = deps;
     this.#exchange = exchange;
-    this.#limits = parts.limits;
-    this.#settle = parts.settle;
+    this.#limits = deps.limits;
+    this.#settle = deps.settle;
     if (exchange.signal === undefined) return;
     // A request that is out runs to its end: its answer tells what became of a change.
     this.#onAbort = () => {

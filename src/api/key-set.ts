@@ -23,9 +23,9 @@ export class KeySet {
   #fetchedAtMs = 0;
   #flight: Promise<KeyLookup> | undefined;
 
-  constructor(parts: { clock: Clock; fetch: () => Promise<JSONWebKeySet> }) {
-    this.#clock = parts.clock;
-    this.#fetch = parts.fetch;
+  constructor(deps: { clock: Clock; fetch: () => Promise<JSONWebKeySet> }) {
+    this.#clock = deps.clock;
+    this.#fetch = deps.fetch;
   }
 
   /**

@@ -24,7 +24,7 @@ import {
 export class PairKeeper {
   readonly #clock: Clock;
   readonly #source: PairSource;
-  readonly #tell: (event: ClientEvent) => void;
+  readonly #emit: (event: ClientEvent) => void;
   readonly #chance: () => number;
   #current: Pair | undefined;
   #renewAtMs = 0;
@@ -42,17 +42,17 @@ export class PairKeeper {
   #flightVersion = 0;
   #currentVersion = 0;
 
-  constructor(parts: {
+  constructor(deps: {
     clock: Clock;
     source: PairSource;
-    tell: (event: ClientEvent) => void;
+    emit: (event: ClientEvent) => void;
     /** Spreads early renewals: numbers in [0, 1). */
     chance?: (() => number) | undefined;
   }) {
-    this.#clock = parts.clock;
-    this.#source = parts.source;
-    this.#tell = parts.tell;
-    this.#chance = parts.chance ?? anyChance;
+    this.#clock = deps.clock;
+    this.#source = deps.source;
+    this.#emit = deps.emit;
+    this.#chance = deps.chance ?? anyChance;
   }
 
   /** The pair, valid or not, as it is; starts nothing. */
@@ -158,7 +158,7 @@ export class PairKeeper {
       (thrown: unknown) => {
         this.#flight = undefined;
         if (version === this.#credentialsVersion) this.#remember(thrown);
-        this.#tell({ type: "renewal-failed", reason, message: messageOf(thrown) });
+        this.#emit({ type: "renewal-failed", reason, message: messageOf(thrown) });
         throw thrown;
       },
     );
@@ -181,7 +181,7 @@ export class PairKeeper {
     this.#failures = 0;
     const { madeWith, expiresAtMs } = pair;
     const authKey = madeWith.kind === "auth-key" ? { authKeyId: madeWith.authKeyId } : {};
-    this.#tell({ type: "renewed", reason, by, expiresAtMs, ...authKey });
+    this.#emit({ type: "renewed", reason, by, expiresAtMs, ...authKey });
   }
 
   #remember(error: unknown): void {

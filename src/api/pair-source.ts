@@ -16,27 +16,27 @@ import { TokenRenewal } from "./token-renewal.ts";
 
 export function pairSource(
   options: Pick<PlatformClientOptions, "clock" | "ttlField" | "ttlSeconds" | "renewToken">,
-  parts: {
+  deps: {
     credentials: CredentialList;
     /** Absent: claims are not used. */
     tokens: TokenReader | undefined;
-    tell: (event: ClientEvent) => void;
+    emit: (event: ClientEvent) => void;
     authenticate: (input: AuthInput) => Promise<AuthOutput>;
     /** Makes a call with a given pair. */
     callWith: <O>(pair: Pair, operation: Operation<RenewTokenInput, O>, input: RenewTokenInput) => Promise<O>;
   },
 ): PairSource & Pick<Authenticator, "authenticateWith"> {
   const { clock, ttlField, ttlSeconds: seconds } = options;
-  const { credentials, tokens, tell } = parts;
+  const { credentials, tokens, emit } = deps;
   const ttl = { field: ttlField, seconds };
-  const authenticator = new Authenticator({ clock, credentials, ttl, tokens, tell, send: parts.authenticate });
+  const authenticator = new Authenticator({ clock, credentials, ttl, tokens, emit, send: deps.authenticate });
   const authenticate = (): Promise<Pair> => authenticator.authenticate();
   const authenticateWith = (form: CredentialForm): Promise<Pair> => authenticator.authenticateWith(form);
   if (options.renewToken === undefined) return { authenticate, authenticateWith };
   const operation = renewToken(options.renewToken);
   const renewal = new TokenRenewal({
     ...{ clock, tokens, ttl: { field: options.renewToken.ttlField, seconds } },
-    send: (pair, input) => parts.callWith(pair, operation, input),
+    send: (pair, input) => deps.callWith(pair, operation, input),
   });
   // Other credentials are taken up by an authentication with them.
   const renew = (pair: Pair) => (authenticator.isUpToDate() ? renewal.renew(pair) : Promise.resolve(undefined));

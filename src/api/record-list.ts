@@ -8,7 +8,7 @@ import { PlatformError } from "#core/errors.ts";
 import { withoutDepths } from "#fleet/depth.ts";
 
 /** What a reader of records wants of them. */
-export interface RecordTerms<T> {
+export interface RecordOptions<T> {
   /** For messages. */
   readonly operation: string;
   /** The field that names a record. */
@@ -22,34 +22,34 @@ export interface RecordTerms<T> {
 }
 
 export class RecordList<T> {
-  readonly #terms: RecordTerms<T>;
+  readonly #storeDeps: RecordOptions<T>;
   readonly #bytes: Buffer;
   readonly #cut: Cut;
 
-  private constructor(terms: RecordTerms<T>, bytes: Buffer, cut: Cut) {
-    this.#terms = terms;
+  private constructor(storeDeps: RecordOptions<T>, bytes: Buffer, cut: Cut) {
+    this.#storeDeps = storeDeps;
     this.#bytes = bytes;
     this.#cut = cut;
   }
 
   /** @returns undefined where this is no list of objects that have a key, or one that only a parser can read */
-  static read<T>(terms: RecordTerms<T>, bytes: Buffer): RecordList<T> | undefined {
-    const cut = cutRecords(bytes, Buffer.from(terms.key), secretNames(terms.secrets));
-    return cut === undefined ? undefined : new RecordList(terms, bytes, cut);
+  static read<T>(storeDeps: RecordOptions<T>, bytes: Buffer): RecordList<T> | undefined {
+    const cut = cutRecords(bytes, Buffer.from(storeDeps.key), secretNames(storeDeps.secrets));
+    return cut === undefined ? undefined : new RecordList(storeDeps, bytes, cut);
   }
 
   /** Of records that were parsed and have their key. */
-  static of<T>(terms: RecordTerms<T>, records: readonly T[]): RecordList<T> {
+  static of<T>(storeDeps: RecordOptions<T>, records: readonly T[]): RecordList<T> {
     const texts = records.map((record) => JSON.stringify(withoutDepths(record)));
     const cut: Cut = { keys: [], starts: [], ends: [], isEscaped: texts.map(() => true), secrets: new Map() };
     let at = 0;
     for (const [place, text] of texts.entries()) {
-      cut.keys.push(String(Reflect.get(records[place] as object, terms.key)));
+      cut.keys.push(String(Reflect.get(records[place] as object, storeDeps.key)));
       cut.starts.push(at);
       at += Buffer.byteLength(text);
       cut.ends.push(at);
     }
-    return new RecordList(terms, Buffer.from(texts.join("")), cut);
+    return new RecordList(storeDeps, Buffer.from(texts.join("")), cut);
   }
 
   get keys(): readonly string[] {
@@ -67,14 +67,14 @@ export class RecordList<T> {
     const end = ends[place] ?? start;
     const left = secrets.get(place);
     if (left === undefined) return this.#bytes.subarray(start, end);
-    const parts: Buffer[] = [];
+    const deps: Buffer[] = [];
     let at = start;
     for (const [from, to] of left) {
-      parts.push(this.#bytes.subarray(at, from));
+      deps.push(this.#bytes.subarray(at, from));
       at = to;
     }
-    parts.push(this.#bytes.subarray(at, end));
-    return Buffer.concat(parts);
+    deps.push(this.#bytes.subarray(at, end));
+    return Buffer.concat(deps);
   }
 
   /** @throws PlatformError when it is no JSON or has another shape than the interface says */
@@ -86,13 +86,13 @@ export class RecordList<T> {
     } catch {
       throw this.#fault("PLATFORM_UNAVAILABLE", `record ${place} of a page is no JSON`);
     }
-    const fault = this.#terms.faultIn(record);
+    const fault = this.#storeDeps.faultIn(record);
     if (fault === undefined) return record as T;
     throw this.#fault("PLATFORM_CONTRACT", `record ${place} of a page is in an unexpected shape (at ${fault})`);
   }
 
   #fault(code: "PLATFORM_UNAVAILABLE" | "PLATFORM_CONTRACT", said: string): PlatformError {
-    const { operation } = this.#terms;
+    const { operation } = this.#storeDeps;
     return new PlatformError(code, `${operation}: ${said}. Is it the right address and deployment?`, { operation });
   }
 }

@@ -1,6 +1,6 @@
 /** Sends one call once: permit, exchange, reading of the answer. It knows nothing of pairs beyond the headers it is given. */
 import type { Address } from "./address.ts";
-import { Attempt, type AttemptSurroundings } from "./attempt.ts";
+import { Attempt, type AttemptDeps } from "./attempt.ts";
 import type { CallOptions, Permits } from "./client-options.ts";
 import { bucketOf, type Operation, type Target } from "./operations/operation.ts";
 import type { AnswerHeaders } from "./quota-headers.ts";
@@ -31,22 +31,22 @@ export class Sender {
   readonly #transport: Transport;
   readonly #profileName: string;
   readonly #egress: string | undefined;
-  readonly #around: AttemptSurroundings;
+  readonly #around: AttemptDeps;
   /** By operation, since a name is looked up with every call. */
   readonly #buckets = new Map<string, string>();
 
-  constructor(parts: {
+  constructor(deps: {
     permits: Permits;
     transport: Transport;
     profileName: string;
     egress: string | undefined;
-    around: AttemptSurroundings;
+    around: AttemptDeps;
   }) {
-    this.#permits = parts.permits;
-    this.#transport = parts.transport;
-    this.#profileName = parts.profileName;
-    this.#egress = parts.egress;
-    this.#around = parts.around;
+    this.#permits = deps.permits;
+    this.#transport = deps.transport;
+    this.#profileName = deps.profileName;
+    this.#egress = deps.egress;
+    this.#around = deps.around;
   }
 
   /** @throws PlatformError; the signal's reason when it aborts before the request goes out; what `acquire` throws */

@@ -44,13 +44,13 @@ const payloadSchema = z.looseObject({
  */
 export function tokenReader(
   verification: TokenVerification,
-  parts: { clock: Clock; fetchKeys: () => Promise<JSONWebKeySet> },
+  deps: { clock: Clock; fetchKeys: () => Promise<JSONWebKeySet> },
 ): TokenReader {
   if ("publicKeyPem" in verification) {
     const key = readPublicKey(verification.publicKeyPem);
     return { read: (token) => readClaims(token, () => Promise.resolve(key)) };
   }
-  const keys = new KeySet({ clock: parts.clock, fetch: parts.fetchKeys });
+  const keys = new KeySet({ clock: deps.clock, fetch: deps.fetchKeys });
   return { read: (token) => readClaims(token, (header) => keys.keyFor(header)) };
 }
 

@@ -21,17 +21,17 @@ export class TokenRenewal {
   readonly #tokens: TokenReader | undefined;
   readonly #send: (pair: Pair, input: RenewTokenInput) => Promise<{ readonly token: Secret }>;
 
-  constructor(parts: {
+  constructor(deps: {
     clock: Clock;
     ttl: RequestedTtl;
     /** Absent: claims are not used. */
     tokens: TokenReader | undefined;
     send: (pair: Pair, input: RenewTokenInput) => Promise<{ readonly token: Secret }>;
   }) {
-    this.#clock = parts.clock;
-    this.#ttl = parts.ttl;
-    this.#tokens = parts.tokens;
-    this.#send = parts.send;
+    this.#clock = deps.clock;
+    this.#ttl = deps.ttl;
+    this.#tokens = deps.tokens;
+    this.#send = deps.send;
   }
 
   /**

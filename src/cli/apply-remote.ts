@@ -4,9 +4,9 @@ import { IntakeError, messageOf } from "#core/errors.ts";
 import { openFile } from "#core/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
-import type { PlanReport } from "#runs/plan-report.ts";
-import type { RunReport } from "#runs/report.ts";
-import { writeResults } from "#runs/results.ts";
+import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
+import { writeResults } from "#jobs/runs/results.ts";
 import { type Context, confirm } from "./context.ts";
 import { followRemote } from "./follow-remote.ts";
 import { type Output, grouped } from "./output.ts";
@@ -50,10 +50,10 @@ export async function applyRemotely(
   },
 ): Promise<number> {
   const { context, output } = how;
-  const { surroundings } = context;
+  const { io } = context;
   const plan = await planRemotely(worker, order);
   output.sayLines(planText(visibleIn(plan)));
-  if (!how.isAgreed && !(await confirm(surroundings, `Make ${grouped(plan.calls)} changes?`))) {
+  if (!how.isAgreed && !(await confirm(io, `Make ${grouped(plan.calls)} changes?`))) {
     output.say("Nothing was started.");
     return 2;
   }
@@ -65,14 +65,14 @@ export async function applyRemotely(
   }
   output.say(`Run ${runId} started.`);
   const path = how.resultsPathFor(runId);
-  return showToEndElsewhere(worker, { ...{ runId, output, path }, interrupt: surroundings.interrupt });
+  return showRemoteToEnd(worker, { ...{ runId, output, path }, interrupt: io.interrupt });
 }
 
 /**
  * Shows a run until it ends and answers with its report; writes its results where a place for them is given.
  * @returns the exit code
  */
-export async function showToEndElsewhere(
+export async function showRemoteToEnd(
   worker: RemoteWorker,
   ask: { runId: string; output: Output; interrupt: AbortSignal; path?: string | undefined },
 ): Promise<number> {
@@ -80,15 +80,15 @@ export async function showToEndElsewhere(
   const { report, exitCode } = await followRemote(worker, ask);
   const isOver = report.finishedAt !== null;
   const path = isOver ? ask.path : undefined;
-  const elsewhere = `simfleet runs results ${runId} --out FILE`;
+  const remote = `simfleet runs results ${runId} --out FILE`;
   if (path !== undefined) {
     const lines = worker.text(`/v1/runs/${runId}/results`, { format: "csv" });
-    await writeResults(path, lines, `No outcome is lost: write them elsewhere with ${elsewhere}`);
+    await writeResults(path, lines, `No outcome is lost: write them elsewhere with ${remote}`);
   }
   output.answer(path === undefined ? report : { ...report, results: path }, (shown) =>
     isOver ? runText(shown) : countsText(shown),
   );
-  if (isOver) output.say(`Results: ${path ?? elsewhere}`);
+  if (isOver) output.say(`Results: ${path ?? remote}`);
   return exitCode;
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { App } from "#app.ts";
+import { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
@@ -17,7 +17,7 @@ import { RemoteWorker } from "./remote-worker.ts";
 import { Output, type TextSink } from "./output.ts";
 
 /** The process around a command, handed in by the entry. */
-export interface Surroundings {
+export interface ProcessIo {
   readonly env: NodeJS.ProcessEnv;
   readonly stdout: TextSink;
   readonly stderr: TextSink;
@@ -83,12 +83,12 @@ export interface GivenCommand {
 }
 
 export class Context {
-  readonly surroundings: Surroundings;
+  readonly io: ProcessIo;
   /** Set before the command's action runs. */
   command: GivenCommand | undefined;
 
-  constructor(surroundings: Surroundings) {
-    this.surroundings = surroundings;
+  constructor(io: ProcessIo) {
+    this.io = io;
   }
 
   /** Who gives the commands, as runs and events name them: the user of the operating system. */
@@ -97,7 +97,7 @@ export class Context {
   }
 
   output(options: CommonOptions): Output {
-    const { stdout, stderr } = this.surroundings;
+    const { stdout, stderr } = this.io;
     return new Output({ isJson: options.json === true, stdout, stderr });
   }
 
@@ -120,7 +120,7 @@ export class Context {
     ways: { here: (app: App, config: Config) => Promise<T>; there: (worker: RemoteWorker) => Promise<T> },
   ): Promise<T> {
     const config = this.#load(options);
-    const { env, interrupt } = this.surroundings;
+    const { env, interrupt } = this.io;
     if (config.server === undefined) return this.withApp(config, (app) => ways.here(app, config));
     const { url, token = localToken(url, config.dataDir) } = config.server;
     return ways.there(new RemoteWorker({ url, token, interrupt, profile: options.profile ?? env.SIMFLEET_PROFILE }));
@@ -145,21 +145,21 @@ export class Context {
     });
     const finish = (exitCode: number): Promise<void> =>
       audit.finish(id, { exitCode }).catch((thrown: unknown) => {
-        this.surroundings.stderr.write(`The result could not be recorded in the audit: ${messageOf(thrown)}\n`);
+        this.io.stderr.write(`The result could not be recorded in the audit: ${messageOf(thrown)}\n`);
       });
     try {
       const answer = await act();
       await finish(exitCodeOf(answer));
       return answer;
     } catch (thrown) {
-      const interrupted = this.surroundings.interrupt.aborted ? 1 : 4;
+      const interrupted = this.io.interrupt.aborted ? 1 : 4;
       await finish(thrown instanceof SimfleetError ? thrown.exitCode : interrupted);
       throw thrown;
     }
   }
 
   #load(options: CommonOptions): Config {
-    const { env } = this.surroundings;
+    const { env } = this.io;
     const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
     const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
     return loadConfig({ file: options.config, env: { ...env, ...profile, ...server } });
@@ -167,7 +167,7 @@ export class Context {
 
   /** Opens the house for the time of `use`, and closes it whatever happens. */
   async withApp<T>(config: Config, use: (app: App) => Promise<T>): Promise<T> {
-    const { env, stderr } = this.surroundings;
+    const { env, stderr } = this.io;
     const level = env.SIMFLEET_LOG_LEVEL === undefined ? "silent" : config.logLevel;
     const logger = createLogger({ level, destination: stderr });
     const app = await App.open(config, { logger, env });
@@ -227,8 +227,8 @@ export function asCount(text: string): number {
  * Asks a yes-or-no question on the terminal. What changes SIMs or secrets asks, and needs --yes where there is none.
  * @throws SimfleetError USAGE without a terminal
  */
-export async function confirm(surroundings: Surroundings, question: string): Promise<boolean> {
-  const { stdin, stderr } = surroundings;
+export async function confirm(io: ProcessIo, question: string): Promise<boolean> {
+  const { stdin, stderr } = io;
   if (stdin.isTTY !== true || stderr.isTTY !== true) {
     throw new SimfleetError(
       "USAGE",
@@ -238,7 +238,7 @@ export async function confirm(surroundings: Surroundings, question: string): Pro
   const { createInterface } = await import("node:readline/promises");
   const line = createInterface({ input: stdin, output: process.stderr });
   try {
-    const answer = await line.question(`${visible(question)} [y/N] `, { signal: surroundings.interrupt });
+    const answer = await line.question(`${visible(question)} [y/N] `, { signal: io.interrupt });
     return /^y(es)?$/i.test(answer.trim());
   } catch {
     return false;

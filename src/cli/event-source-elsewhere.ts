@@ -6,7 +6,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs, systemClock } from "#core/time.ts";
 import { isAfter } from "#events/event-id.ts";
 import { beforeAll } from "#events/feed.ts";
-import type { EventDocument } from "#runs/webhook-report.ts";
+import type { EventDocument } from "#jobs/webhooks/report.ts";
 import type { EventChoice, EventSource } from "./event-source.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
 
@@ -14,7 +14,7 @@ const againAfterMs = 2 * secondMs;
 const path = "/v1/events";
 
 /** @param how `say`: tells the person that the connection was lost */
-export function eventsElsewhere(
+export function remoteEvents(
   worker: Pick<RemoteWorker, "get" | "text">,
   { types, profile }: EventChoice,
   how: { interrupt: AbortSignal; say: (text: string) => void; clock?: Clock },

@@ -2,9 +2,9 @@
  * Where `events tail` has events from: the feed of this machine's Redis, or a worker elsewhere. Both give the same
  * documents, oldest first, none twice.
  */
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import type { EventType } from "#events/event.ts";
-import { type EventDocument, documentOfEvent } from "#runs/webhook-report.ts";
+import { type EventDocument, documentOfEvent } from "#jobs/webhooks/report.ts";
 
 const readAtOnce = 1_000;
 

@@ -1,7 +1,7 @@
 /** Shows the rotation of an AuthKey until it is over: of this machine's Redis, or of a worker elsewhere. */
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import { systemClock } from "#core/time.ts";
-import type { AuthKeyRotationReport } from "#runs/auth-key-report.ts";
+import type { AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
 import { type FollowWork, followWork } from "./follow-work.ts";
 import type { Output } from "./output.ts";
 import { PlainLines } from "./plain-lines.ts";
@@ -25,7 +25,7 @@ export function followAuthKey({ app, ...ask }: Ask & { app: App }): Followed {
     ...wordsOf(ask),
     workplace: {
       isServed: () => app.authKeys.isServed(profile),
-      work: (onTrouble) => app.consumeAuthKeys(profile, onTrouble),
+      work: (onIncident) => app.consumeAuthKeys(profile, onIncident),
     },
     report: async () => {
       const report = await app.authKeys.report(profile);
@@ -36,7 +36,7 @@ export function followAuthKey({ app, ...ask }: Ask & { app: App }): Followed {
 }
 
 /** As `followAuthKey`, of a worker elsewhere. */
-export function followAuthKeyElsewhere({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
+export function followRemoteAuthKey({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
   const { profile } = ask;
   return followWork({
     ...wordsOf(ask),

@@ -1,7 +1,7 @@
 /** Shows a run of a worker elsewhere until it ends. A Ctrl-C ends the showing; the run goes on there. */
 import { systemClock } from "#core/time.ts";
 import { isRunSettled } from "#fleet/run.ts";
-import { type RunReport, exitCodeOf } from "#runs/report.ts";
+import { type RunReport, exitCodeOf } from "#jobs/runs/report.ts";
 import { followWork } from "./follow-work.ts";
 import type { Output } from "./output.ts";
 import { Progress } from "./progress.ts";

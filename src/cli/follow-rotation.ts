@@ -1,7 +1,7 @@
 /** Shows a rotation until it is over or waits for what takes hours: its grace, or a person. */
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import { systemClock } from "#core/time.ts";
-import type { RotationReport } from "#runs/rotation-report.ts";
+import type { RotationReport } from "#jobs/credentials/report.ts";
 import { type FollowWork, followWork } from "./follow-work.ts";
 import type { Output } from "./output.ts";
 import { PlainLines } from "./plain-lines.ts";
@@ -24,14 +24,14 @@ export function followRotation({ app, profile, ...ask }: Ask & { app: App; profi
     ...wordsOf(ask),
     workplace: {
       isServed: () => app.credentials.isServed(profile),
-      work: (onTrouble) => app.consumeRotations(profile, onTrouble),
+      work: (onIncident) => app.consumeRotations(profile, onIncident),
     },
     report: () => app.credentials.report(ask.name),
   });
 }
 
 /** As `followRotation`, of a worker elsewhere. */
-export function followRotationElsewhere({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
+export function followRemoteRotation({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
   const path = `/v1/rotations/${encodeURIComponent(ask.name)}`;
   return followWork({ ...wordsOf(ask), report: () => worker.get<RotationReport>(path) });
 }

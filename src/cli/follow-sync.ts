@@ -1,7 +1,7 @@
 /** Shows a sync until it is over: of this machine's Redis, or of a worker elsewhere. */
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import { systemClock } from "#core/time.ts";
-import type { SyncReport } from "#runs/sync-report.ts";
+import type { SyncReport } from "#jobs/inventory/sync-report.ts";
 import { followWork } from "./follow-work.ts";
 import { type Output, grouped } from "./output.ts";
 import { PlainLines } from "./plain-lines.ts";
@@ -27,7 +27,7 @@ export function followSync({ app, ...ask }: Ask & { app: App }): Followed {
     ...{ endOf, leaving },
     workplace: {
       isServed: () => app.sims.isServed(profile),
-      work: (onTrouble) => app.consumeSyncs(profile, onTrouble),
+      work: (onIncident) => app.consumeSyncs(profile, onIncident),
     },
     report: async () => {
       const report = await app.sims.syncReport(profile);
@@ -39,7 +39,7 @@ export function followSync({ app, ...ask }: Ask & { app: App }): Followed {
 }
 
 /** As `followSync`, of a worker elsewhere. */
-export function followSyncElsewhere({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
+export function followRemoteSync({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
   const show = shower(ask.output);
   return followWork({
     ...ask,
@@ -81,7 +81,7 @@ function shower(output: Output) {
 }
 
 async function quotaText(app: App, profile: string): Promise<string> {
-  const bucket = await app.desk.bucket(app.bucketOf(profile));
+  const bucket = await app.runs.bucket(app.bucketOf(profile));
   const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
   const isWaiting = bucket.left === 0 && toRefreshMs > 0;
   return isWaiting ? `, the quota refreshes in ${Math.ceil(toRefreshMs / 1_000)} s` : "";

@@ -3,17 +3,17 @@
  * this machine's own Redis is also done in this process while no live worker does it. A Ctrl-C ends the showing, and
  * the work where it was done here. What is said of the work, and when it is over, is the asker's.
  */
-import type { Working } from "#app.ts";
+import type { Working } from "#app/app.ts";
 import type { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Output } from "./output.ts";
 
-const lookEveryMs = 150;
+const pollIntervalMs = 150;
 /** A worker elsewhere is asked over the network, and bounds how often. */
-const lookElsewhereEveryMs = 1_000;
-const lookForWorkersMs = 2_000;
+const remotePollIntervalMs = 1_000;
+const workerPollMs = 2_000;
 
-interface Trouble {
+interface Incident {
   readonly message: string;
   readonly refusal?: PlatformError;
   readonly isInReport?: boolean;
@@ -22,7 +22,7 @@ interface Trouble {
 /** How the work is done in this process. */
 interface Workplace {
   isServed(): Promise<boolean>;
-  work(onTrouble: (trouble: Trouble) => void): Promise<Working>;
+  work(onIncident: (incident: Incident) => void): Promise<Working>;
 }
 
 export interface FollowWork<Report> {
@@ -42,16 +42,16 @@ export interface FollowWork<Report> {
 export async function followWork<Report>(ask: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
   const worked = new WorkHere(ask.workplace, ask.output);
   try {
-    return await look(ask, worked);
+    return await poll(ask, worked);
   } finally {
     await worked.stop();
     ask.output.clearLiveLine();
   }
 }
 
-async function look<Report>(ask: FollowWork<Report>, worked: WorkHere): Promise<{ report: Report; exitCode: number }> {
+async function poll<Report>(ask: FollowWork<Report>, worked: WorkHere): Promise<{ report: Report; exitCode: number }> {
   const { output, interrupt, workplace } = ask;
-  const everyMs = workplace === undefined ? lookElsewhereEveryMs : lookEveryMs;
+  const everyMs = workplace === undefined ? remotePollIntervalMs : pollIntervalMs;
   let report = await ask.report();
   for (;;) {
     const end = ask.endOf(report);
@@ -86,8 +86,8 @@ class WorkHere {
   readonly #place: Workplace | undefined;
   readonly #output: Output;
   #working: Working | undefined;
-  #lastTrouble = "";
-  #nextLookMs = 0;
+  #lastIncident = "";
+  #nextPollMs = 0;
   /** Why the platform lets us do nothing. */
   refusal: PlatformError | undefined;
 
@@ -98,17 +98,17 @@ class WorkHere {
 
   async seeToIt(): Promise<void> {
     const nowMs = systemClock.monotonicMs();
-    if (this.#place === undefined || this.#working !== undefined || nowMs < this.#nextLookMs) return;
-    this.#nextLookMs = nowMs + lookForWorkersMs;
+    if (this.#place === undefined || this.#working !== undefined || nowMs < this.#nextPollMs) return;
+    this.#nextPollMs = nowMs + workerPollMs;
     if (await this.#place.isServed()) return;
-    this.#working = await this.#place.work((trouble) => this.#tell(trouble));
+    this.#working = await this.#place.work((incident) => this.#emit(incident));
   }
 
-  #tell({ message, refusal, isInReport = false }: Trouble): void {
-    const isNews = message !== this.#lastTrouble && !isInReport;
+  #emit({ message, refusal, isInReport = false }: Incident): void {
+    const isNews = message !== this.#lastIncident && !isInReport;
     if (refusal !== undefined) this.refusal = refusal;
     else if (isNews) this.#output.say(`simfleet: ${message}`);
-    this.#lastTrouble = message;
+    this.#lastIncident = message;
   }
 
   /** @returns whether it was done here */

@@ -3,17 +3,17 @@
  * `runs retry` and `runs watch` all end here. A Ctrl-C stops the showing, and the work where it was done here: the run
  * is then paused, and what was said tells how to go on.
  */
-import type { App, Working } from "#app.ts";
+import type { App, Working } from "#app/app.ts";
 import { type PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver, isRunSettled } from "#fleet/run.ts";
 import type { BucketState } from "#limiter/limiter.ts";
-import { type RunReport, exitCodeOf } from "#runs/report.ts";
+import { type RunReport, exitCodeOf } from "#jobs/runs/report.ts";
 import { type Output, grouped } from "./output.ts";
 import { Progress } from "./progress.ts";
 
-const lookEveryMs = 200;
-const lookForWorkersMs = 2_000;
+const pollIntervalMs = 200;
+const workerPollMs = 2_000;
 /** Redis that is silent for so long has something; a command that is to stop waits for it no longer. */
 const silenceMs = 3_000;
 const silenceAtStopMs = 500;
@@ -56,10 +56,10 @@ class Follower {
   readonly #progress: Progress;
   #consumer: Working | undefined;
   #refusal: PlatformError | undefined;
-  #lastTrouble = "";
+  #lastIncident = "";
   #looking: Promise<Look> | undefined;
   #isSilent = false;
-  #nextLookForWorkersMs = 0;
+  #nextWorkerPollMs = 0;
 
   constructor(request: FollowRequest) {
     this.#request = request;
@@ -69,31 +69,31 @@ class Follower {
 
   async run(): Promise<Followed> {
     const { app, runId, interrupt, mode } = this.#request;
-    const { bucket, profile } = await app.desk.record(runId);
+    const { bucket, profile } = await app.runs.record(runId);
     for (;;) {
-      const look = await this.#look(bucket);
-      if (look === undefined) {
+      const poll = await this.#poll(bucket);
+      if (poll === undefined) {
         if (interrupt.aborted) throw this.#leftInSilence();
-        this.#tellOfSilence();
+        this.#reportSilence();
         continue;
       }
-      const { report } = look;
+      const { report } = poll;
       this.#isSilent = false;
-      this.#progress.show(report, look.bucket, this.#clock.monotonicMs());
+      this.#progress.show(report, poll.bucket, this.#clock.monotonicMs());
       if (isRunSettled(report)) return this.#end(report);
       if (this.#refusal !== undefined) return this.#leaveRefused(this.#refusal);
       if (interrupt.aborted) return this.#leave();
-      if (report.state === "paused") return this.#stoppedElsewhere(report);
+      if (report.state === "paused") return this.#pausedByAnother(report);
       if (report.state === "awaiting-approval" && mode === "work") return this.#leftForApproval(report);
       await this.#seeToWorkers(bucket, profile);
-      await this.#clock.sleep(lookEveryMs, interrupt).catch(() => undefined);
+      await this.#clock.sleep(pollIntervalMs, interrupt).catch(() => undefined);
     }
   }
 
   /** How things stand; undefined when Redis leaves the question open. The question stays asked. */
-  async #look(bucket: string): Promise<Look | undefined> {
+  async #poll(bucket: string): Promise<Look | undefined> {
     const { app, runId, interrupt } = this.#request;
-    this.#looking ??= Promise.all([app.desk.show(runId), app.desk.bucket(bucket)])
+    this.#looking ??= Promise.all([app.runs.show(runId), app.runs.bucket(bucket)])
       .then(([report, state]) => ({ report, bucket: state }))
       .finally(() => (this.#looking = undefined));
     const answered = new AbortController();
@@ -109,7 +109,7 @@ class Follower {
     }
   }
 
-  #tellOfSilence(): void {
+  #reportSilence(): void {
     if (!this.#isSilent) this.#request.output.say("Redis does not answer. Nothing is lost: the run waits for it.");
     this.#isSilent = true;
   }
@@ -134,13 +134,13 @@ class Follower {
   async #seeToWorkers(bucket: string, profile: string): Promise<void> {
     const { app, mode } = this.#request;
     const nowMs = this.#clock.monotonicMs();
-    if (mode === "watch" || this.#consumer !== undefined || nowMs < this.#nextLookForWorkersMs) return;
-    this.#nextLookForWorkersMs = nowMs + lookForWorkersMs;
-    if (await app.desk.isServed(bucket)) return;
-    this.#consumer = await app.consume(profile, (trouble) => {
-      if (trouble.refusal !== undefined) this.#refusal = trouble.refusal;
-      if (trouble.message !== this.#lastTrouble) this.#request.output.say(`simfleet: ${trouble.message}`);
-      this.#lastTrouble = trouble.message;
+    if (mode === "watch" || this.#consumer !== undefined || nowMs < this.#nextWorkerPollMs) return;
+    this.#nextWorkerPollMs = nowMs + workerPollMs;
+    if (await app.runs.isServed(bucket)) return;
+    this.#consumer = await app.consume(profile, (incident) => {
+      if (incident.refusal !== undefined) this.#refusal = incident.refusal;
+      if (incident.message !== this.#lastIncident) this.#request.output.say(`simfleet: ${incident.message}`);
+      this.#lastIncident = incident.message;
     });
   }
 
@@ -153,7 +153,7 @@ class Follower {
     return { report, exitCode: exitCodeOf(report) };
   }
 
-  #stoppedElsewhere(report: RunReport): Followed {
+  #pausedByAnother(report: RunReport): Followed {
     this.#request.output.say(
       `The run was paused${report.reason ? ` (${report.reason})` : ""}. Go on with: simfleet runs resume ${report.runId}`,
     );
@@ -165,7 +165,7 @@ class Follower {
     if (this.#consumer === undefined) {
       output.say(`The run goes on in its worker. Look on with: simfleet runs watch ${runId}`);
       output.say(`Hold it with: simfleet runs pause ${runId}`);
-      return this.#end(await app.desk.show(runId));
+      return this.#end(await app.runs.show(runId));
     }
     output.say("Stopping: calls that are out are waited for …");
     return this.#holdRun("stopped with Ctrl-C");
@@ -180,9 +180,9 @@ class Follower {
   /** Pauses what was worked on here, unless it ended meanwhile. */
   async #holdRun(reason: string): Promise<Followed> {
     const { app, output, runId } = this.#request;
-    await app.desk.control.pause(runId, { reason }).catch(() => undefined);
+    await app.runs.control.pause(runId, { reason }).catch(() => undefined);
     await this.stopWorking();
-    const report = await app.desk.show(runId);
+    const report = await app.runs.show(runId);
     if (!isRunOver(report.state)) {
       const { pending } = report.counts;
       output.say(`Nothing is lost: ${grouped(pending)} ${pending === 1 ? "row is" : "rows are"} still to do.`);

@@ -4,25 +4,25 @@ import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { Serve } from "./commands/worker.ts";
 import { visibleLines } from "#core/visible-text.ts";
 import { commandEffects } from "./command-effects.ts";
-import { Context, type GivenCommand, type Surroundings } from "./context.ts";
+import { Context, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
 
 /**
  * Runs one command line.
  * @param argv the arguments after the program's name
  */
-export async function runProgram(argv: readonly string[], house: House): Promise<void> {
-  const { surroundings } = house;
+export async function runProgram(argv: readonly string[], deps: Deps): Promise<void> {
+  const { io } = deps;
   try {
-    const program = await buildProgram(house, argv[0]);
+    const program = await buildProgram(deps, argv[0]);
     await program.parseAsync([...argv], { from: "user" });
   } catch (thrown) {
-    surroundings.setExitCode(tell(thrown, argv, surroundings));
+    io.setExitCode(emit(thrown, argv, io));
   }
 }
 
-type House = { surroundings: Surroundings; serve: Serve; version: string };
-type Load = (context: Context, house: House) => Promise<Command>;
+type Deps = { io: ProcessIo; serve: Serve; version: string };
+type Load = (context: Context, deps: Deps) => Promise<Command>;
 
 /** Every command, in the order of the help. Each is loaded when it is asked for: a worker carries none of the others. */
 const commands: Readonly<Record<string, Load>> = {
@@ -51,16 +51,16 @@ const commands: Readonly<Record<string, Load>> = {
  * All commands, or one.
  * @param asked the command's name where it is the first word; else all are needed, for the help or a suggestion
  */
-export async function buildProgram(house: House, asked?: string): Promise<Command> {
-  const context = new Context(house.surroundings);
-  const { stdout, stderr } = house.surroundings;
+export async function buildProgram(deps: Deps, asked?: string): Promise<Command> {
+  const context = new Context(deps.io);
+  const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
     .description("Looks after a fleet of SIMs through a rate-limited connectivity API.")
-    .version(house.version)
+    .version(deps.version)
     .addHelpText("after", "\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv");
   const one = asked !== undefined && Object.hasOwn(commands, asked) ? commands[asked] : undefined;
   const loads = one === undefined ? Object.values(commands) : [one];
-  for (const command of await Promise.all(loads.map((load) => load(context, house)))) program.addCommand(command);
+  for (const command of await Promise.all(loads.map((load) => load(context, deps)))) program.addCommand(command);
   forEachCommand(program, (command) => {
     command.exitOverride().showHelpAfterError("(add --help for the options)");
     command.configureOutput({
@@ -110,7 +110,7 @@ function forEachCommand(command: Command, change: (command: Command) => void): v
 }
 
 /** Says what went wrong; with --json on stdout as well. */
-function tell(thrown: unknown, argv: readonly string[], { stdout, stderr, interrupt }: Surroundings): number {
+function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interrupt }: ProcessIo): number {
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   if (interrupt.aborted && !(thrown instanceof SimfleetError)) return 1;
   const output = new Output({ isJson: argv.includes("--json"), stdout, stderr });

@@ -1,6 +1,6 @@
 /** A run's progress as text: one line that is kept up to date on a terminal, a line now and then in a pipe. */
 import type { BucketState } from "#limiter/limiter.ts";
-import type { RunReport } from "#runs/report.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
 import { type Output, duration, grouped } from "./output.ts";
 import { PlainLines } from "./plain-lines.ts";
 import { nextAttemptText, problemText } from "./run-text.ts";
@@ -44,11 +44,11 @@ export class Progress {
     const bar = `${"█".repeat(full)}${"░".repeat(barCells - full)}`;
     const rows = `${bar} ${grouped(settledRows(report))}/${grouped(counts.total)}`;
     const state = report.state === "running" ? `${this.#rate()}/s` : report.state;
-    const parts =
+    const deps =
       problem === undefined
         ? [rows, state, windowText(bucket), etaText(report, "ETA "), failureText(report)]
         : [rows, nextAttemptText(problem), problem.message];
-    return parts.filter((part) => part !== "").join(" · ");
+    return deps.filter((part) => part !== "").join(" · ");
   }
 
   #rate(): string {
@@ -63,11 +63,11 @@ function plainLine(report: RunReport, bucket: BucketState | undefined): string {
   const { counts, problem } = report;
   const percent = counts.total === 0 ? 100 : Math.floor((100 * settledRows(report)) / counts.total);
   const rows = `${report.runId} ${report.state}: ${grouped(settledRows(report))} of ${grouped(counts.total)} rows (${percent} %)`;
-  const parts =
+  const deps =
     problem === undefined
       ? [rows, windowText(bucket), etaText(report, "about ", " left"), failureText(report)]
       : [rows, failureText(report), problemText(problem)];
-  return parts.filter((part) => part !== "").join(", ");
+  return deps.filter((part) => part !== "").join(", ");
 }
 
 function etaText({ etaSeconds }: RunReport, before: string, after = ""): string {
@@ -85,11 +85,11 @@ function windowText(bucket: BucketState | undefined): string {
 }
 
 function failureText({ counts }: RunReport): string {
-  const parts = [
+  const deps = [
     counts.rejected > 0 ? `${grouped(counts.rejected)} rejected` : "",
     counts.failed > 0 ? `${grouped(counts.failed)} failed` : "",
   ];
-  return parts.filter((part) => part !== "").join(", ");
+  return deps.filter((part) => part !== "").join(", ");
 }
 
 function settledRows({ counts }: RunReport): number {

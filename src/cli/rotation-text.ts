@@ -1,9 +1,9 @@
 /** A rotation in words for a terminal. */
-import type { RotationReport } from "#runs/rotation-report.ts";
+import type { RotationReport } from "#jobs/credentials/report.ts";
 import { problemText } from "./run-text.ts";
 
 /** One line: how the rotation stands, and what it waits for. */
-export function standingText(report: RotationReport): string {
+export function rotationStatusText(report: RotationReport): string {
   const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor, problem } = report;
   switch (state) {
     case "never":

@@ -1,8 +1,8 @@
 /** Runs for people. */
 import { isRunOver } from "#fleet/run.ts";
 import { systemClock } from "#core/time.ts";
-import type { ProblemReport } from "#fleet/problem.ts";
-import type { RunReport } from "#runs/report.ts";
+import type { ProblemReport } from "#engine/problem.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
 import { duration, grouped, table } from "./output.ts";
 
 export function runText(report: RunReport): string {
@@ -52,10 +52,10 @@ function timeOfDay(at: string, nowMs: number): string {
 
 export function countsText({ counts }: RunReport): string {
   const { total, ...outcomes } = counts;
-  const parts = Object.entries(outcomes)
+  const deps = Object.entries(outcomes)
     .filter(([name, count]) => count > 0 || name === "done")
     .map(([name, count]) => `${grouped(count)} ${name}`);
-  return `${grouped(total)} rows: ${parts.join(", ")}`;
+  return `${grouped(total)} rows: ${deps.join(", ")}`;
 }
 
 function finishedText(report: RunReport): string {

@@ -9,7 +9,7 @@ import { suggestion } from "#core/suggest.ts";
 import type { Tree } from "./yaml-file.ts";
 
 /** How the AuthKey of one profile is rotated. */
-export interface AuthKeyTerms {
+export interface AuthKeyOptions {
   readonly sinks: readonly Sink[];
   /** How long the old AuthKey has to be out of use before it is revoked. */
   readonly graceMs: number;
@@ -34,8 +34,8 @@ export function readAuthKeys(
   tree: Tree,
   profiles: readonly string[],
   problems: Problem[],
-): Readonly<Record<string, AuthKeyTerms>> {
-  const terms: [string, AuthKeyTerms][] = [];
+): Readonly<Record<string, AuthKeyOptions>> {
+  const storeDeps: [string, AuthKeyOptions][] = [];
   for (const [name, { graceSeconds, sinks: written }] of readSection(tree, authKeysSection, problems)) {
     const where = `${authKeysSection.path}.${name}`;
     if (!profiles.includes(name)) {
@@ -43,9 +43,9 @@ export function readAuthKeys(
     }
     const sinks = written.map(sinkOf);
     problems.push(...sinkFaults(where, sinks));
-    terms.push([name, { sinks, graceMs: graceSeconds * 1_000 }]);
+    storeDeps.push([name, { sinks, graceMs: graceSeconds * 1_000 }]);
   }
-  return Object.fromEntries(terms);
+  return Object.fromEntries(storeDeps);
 }
 
 /**
@@ -53,13 +53,13 @@ export function readAuthKeys(
  * @param secretFile the file that the profile's AuthKey is read from, for the example
  * @throws ConfigError with the lines to add
  */
-export function requireAuthKeyTerms(
-  authKeys: Readonly<Record<string, AuthKeyTerms>>,
+export function requireAuthKeyOptions(
+  authKeys: Readonly<Record<string, AuthKeyOptions>>,
   profile: string,
   secretFile: string | undefined,
-): AuthKeyTerms {
-  const terms = Object.hasOwn(authKeys, profile) ? authKeys[profile] : undefined;
-  if (terms !== undefined) return terms;
+): AuthKeyOptions {
+  const storeDeps = Object.hasOwn(authKeys, profile) ? authKeys[profile] : undefined;
+  if (storeDeps !== undefined) return storeDeps;
   const lines = ["authKeys:", `  ${profile}:`, `    sinks: [{ file: ${secretFile ?? "/run/secrets/auth-key"} }]`];
   const message =
     "is needed: it says who is handed the new AuthKey, before the old one is revoked. " +

@@ -93,9 +93,9 @@ function changeOf(
 
 function otherTask(
   { job, profile, rotation, file, speedClass, rate }: Written,
-  house: { at: string; known: KnownNames; problems: Problem[] },
+  deps: { at: string; known: KnownNames; problems: Problem[] },
 ): AutomationAction | undefined {
-  const task = taskOf({ job, profile, rotation, file, speedClass, rate }, house);
+  const task = taskOf({ job, profile, rotation, file, speedClass, rate }, deps);
   return task?.job === "apply" ? undefined : task;
 }
 

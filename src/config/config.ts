@@ -10,7 +10,7 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import type { FreezeWindow } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { AuthKeyTerms } from "./auth-keys.ts";
+import type { AuthKeyOptions } from "./auth-keys.ts";
 import { type Credentials, credentialForms } from "./credentials.ts";
 import type { Deployment } from "./deployment.ts";
 import type { HttpConfig } from "./http-access.ts";
@@ -72,7 +72,7 @@ export interface Config {
   /** By name; those of all profiles. */
   readonly rotations: Readonly<Record<string, Rotation>>;
   /** How AuthKeys are rotated, by the name of the profile. */
-  readonly authKeys: Readonly<Record<string, AuthKeyTerms>>;
+  readonly authKeys: Readonly<Record<string, AuthKeyOptions>>;
   /** In the order of the file. */
   readonly schedules: readonly Schedule[];
   /** Secrets of messages from outside that trigger a schedule, by its name. */

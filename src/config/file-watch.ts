@@ -8,7 +8,7 @@ import { type FSWatcher, lstatSync, readlinkSync, statSync, watch } from "node:f
 import { dirname, join, resolve, sep } from "node:path";
 import { type Clock, every } from "#core/time.ts";
 
-const lookEveryMs = 5_000;
+const pollIntervalMs = 5_000;
 /** A burst is over when nothing came for so long … */
 const quietMs = 50;
 /** … and is not waited out for longer than this. */
@@ -23,7 +23,7 @@ export class FileWatch {
   readonly #stopping = new AbortController();
   #watchers: FSWatcher[] = [];
   #folders = "";
-  #stopLooking: (() => void) | undefined;
+  #stopPolling: (() => void) | undefined;
   #seen: string;
   #lastHintMs = 0;
   #isSettling = false;
@@ -38,20 +38,20 @@ export class FileWatch {
 
   start(): void {
     this.#arm();
-    this.#stopLooking = every(lookEveryMs, () => this.look());
+    this.#stopPolling = every(pollIntervalMs, () => this.poll());
     // What changed before the watch stood.
-    this.look();
+    this.poll();
   }
 
   stop(): void {
     this.#stopping.abort(new Error("the watch has ended"));
-    this.#stopLooking?.();
+    this.#stopPolling?.();
     for (const watcher of this.#watchers) watcher.close();
     this.#watchers = [];
   }
 
   /** Looks at once. */
-  look(): void {
+  poll(): void {
     if (this.#stopping.signal.aborted) return;
     this.#arm();
     const now = this.#fingerprint();
@@ -73,7 +73,7 @@ export class FileWatch {
     const endMs = this.#lastHintMs + longestBurstMs;
     do await this.#clock.sleep(quietMs, this.#stopping.signal);
     while (this.#clock.monotonicMs() - this.#lastHintMs < quietMs && this.#clock.monotonicMs() < endMs);
-    this.look();
+    this.poll();
   }
 
   /** Watches the folders that the files lie in now; links may have led them elsewhere. */

@@ -13,7 +13,7 @@ import { readTextFile } from "./text-file.ts";
 import type { Values } from "./values.ts";
 import type { Tree } from "./yaml-file.ts";
 
-export interface TokenTerms {
+export interface TokenOptions {
   readonly name: string;
   readonly role: Role;
   /** SHA-256 of the token, hex. */
@@ -22,7 +22,7 @@ export interface TokenTerms {
   readonly expiresAtMs: number | undefined;
 }
 
-export interface JwtTerms {
+export interface JwtOptions {
   readonly issuer: string;
   readonly audience: string;
   readonly keys: { readonly jwksUrl: string } | { readonly publicKeyPem: string };
@@ -37,9 +37,9 @@ export interface HttpConfig {
   readonly host: string;
   readonly port: number;
   readonly adminToken: Secret | undefined;
-  readonly tokens: readonly TokenTerms[];
+  readonly tokens: readonly TokenOptions[];
   /** Absent: JWTs are not taken. */
-  readonly jwt: JwtTerms | undefined;
+  readonly jwt: JwtOptions | undefined;
   /** As they stand in the `Host` header. */
   readonly hosts: readonly string[];
   readonly uploadBytes: number;
@@ -71,7 +71,7 @@ export const tokensSection = {
   about: "Bearer tokens of the control API, by the name of who or what has each (docs/control-api.md).",
 } as const;
 
-export function readTokens(tree: Tree, problems: Problem[]): readonly TokenTerms[] {
+export function readTokens(tree: Tree, problems: Problem[]): readonly TokenOptions[] {
   return [...readSection(tree, tokensSection, problems)].map(([name, { role, hash, expires }]) => {
     const expiresAtMs = expires === undefined ? undefined : Date.parse(expires);
     if (Number.isNaN(expiresAtMs)) {
@@ -82,7 +82,7 @@ export function readTokens(tree: Tree, problems: Problem[]): readonly TokenTerms
 }
 
 /** JWTs are taken once any of their settings is given; all that are needed have to be there then. */
-export function readJwt(values: Values, problems: Problem[]): JwtTerms | undefined {
+export function readJwt(values: Values, problems: Problem[]): JwtOptions | undefined {
   const issuer = values.get("jwtIssuer");
   const audience = values.get("jwtAudience");
   const roleNames = values.get("jwtRoles");
@@ -104,7 +104,7 @@ export function readJwt(values: Values, problems: Problem[]): JwtTerms | undefin
   };
 }
 
-function readKeys(values: Values, problems: Problem[]): JwtTerms["keys"] | undefined {
+function readKeys(values: Values, problems: Problem[]): JwtOptions["keys"] | undefined {
   const jwksUrl = values.get("jwtJwksUrl");
   const file = values.get("jwtPublicKeyFile");
   const where = values.whereOf("jwtPublicKeyFile") ?? "http.jwt.publicKeyFile";

@@ -47,8 +47,8 @@ export class WatchedCredentials {
   }
 
   /** Takes up what has changed without waiting to be told. */
-  look(): void {
-    this.#watch?.look();
+  poll(): void {
+    this.#watch?.poll();
   }
 
   /** What to authenticate with, the preferred form first. */

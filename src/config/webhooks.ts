@@ -92,7 +92,7 @@ class Faults {
     this.#problems = problems;
   }
 
-  tell(key: string, message: string): void {
+  report(key: string, message: string): void {
     this.#problems.push({ where: `${this.#at}.${key}`, message });
   }
 }
@@ -104,13 +104,13 @@ function webhookOf(name: string, { events, profile, format, allowPrivate, timeou
 function checkEvents(events: readonly string[], faults: Faults): void {
   for (const [i, pattern] of events.entries()) {
     if (typesMeantBy(pattern).length > 0) continue;
-    faults.tell(`events.${i}`, `There is no event ${pattern}.${suggestion(pattern, knownPatterns())}`);
+    faults.report(`events.${i}`, `There is no event ${pattern}.${suggestion(pattern, knownPatterns())}`);
   }
 }
 
 function checkProfile(profile: string | undefined, profiles: readonly string[], faults: Faults): void {
   if (profile === undefined || profiles.includes(profile)) return;
-  faults.tell("profile", `There is no profile ${profile}.${suggestion(profile, profiles)}`);
+  faults.report("profile", `There is no profile ${profile}.${suggestion(profile, profiles)}`);
 }
 
 /** The address where it is a secret: one in a file, and that of a chat, since it lets anybody write there. */
@@ -119,14 +119,14 @@ function addressOf(written: Written, faults: Faults): FreshSecret | undefined {
   const isOpen = (address: string): boolean =>
     allowPrivate === true || literalFault(new URL(address).hostname, "public") === undefined;
   if (url !== undefined) {
-    if (!isOpen(url)) faults.tell("url", "leads into a private network, which allowPrivate: true allows.");
+    if (!isOpen(url)) faults.report("url", "leads into a private network, which allowPrivate: true allows.");
     return format === "standard" ? undefined : FreshSecret.given(url, (address) => address);
   }
   const reading = (address: string): string | undefined =>
     webAddress.schema.safeParse(address).success && isOpen(address) ? address : undefined;
   const read = FreshSecret.of(urlFile ?? "", reading, `${webAddress.expects}, of no private network`);
   if (read instanceof FreshSecret) return read;
-  if (urlFile !== undefined) faults.tell("urlFile", read.fault);
+  if (urlFile !== undefined) faults.report("urlFile", read.fault);
   return undefined;
 }
 
@@ -134,22 +134,23 @@ function secretsOf(written: Written, faults: Faults): readonly FreshSecret[] {
   const { secret, secretFile, previousSecretFile, format } = written;
   const isSigned = secret !== undefined || secretFile !== undefined;
   if (format !== "standard") {
-    if (isSigned) faults.tell(secret === undefined ? "secretFile" : "secret", `is for the format standard alone.`);
+    if (isSigned) faults.report(secret === undefined ? "secretFile" : "secret", `is for the format standard alone.`);
     return [];
   }
-  if (!isSigned) faults.tell("secretFile", `is needed to sign messages: a file of ${secretForm}.`);
-  if (secret !== undefined && secretFile !== undefined) faults.tell("secret", "is given beside secretFile. Keep one.");
+  if (!isSigned) faults.report("secretFile", `is needed to sign messages: a file of ${secretForm}.`);
+  if (secret !== undefined && secretFile !== undefined)
+    faults.report("secret", "is given beside secretFile. Keep one.");
   const kept: FreshSecret[] = [];
   if (secret !== undefined) {
     const here = FreshSecret.given(secret, asWebhookSecret);
-    if (here === undefined) faults.tell("secret", `must be ${secretForm}.`);
+    if (here === undefined) faults.report("secret", `must be ${secretForm}.`);
     else kept.push(here);
   }
   for (const [key, file] of Object.entries({ secretFile, previousSecretFile })) {
     if (file === undefined) continue;
     const read = FreshSecret.of(file, asWebhookSecret, secretForm);
     if (read instanceof FreshSecret) kept.push(read);
-    else faults.tell(key, read.fault);
+    else faults.report(key, read.fault);
   }
   return kept;
 }

@@ -167,16 +167,16 @@ function placesAfter({ pattern, rewrite }: Step, before: string, places: Places)
 
 function withoutSpans(text: string, found: Span[]): string {
   found.sort((a, b) => a.start - b.start || b.end - a.end);
-  const parts: string[] = [];
+  const deps: string[] = [];
   let at = 0;
   for (const { start, end, by } of found) {
     if (end <= at) continue;
     // What overlaps is one stretch: its beginning has been replaced already.
-    if (start >= at) parts.push(text.slice(at, start), by);
+    if (start >= at) deps.push(text.slice(at, start), by);
     at = end;
   }
-  parts.push(text.slice(at));
-  return parts.join("");
+  deps.push(text.slice(at));
+  return deps.join("");
 }
 
 interface Needles {

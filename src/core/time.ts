@@ -30,7 +30,7 @@ export const systemClock: Clock = {
 };
 
 /** Resolves once what is ready in this turn of the event loop has been handled: for gathering what comes together. */
-export function turn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });

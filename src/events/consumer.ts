@@ -33,7 +33,7 @@ export interface FeedConsumerOptions {
   readonly atOnce?: number;
   /** May come again with the same events; what it throws is told, and the events come again after a pause. */
   readonly handle: (events: readonly Event[], signal: AbortSignal) => Promise<void>;
-  readonly onTrouble: (message: string) => void;
+  readonly onIncident: (message: string) => void;
 }
 
 export class FeedConsumer {
@@ -71,7 +71,7 @@ export class FeedConsumer {
       try {
         if (await this.#takeLease()) await this.#readOn(signal);
       } catch (thrown) {
-        if (!signal.aborted) this.#options.onTrouble(`events wait for ${this.#options.name}: ${messageOf(thrown)}`);
+        if (!signal.aborted) this.#options.onIncident(`events wait for ${this.#options.name}: ${messageOf(thrown)}`);
       }
       await this.#options.clock.sleep(secondMs, signal).catch(() => undefined);
     }

@@ -11,9 +11,9 @@ import { Script } from "#redis/script.ts";
 import { type Event, type EventType, eventTypes } from "./event.ts";
 
 /** Lua that a script needs in front of its own to tell of what it does. */
-export const tellScriptPart = new URL("./tell.lua", import.meta.url);
+export const emitScriptPart = new URL("./tell.lua", import.meta.url);
 
-const tellOnceScript = Script.load(tellScriptPart, new URL("./tell-once.lua", import.meta.url));
+const emitOnceScript = Script.load(emitScriptPart, new URL("./tell-once.lua", import.meta.url));
 const markSeconds = 30 * 86_400;
 
 /** How much of the past is kept; whichever bound is met first. */
@@ -46,7 +46,7 @@ export const beforeAll = "0-0";
 
 const readAtOnce = 1_000;
 /** A page ends after so many events were looked through, found or not. */
-const lookedThroughAtMost = 100_000;
+const mostScanned = 100_000;
 
 export class Feed {
   readonly bounds: FeedBounds;
@@ -75,7 +75,7 @@ export class Feed {
     const events: Event[] = [];
     const oldest = query.sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(query.sinceMs)));
     let before = ask.cursor === undefined ? "+" : `(${ask.cursor}`;
-    for (let lookedThrough = 0; lookedThrough < lookedThroughAtMost; lookedThrough += readAtOnce) {
+    for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
       const entries = await this.#redis.xrevrange(this.key, before, oldest, "COUNT", readAtOnce);
       for (const entry of entries) {
         const event = decode(entry);
@@ -105,17 +105,17 @@ export class Feed {
   }
 
   /** Tells of something that changed nothing in the store; what changes something tells of it in the same script. */
-  async tell({ type, profile, fields }: Pick<Event, "type" | "profile" | "fields">): Promise<void> {
+  async emit({ type, profile, fields }: Pick<Event, "type" | "profile" | "fields">): Promise<void> {
     const pairs = Object.entries(fields).flat();
     const { most } = this.bounds;
     await this.#redis.xadd(this.key, "MAXLEN", "~", most, "*", "type", type, "profile", profile, ...pairs);
   }
 
   /** Tells of something outside of the store, which may be told again after a crash. @param mark names it for a month */
-  async tellOnce(event: Pick<Event, "type" | "profile" | "fields">, mark: string): Promise<void> {
+  async emitOnce(event: Pick<Event, "type" | "profile" | "fields">, mark: string): Promise<void> {
     const { type, profile, fields } = event;
     const args = [this.bounds.most, markSeconds, type, profile, ...Object.entries(fields).flat()];
-    await tellOnceScript.run(this.#redis, [this.key, this.#keys.toldOnce(mark)], args);
+    await emitOnceScript.run(this.#redis, [this.key, this.#keys.emittedOnce(mark)], args);
   }
 
   /** How many events are kept now. */

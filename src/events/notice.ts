@@ -5,7 +5,7 @@
 import type { Event } from "./event.ts";
 
 /** An event, or what is like one without being in the feed, such as a test. */
-export type Told = Pick<Event, "profile" | "atMs" | "fields"> & { readonly type: string };
+export type NoticeEvent = Pick<Event, "profile" | "atMs" | "fields"> & { readonly type: string };
 
 type Fields = Readonly<Record<string, string>>;
 type Words = (fields: Fields, profile: string) => string;
@@ -68,16 +68,16 @@ const words: Readonly<Record<string, Words>> = {
 };
 
 /** One line, or a few, without any markup. */
-export function noticeOf(event: Told): string {
+export function noticeOf(event: NoticeEvent): string {
   const { type, profile, fields } = event;
   const own = Object.hasOwn(words, type) ? words[type] : undefined;
   const text = own?.(fields, profile) ?? generic(event);
   return profile === "default" || profile === "" ? text : `[${profile}] ${text}`;
 }
 
-function generic({ type, fields }: Told): string {
-  const told = Object.entries(fields).filter(([, text]) => text !== "");
-  return [type, told.map(([name, text]) => `${name} ${text}`).join(", ")].filter((part) => part !== "").join(": ");
+function generic({ type, fields }: NoticeEvent): string {
+  const reported = Object.entries(fields).filter(([, text]) => text !== "");
+  return [type, reported.map(([name, text]) => `${name} ${text}`).join(", ")].filter((part) => part !== "").join(": ");
 }
 
 function runName({ run, name }: Fields): string {
@@ -94,8 +94,8 @@ function tally(fields: Fields): string {
 }
 
 function counts(fields: Fields, names: readonly string[], none: string): string {
-  const told = names.filter((name) => Number(fields[name] ?? 0) > 0);
-  return told.map((name) => `${grouped(fields[name])} ${name}`).join(", ") || none;
+  const reported = names.filter((name) => Number(fields[name] ?? 0) > 0);
+  return reported.map((name) => `${grouped(fields[name])} ${name}`).join(", ") || none;
 }
 
 function by(fields: Fields): string {

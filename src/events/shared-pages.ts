@@ -64,7 +64,7 @@ export class SharedPages {
   }
 }
 
-const parts = new WeakMap<FeedPage, Map<number, readonly Event[]>>();
+const deps = new WeakMap<FeedPage, Map<number, readonly Event[]>>();
 
 /** Those of a page's events that came after one: for all who ask the same, the very same list. */
 export function eventsAfter(page: FeedPage, id: string): readonly Event[] {
@@ -76,8 +76,8 @@ export function eventsAfter(page: FeedPage, id: string): readonly Event[] {
     else from = middle + 1;
   }
   if (from === 0) return events;
-  let ofPage = parts.get(page);
-  if (ofPage === undefined) parts.set(page, (ofPage = new Map<number, readonly Event[]>()));
+  let ofPage = deps.get(page);
+  if (ofPage === undefined) deps.set(page, (ofPage = new Map<number, readonly Event[]>()));
   let part = ofPage.get(from);
   if (part === undefined) ofPage.set(from, (part = events.slice(from)));
   return part;

@@ -19,14 +19,14 @@ const gatherMs = 100;
 const mostWaiting = 16;
 
 /** A page that was read live. */
-interface ToldPage extends FeedPage {
+interface EncodedPage extends FeedPage {
   /** Of the event before it. */
   readonly afterId: string;
 }
 
 interface Follower {
   /** What it was told and has not taken; undefined once that was too much. */
-  waiting: ToldPage[] | undefined;
+  waiting: EncodedPage[] | undefined;
   /** It still reads the feed itself. */
   isBehind: boolean;
   /** Readings of the feed that were begun before what comes began to wait for it. */
@@ -48,11 +48,11 @@ export class FeedTail {
   #headId = "";
 
   /** @param house `connect` opens a connection that blocks, for nobody else's use */
-  constructor(house: { feed: Feed; connect: () => Redis; clock: Clock }) {
-    this.#feed = house.feed;
-    this.#connect = house.connect;
-    this.#clock = house.clock;
-    this.#pages = new SharedPages(house.feed);
+  constructor(deps: { feed: Feed; connect: () => Redis; clock: Clock }) {
+    this.#feed = deps.feed;
+    this.#connect = deps.connect;
+    this.#clock = deps.clock;
+    this.#pages = new SharedPages(deps.feed);
   }
 
   /**
@@ -113,14 +113,14 @@ export class FeedTail {
       follower.readingsBefore = this.#pages.begun;
       this.#read();
     }
-    const told = follower.waiting[0];
-    if (told !== undefined && !isAfter(told.afterId, lastId)) follower.isBehind = false;
+    const reported = follower.waiting[0];
+    if (reported !== undefined && !isAfter(reported.afterId, lastId)) follower.isBehind = false;
     if (follower.isBehind) {
       const page = await this.#pages.after(lastId, follower.readingsBefore);
       if (page.lastId === lastId) follower.isBehind = false;
       return page;
     }
-    if (told !== undefined) return follower.waiting.shift();
+    if (reported !== undefined) return follower.waiting.shift();
     await new Promise<void>((resolve) => {
       follower.wake = resolve;
       if (follower.signal.aborted) resolve();
@@ -157,7 +157,7 @@ export class FeedTail {
         const read = await redis.xread("COUNT", readAtOnce, "BLOCK", blockMs, "STREAMS", this.#feed.key, id);
         const page = pageOf(id, read?.[0]?.[1] ?? []);
         this.#headId = page.lastId;
-        if (page.lastId !== id) this.#tell({ ...page, afterId: id });
+        if (page.lastId !== id) this.#emit({ ...page, afterId: id });
         if (page.events.length < readAtOnce && page.lastId !== id) await this.#clock.sleep(gatherMs);
       } catch {
         if (this.#redis !== redis) return;
@@ -166,7 +166,7 @@ export class FeedTail {
     }
   }
 
-  #tell(page: ToldPage): void {
+  #emit(page: EncodedPage): void {
     for (const follower of this.#followers) {
       if (follower.waiting === undefined) continue;
       if (follower.waiting.length < mostWaiting) {

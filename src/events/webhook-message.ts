@@ -1,7 +1,7 @@
 /** What a message says of an event: JSON for programs, or a notice for the people in a chat. */
 import { visible } from "#core/visible-text.ts";
 import type { WebhookFormat } from "#fleet/webhook.ts";
-import { type Told, noticeOf } from "./notice.ts";
+import { type NoticeEvent, noticeOf } from "./notice.ts";
 
 export interface MessageContent {
   readonly body: string;
@@ -11,7 +11,7 @@ export interface MessageContent {
 const json = "application/json";
 
 /** The content of a message about an event, the same in every try. */
-export function contentOf(event: Told, format: WebhookFormat): MessageContent {
+export function contentOf(event: NoticeEvent, format: WebhookFormat): MessageContent {
   switch (format) {
     case "standard": {
       const { type, atMs, profile, fields } = event;
@@ -34,7 +34,7 @@ const zeroWidthSpace = "\u200B";
  * an address, and chats that share a format read different markup. A zero-width space breaks each of them for a program;
  * people see no difference. Control characters are shown as escapes.
  */
-function chatText(event: Told): string {
+function chatText(event: NoticeEvent): string {
   return visible(noticeOf(event)).replace(liveMarkup, `$&${zeroWidthSpace}`);
 }
 

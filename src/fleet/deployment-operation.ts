@@ -26,7 +26,7 @@ export interface DeploymentOperation {
   readonly ttlField?: string | undefined;
 }
 
-interface Terms {
+interface Options {
   readonly methods: readonly Method[];
   /** What a path cannot do without. */
   readonly needs: readonly Placeholder[];
@@ -44,7 +44,7 @@ const userKeys = "/v1/operators/{operatorId}/users/{userName}/auth_keys";
 const credentials = { knows: [], extras: [] } as const;
 const authKeys = { knows: ["operatorId"], extras: ["userPath", "userGroup"] } as const;
 
-export const operationTerms = {
+export const operationOptions = {
   listCredentials: {
     ...{ ...credentials, methods: reading, needs: [] },
     example: { method: "GET", path: "/v1/credentials", statuses: [200], group: "Credential" },
@@ -90,16 +90,16 @@ export const operationTerms = {
       ...{ group: "Operator", ttlField: "ttlSeconds" },
     },
   },
-} as const satisfies Record<string, Terms>;
+} as const satisfies Record<string, Options>;
 
-export type DeploymentOperationId = keyof typeof operationTerms;
+export type DeploymentOperationId = keyof typeof operationOptions;
 
 export type DeploymentOperations = Readonly<Partial<Record<DeploymentOperationId, DeploymentOperation | undefined>>>;
 
-export const deploymentOperationIds = Object.keys(operationTerms) as DeploymentOperationId[];
+export const deploymentOperationIds = Object.keys(operationOptions) as DeploymentOperationId[];
 
-export function termsOf(id: DeploymentOperationId): Terms {
-  return operationTerms[id];
+export function termsOf(id: DeploymentOperationId): Options {
+  return operationOptions[id];
 }
 
 /**

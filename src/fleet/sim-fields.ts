@@ -54,12 +54,12 @@ export type FieldVisitor = (name: string, kind: "text" | "json", text: string) =
 export function pickFields(
   record: Readonly<Record<string, unknown>>,
   choice: FieldChoice,
-): { readonly fields: SimFields; readonly told: readonly string[] } {
+): { readonly fields: SimFields; readonly mentioned: readonly string[] } {
   const fields = new Map<string, FieldValue>();
-  const told = visitFields(record, choice, (name, kind, text) => {
+  const mentioned = visitFields(record, choice, (name, kind, text) => {
     fields.set(name, kind === "text" ? { text } : { json: text });
   });
-  return { fields, told };
+  return { fields, mentioned };
 }
 
 /** As `pickFields`, one after the other, for a list of thousands: nothing is made for each. @returns what it spoke of */
@@ -68,12 +68,12 @@ export function visitFields(
   choice: FieldChoice,
   visit: FieldVisitor,
 ): readonly string[] {
-  const told: string[] = [];
+  const mentioned: string[] = [];
   const { secrets } = choice;
   for (const name of choice.fields) {
     const value = valueIn(record, name, choice);
     if (value === undefined) continue;
-    told.push(name);
+    mentioned.push(name);
     if (value === null || isSecret(name, secrets)) continue;
     if (!isPlainObject(value)) {
       visitValue(name, value, secrets, visit);
@@ -85,7 +85,7 @@ export function visitFields(
       visitValue(memberName(name, member), inner, secrets, visit);
     }
   }
-  return told;
+  return mentioned;
 }
 
 function isSecret(name: string, secrets: ReadonlySet<string>): boolean {
@@ -152,9 +152,9 @@ function namesOf(secrets: ReadonlySet<string>): RegExp {
   return pattern;
 }
 
-function visitValue(name: string, told: unknown, secrets: ReadonlySet<string>, visit: FieldVisitor): void {
+function visitValue(name: string, mentioned: unknown, secrets: ReadonlySet<string>, visit: FieldVisitor): void {
   // A platform may echo one of our own secrets in a record.
-  const value = typeof told === "string" ? scrubSecrets(told) : told;
+  const value = typeof mentioned === "string" ? scrubSecrets(mentioned) : mentioned;
   if (typeof value === "string") {
     if (isPlain(value)) return visit(name, "text", value);
     if (!hasControl(value)) return visit(name, "text", cut(value.toWellFormed()));

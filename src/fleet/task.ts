@@ -46,7 +46,7 @@ export interface TaskReference {
 }
 
 /** How what a task has begun stands. */
-export type TaskStanding =
+export type TaskStatus =
   | { readonly isOver: false }
   | { readonly isOver: true; readonly result: TaskResult; readonly reason: string | undefined };
 

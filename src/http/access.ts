@@ -3,7 +3,7 @@
  * Every token is compared with every hash in full, so that the time it takes says nothing.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { TokenTerms } from "#config/http-access.ts";
+import type { TokenOptions } from "#config/http-access.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { JwtReader } from "./jwt.ts";
@@ -20,22 +20,22 @@ export class Access {
   readonly #clock: Clock;
 
   /** @param parts `adminToken` in clear: it comes from a secret of the configuration or of the data directory */
-  constructor(parts: {
-    tokens: readonly TokenTerms[];
+  constructor(deps: {
+    tokens: readonly TokenOptions[];
     adminToken: string | undefined;
     jwt: JwtReader | undefined;
     clock: Clock;
   }) {
-    const tokens = parts.tokens.map((token): KnownToken => {
+    const tokens = deps.tokens.map((token): KnownToken => {
       return { ...token, kind: "token", sha256: Buffer.from(token.sha256, "hex") };
     });
-    if (parts.adminToken !== undefined) {
-      const sha256 = digestOf(parts.adminToken);
+    if (deps.adminToken !== undefined) {
+      const sha256 = digestOf(deps.adminToken);
       tokens.push({ name: "admin", role: "admin", kind: "admin-token", sha256, expiresAtMs: undefined });
     }
     this.#tokens = tokens;
-    this.#jwt = parts.jwt;
-    this.#clock = parts.clock;
+    this.#jwt = deps.jwt;
+    this.#clock = deps.clock;
   }
 
   /**

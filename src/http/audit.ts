@@ -7,8 +7,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
-import type { AuditIntent } from "#runs/audit-desk.ts";
-import type { ControlHouse } from "./house.ts";
+import type { AuditIntent } from "#jobs/audit/service.ts";
+import type { ControlDeps } from "./house.ts";
 import { actorOf } from "./principal.ts";
 import { problemOf } from "./problem.ts";
 
@@ -19,18 +19,18 @@ const idForm = /^[\w-]{1,64}$/;
 const mostStrangers = 60;
 
 /** Has to be called before the routes are registered: their handlers are wrapped as they come. */
-export function addAudit(server: FastifyInstance, house: ControlHouse): void {
-  const { app, clock, logger } = house;
+export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
+  const { app, clock, logger } = deps;
   const strangers = new Strangers(clock);
   server.decorateRequest("audit", undefined);
   server.addHook("onRoute", (route) => {
-    if (isAudited(route)) route.handler = audited(route.handler, house);
+    if (isAudited(route)) route.handler = audited(route.handler, deps);
   });
   server.addHook("onSend", async (request, reply) => {
     const { config, url } = request.routeOptions;
     if (isReading(request) || url === undefined || !isAudited({ config, url })) return;
     // A handler that sends its answer itself is not over yet: whoever has the answer finds the result.
-    if (request.audit !== undefined) return finish(house, request, reply);
+    if (request.audit !== undefined) return finish(deps, request, reply);
     // What has no entry by now was refused before its handler: by the guard, a limit or a schema.
     if (request.principal === undefined && !strangers.mayBeNoted()) return;
     app.control.audit.note(intentOf(request), { status: reply.statusCode }).catch((thrown: unknown) => {
@@ -48,16 +48,16 @@ function isReading({ method }: FastifyRequest): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-function audited(handler: RouteOptions["handler"], house: ControlHouse): RouteOptions["handler"] {
+function audited(handler: RouteOptions["handler"], deps: ControlDeps): RouteOptions["handler"] {
   return async function auditedHandler(this: FastifyInstance, request, reply) {
     if (isReading(request)) return handler.call(this, request, reply);
-    request.audit = { id: await begun(house.app, request), isFinished: false };
+    request.audit = { id: await begun(deps.app, request), isFinished: false };
     try {
       const answer: unknown = await handler.call(this, request, reply);
-      await finish(house, request, reply);
+      await finish(deps, request, reply);
       return answer;
     } catch (thrown) {
-      await finish(house, request, reply, problemOf(thrown, request.id).status);
+      await finish(deps, request, reply, problemOf(thrown, request.id).status);
       throw thrown;
     }
   };
@@ -65,7 +65,7 @@ function audited(handler: RouteOptions["handler"], house: ControlHouse): RouteOp
 
 /** Records the result once. The change is made: that the result cannot be written is no reason to fail it. */
 async function finish(
-  { app, logger }: ControlHouse,
+  { app, logger }: ControlDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   status = reply.statusCode,
@@ -79,7 +79,7 @@ async function finish(
 }
 
 /** @throws SimfleetError AUDIT_UNAVAILABLE */
-async function begun(app: ControlHouse["app"], request: FastifyRequest): Promise<string> {
+async function begun(app: ControlDeps["app"], request: FastifyRequest): Promise<string> {
   try {
     return await app.control.audit.begin(intentOf(request));
   } catch (thrown) {

@@ -2,7 +2,7 @@
  * How many calls each quota's recent windows had, as one worker has seen the counters grow: a sample at the end of each
  * period. It begins with the worker, and is for looking at; the limiter reckons with its own.
  */
-import type { BucketReport } from "#runs/bucket-report.ts";
+import type { BucketReport } from "#jobs/quota/report.ts";
 
 export interface BucketWindow {
   /** Its end, ISO 8601, UTC. */

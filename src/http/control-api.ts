@@ -11,7 +11,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fas
 import { SimfleetError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
 import { addBodyTypes } from "./body-types.ts";
-import type { Api, ControlHouse } from "./house.ts";
+import type { Api, ControlDeps } from "./house.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { authKeyRoutes } from "./routes/authkeys.ts";
@@ -37,7 +37,7 @@ import { webhookRoutes } from "./routes/webhooks.ts";
 /** Beyond this the event loop is so late that one more request only makes it worse. */
 const mostEventLoopDelayMs = 3_000;
 
-const nouns: readonly ((api: Api, house: ControlHouse) => void)[] = [
+const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   meRoutes,
   profileRoutes,
   planRoutes,
@@ -60,10 +60,10 @@ const nouns: readonly ((api: Api, house: ControlHouse) => void)[] = [
   eventRoutes,
 ];
 
-export async function controlApi(server: FastifyInstance, house: ControlHouse): Promise<void> {
+export async function controlApi(server: FastifyInstance, deps: ControlDeps): Promise<void> {
   server.setValidatorCompiler(validatorCompiler);
   server.setSerializerCompiler(serializerCompiler);
-  await server.register(swagger, describedBy(house.version));
+  await server.register(swagger, describedBy(deps.version));
   await server.register(underPressure, {
     maxEventLoopDelay: mostEventLoopDelayMs,
     pressureHandler: () => {
@@ -71,14 +71,14 @@ export async function controlApi(server: FastifyInstance, house: ControlHouse): 
     },
   });
   await server.register(rateLimit, {
-    max: house.config.http.requestsPerMinute,
+    max: deps.config.http.requestsPerMinute,
     timeWindow: minuteMs,
     keyGenerator: ({ principal, ip }) => (principal === undefined ? ip : `${principal.kind} ${principal.name}`),
     errorResponseBuilder: (_request, { after }) =>
       new SimfleetError("TOO_MANY_REQUESTS", `Too many requests: ask again in ${after}`),
   });
   await server.register(multipart, {
-    limits: { files: 1, fields: 10, fileSize: house.config.http.uploadBytes + 1 },
+    limits: { files: 1, fields: 10, fileSize: deps.config.http.uploadBytes + 1 },
   });
   // A file is not read here: whoever takes it writes it to the spool.
   server.addContentTypeParser("text/csv", (_request, payload, done) => done(null, payload));
@@ -90,7 +90,7 @@ export async function controlApi(server: FastifyInstance, house: ControlHouse): 
         next();
       });
       addBodyTypes(child);
-      for (const routes of nouns) routes(child.withTypeProvider<ZodTypeProvider>(), house);
+      for (const routes of nouns) routes(child.withTypeProvider<ZodTypeProvider>(), deps);
       done();
     },
     { prefix: "/v1" },

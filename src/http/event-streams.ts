@@ -56,16 +56,16 @@ export class EventStreams {
   #stopBeating: (() => void) | undefined;
 
   /** @param parts `access` is asked again and again whether the credential of a stream still holds */
-  constructor(parts: {
+  constructor(deps: {
     tail: Pick<FeedTail, "follow">;
     clock: Clock;
     logger: Logger;
     access?: Pick<Access, "principalOf">;
   }) {
-    this.#access = parts.access;
-    this.#tail = parts.tail;
-    this.#clock = parts.clock;
-    this.#logger = parts.logger;
+    this.#access = deps.access;
+    this.#tail = deps.tail;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
   }
 
   /** How many are open. */

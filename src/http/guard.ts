@@ -20,7 +20,7 @@ interface Parts {
   readonly isOurHost: (header: string | undefined) => boolean;
 }
 
-export function addGuard(server: FastifyInstance, parts: Parts): void {
+export function addGuard(server: FastifyInstance, deps: Parts): void {
   const routes: RouteOptions[] = [];
   server.decorateRequest("principal", undefined);
   server.addHook("onRoute", (route) => {
@@ -34,7 +34,7 @@ export function addGuard(server: FastifyInstance, parts: Parts): void {
   });
   server.addHook("onRequest", async (request, reply) => {
     try {
-      await admit(request, parts);
+      await admit(request, deps);
     } catch (thrown) {
       // Answered here: what plugins bring along has words of its own for errors.
       return sendProblem(thrown, request, reply);
@@ -44,8 +44,8 @@ export function addGuard(server: FastifyInstance, parts: Parts): void {
 }
 
 /** @throws SimfleetError FORBIDDEN, UNAUTHENTICATED */
-async function admit(request: FastifyRequest, parts: Parts): Promise<void> {
-  const { limits, isOurHost } = parts;
+async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
+  const { limits, isOurHost } = deps;
   const { config, url = "" } = request.routeOptions;
   const { role = "open" } = config;
   // Whoever looks after processes asks by any name, and learns nothing but that the worker is well.
@@ -56,7 +56,7 @@ async function admit(request: FastifyRequest, parts: Parts): Promise<void> {
     );
   }
   if (role === "open") return;
-  const principal = await principalOf(request, parts);
+  const principal = await principalOf(request, deps);
   request.principal = principal;
   limits.isKnown(request);
   if (!isAtLeast(principal.role, role)) {

@@ -7,7 +7,7 @@ import type {
   RawServerDefault,
 } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
 import type { Clock } from "#core/time.ts";
 import type { Role } from "#fleet/role.ts";
@@ -16,13 +16,13 @@ import type { Access } from "./access.ts";
 import type { AuthFailures } from "./auth-failures.ts";
 import type { BucketWindows } from "./bucket-windows.ts";
 import type { EventStreams } from "./event-streams.ts";
-import type { PlanShelf } from "./plan-shelf.ts";
+import type { PlanStore } from "./plan-shelf.ts";
 import type { Principal } from "./principal.ts";
 import type { QueueSessions } from "./queue-sessions.ts";
 import type { Spool } from "./spool.ts";
 
 /** What the control API stands on. */
-export interface ControlHouse {
+export interface ControlDeps {
   readonly app: App;
   readonly config: Config;
   readonly access: Access;
@@ -30,7 +30,7 @@ export interface ControlHouse {
   readonly logger: Logger;
   readonly version: string;
   readonly spool: Spool;
-  readonly plans: PlanShelf;
+  readonly plans: PlanStore;
   readonly streams: EventStreams;
   readonly sessions: QueueSessions;
   readonly windows: BucketWindows;

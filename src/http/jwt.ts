@@ -4,7 +4,7 @@
  */
 import { createPublicKey } from "node:crypto";
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
-import type { JwtTerms } from "#config/http-access.ts";
+import type { JwtOptions } from "#config/http-access.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { type Role, roles } from "#fleet/role.ts";
@@ -18,15 +18,15 @@ const fetchMs = 5_000;
 const ofTheToken = /^ERR_(?:JWT|JWS|JOSE_ALG|JOSE_NOT_SUPPORTED|JWKS_NO_MATCHING|JWKS_MULTIPLE)/;
 
 export class JwtReader {
-  readonly #terms: JwtTerms;
+  readonly #storeDeps: JwtOptions;
   readonly #keys: Keys;
   readonly #clock: Clock;
 
   /** @throws ConfigError when the public key is none */
-  constructor(terms: JwtTerms, clock: Clock) {
-    this.#terms = terms;
+  constructor(storeDeps: JwtOptions, clock: Clock) {
+    this.#storeDeps = storeDeps;
     this.#clock = clock;
-    this.#keys = keysOf(terms.keys);
+    this.#keys = keysOf(storeDeps.keys);
   }
 
   /** @throws SimfleetError UNAUTHENTICATED, or FORBIDDEN when it names no role of ours; OVERLOADED without the keys */
@@ -37,7 +37,7 @@ export class JwtReader {
       throw new SimfleetError("UNAUTHENTICATED", "The JWT says not whose it is (sub)");
     const role = this.#roleIn(payload);
     if (role === undefined) {
-      const claim = this.#terms.roleClaim.join(".");
+      const claim = this.#storeDeps.roleClaim.join(".");
       throw new SimfleetError("FORBIDDEN", `The JWT of ${sub} has no role here: its claim ${claim} names none`);
     }
     const { exp = 0 } = payload; // it has one, or it would not have been verified
@@ -45,7 +45,7 @@ export class JwtReader {
   }
 
   async #verified(token: string): Promise<JWTPayload> {
-    const { issuer, audience, algorithms } = this.#terms;
+    const { issuer, audience, algorithms } = this.#storeDeps;
     const options: JWTVerifyOptions = {
       ...{ issuer, audience, algorithms: [...algorithms], clockTolerance: toleranceSeconds },
       requiredClaims: ["exp", "nbf"],
@@ -73,7 +73,7 @@ export class JwtReader {
 
   #roleIn(payload: JWTPayload): Role | undefined {
     let claim: unknown = payload;
-    for (const step of this.#terms.roleClaim) {
+    for (const step of this.#storeDeps.roleClaim) {
       claim =
         typeof claim === "object" && claim !== null && Object.hasOwn(claim, step)
           ? Reflect.get(claim, step)
@@ -81,7 +81,7 @@ export class JwtReader {
     }
     const named = [claim].flat().filter((value) => typeof value === "string");
     const held = new Set(
-      named.map((value) => (Object.hasOwn(this.#terms.roles, value) ? this.#terms.roles[value] : undefined)),
+      named.map((value) => (Object.hasOwn(this.#storeDeps.roles, value) ? this.#storeDeps.roles[value] : undefined)),
     );
     return roles.findLast((role) => held.has(role));
   }
@@ -92,7 +92,7 @@ function reasonOf(thrown: errors.JOSEError): string {
   return `${thrown.code}${claim}`;
 }
 
-function keysOf(keys: JwtTerms["keys"]): Keys {
+function keysOf(keys: JwtOptions["keys"]): Keys {
   if ("jwksUrl" in keys) return createRemoteJWKSet(new URL(keys.jwksUrl), { timeoutDuration: fetchMs });
   try {
     return createPublicKey(keys.publicKeyPem);

@@ -2,17 +2,17 @@
 import type { FastifyInstance } from "fastify";
 import { secondMs } from "#core/time.ts";
 import { Metrics, type Reading } from "#telemetry/metrics.ts";
-import type { ControlHouse } from "./house.ts";
+import type { ControlDeps } from "./house.ts";
 
 /** What was read stands for so long, however many ask. */
 const standsMs = 2 * secondMs;
 
-export function addMetrics(server: FastifyInstance, house: ControlHouse): void {
+export function addMetrics(server: FastifyInstance, deps: ControlDeps): void {
   const metrics = new Metrics();
   let last: { readings: Promise<Reading[]>; atMs: number } | undefined;
   const readings = (): Promise<Reading[]> => {
-    const nowMs = house.clock.monotonicMs();
-    if (last === undefined || nowMs - last.atMs > standsMs) last = { readings: gather(house), atMs: nowMs };
+    const nowMs = deps.clock.monotonicMs();
+    if (last === undefined || nowMs - last.atMs > standsMs) last = { readings: gather(deps), atMs: nowMs };
     return last.readings;
   };
   server.addHook("onResponse", (request, reply, done) => {
@@ -21,17 +21,17 @@ export function addMetrics(server: FastifyInstance, house: ControlHouse): void {
     metrics.countRequest(labels, reply.elapsedTime / secondMs);
     done();
   });
-  const role = house.config.http.metrics === "open" ? "open" : "viewer";
+  const role = deps.config.http.metrics === "open" ? "open" : "viewer";
   server.get("/metrics", { config: { role } }, async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.text(await readings())),
   );
 }
 
-async function gather({ app, config, clock, streams }: ControlHouse): Promise<Reading[]> {
+async function gather({ app, config, clock, streams }: ControlDeps): Promise<Reading[]> {
   const profiles = Object.keys(config.profiles);
   const [census, buckets, depths, events, unattended, facts] = await Promise.all([
-    app.desk.census(),
-    app.desk.buckets(),
+    app.runs.census(),
+    app.runs.buckets(),
     app.control.queues.depths(),
     app.feed.size(),
     gatherUnattended(app, clock),
@@ -60,7 +60,7 @@ async function gather({ app, config, clock, streams }: ControlHouse): Promise<Re
 }
 
 /** What works while nobody looks: webhooks, schedules, automations. */
-async function gatherUnattended(app: ControlHouse["app"], clock: ControlHouse["clock"]): Promise<Reading[]> {
+async function gatherUnattended(app: ControlDeps["app"], clock: ControlDeps["clock"]): Promise<Reading[]> {
   const [webhooks, schedules, automations] = await Promise.all([
     app.webhooks.list(),
     app.schedules.list(),

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
-import type { ControlHouse } from "./house.ts";
+import type { ControlDeps } from "./house.ts";
 import { actorOf } from "./principal.ts";
 import { statusOf } from "./problem.ts";
 
@@ -29,7 +29,7 @@ const keyForm = /^[\x21-\x7e]{1,255}$/;
  * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `make` throws, and then nothing is remembered
  */
 export async function once<T extends object>(
-  { app }: ControlHouse,
+  { app }: ControlDeps,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   work: Work<T>,
 ): Promise<FastifyReply> {
@@ -87,6 +87,6 @@ function keyIn({ headers }: FastifyRequest): string | undefined {
   throw new SimfleetError("REQUEST_INVALID", "An Idempotency-Key is one to 255 visible characters of ASCII");
 }
 
-function digestOf(...parts: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+function digestOf(...deps: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(deps)).digest("hex");
 }

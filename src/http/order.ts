@@ -1,10 +1,10 @@
 /** What a request asks of a plan or a run: its query, read into the options of the front desk. */
 import { z } from "zod";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
-import type { Plan } from "#runs/plan.ts";
+import type { Plan } from "#jobs/runs/plan/plan.ts";
 import type { Filter } from "#fleet/filter.ts";
 import { flag, ofProfile } from "./shape.ts";
 
@@ -41,10 +41,10 @@ export interface Order {
 }
 
 /** @throws SimfleetError NOT_FOUND when there is no such profile */
-export function orderOf(query: z.output<typeof planQuery>, house: { readonly config: Config }): Order {
+export function orderOf(query: z.output<typeof planQuery>, deps: { readonly config: Config }): Order {
   const { profile, speedClass, name, partial, skipUnchanged, rate, maxFailures, canary } = query;
   return {
-    profile: profileOf(profile, house),
+    profile: profileOf(profile, deps),
     ...{ speedClass, name },
     options: {
       partial: partial === "true",
@@ -68,7 +68,7 @@ export function planFor(
   { app, config }: { readonly app: App; readonly config: Config },
 ): Promise<Plan> {
   const { profile, speedClass, options } = order;
-  return app.desk.plan({
+  return app.runs.plan({
     ...{ from, profile, speedClass, skipUnchanged: options.skipUnchanged, callsPerMinute: options.callsPerMinute },
     wording: app.wordingOf(profile),
     bucket: app.bucketOf(profile),

@@ -11,8 +11,8 @@ import { openFile } from "#core/open-file.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
 import { replaceFile } from "#core/write-file.ts";
 import { type Filter, parseFilter } from "#fleet/filter.ts";
-import type { PlanReport } from "#runs/plan-report.ts";
-import type { PlanRow } from "#runs/plan-rows.ts";
+import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
+import type { PlanRow } from "#jobs/runs/plan/plan-rows.ts";
 import type { Order, Origin } from "./order.ts";
 import type { Spool } from "./spool.ts";
 
@@ -21,9 +21,9 @@ const keepMs = 60 * minuteMs;
 const graceMs = minuteMs;
 const kinds = ["json", "csv", "rows"] as const;
 /** A page ends after so many bytes of rows were looked through, found or not. */
-const lookedThroughAtMost = 16 * 1_048_576;
+const mostScanned = 16 * 1_048_576;
 
-export interface ShelvedPlan {
+export interface StoredPlan {
   readonly planId: string;
   /** Who made it. */
   readonly by: string;
@@ -59,9 +59,9 @@ interface Stored {
   readonly bytes: number;
 }
 
-type Written = Omit<ShelvedPlan, "from"> & { readonly where: string | null };
+type Written = Omit<StoredPlan, "from"> & { readonly where: string | null };
 
-export class PlanShelf {
+export class PlanStore {
   readonly #spool: Spool;
   readonly #clock: Clock;
   readonly #limits: PlanLimits;
@@ -70,10 +70,10 @@ export class PlanShelf {
   /** How many requests read each plan just now. */
   readonly #used = new Map<string, number>();
 
-  constructor(parts: { spool: Spool; clock: Clock; limits: PlanLimits }) {
-    this.#limits = parts.limits;
-    this.#spool = parts.spool;
-    this.#clock = parts.clock;
+  constructor(deps: { spool: Spool; clock: Clock; limits: PlanLimits }) {
+    this.#limits = deps.limits;
+    this.#spool = deps.spool;
+    this.#clock = deps.clock;
   }
 
   /** `p-20261120-103045-x7k2m9`: sorts by time. */
@@ -129,7 +129,7 @@ export class PlanShelf {
   }
 
   /** Takes a plan in, and the file that it was made of. */
-  async put(plan: Omit<ShelvedPlan, "expiresAtMs">, reservation: Reservation): Promise<ShelvedPlan> {
+  async put(plan: Omit<StoredPlan, "expiresAtMs">, reservation: Reservation): Promise<StoredPlan> {
     const { from, ...rest } = plan;
     const expiresAtMs = this.#clock.wallMs() + keepMs;
     const written: Written = { ...rest, expiresAtMs, where: "filter" in from ? from.filter.text : null };
@@ -142,7 +142,7 @@ export class PlanShelf {
   }
 
   /** @throws SimfleetError NOT_FOUND */
-  async get(planId: string): Promise<ShelvedPlan> {
+  async get(planId: string): Promise<StoredPlan> {
     const written = await this.#written(planId);
     if (written === undefined || written.expiresAtMs <= this.#clock.wallMs()) throw missing(planId);
     const { where, ...rest } = written;
@@ -150,7 +150,7 @@ export class PlanShelf {
   }
 
   /** Has a plan read; its files stay meanwhile, also when it expires. @throws SimfleetError NOT_FOUND */
-  async use<T>(planId: string, read: (plan: ShelvedPlan) => Promise<T>): Promise<T> {
+  async use<T>(planId: string, read: (plan: StoredPlan) => Promise<T>): Promise<T> {
     this.#used.set(planId, (this.#used.get(planId) ?? 0) + 1);
     try {
       return await read(await this.get(planId));
@@ -190,7 +190,7 @@ export class PlanShelf {
     const start = await startOf(path, ask.cursor);
     const rows: PlanRow[] = [];
     for await (const { line, at } of linesOf(path, start)) {
-      if (rows.length === ask.limit || at - start > lookedThroughAtMost) return { rows, nextCursor: String(at) };
+      if (rows.length === ask.limit || at - start > mostScanned) return { rows, nextCursor: String(at) };
       const row = JSON.parse(line) as PlanRow;
       if (ask.verdict === undefined || row.verdict === ask.verdict) rows.push(row);
     }

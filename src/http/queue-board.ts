@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
-import type { ControlHouse } from "./house.ts";
+import type { ControlDeps } from "./house.ts";
 import { queuesPath, withoutSession } from "./queue-sessions.ts";
 import { widenPolicy } from "./security-headers.ts";
 
@@ -16,10 +16,10 @@ const itsPolicy = {
 /** Headers that are about one connection, or that are ours to say. */
 const notPassedOn: ReadonlySet<string> = new Set(["connection", "date", "keep-alive", "transfer-encoding"]);
 
-export async function addQueueBoard(server: FastifyInstance, house: ControlHouse): Promise<void> {
+export async function addQueueBoard(server: FastifyInstance, deps: ControlDeps): Promise<void> {
   let opened: Promise<FastifyInstance> | undefined;
   const open = (): Promise<FastifyInstance> => {
-    opened ??= import("./queue-pages.ts").then(({ openQueuePages }) => openQueuePages(house));
+    opened ??= import("./queue-pages.ts").then(({ openQueuePages }) => openQueuePages(deps));
     return opened;
   };
   await server.register((child, _options, done) => {
@@ -27,7 +27,7 @@ export async function addQueueBoard(server: FastifyInstance, house: ControlHouse
     for (const path of [queuesPath, `${queuesPath}/*`]) {
       child.all(path, { config: { role: "admin" } }, async (request, reply) => {
         const isReading = request.method === "GET" || request.method === "HEAD";
-        if (!isReading && house.config.http.queues === "read-only") {
+        if (!isReading && deps.config.http.queues === "read-only") {
           const message = "The page of the queues is for reading: http.queues: read-write lets an admin change them";
           throw new SimfleetError("FORBIDDEN", message);
         }

@@ -5,11 +5,11 @@
 import { createBullBoard } from "@bull-board/api";
 import { FastifyAdapter } from "@bull-board/fastify";
 import fastify, { type FastifyInstance } from "fastify";
-import type { ControlHouse } from "./house.ts";
+import type { ControlDeps } from "./house.ts";
 import { queuesPath } from "./queue-sessions.ts";
 
 /** A server of its own, which listens nowhere. */
-export async function openQueuePages({ app, config }: ControlHouse): Promise<FastifyInstance> {
+export async function openQueuePages({ app, config }: ControlDeps): Promise<FastifyInstance> {
   const pages = fastify({ logger: false });
   const serverAdapter = new FastifyAdapter();
   serverAdapter.setBasePath(queuesPath);

@@ -44,10 +44,10 @@ export class QueueSessions {
   readonly #sessions = new Map<string, Session>();
 
   /** @param parts `isPlain`: only this machine can reach the server, which then need not be under TLS */
-  constructor(parts: { clock: Clock; isPlain: boolean; access: Pick<Access, "principalOf"> }) {
-    this.#clock = parts.clock;
-    this.#isPlain = parts.isPlain;
-    this.#access = parts.access;
+  constructor(deps: { clock: Clock; isPlain: boolean; access: Pick<Access, "principalOf"> }) {
+    this.#clock = deps.clock;
+    this.#isPlain = deps.isPlain;
+    this.#access = deps.access;
   }
 
   /**

@@ -14,7 +14,7 @@ import { addDashboard } from "./dashboard.ts";
 import { addGuard } from "./guard.ts";
 import { type Health, addHealth } from "./health.ts";
 import { hostCheck } from "./hosts.ts";
-import type { ControlHouse } from "./house.ts";
+import type { ControlDeps } from "./house.ts";
 import { addMetrics } from "./metrics.ts";
 import { problemOf, sendProblem } from "./problem.ts";
 import { addQueueBoard } from "./queue-board.ts";
@@ -44,7 +44,7 @@ export interface HttpOptions {
   readonly version: string;
   readonly health: Health;
   /** Absent: health alone. */
-  readonly control?: ControlHouse;
+  readonly control?: ControlDeps;
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { Readable } from "node:stream";
 import { z } from "zod";
 import { errorCatalogue, type ErrorCode } from "#core/errors.ts";
-import type { ProblemReport } from "#fleet/problem.ts";
+import type { ProblemReport } from "#engine/problem.ts";
 import type { ProblemDocument } from "./problem.ts";
 
 /** The schema of a report of the front desk. */

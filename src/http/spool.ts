@@ -87,7 +87,7 @@ export class Spool {
 
   #watchOver(meter: Meter, stalled: AbortController): AbortController {
     const watch = new AbortController();
-    const look = async (): Promise<void> => {
+    const poll = async (): Promise<void> => {
       for (let before = -1; meter.bytes !== before;) {
         before = meter.bytes;
         await this.#clock.sleep(stallMs, watch.signal);
@@ -96,7 +96,7 @@ export class Spool {
         new SimfleetError("REQUEST_TIMEOUT", `Nothing of the file came for ${stallMs / 1_000} s: hand it over again`),
       );
     };
-    look().catch(() => undefined); // the end of the file ends the watch
+    poll().catch(() => undefined); // the end of the file ends the watch
     return watch;
   }
 }

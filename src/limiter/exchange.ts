@@ -35,7 +35,7 @@ export interface ExchangeRequest {
 }
 
 /** Whose exchange it is, and the terms of the bucket. */
-export interface ExchangeTerms {
+export interface ExchangeOptions {
   readonly bucket: string;
   readonly processId: string;
   readonly periodMs: number;
@@ -44,8 +44,12 @@ export interface ExchangeTerms {
 }
 
 /** @param nowMs the process's own clock, to which the observations' instants belong */
-export function exchangeArguments(terms: ExchangeTerms, request: ExchangeRequest, nowMs: number): (string | number)[] {
-  const { bucket, periodMs, reserve, leaseMs, processId } = terms;
+export function exchangeArguments(
+  storeDeps: ExchangeOptions,
+  request: ExchangeRequest,
+  nowMs: number,
+): (string | number)[] {
+  const { bucket, periodMs, reserve, leaseMs, processId } = storeDeps;
   const { want, firstPermitNumber, urgency, backlog, observations } = request;
   return [
     ...[bucket, periodMs, reserve, leaseMs, processId, want, firstPermitNumber, urgency, backlog],

@@ -5,14 +5,14 @@
  * that a crash could lose.
  */
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, turn } from "#core/time.ts";
+import { type Clock, yieldToEventLoop } from "#core/time.ts";
 import type { Exchange, ExchangeRequest, Observation } from "./exchange.ts";
 import type { Permit, QuotaReading, Urgency } from "./permit.ts";
 
 /** Longest wait for a permit that is slept in place; a longer one is given back to the caller. */
 export const patienceMs = 2_000;
 const mostPerExchange = 128;
-const idleLookMs = 10;
+const idlePollMs = 10;
 /** Why a sleep ended early; made once, since an error is costly to make for every answer. */
 const awake = new Error("something came in");
 
@@ -24,14 +24,14 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-export class Gate {
+export class PermitQueue {
   readonly #bucket: string;
   readonly #exchange: (request: ExchangeRequest) => Promise<Exchange>;
   readonly #clock: Clock;
   #waiters: Waiter[] = [];
   readonly #observations: Observation[] = [];
   /** Told to a Redis that refused: told again with the next exchange, or their permits would count to the lease's end. */
-  #untold: readonly Observation[] = [];
+  #unreported: readonly Observation[] = [];
   #nextPermitNumber = 1;
   #isPumping = false;
   #sleeping: AbortController | undefined;
@@ -80,13 +80,13 @@ export class Gate {
   }
 
   async #run(): Promise<void> {
-    await turn(); // lets callers and answers of the same turn join the first exchange
+    await yieldToEventLoop(); // lets callers and answers of the same turn join the first exchange
     while (this.#waiters.length > 0 || this.#observations.length > 0) {
       this.#dropAborted();
       const urgency: Urgency = this.#waiters.some((w) => w.urgency === "priority") ? "priority" : "normal";
       const line = this.#waiters.filter((w) => w.urgency === urgency).slice(0, mostPerExchange);
-      const observations = [...this.#untold, ...this.#observations.splice(0, mostPerExchange)];
-      this.#untold = [];
+      const observations = [...this.#unreported, ...this.#observations.splice(0, mostPerExchange)];
+      this.#unreported = [];
       const firstPermitNumber = this.#nextPermitNumber;
       this.#nextPermitNumber += line.length;
       let reply: Exchange;
@@ -99,7 +99,7 @@ export class Gate {
           observations,
         });
       } catch (thrown) {
-        this.#untold = observations;
+        this.#unreported = observations;
         this.#refuseAll(
           new SimfleetError("STORE_UNAVAILABLE", `The bucket ${this.#bucket} cannot be used: ${messageOf(thrown)}`, {
             cause: thrown,
@@ -109,7 +109,7 @@ export class Gate {
       }
       this.#handOut(reply, firstPermitNumber, line);
       if (reply.granted < line.length) await this.#waitFor(reply.waitMs, urgency);
-      await turn();
+      await yieldToEventLoop();
     }
   }
 
@@ -148,7 +148,7 @@ export class Gate {
     if (this.#observations.length > 0) return;
     this.#sleeping = new AbortController();
     const wakers = new Set([this.#sleeping.signal, ...this.#waiters.flatMap(({ signal }) => signal ?? [])]);
-    const untilMs = waitMs > 0 ? waitMs : idleLookMs;
+    const untilMs = waitMs > 0 ? waitMs : idlePollMs;
     await this.#clock.sleep(untilMs, AbortSignal.any([...wakers])).catch(() => undefined);
     this.#sleeping = undefined;
   }

@@ -10,7 +10,7 @@ import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { type Exchange, type ExchangeRequest, exchangeArguments } from "./exchange.ts";
-import { Gate, patienceMs } from "./gate.ts";
+import { PermitQueue, patienceMs } from "./gate.ts";
 import type { Permit, Urgency } from "./permit.ts";
 
 export interface LimiterOptions {
@@ -74,7 +74,7 @@ export class Limiter {
   readonly #reserve: number;
   readonly #leaseMs: number;
   readonly #clock: Clock;
-  readonly #gates = new Map<string, Gate>();
+  readonly #gates = new Map<string, PermitQueue>();
   readonly #processId = `${process.pid}-${randomBytes(4).toString("hex")}`;
 
   constructor(options: LimiterOptions) {
@@ -138,10 +138,10 @@ export class Limiter {
     };
   }
 
-  #gate(bucket: string): Gate {
+  #gate(bucket: string): PermitQueue {
     let gate = this.#gates.get(bucket);
     if (gate === undefined) {
-      gate = new Gate({
+      gate = new PermitQueue({
         bucket,
         clock: this.#clock,
         exchange: (request) => this.#exchange(bucket, request),
@@ -164,14 +164,14 @@ export class Limiter {
 
   async #run(bucket: string, request: ExchangeRequest): Promise<(string | number)[]> {
     const keys = this.#keys;
-    const terms = {
+    const storeDeps = {
       ...{ bucket, processId: this.#processId },
       ...{ periodMs: this.#periodMs, reserve: this.#reserve, leaseMs: this.#leaseMs },
     };
     const reply = await bucketScript.run(
       this.#redis,
       [keys.bucket(bucket), keys.permits(bucket), keys.buckets(), keys.waiters(bucket)],
-      exchangeArguments(terms, request, this.#clock.monotonicMs()),
+      exchangeArguments(storeDeps, request, this.#clock.monotonicMs()),
     );
     return reply as (string | number)[];
   }

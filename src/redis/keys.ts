@@ -55,7 +55,7 @@ export class Keys {
   }
 
   /** Hash that expires: who works on rows of the run, and until when that is believed. */
-  runHands(runId: string): string {
+  runLeases(runId: string): string {
     return `${this.prefix}:run:${runId}:hands`;
   }
 
@@ -85,12 +85,12 @@ export class Keys {
   }
 
   /** String: the keys of the SIMs of one chunk, in the order of their ordinals. Without a chunk, the prefix of all. */
-  simsRoll(profile: string, chunk?: number): string {
+  simsKeyOrder(profile: string, chunk?: number): string {
     return `${this.prefix}:sims:${profile}:roll:${chunk ?? ""}`;
   }
 
   /** String: the signatures of one chunk. Without a chunk, the prefix of all. */
-  simsSigns(profile: string, chunk?: number): string {
+  simsSignatures(profile: string, chunk?: number): string {
     return `${this.prefix}:sims:${profile}:signs:${chunk ?? ""}`;
   }
 
@@ -185,7 +185,7 @@ export class Keys {
   }
 
   /** String that lives a month: the event of this mark was told. */
-  toldOnce(mark: string): string {
+  emittedOnce(mark: string): string {
     return `${this.prefix}:events:told:${mark}`;
   }
 

@@ -10,7 +10,7 @@ import { EmbeddedRedis } from "./embedded.ts";
  */
 export async function openRedis(
   place: RedisServerTarget | { readonly dataDir: string },
-  house: {
+  deps: {
     cacheDir: string;
     path: string;
     env: Readonly<Record<string, string | undefined>>;
@@ -19,13 +19,13 @@ export async function openRedis(
     onError: (error: Error) => void;
   },
 ): Promise<RedisConnections> {
-  const { lifecycle, onError } = house;
+  const { lifecycle, onError } = deps;
   if ("host" in place) {
     const connections = new RedisConnections(place, onError);
     lifecycle.onStop("Redis connections", () => connections.close());
     return connections;
   }
-  const embedded = await EmbeddedRedis.attach({ dataDir: place.dataDir, ...house });
+  const embedded = await EmbeddedRedis.attach({ dataDir: place.dataDir, ...deps });
   lifecycle.onStop("embedded Redis", () => embedded.close());
   const connections = new RedisConnections({ embedded }, onError);
   lifecycle.onStop("Redis connections", () => connections.close());

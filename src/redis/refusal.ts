@@ -5,7 +5,7 @@
 import { SimfleetError } from "#core/errors.ts";
 
 /** What a refusal begins with, and the mend. */
-const mends: Readonly<Record<string, string>> = {
+const hints: Readonly<Record<string, string>> = {
   OOM: "it is full: raise its maxmemory, or make room",
   MISCONF: "it cannot write its file: look at its log and its disk",
   READONLY: "it is a replica: SIMFLEET_REDIS_URL has to name the primary",
@@ -20,7 +20,7 @@ const mends: Readonly<Record<string, string>> = {
 /** @returns a SimfleetError STORE_UNAVAILABLE for a refusal of Redis, anything else as it came */
 export function inWordsOfRedis(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown.name !== "ReplyError") return thrown;
-  const mend = mends[thrown.message.split(" ", 1)[0] ?? ""];
+  const mend = hints[thrown.message.split(" ", 1)[0] ?? ""];
   if (mend === undefined) return thrown;
   return new SimfleetError("STORE_UNAVAILABLE", `Redis refuses: ${mend} (${thrown.message})`, { cause: thrown });
 }

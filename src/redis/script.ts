@@ -13,8 +13,8 @@ export class Script {
   }
 
   /** Reads the parts of one script, in the order in which they use each other. */
-  static load(...parts: readonly URL[]): Script {
-    return new Script(parts.map((part) => readFileSync(part, "utf8")).join("\n"));
+  static load(...deps: readonly URL[]): Script {
+    return new Script(deps.map((part) => readFileSync(part, "utf8")).join("\n"));
   }
 
   /** Runs the script; what it returns is the caller's to know. */

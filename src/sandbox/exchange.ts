@@ -33,27 +33,27 @@ interface Passage {
 }
 
 export class Exchange {
-  readonly #parts: ExchangeParts;
+  readonly #deps: ExchangeParts;
   readonly #names: HeaderNames;
 
-  constructor(parts: ExchangeParts) {
-    this.#parts = parts;
-    this.#names = headerNamesOf(parts.options.brand);
+  constructor(deps: ExchangeParts) {
+    this.#deps = deps;
+    this.#names = headerNamesOf(deps.options.brand);
   }
 
   /** Answers one request. */
   receive(request: IncomingMessage, response: ServerResponse): void {
-    const { options } = this.#parts;
+    const { options } = this.#deps;
     const isControl = request.url?.startsWith("/_sandbox/") === true;
     const maxBodyBytes = isControl ? maxControlBytes : options.maxBodyBytes;
     readRequest(request, { names: this.#names, maxBodyBytes, language: options.language }, (received) => {
-      if (isControl) deliver(response, controlAnswer(control(this.#parts, received)));
+      if (isControl) deliver(response, controlAnswer(control(this.#deps, received)));
       else this.#call(received, response);
     });
   }
 
   #call(received: Received, response: ServerResponse): void {
-    const { accounts, faults, options, state, throttle } = this.#parts;
+    const { accounts, faults, options, state, throttle } = this.#deps;
     const { callerIp, language, method, path } = received;
     const found = locate(options.operations, path);
     const operation = found?.byMethod.get(method);
@@ -83,7 +83,7 @@ export class Exchange {
     try {
       if (operation === undefined) throw new Refusal("methodUnknown");
       const holder = operation.needsPair ? this.#checkPair(received, operation) : undefined;
-      const { accounts, options, state } = this.#parts;
+      const { accounts, options, state } = this.#deps;
       const { queryText } = received;
       const body = (): Readonly<Record<string, unknown>> => bodyObject(received);
       const json = (): unknown => bodyJson(received);
@@ -97,7 +97,7 @@ export class Exchange {
   }
 
   #checkPair({ apiKey, token }: Received, { whenExpired }: Operation): Holder {
-    const { accounts, options } = this.#parts;
+    const { accounts, options } = this.#deps;
     const holder = accounts.check(apiKey, token, whenExpired);
     const isServed = accounts.coverageTypes.some((coverage) => options.serves.includes(coverage));
     if (!isServed) throw new Refusal("coverageMismatch");
@@ -117,7 +117,7 @@ export class Exchange {
   }
 
   #send(response: ServerResponse, answer: Answer, fault?: FaultKind): void {
-    const { closing, drawLatencyMs, options, state } = this.#parts;
+    const { closing, drawLatencyMs, options, state } = this.#deps;
     state.countAnswer(answer.status);
     const delayMs = drawLatencyMs() + (fault === "slow" ? options.slowMs : 0);
     if (delayMs <= 0) return deliver(response, answer, fault);

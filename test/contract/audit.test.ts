@@ -1,18 +1,18 @@
 /** The audit: no change without an entry, whatever becomes of the client, of Redis or of the worker. */
 import { createConnection } from "node:net";
 import { describe, expect, test } from "vitest";
-import type { AuditEntry } from "#runs/audit-desk.ts";
+import type { AuditEntry } from "#jobs/audit/service.ts";
 import { until } from "../support/until.ts";
-import { ControlHouse, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-house.ts";
 
-async function entriesOf(house: ControlHouse): Promise<AuditEntry[]> {
-  const answer = await house.ask("/v1/audit?limit=1000", { as: "admin" });
+async function entriesOf(harness: ControlHarness): Promise<AuditEntry[]> {
+  const answer = await harness.ask("/v1/audit?limit=1000", { as: "admin" });
   return ((await answer.json()) as { entries: AuditEntry[] }).entries;
 }
 
 /** Sends a request whole and closes the connection at once, before any answer. */
-function sendAndLeave(house: ControlHouse, lines: readonly string[], body = ""): Promise<void> {
-  const { hostname, port } = new URL(house.url);
+function sendAndLeave(harness: ControlHarness, lines: readonly string[], body = ""): Promise<void> {
+  const { hostname, port } = new URL(harness.url);
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host: hostname, port: Number(port) });
     socket.on("error", reject);
@@ -32,61 +32,61 @@ function sendAndLeave(house: ControlHouse, lines: readonly string[], body = ""):
   });
 }
 
-async function freezesOf(house: ControlHouse): Promise<number> {
-  const { events } = await house.app.feed.newest({ types: ["changes.frozen"] }, { limit: 1_000 });
+async function freezesOf(harness: ControlHarness): Promise<number> {
+  const { events } = await harness.app.feed.newest({ types: ["changes.frozen"] }, { limit: 1_000 });
   return events.length;
 }
 
 describe("the audit", () => {
   test("has an entry for each of 200 changes whose client closes the connection before the answer", async () => {
-    await using house = await ControlHouse.open();
+    await using harness = await ControlHarness.open();
     for (let n = 0; n < 200; n += 1) {
-      await sendAndLeave(house, ["POST /v1/freeze HTTP/1.1"], JSON.stringify({ reason: `change ${n}` }));
+      await sendAndLeave(harness, ["POST /v1/freeze HTTP/1.1"], JSON.stringify({ reason: `change ${n}` }));
     }
     // A request whose client left before it was read is not carried out; what was carried out has an entry.
     let changes = -1;
     await until("no further change takes effect", async () => {
       const before = changes;
-      await house.ask("/v1/me", { as: "viewer" });
-      changes = await freezesOf(house);
+      await harness.ask("/v1/me", { as: "viewer" });
+      changes = await freezesOf(harness);
       return changes === before && changes >= 100;
     });
-    const entries = (await entriesOf(house)).filter(({ action }) => action === "POST /v1/freeze");
+    const entries = (await entriesOf(harness)).filter(({ action }) => action === "POST /v1/freeze");
     expect(entries.length).toBeGreaterThanOrEqual(changes);
     expect(entries.every(({ who }) => who === "token:admin")).toBe(true);
   });
 
   test("refuses a change with 503 when its entry cannot be written, and the change is not made", async () => {
-    await using house = await ControlHouse.open();
-    house.app.control.audit.begin = () => Promise.reject(new Error("OOM command not allowed"));
-    const refused = await house.ask("/v1/freeze", { as: "admin", method: "POST" });
+    await using harness = await ControlHarness.open();
+    harness.app.control.audit.begin = () => Promise.reject(new Error("OOM command not allowed"));
+    const refused = await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
     expect([refused.status, await refused.json()]).toMatchObject([503, { code: "AUDIT_UNAVAILABLE" }]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(await house.app.freezes.ordered()).toBeUndefined();
-    expect((await house.ask("/v1/freeze", { as: "admin" })).status).toBe(200);
+    expect(await harness.app.freezes.ordered()).toBeUndefined();
+    expect((await harness.ask("/v1/freeze", { as: "admin" })).status).toBe(200);
   });
 
   test("says that no result is recorded where only the beginning of a change was written", async () => {
-    await using house = await ControlHouse.open();
-    house.app.control.audit.finish = () => Promise.reject(new Error("gone"));
-    expect((await house.ask("/v1/freeze", { as: "admin", method: "POST" })).status).toBe(200);
-    const [entry] = await entriesOf(house);
+    await using harness = await ControlHarness.open();
+    harness.app.control.audit.finish = () => Promise.reject(new Error("gone"));
+    expect((await harness.ask("/v1/freeze", { as: "admin", method: "POST" })).status).toBe(200);
+    const [entry] = await entriesOf(harness);
     expect(entry).toMatchObject({
       who: "token:admin",
       action: "POST /v1/freeze",
       result: "not recorded",
       status: null,
     });
-    expect(house.log.join("")).toContain("the result of a change could not be recorded");
+    expect(harness.log.join("")).toContain("the result of a change could not be recorded");
   });
 
   test("has requests to the queues that would change something", async () => {
-    await using house = await ControlHouse.open();
+    await using harness = await ControlHarness.open();
     const path = "/queues/api/queues/pause";
-    await house.ask(path, { as: "admin", method: "PUT" });
-    await house.ask(path, { as: "operator", method: "PUT" });
-    await until("both are recorded", async () => (await entriesOf(house)).length === 2);
-    const entries = (await entriesOf(house)).map(({ who, action, target, status }) => [who, action, target, status]);
+    await harness.ask(path, { as: "admin", method: "PUT" });
+    await harness.ask(path, { as: "operator", method: "PUT" });
+    await until("both are recorded", async () => (await entriesOf(harness)).length === 2);
+    const entries = (await entriesOf(harness)).map(({ who, action, target, status }) => [who, action, target, status]);
     expect(entries.toReversed()).toEqual([
       ["token:admin", "PUT /queues/*", "api/queues/pause", 403],
       ["token:operator", "PUT /queues/*", "api/queues/pause", 403],
@@ -94,13 +94,13 @@ describe("the audit", () => {
   });
 
   test("names the result and what was made, also after the page on which the entry began", async () => {
-    await using house = await ControlHouse.open();
-    for (let n = 0; n < 5; n += 1) await house.ask("/v1/freeze", { as: "admin", method: "POST" });
+    await using harness = await ControlHarness.open();
+    for (let n = 0; n < 5; n += 1) await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
     const pages: AuditEntry[] = [];
     let cursor: string | null = "";
     while (cursor !== null) {
       const query: string = cursor === "" ? "" : `&cursor=${cursor}`;
-      const answer = await house.ask(`/v1/audit?limit=2${query}`, { as: "admin" });
+      const answer = await harness.ask(`/v1/audit?limit=2${query}`, { as: "admin" });
       const page = (await answer.json()) as { entries: AuditEntry[]; nextCursor: string | null };
       pages.push(...page.entries);
       cursor = page.nextCursor;
@@ -111,7 +111,7 @@ describe("the audit", () => {
 });
 
 test("who asked for a sync and for a rotation of a secret stands in its report", async () => {
-  await using house = await ControlHouse.open();
-  const sync = await house.ask("/v1/syncs", { as: "operator", method: "POST" });
+  await using harness = await ControlHarness.open();
+  const sync = await harness.ask("/v1/syncs", { as: "operator", method: "POST" });
   expect(await sync.json()).toMatchObject({ startedBy: "token:operator" });
 });

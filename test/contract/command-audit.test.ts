@@ -3,17 +3,17 @@ import { hostname, userInfo } from "node:os";
 import type { Command } from "@commander-js/extra-typings";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandEffects } from "#cli/command-effects.ts";
-import type { Surroundings } from "#cli/context.ts";
+import type { ProcessIo } from "#cli/context.ts";
 import { buildProgram, nameOf, runProgram } from "#cli/program.ts";
-import { ControlHouse } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-house.ts";
 
-let house: ControlHouse;
+let harness: ControlHarness;
 beforeAll(async () => {
-  house = await ControlHouse.open({
+  harness = await ControlHarness.open({
     furnish: () => Promise.resolve(`schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
   });
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 interface Ended {
   code: number;
@@ -21,9 +21,9 @@ interface Ended {
   stderr: string;
 }
 
-function surroundingsOf(ended: Ended): Surroundings {
+function surroundingsOf(ended: Ended): ProcessIo {
   return {
-    env: house.env,
+    env: harness.env,
     stdout: { write: (text) => (ended.stdout += text) },
     stderr: { write: (text) => (ended.stderr += text) },
     stdin: process.stdin,
@@ -38,7 +38,7 @@ const serve = (): Promise<void> => Promise.reject(new Error("no worker is starte
 
 async function give(line: string): Promise<Ended> {
   const ended: Ended = { code: 0, stdout: "", stderr: "" };
-  await runProgram(line.split(" "), { surroundings: surroundingsOf(ended), serve, version: "0" });
+  await runProgram(line.split(" "), { io: surroundingsOf(ended), serve, version: "0" });
   return ended;
 }
 
@@ -75,7 +75,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
 
 test("every command says whether it changes something, and nothing else does", async () => {
   const program = await buildProgram({
-    surroundings: surroundingsOf({ code: 0, stdout: "", stderr: "" }),
+    io: surroundingsOf({ code: 0, stdout: "", stderr: "" }),
     serve,
     version: "0",
   });
@@ -90,7 +90,7 @@ test.each(Object.entries(examples))(
   async (name, example) => {
     const { code, stderr } = await give(`${name} ${example.args}`.trim());
     expect([code, stderr]).toEqual([example.exitCode, expect.anything()]);
-    const { entries } = await house.app.control.audit.list({ limit: 1 });
+    const { entries } = await harness.app.control.audit.list({ limit: 1 });
     expect(entries).toMatchObject([
       {
         who: `cli:${userInfo().username}`,
@@ -106,34 +106,34 @@ test.each(Object.entries(examples))(
 );
 
 test("a command whose entry cannot be written changes nothing", async () => {
-  const redis = house.redis();
+  const redis = harness.redis();
   // A key of another type takes no entry.
   await redis.rename("simfleet:audit", "simfleet:audit:aside");
   await redis.set("simfleet:audit", "taken");
   try {
     const ended = await give("freeze on");
     expect([ended.code, ended.stderr]).toEqual([4, expect.stringContaining("nothing was changed")]);
-    expect(await house.app.freezes.ordered()).toBeUndefined();
+    expect(await harness.app.freezes.ordered()).toBeUndefined();
   } finally {
     await redis.rename("simfleet:audit:aside", "simfleet:audit");
   }
 });
 
 test("a dry run and a command that only reads leave no entry", async () => {
-  const before = await house.app.control.audit.list({ limit: 1 });
+  const before = await harness.app.control.audit.list({ limit: 1 });
   await give("automations replay none --dry-run");
   await give("freeze status");
   await give("plan none.csv");
-  expect(await house.app.control.audit.list({ limit: 1 })).toEqual(before);
+  expect(await harness.app.control.audit.list({ limit: 1 })).toEqual(before);
 });
 
 test("commands and requests are listed together, by the command and by the API", async () => {
   await give("freeze on --reason listed");
-  await house.ask("/v1/freeze", { as: "admin", method: "DELETE" });
+  await harness.ask("/v1/freeze", { as: "admin", method: "DELETE" });
   const { stdout } = await give("audit list --limit 2");
   expect(stdout).toMatch(/token:admin .* DELETE \/v1\/freeze .* done 200/);
   expect(stdout).toMatch(new RegExp(`cli:${userInfo().username} .* simfleet freeze on .* done exit 0 .*${hostname()}`));
-  const answer = await house.ask("/v1/audit?limit=2", { as: "admin" });
+  const answer = await harness.ask("/v1/audit?limit=2", { as: "admin" });
   expect(await answer.json()).toMatchObject({
     entries: [{ action: "DELETE /v1/freeze" }, { action: "simfleet freeze on", result: "done", exitCode: 0 }],
   });

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createConnection } from "node:net";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHouse, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-house.ts";
 
 interface Frame {
   readonly id: string;
@@ -23,10 +23,10 @@ class Client implements AsyncDisposable {
   readonly #stop = new AbortController();
   #reading: Promise<void> = Promise.resolve();
 
-  static async open(house: ControlHouse, path = "/v1/events", lastId?: string): Promise<Client> {
+  static async open(harness: ControlHarness, path = "/v1/events", lastId?: string): Promise<Client> {
     const client = new Client();
     const headers = { accept: "text/event-stream", ...(lastId === undefined ? {} : { "last-event-id": lastId }) };
-    const answer = await house.ask(path, { as: "viewer", headers, signal: client.#stop.signal });
+    const answer = await harness.ask(path, { as: "viewer", headers, signal: client.#stop.signal });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
     expect(answer.headers.get("cache-control")).toBe("no-store");
     client.#reading = client.#read(answer).catch(() => undefined);
@@ -39,9 +39,9 @@ class Client implements AsyncDisposable {
     const decoder = new TextDecoder();
     for await (const chunk of answer.body ?? []) {
       text += decoder.decode(chunk as Uint8Array, { stream: true });
-      const parts = text.split("\n\n");
-      text = parts.pop() ?? "";
-      for (const part of parts) this.#take(part);
+      const deps = text.split("\n\n");
+      text = deps.pop() ?? "";
+      for (const part of deps) this.#take(part);
     }
   }
 
@@ -64,21 +64,21 @@ class Client implements AsyncDisposable {
   }
 }
 
-const tell = (house: ControlHouse, n: number, profile = "default"): Promise<void> =>
-  house.app.feed.tell({ type: "sync.failed", profile, fields: { cause: String(n), reason: "x" } });
-const tellMany = async (house: ControlHouse, from: number, to: number): Promise<void> => {
-  for (let n = from; n < to; n += 1) await tell(house, n);
+const emit = (harness: ControlHarness, n: number, profile = "default"): Promise<void> =>
+  harness.app.feed.emit({ type: "sync.failed", profile, fields: { cause: String(n), reason: "x" } });
+const emitMany = async (harness: ControlHarness, from: number, to: number): Promise<void> => {
+  for (let n = from; n < to; n += 1) await emit(harness, n);
 };
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 describe("an event stream", () => {
   test("begins with what happens from now on, and gives each event as the list does", async () => {
-    await using house = await ControlHouse.open();
-    await tell(house, 0);
-    await using client = await Client.open(house);
+    await using harness = await ControlHarness.open();
+    await emit(harness, 0);
+    await using client = await Client.open(harness);
     // Until a first one comes nobody can tell from when on the stream listens.
     await until("an event comes", async () => {
-      await tell(house, 1);
+      await emit(harness, 1);
       return client.frames.length > 0;
     });
     const [frame] = client.frames;
@@ -87,19 +87,19 @@ describe("an event stream", () => {
       event: "sync.failed",
       data: { id: frame?.id, type: "sync.failed", profile: "default" },
     });
-    const list = await house.ask("/v1/events?limit=1000", { as: "viewer" });
+    const list = await harness.ask("/v1/events?limit=1000", { as: "viewer" });
     const { events } = (await list.json()) as { events: Frame["data"][] };
     expect(events.find(({ id }) => id === frame?.id)).toEqual(frame?.data);
   });
 
   test("resumes by the last id with nothing lost and nothing twice, while more events come", async () => {
-    await using house = await ControlHouse.open();
-    await tellMany(house, 0, 700);
+    await using harness = await ControlHarness.open();
+    await emitMany(harness, 0, 700);
     const seen: number[] = [];
     let lastId = "0-0";
-    const telling = tellMany(house, 700, 1_500);
+    const lineEncoder = emitMany(harness, 700, 1_500);
     while (seen.length < 1_500) {
-      await using client = await Client.open(house, "/v1/events", lastId);
+      await using client = await Client.open(harness, "/v1/events", lastId);
       const goal = Math.min(1_500 - seen.length, 100 + seen.length);
       await until(`${goal} more events came`, () => client.frames.length >= goal);
       // The client breaks off anywhere, with the last that it has taken.
@@ -107,56 +107,56 @@ describe("an event stream", () => {
       seen.push(...taken.map(({ data }) => Number(data.fields.cause)));
       lastId = taken.at(-1)?.id ?? lastId;
     }
-    await telling;
+    await lineEncoder;
     expect(seen).toEqual(upTo(1_500));
   });
 
   test("has only the types and the profile that are asked for, since an instant", async () => {
-    await using house = await ControlHouse.open();
-    await tell(house, 0);
-    await tell(house, 1, "plant");
-    await house.app.feed.tell({ type: "sync.completed", profile: "default", fields: { cause: "2" } });
-    await tell(house, 3);
+    await using harness = await ControlHarness.open();
+    await emit(harness, 0);
+    await emit(harness, 1, "plant");
+    await harness.app.feed.emit({ type: "sync.completed", profile: "default", fields: { cause: "2" } });
+    await emit(harness, 3);
     await using client = await Client.open(
-      house,
+      harness,
       "/v1/events?type=sync.failed&profile=default&since=2026-01-01T00:00:00Z",
     );
     await until("they came", () => client.frames.length >= 2);
     expect(client.numbers).toEqual([0, 3]);
     const wrong = { accept: "text/event-stream", "last-event-id": "yesterday" };
-    expect((await house.ask("/v1/events", { as: "viewer", headers: wrong })).status).toBe(400);
+    expect((await harness.ask("/v1/events", { as: "viewer", headers: wrong })).status).toBe(400);
     const tooLarge = { ...wrong, "last-event-id": "1-18446744073709551616" };
-    expect((await house.ask("/v1/events", { as: "viewer", headers: tooLarge })).status).toBe(400);
+    expect((await harness.ask("/v1/events", { as: "viewer", headers: tooLarge })).status).toBe(400);
   });
 
   test("is one reader of Redis for all of them, and they all see the same", async () => {
-    await using house = await ControlHouse.open();
-    const clients = await Promise.all(upTo(20).map(() => Client.open(house, "/v1/events", "0-0")));
-    await tellMany(house, 0, 50);
+    await using harness = await ControlHarness.open();
+    const clients = await Promise.all(upTo(20).map(() => Client.open(harness, "/v1/events", "0-0")));
+    await emitMany(harness, 0, 50);
     for (const client of clients) {
       await until("all came", () => client.frames.length >= 50);
       expect(client.numbers).toEqual(upTo(50));
     }
-    const metrics = await (await house.ask("/metrics", { as: "viewer" })).text();
+    const metrics = await (await harness.ask("/metrics", { as: "viewer" })).text();
     expect(metrics).toMatch(/^simfleet_event_streams 20$/m);
     for (const client of clients) await client[Symbol.asyncDispose]();
     await until("they are gone", async () => {
-      return /^simfleet_event_streams 0$/m.test(await (await house.ask("/metrics", { as: "viewer" })).text());
+      return /^simfleet_event_streams 0$/m.test(await (await harness.ask("/metrics", { as: "viewer" })).text());
     });
   });
 
   test("that nobody reads from keeps nobody else waiting", async () => {
-    await using house = await ControlHouse.open();
-    const { hostname, port } = new URL(house.url);
+    await using harness = await ControlHarness.open();
+    const { hostname, port } = new URL(harness.url);
     const stuck = createConnection({ host: hostname, port: Number(port) });
     stuck.pause();
     stuck.write(
       `GET /v1/events HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${tokens.viewer}\r\naccept: text/event-stream\r\nlast-event-id: 0-0\r\n\r\n`,
     );
-    await using client = await Client.open(house, "/v1/events", "0-0");
+    await using client = await Client.open(harness, "/v1/events", "0-0");
     const reason = "x".repeat(50_000);
     for (let n = 0; n < 200; n += 1) {
-      await house.app.feed.tell({ type: "sync.failed", profile: "default", fields: { cause: String(n), reason } });
+      await harness.app.feed.emit({ type: "sync.failed", profile: "default", fields: { cause: String(n), reason } });
     }
     await until("the one that reads has all", () => client.frames.length >= 200);
     expect(client.numbers).toEqual(upTo(200));
@@ -179,13 +179,13 @@ describe("the credential of a stream", () => {
   test("ends the stream when it expires, and another stream goes on", async () => {
     const expiresAtMs = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
     const expires = new Date(expiresAtMs).toISOString().replace(".000Z", "Z");
-    await using house = await ControlHouse.open({ http: tokenLines("brief", `, expires: "${expires}"`) });
-    await using other = await Client.open(house);
-    await ended(await house.ask("/v1/events", { as: "sf_brief", headers }));
+    await using harness = await ControlHarness.open({ http: tokenLines("brief", `, expires: "${expires}"`) });
+    await using other = await Client.open(harness);
+    await ended(await harness.ask("/v1/events", { as: "sf_brief", headers }));
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs);
     expect(Date.now()).toBeLessThan(expiresAtMs + 5_000);
-    expect((await house.ask("/v1/events", { as: "sf_brief", headers })).status).toBe(401);
-    await house.app.feed.tell({ type: "sync.failed", profile: "default", fields: { cause: "1", reason: "x" } });
+    expect((await harness.ask("/v1/events", { as: "sf_brief", headers })).status).toBe(401);
+    await harness.app.feed.emit({ type: "sync.failed", profile: "default", fields: { cause: "1", reason: "x" } });
     await until("the other stream goes on", () => other.frames.length === 1);
   });
 });
@@ -199,27 +199,27 @@ describe("the record of changes", () => {
     readonly requestId: string;
     readonly from: string;
   }
-  const entriesOf = async (house: ControlHouse): Promise<Entry[]> => {
-    const answer = await house.ask("/v1/audit", { as: "admin" });
+  const entriesOf = async (harness: ControlHarness): Promise<Entry[]> => {
+    const answer = await harness.ask("/v1/audit", { as: "admin" });
     return ((await answer.json()) as { entries: Entry[] }).entries;
   };
 
   test("has who did what to what, refusals too, and no secret, body or query", async () => {
-    await using house = await ControlHouse.open();
+    await using harness = await ControlHarness.open();
     const headers = { "content-type": "text/csv" };
-    const started = await house.ask("/v1/runs?name=private-name", {
+    const started = await harness.ask("/v1/runs?name=private-name", {
       as: "operator",
       method: "POST",
-      body: house.csv(2),
+      body: harness.csv(2),
       headers,
     });
     const { runId } = (await started.json()) as { runId: string };
-    await house.ask(`/v1/runs/${runId}/cancel`, { as: "viewer", method: "POST" });
-    await house.ask(`/v1/runs/${runId}/cancel`, { as: "operator", method: "POST" });
-    await house.ask(`/v1/runs/${runId}/cancel`, { as: "sf_wrong-secret", method: "POST" });
-    await house.ask("/v1/runs", { as: "viewer" });
-    await until("all was written down", async () => (await entriesOf(house)).length >= 4);
-    const entries = await entriesOf(house);
+    await harness.ask(`/v1/runs/${runId}/cancel`, { as: "viewer", method: "POST" });
+    await harness.ask(`/v1/runs/${runId}/cancel`, { as: "operator", method: "POST" });
+    await harness.ask(`/v1/runs/${runId}/cancel`, { as: "sf_wrong-secret", method: "POST" });
+    await harness.ask("/v1/runs", { as: "viewer" });
+    await until("all was written down", async () => (await entriesOf(harness)).length >= 4);
+    const entries = await entriesOf(harness);
     const cancel = "POST /v1/runs/:runId/cancel";
     expect(entries.toReversed().map(({ who, action, target, status }) => [who, action, target, status])).toEqual([
       ["token:operator", "POST /v1/runs", runId, 202],
@@ -231,16 +231,16 @@ describe("the record of changes", () => {
     expect(entries.at(-1)?.requestId).toBe(started.headers.get("x-request-id"));
     const text = JSON.stringify(entries);
     expect(text).not.toMatch(/sf_|private-name/);
-    expect(text).not.toContain(house.simId(0));
+    expect(text).not.toContain(harness.simId(0));
   });
 
   test("cannot be filled by who has no token", async () => {
-    await using house = await ControlHouse.open();
-    for (let n = 0; n < 130; n += 1) await house.ask("/v1/syncs", { method: "POST" });
-    await house.ask("/v1/syncs", { as: "viewer", method: "POST" });
-    await until("the last was written down", async () => (await entriesOf(house))[0]?.who === "token:viewer");
+    await using harness = await ControlHarness.open();
+    for (let n = 0; n < 130; n += 1) await harness.ask("/v1/syncs", { method: "POST" });
+    await harness.ask("/v1/syncs", { as: "viewer", method: "POST" });
+    await until("the last was written down", async () => (await entriesOf(harness))[0]?.who === "token:viewer");
     // Sixty a minute, in one minute or two.
-    const answer = await house.ask("/v1/audit?limit=1000", { as: "admin" });
+    const answer = await harness.ask("/v1/audit?limit=1000", { as: "admin" });
     const { entries } = (await answer.json()) as { entries: Entry[] };
     expect(entries.length).toBeLessThanOrEqual(121);
     expect(entries.length).toBeGreaterThanOrEqual(61);

@@ -4,13 +4,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHouse } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-house.ts";
 
 const key = Buffer.alloc(24, 7);
 const sharedKey = Buffer.alloc(32, "shared-key");
-let house: ControlHouse;
+let harness: ControlHarness;
 beforeAll(async () => {
-  house = await ControlHouse.open({
+  harness = await ControlHarness.open({
     furnish: async (folder) => {
       const file = join(folder, "hook");
       await writeFile(file, `whsec_${key.toString("base64")}\n`, { mode: 0o600 });
@@ -28,7 +28,7 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 /** As a sender does it that knows the specification and nothing of us. */
 function send(
@@ -43,11 +43,11 @@ function send(
     ...{ "content-type": "application/json", "webhook-id": id },
     ...{ "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` },
   };
-  return fetch(`${house.url}/v1/hooks/${schedule}`, { method: "POST", headers, body: how.sent ?? body });
+  return fetch(`${harness.url}/v1/hooks/${schedule}`, { method: "POST", headers, body: how.sent ?? body });
 }
 
 const triggered = async (): Promise<number> => {
-  const { entries } = await house.app.control.audit.list({ limit: 100 });
+  const { entries } = await harness.app.control.audit.list({ limit: 100 });
   return entries.filter(({ who, status }) => who === "hook:nightly" && status === 202).length;
 };
 
@@ -71,7 +71,7 @@ test.each([
 });
 
 test("a message without a signature is refused, whoever's token it bears", async () => {
-  const answer = await house.ask("/v1/hooks/nightly", { as: "admin", method: "POST", body: "{}" });
+  const answer = await harness.ask("/v1/hooks/nightly", { as: "admin", method: "POST", body: "{}" });
   expect(answer.status).toBe(401);
 });
 

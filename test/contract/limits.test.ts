@@ -3,7 +3,7 @@ import { createConnection, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHouse, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-house.ts";
 
 const sockets: Socket[] = [];
 afterEach(() => {
@@ -18,8 +18,8 @@ interface Client {
 }
 
 /** A connection that sends this and then nothing more. */
-function connect(house: ControlHouse, sent = ""): Promise<Client> {
-  const { hostname, port } = new URL(house.url);
+function connect(harness: ControlHarness, sent = ""): Promise<Client> {
+  const { hostname, port } = new URL(harness.url);
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host: hostname, port: Number(port) });
     const client: Client = { socket, text: "", isClosed: false };
@@ -37,30 +37,30 @@ function connect(house: ControlHouse, sent = ""): Promise<Client> {
   });
 }
 
-const head = (house: ControlHouse, ...lines: readonly string[]): string =>
-  [...lines, `host: ${new URL(house.url).host}`, "", ""].join("\r\n");
+const head = (harness: ControlHarness, ...lines: readonly string[]): string =>
+  [...lines, `host: ${new URL(harness.url).host}`, "", ""].join("\r\n");
 
 describe("wrong tokens", () => {
   test("are answered with 429 from the twenty-first of a minute on, and a right token of the same address is not", async () => {
-    await using house = await ControlHouse.open();
+    await using harness = await ControlHarness.open();
     const statuses: number[] = [];
-    for (let n = 0; n < 60; n += 1) statuses.push((await house.ask("/v1/me", { as: `sf_wrong-${n}` })).status);
+    for (let n = 0; n < 60; n += 1) statuses.push((await harness.ask("/v1/me", { as: `sf_wrong-${n}` })).status);
     expect(statuses.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 401));
     // A minute may have ended in between; then the count begins again.
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(20);
-    let refused = await house.ask("/v1/me", { as: "sf_wrong" });
-    for (let n = 0; refused.status !== 429 && n < 30; n += 1) refused = await house.ask("/v1/me", { as: "sf_wrong" });
+    let refused = await harness.ask("/v1/me", { as: "sf_wrong" });
+    for (let n = 0; refused.status !== 429 && n < 30; n += 1) refused = await harness.ask("/v1/me", { as: "sf_wrong" });
     expect([refused.status, await refused.json()]).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
     const seconds = Number(refused.headers.get("retry-after"));
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThanOrEqual(60);
-    expect((await house.ask("/v1/me", { as: "viewer" })).status).toBe(200);
-    expect((await house.ask("/healthz")).status).toBe(200);
+    expect((await harness.ask("/v1/me", { as: "viewer" })).status).toBe(200);
+    expect((await harness.ask("/healthz")).status).toBe(200);
   });
 
   test("count together with forged messages to a schedule", async () => {
-    await using house = await ControlHouse.open();
-    const forge = (): Promise<Response> => house.ask("/v1/hooks/nightly", { method: "POST", body: "{}" });
+    await using harness = await ControlHarness.open();
+    const forge = (): Promise<Response> => harness.ask("/v1/hooks/nightly", { method: "POST", body: "{}" });
     const statuses: number[] = [];
     for (let n = 0; n < 60; n += 1) statuses.push((await forge()).status);
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(20);
@@ -69,19 +69,24 @@ describe("wrong tokens", () => {
 
 describe("connections", () => {
   test("of clients that are not known make room for newer ones, and never keep a known client out", async () => {
-    await using house = await ControlHouse.open();
-    const idle = await Promise.all(Array.from({ length: 1_500 }, () => connect(house)));
+    await using harness = await ControlHarness.open();
+    const idle = await Promise.all(Array.from({ length: 1_500 }, () => connect(harness)));
     await until("most of them are closed", () => idle.filter(({ isClosed }) => !isClosed).length <= 512);
-    expect((await house.ask("/v1/me", { as: "viewer" })).status).toBe(200);
+    expect((await harness.ask("/v1/me", { as: "viewer" })).status).toBe(200);
   });
 
   test("are bounded as a whole", async () => {
-    await using house = await ControlHouse.open({ http: "  connections: 20\n" });
+    await using harness = await ControlHarness.open({ http: "  connections: 20\n" });
     const streams = await Promise.all(
       Array.from({ length: 30 }, () =>
         connect(
-          house,
-          head(house, "GET /v1/events HTTP/1.1", "accept: text/event-stream", `authorization: Bearer ${tokens.viewer}`),
+          harness,
+          head(
+            harness,
+            "GET /v1/events HTTP/1.1",
+            "accept: text/event-stream",
+            `authorization: Bearer ${tokens.viewer}`,
+          ),
         ),
       ),
     );
@@ -92,8 +97,8 @@ describe("connections", () => {
   });
 
   test("that send no whole head are closed after ten seconds", async () => {
-    await using house = await ControlHouse.open();
-    const slow = [await connect(house), await connect(house, "GET /healthz HTTP/1.1\r\nx-a: ")];
+    await using harness = await ControlHarness.open();
+    const slow = [await connect(harness), await connect(harness, "GET /healthz HTTP/1.1\r\nx-a: ")];
     await until("both are closed", () => slow.every(({ isClosed }) => isClosed), 20_000);
   });
 });
@@ -105,29 +110,32 @@ describe("a body that does not end", () => {
     ["to a path that does not exist", "POST /nothing HTTP/1.1", "text/csv"],
     ["to a page that is open", "GET / HTTP/1.1", "text/plain"],
   ])("%s is cut off once it is answered", async (_, line, type) => {
-    await using house = await ControlHouse.open();
-    const client = await connect(house, `${head(house, line, `content-type: ${type}`, "content-length: 1000000")}a`);
+    await using harness = await ControlHarness.open();
+    const client = await connect(
+      harness,
+      `${head(harness, line, `content-type: ${type}`, "content-length: 1000000")}a`,
+    );
     await until("it has its answer", () => client.text.startsWith("HTTP/1.1 "));
     await until("it is closed", () => client.isClosed, 5_000);
   });
 
   test("of a message to a schedule is cut off after ten seconds", async () => {
-    await using house = await ControlHouse.open();
+    await using harness = await ControlHarness.open();
     const lines = ["POST /v1/hooks/nightly HTTP/1.1", "content-type: application/json", "content-length: 1000"];
-    const client = await connect(house, `${head(house, ...lines)}{`);
+    const client = await connect(harness, `${head(harness, ...lines)}{`);
     await until("it is closed", () => client.isClosed, 20_000);
   });
 
   test("and is of a known client goes on for longer", async () => {
-    await using house = await ControlHouse.open();
+    await using harness = await ControlHarness.open();
     const rows = async function* (): AsyncGenerator<string> {
       yield "simId,speedClass\n";
       for (let n = 0; n < 12; n += 1) {
         await new Promise((resolve) => setTimeout(resolve, 1_000));
-        yield `${house.simId(n)},s1.fast\n`;
+        yield `${harness.simId(n)},s1.fast\n`;
       }
     };
-    const answer = await house.ask("/v1/plans", {
+    const answer = await harness.ask("/v1/plans", {
       ...{ as: "operator", method: "POST", headers: { "content-type": "text/csv" } },
       body: Readable.toWeb(Readable.from(rows())) as ReadableStream,
       duplex: "half",
@@ -136,13 +144,13 @@ describe("a body that does not end", () => {
   });
 
   test("a file of 100 MB of a known client is taken", { timeout: 120_000 }, async () => {
-    await using house = await ControlHouse.open();
-    const line = Buffer.from(`${house.simId(0)},s1.fast,${"x".repeat(10_000)}\n`);
+    await using harness = await ControlHarness.open();
+    const line = Buffer.from(`${harness.simId(0)},s1.fast,${"x".repeat(10_000)}\n`);
     const rows = function* (): Generator<Buffer> {
       yield Buffer.from("simId,speedClass,note\n");
       for (let sent = 0; sent < 100_000_000; sent += line.length) yield line;
     };
-    const answer = await house.ask("/v1/plans?partial=true", {
+    const answer = await harness.ask("/v1/plans?partial=true", {
       ...{ as: "operator", method: "POST", headers: { "content-type": "text/csv" } },
       body: Readable.toWeb(Readable.from(rows())) as ReadableStream,
       duplex: "half",

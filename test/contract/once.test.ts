@@ -1,53 +1,56 @@
 /** Requests that are sent again with the same Idempotency-Key. */
 import { describe, expect, test } from "vitest";
-import { Idempotency } from "#store/idempotency.ts";
+import { Idempotency } from "#engine/idempotency.ts";
 import { openTestRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
-import { ControlHouse } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-house.ts";
 
 const { redis, keys } = openTestRedis();
 
 describe("a request with an Idempotency-Key", () => {
-  const start = (house: ControlHouse, key: string, body: string, query = ""): Promise<Response> =>
-    house.ask(`/v1/runs${query}`, {
+  const start = (harness: ControlHarness, key: string, body: string, query = ""): Promise<Response> =>
+    harness.ask(`/v1/runs${query}`, {
       ...{ as: "operator", method: "POST", body },
       headers: { "content-type": "text/csv", "idempotency-key": key },
     });
 
   test("is carried out once, and answered as the first time", async () => {
-    await using house = await ControlHouse.open();
-    const first = await start(house, "a", house.csv(3));
-    const again = await start(house, "a", house.csv(3));
+    await using harness = await ControlHarness.open();
+    const first = await start(harness, "a", harness.csv(3));
+    const again = await start(harness, "a", harness.csv(3));
     expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([202, null]);
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([202, "true"]);
     expect(again.headers.get("location")).toBe(first.headers.get("location"));
     expect(await again.text()).toBe(await first.text());
-    expect((await house.app.desk.list({ limit: 10 })).runs).toHaveLength(1);
+    expect((await harness.app.runs.list({ limit: 10 })).runs).toHaveLength(1);
   });
 
   test("that is another one is refused, by file or by options; another caller's key is another key", async () => {
-    await using house = await ControlHouse.open();
-    await start(house, "a", house.csv(3));
-    for (const other of [await start(house, "a", house.csv(2)), await start(house, "a", house.csv(3), "?rate=5")]) {
+    await using harness = await ControlHarness.open();
+    await start(harness, "a", harness.csv(3));
+    for (const other of [
+      await start(harness, "a", harness.csv(2)),
+      await start(harness, "a", harness.csv(3), "?rate=5"),
+    ]) {
       expect([other.status, await other.json()]).toMatchObject([422, { code: "IDEMPOTENCY_REUSED" }]);
     }
     const headers = { "content-type": "text/csv", "idempotency-key": "a" };
-    const admin = await house.ask("/v1/runs", { as: "admin", method: "POST", body: house.csv(2), headers });
+    const admin = await harness.ask("/v1/runs", { as: "admin", method: "POST", body: harness.csv(2), headers });
     expect(admin.status).toBe(202);
-    const faulty = await start(house, "ä".repeat(3), house.csv(2)).catch(() => undefined);
+    const faulty = await start(harness, "ä".repeat(3), harness.csv(2)).catch(() => undefined);
     expect(faulty?.status ?? 400).toBe(400);
   });
 
   test("that was refused has made nothing, and may be mended under the same key", async () => {
-    await using house = await ControlHouse.open();
-    const broken = await start(house, "a", "simId\nx\n");
+    await using harness = await ControlHarness.open();
+    const broken = await start(harness, "a", "simId\nx\n");
     expect(broken.status).toBe(422);
-    expect((await start(house, "a", house.csv(1))).status).toBe(202);
+    expect((await start(harness, "a", harness.csv(1))).status).toBe(202);
   });
 
   test("whose process died after the run was made finds that run", async () => {
-    await using house = await ControlHouse.open();
-    const { idempotency } = house.app.control;
+    await using harness = await ControlHarness.open();
+    const { idempotency } = harness.app.control;
     const { begin } = idempotency;
     // The process dies between the commit and the answer: nothing after it happens.
     idempotency.begin = async (request) => {
@@ -55,30 +58,30 @@ describe("a request with an Idempotency-Key", () => {
       if ("status" in claim) return claim;
       return { ...claim, answer: () => Promise.reject(new Error("killed")), release: () => claim.release() };
     };
-    expect((await start(house, "a", house.csv(3))).status).toBe(500);
-    const { runs } = await house.app.desk.list({ limit: 10 });
+    expect((await start(harness, "a", harness.csv(3))).status).toBe(500);
+    const { runs } = await harness.app.runs.list({ limit: 10 });
     expect(runs).toHaveLength(1);
     idempotency.begin = begin;
-    const again = await start(house, "a", house.csv(3));
+    const again = await start(harness, "a", harness.csv(3));
     expect([again.status, await again.json()]).toMatchObject([202, { runId: runs[0]?.runId }]);
-    expect((await house.app.desk.list({ limit: 10 })).runs).toHaveLength(1);
-    expect((await start(house, "a", house.csv(3))).headers.get("idempotent-replayed")).toBe("true");
+    expect((await harness.app.runs.list({ limit: 10 })).runs).toHaveLength(1);
+    expect((await start(harness, "a", harness.csv(3))).headers.get("idempotent-replayed")).toBe("true");
   });
 
   test("a plan, a retry and a sync are made once as well", async () => {
-    await using house = await ControlHouse.open({ works: true });
+    await using harness = await ControlHarness.open({ works: true });
     const post = async (path: string, body: string | null): Promise<[number, string | null, string]> => {
       const headers = { "idempotency-key": "b", ...(body === null ? {} : { "content-type": "text/csv" }) };
-      const answer = await house.ask(path, { as: "operator", method: "POST", body, headers });
+      const answer = await harness.ask(path, { as: "operator", method: "POST", body, headers });
       return [answer.status, answer.headers.get("idempotent-replayed"), await answer.text()];
     };
-    const { runId } = JSON.parse((await post("/v1/runs", `${house.csv(1)}8942319999999999999,s1.fast\n`))[2]) as {
+    const { runId } = JSON.parse((await post("/v1/runs", `${harness.csv(1)}8942319999999999999,s1.fast\n`))[2]) as {
       runId: string;
     };
-    await until("the run is over", async () => (await house.app.desk.show(runId)).finishedAt !== null);
-    await house.app.desk.control.cancel(runId).catch(() => undefined);
+    await until("the run is over", async () => (await harness.app.runs.show(runId)).finishedAt !== null);
+    await harness.app.runs.control.cancel(runId).catch(() => undefined);
     for (const [path, body] of [
-      ["/v1/plans", house.csv(2)],
+      ["/v1/plans", harness.csv(2)],
       ["/v1/syncs", null],
     ] as const) {
       const [status, , text] = await post(path, body);

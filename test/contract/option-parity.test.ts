@@ -1,13 +1,13 @@
 /** Options whose value is empty or too late: the same answer where a command works itself and where it asks a worker. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "#cli/program.ts";
-import { ControlHouse, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-house.ts";
 
-let house: ControlHouse;
+let harness: ControlHarness;
 beforeAll(async () => {
-  house = await ControlHouse.open();
+  harness = await ControlHarness.open();
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 interface Ended {
   code: number;
@@ -17,9 +17,9 @@ interface Ended {
 
 async function give(words: readonly string[], where: "local" | "remote"): Promise<Ended> {
   const ended: Ended = { code: 0, stdout: "", stderr: "" };
-  const remote = { SIMFLEET_SERVER: house.url, SIMFLEET_SERVER_TOKEN: tokens.admin };
-  const surroundings = {
-    env: { ...house.env, ...(where === "remote" ? remote : {}) },
+  const remote = { SIMFLEET_SERVER: harness.url, SIMFLEET_SERVER_TOKEN: tokens.admin };
+  const io = {
+    env: { ...harness.env, ...(where === "remote" ? remote : {}) },
     stdout: { write: (text: string) => (ended.stdout += text) },
     stderr: { write: (text: string) => (ended.stderr += text) },
     stdin: process.stdin,
@@ -28,7 +28,7 @@ async function give(words: readonly string[], where: "local" | "remote"): Promis
       ended.code = code;
     },
   };
-  await runProgram(words, { surroundings, serve: () => Promise.resolve(), version: "0" });
+  await runProgram(words, { io, serve: () => Promise.resolve(), version: "0" });
   return ended;
 }
 
@@ -62,8 +62,8 @@ describe.each(["local", "remote"] as const)("a command that works %s", (where) =
     const until = new Date(Date.now() + offsetMs).toISOString();
     const { code, stderr } = await give(["freeze", "on", "--until", until], where);
     expect([code, stderr]).toEqual([2, expect.stringContaining("in the past")]);
-    expect(await house.app.freezes.ordered()).toBeUndefined();
-    const { events } = await house.app.feed.newest({ types: ["changes.frozen"] }, { limit: 1 });
+    expect(await harness.app.freezes.ordered()).toBeUndefined();
+    const { events } = await harness.app.feed.newest({ types: ["changes.frozen"] }, { limit: 1 });
     expect(events).toEqual([]);
   });
 });
@@ -71,7 +71,7 @@ describe.each(["local", "remote"] as const)("a command that works %s", (where) =
 test("the control API refuses a freeze whose end is in the past", async () => {
   const body = JSON.stringify({ until: new Date(Date.now() - 1_000).toISOString() });
   const headers = { "content-type": "application/json" };
-  const refused = await house.ask("/v1/freeze", { as: "admin", method: "POST", body, headers });
+  const refused = await harness.ask("/v1/freeze", { as: "admin", method: "POST", body, headers });
   expect([refused.status, await refused.json()]).toMatchObject([
     400,
     { code: "REQUEST_INVALID", detail: /in the past/ },

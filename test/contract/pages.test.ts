@@ -5,10 +5,10 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBrowser, withoutBrowser } from "../web/support/browser.ts";
-import { ControlHouse, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-house.ts";
 
 let browser: Browser;
-let house: ControlHouse;
+let harness: ControlHarness;
 
 /** What must not have happened on the pages of a context. */
 function watch(context: BrowserContext): string[] {
@@ -18,7 +18,7 @@ function watch(context: BrowserContext): string[] {
   });
   context.on("weberror", (error) => faults.push(String(error.error())));
   context.on("request", (request) => {
-    if (!/^(?:data|blob):/.test(request.url()) && new URL(request.url()).origin !== house.url) {
+    if (!/^(?:data|blob):/.test(request.url()) && new URL(request.url()).origin !== harness.url) {
       faults.push(`a request went to ${request.url()}`);
     }
   });
@@ -30,15 +30,15 @@ function watch(context: BrowserContext): string[] {
 
 describe.skipIf(withoutBrowser)(`pages${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
-    [browser, house] = await Promise.all([openBrowser(), ControlHouse.open({ works: true })]);
+    [browser, harness] = await Promise.all([openBrowser(), ControlHarness.open({ works: true })]);
   }, 60_000);
   afterAll(async () => {
     await browser?.close();
-    await house?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   test("/docs opens an operation and tries it with a token", { timeout: 60_000 }, async () => {
-    await using context = await browser.newContext({ baseURL: house.url });
+    await using context = await browser.newContext({ baseURL: harness.url });
     const faults = watch(context);
     const page = await context.newPage();
     await page.goto("/docs");
@@ -55,11 +55,11 @@ describe.skipIf(withoutBrowser)(`pages${withoutBrowser === undefined ? "" : ` ($
   });
 
   test("/queues shows an admin the queues, and one by its address", { timeout: 60_000 }, async () => {
-    const opened = await house.ask("/v1/session", { as: "admin", method: "POST" });
+    const opened = await harness.ask("/v1/session", { as: "admin", method: "POST" });
     const [, name = "", value = ""] = /^(\w+)=([\w-]+);/.exec(opened.headers.get("set-cookie") ?? "") ?? [];
     const { path } = (await opened.json()) as { path: string };
-    await using context = await browser.newContext({ baseURL: house.url });
-    await context.addCookies([{ name, value, domain: new URL(house.url).hostname, path }]);
+    await using context = await browser.newContext({ baseURL: harness.url });
+    await context.addCookies([{ name, value, domain: new URL(harness.url).hostname, path }]);
     const faults = watch(context);
     const page = await context.newPage();
     await page.goto(path);

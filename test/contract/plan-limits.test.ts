@@ -3,12 +3,12 @@ import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHouse } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-house.ts";
 
 const csv = { "content-type": "text/csv" };
 
-function plan(house: ControlHouse, as = "operator", body = house.csv(2)): Promise<Response> {
-  return house.ask("/v1/plans", { as, method: "POST", body, headers: csv });
+function plan(harness: ControlHarness, as = "operator", body = harness.csv(2)): Promise<Response> {
+  return harness.ask("/v1/plans", { as, method: "POST", body, headers: csv });
 }
 
 async function planId(answer: Response): Promise<string> {
@@ -16,11 +16,11 @@ async function planId(answer: Response): Promise<string> {
   return ((await answer.json()) as { planId: string }).planId;
 }
 
-const spoolOf = (house: ControlHouse): string => join(house.folder, "data", "spool");
+const spoolOf = (harness: ControlHarness): string => join(harness.folder, "data", "spool");
 
 /** Lets the time of a plan be over since so many minutes. */
-async function expire(house: ControlHouse, id: string, minutes: number): Promise<void> {
-  const path = join(spoolOf(house), `${id}.json`);
+async function expire(harness: ControlHarness, id: string, minutes: number): Promise<void> {
+  const path = join(spoolOf(harness), `${id}.json`);
   const written = JSON.parse(await readFile(path, "utf8")) as object;
   await writeFile(path, JSON.stringify({ ...written, expiresAtMs: Date.now() - minutes * 60_000 }));
 }
@@ -30,65 +30,71 @@ afterEach(() => vi.useRealTimers());
 describe("a plan that has expired", () => {
   test("is removed by the worker without anybody asking for it", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-    await using house = await ControlHouse.open();
-    const [old, young] = [await planId(await plan(house)), await planId(await plan(house))];
-    await expire(house, old, 5);
+    await using harness = await ControlHarness.open();
+    const [old, young] = [await planId(await plan(harness)), await planId(await plan(harness))];
+    await expire(harness, old, 5);
     vi.advanceTimersByTime(60_000);
     vi.useRealTimers();
     await until("its files are gone", async () =>
-      (await readdir(spoolOf(house))).every((name) => !name.startsWith(old)),
+      (await readdir(spoolOf(harness))).every((name) => !name.startsWith(old)),
     );
-    expect((await house.ask(`/v1/plans/${young}`, { as: "viewer" })).status).toBe(200);
+    expect((await harness.ask(`/v1/plans/${young}`, { as: "viewer" })).status).toBe(200);
   });
 
   test("can be deleted, and is not there otherwise", async () => {
-    await using house = await ControlHouse.open();
-    const id = await planId(await plan(house));
-    await expire(house, id, 0);
-    expect((await house.ask(`/v1/plans/${id}`, { as: "viewer" })).status).toBe(404);
-    expect((await house.ask(`/v1/plans/${id}`, { as: "operator", method: "DELETE" })).status).toBe(204);
-    expect(await readdir(spoolOf(house))).toEqual([]);
-    expect((await house.ask(`/v1/plans/${id}`, { as: "operator", method: "DELETE" })).status).toBe(404);
+    await using harness = await ControlHarness.open();
+    const id = await planId(await plan(harness));
+    await expire(harness, id, 0);
+    expect((await harness.ask(`/v1/plans/${id}`, { as: "viewer" })).status).toBe(404);
+    expect((await harness.ask(`/v1/plans/${id}`, { as: "operator", method: "DELETE" })).status).toBe(204);
+    expect(await readdir(spoolOf(harness))).toEqual([]);
+    expect((await harness.ask(`/v1/plans/${id}`, { as: "operator", method: "DELETE" })).status).toBe(404);
   });
 });
 
 describe("one caller", () => {
   test("has so many plans at once, also when they are asked for together, and others have theirs", async () => {
-    await using house = await ControlHouse.open({ http: "  plansPerCaller: 5\n" });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => plan(house)));
+    await using harness = await ControlHarness.open({ http: "  plansPerCaller: 5\n" });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => plan(harness)));
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 201).length).toBeLessThanOrEqual(5);
     expect(new Set(statuses)).toEqual(new Set([201, 429]));
     const refusals = answers.filter(({ status }) => status === 429);
     expect(await refusals[0]?.json()).toMatchObject({ code: "PLAN_LIMIT", detail: /plansPerCaller.*DELETE/ });
     expect(Number(refusals[0]?.headers.get("retry-after"))).toBeGreaterThan(0);
-    const left = async (): Promise<string[]> => (await readdir(spoolOf(house))).filter((name) => name.endsWith(".csv"));
+    const left = async (): Promise<string[]> =>
+      (await readdir(spoolOf(harness))).filter((name) => name.endsWith(".csv"));
     expect((await left()).length).toBe(statuses.filter((status) => status === 201).length);
-    expect((await plan(house, "admin")).status).toBe(201);
+    expect((await plan(harness, "admin")).status).toBe(201);
   });
 
   test("makes room by deleting a plan, which the refusal names", async () => {
-    await using house = await ControlHouse.open({ http: "  plansPerCaller: 2\n" });
-    const first = await planId(await plan(house));
-    await plan(house);
-    const refused = await plan(house);
+    await using harness = await ControlHarness.open({ http: "  plansPerCaller: 2\n" });
+    const first = await planId(await plan(harness));
+    await plan(harness);
+    const refused = await plan(harness);
     expect([refused.status, await refused.json()]).toMatchObject([429, { detail: expect.stringContaining(first) }]);
-    await house.ask(`/v1/plans/${first}`, { as: "operator", method: "DELETE" });
-    expect((await plan(house)).status).toBe(201);
+    await harness.ask(`/v1/plans/${first}`, { as: "operator", method: "DELETE" });
+    expect((await plan(harness)).status).toBe(201);
   });
 
   test("has so many bytes of them at once, counted as they come, and what is refused leaves nothing", async () => {
-    await using house = await ControlHouse.open({ http: "  planBytesPerCaller: 20000\n" });
-    const large = house.csv(50).padEnd(9_000, "\n");
-    const answers = await Promise.all(Array.from({ length: 6 }, () => plan(house, "operator", large)));
+    await using harness = await ControlHarness.open({ http: "  planBytesPerCaller: 20000\n" });
+    const large = harness.csv(50).padEnd(9_000, "\n");
+    const answers = await Promise.all(Array.from({ length: 6 }, () => plan(harness, "operator", large)));
     const made = answers.filter(({ status }) => status === 201);
     expect(made.length).toBeLessThanOrEqual(2);
     for (const refused of answers.filter(({ status }) => status !== 201)) {
       expect([refused.status, await refused.json()]).toMatchObject([429, { code: "PLAN_LIMIT", detail: /planBytes/ }]);
     }
-    const run = await house.ask("/v1/runs", { as: "operator", method: "POST", body: "x".repeat(30_000), headers: csv });
+    const run = await harness.ask("/v1/runs", {
+      as: "operator",
+      method: "POST",
+      body: "x".repeat(30_000),
+      headers: csv,
+    });
     expect([run.status, await run.json()]).toMatchObject([429, { code: "PLAN_LIMIT" }]);
-    const files = (await readdir(spoolOf(house))).filter((name) => name.endsWith(".csv"));
+    const files = (await readdir(spoolOf(harness))).filter((name) => name.endsWith(".csv"));
     expect(files.length).toBe(made.length);
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isAtLeast, type Role, roles } from "#fleet/role.ts";
 import { until } from "../support/until.ts";
-import { ControlHouse } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-house.ts";
 import { faultsOf } from "./support/json-schema.ts";
 import { type Example, type Prepared, routes } from "./support/routes.ts";
 
@@ -23,13 +23,13 @@ interface Description {
 
 let prepared: Prepared;
 let description: Description;
-const house = (): ControlHouse => prepared.house;
+const harness = (): ControlHarness => prepared.harness;
 
 beforeAll(async () => {
   prepared = await prepare();
-  description = (await (await house().ask("/docs/json")).json()) as Description;
+  description = (await (await harness().ask("/docs/json")).json()) as Description;
 });
-afterAll(() => house()[Symbol.asyncDispose]());
+afterAll(() => harness()[Symbol.asyncDispose]());
 
 function operations(): Map<string, Operation> {
   const found = new Map<string, Operation>();
@@ -43,7 +43,7 @@ function operations(): Map<string, Operation> {
 
 function call(name: string, as: Role | undefined, { path, body, type }: Example): Promise<Response> {
   const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
-  return house().ask(path, { method: name.split(" ")[0] ?? "", headers, body: body ?? null, as });
+  return harness().ask(path, { method: name.split(" ")[0] ?? "", headers, body: body ?? null, as });
 }
 
 describe("a body that a route does not take", () => {
@@ -56,7 +56,7 @@ describe("a body that a route does not take", () => {
     type?: string,
   ): Promise<unknown> => {
     const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
-    const answer = await house().ask(path, {
+    const answer = await harness().ask(path, {
       method: name.split(" ")[0] ?? "",
       as: "admin",
       headers,
@@ -68,7 +68,7 @@ describe("a body that a route does not take", () => {
   const unsupported = { status: 415, code: "BODY_UNSUPPORTED", type: "urn:simfleet:error:BODY_UNSUPPORTED" };
 
   test.each(changing.filter(([name]) => !takesFiles(name)))("is a file, of %s", async (name, { example }) => {
-    const taken = await refused(name, example(prepared), house().csv(1), "Text/CSV; charset=utf-8");
+    const taken = await refused(name, example(prepared), harness().csv(1), "Text/CSV; charset=utf-8");
     expect(taken).toMatchObject({
       ...unsupported,
       detail: expect.stringMatching(
@@ -195,7 +195,7 @@ describe("a cursor that no page has given", () => {
       const path = routes[name]?.example(prepared).path ?? "";
       for (const cursor of bad) {
         const query = `${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
-        const answer = await house().ask(path + query, { as: "admin" });
+        const answer = await harness().ask(path + query, { as: "admin" });
         const { code } = (await answer.json()) as { code?: string };
         if (answer.status !== 400) answers.push(`${name} ${cursor.slice(0, 30)}: ${answer.status} ${code}`);
       }
@@ -206,8 +206,8 @@ describe("a cursor that no page has given", () => {
   test("is refused by the rows of a plan also where it is a place within a row, or after the last", async () => {
     const path = `/v1/plans/${prepared.planId}/rows`;
     const status = async (cursor: number): Promise<number> =>
-      (await house().ask(`${path}?cursor=${cursor}`, { as: "viewer" })).status;
-    const first = await house().ask(`${path}?limit=1`, { as: "viewer" });
+      (await harness().ask(`${path}?cursor=${cursor}`, { as: "viewer" })).status;
+    const first = await harness().ask(`${path}?limit=1`, { as: "viewer" });
     const { nextCursor } = (await first.json()) as { nextCursor: string };
     const next = Number(nextCursor);
     expect([await status(0), await status(next)]).toEqual([200, 200]);
@@ -222,7 +222,7 @@ describe.each(Object.entries(routes))("%s", (name, { role, status, example }) =>
     const bare = await call(name, undefined, { path });
     expect([bare.status, await bare.json()]).toEqual([401, expect.objectContaining({ code: "UNAUTHENTICATED" })]);
     expect(bare.headers.get("www-authenticate")).toBe("Bearer");
-    expect((await house().ask(path, { method: name.split(" ")[0] ?? "", as: "sf_nobody" })).status).toBe(401);
+    expect((await harness().ask(path, { method: name.split(" ")[0] ?? "", as: "sf_nobody" })).status).toBe(401);
   });
 
   test.each(roles.filter((one) => !isAtLeast(one, role)))("is 403 to a %s", async (small) => {
@@ -257,7 +257,7 @@ describe.each(Object.entries(routes))("%s", (name, { role, status, example }) =>
 
 /** A fleet that was read, and a run in each of the states that the examples need. */
 async function prepare(): Promise<Prepared> {
-  const worker = await ControlHouse.open({
+  const worker = await ControlHarness.open({
     works: true,
     sandbox: { operations: "all", sims: 20, limits: { Credential: 1_000, Group: 1_000, Operator: 1_000 } },
     env: {
@@ -283,7 +283,7 @@ async function prepare(): Promise<Prepared> {
   const overId = await started(worker.csv(3, "s1.8xfast"));
   const failedId = await started(`${worker.csv(2)}8942319999999999999,s1.fast\n`);
   for (const runId of [overId, failedId]) {
-    await until(`${runId} is over`, async () => (await worker.app.desk.show(runId)).finishedAt !== null);
+    await until(`${runId} is over`, async () => (await worker.app.runs.show(runId)).finishedAt !== null);
   }
   const heldId = await started(worker.csv(5, "s1.slow"), "?rate=1");
   const waitingId = await started(worker.csv(20, "s1.slow"));
@@ -291,7 +291,7 @@ async function prepare(): Promise<Prepared> {
   form.append("file", new Blob([`${worker.csv(2)}nonsense,s1.fast\n`]), "fleet.csv");
   const planned = await worker.ask("/v1/plans", { as: "admin", method: "POST", body: form });
   const { planId } = (await planned.json()) as { planId: string };
-  return { house: worker, overId, failedId, heldId, waitingId, planId };
+  return { harness: worker, overId, failedId, heldId, waitingId, planId };
 }
 
 async function withRotations(folder: string): Promise<string> {

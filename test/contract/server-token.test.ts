@@ -19,7 +19,7 @@ async function give(
   env: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number; stderr: string }> {
   const ended = { code: 0, stderr: "" };
-  const surroundings = {
+  const io = {
     env: { HOME: dataDir, SIMFLEET_DATA_DIR: dataDir, ...env },
     stdout: { write: () => undefined },
     stderr: { write: (text: string) => (ended.stderr += text) },
@@ -29,7 +29,7 @@ async function give(
       ended.code = code;
     },
   };
-  await runProgram(line.split(" "), { surroundings, serve: () => Promise.resolve(), version: "0" });
+  await runProgram(line.split(" "), { io, serve: () => Promise.resolve(), version: "0" });
   return ended;
 }
 
@@ -55,6 +55,6 @@ test("the token of the data directory goes to a worker on this machine, and a co
   expect(seen).toEqual(Array.from({ length: 2 }, () => `Bearer sf_${"a".repeat(43)}`));
   worker.close();
   // With a token of its own the command asks, and fails only since nobody is there.
-  const elsewhere = await give("quota --server https://worker.invalid", { SIMFLEET_SERVER_TOKEN: "sf_other" });
-  expect([elsewhere.code, elsewhere.stderr]).toEqual([4, expect.stringContaining("No answer came")]);
+  const remote = await give("quota --server https://worker.invalid", { SIMFLEET_SERVER_TOKEN: "sf_other" });
+  expect([remote.code, remote.stderr]).toEqual([4, expect.stringContaining("No answer came")]);
 });

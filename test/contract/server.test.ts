@@ -7,8 +7,8 @@ import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { loadConfig } from "#config/load.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import { openHttp } from "#app-http.ts";
-import { ControlHouse, tokens } from "./support/control-house.ts";
+import { openHttp } from "#app/http.ts";
+import { ControlHarness, tokens } from "./support/control-house.ts";
 
 const policy =
   "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';font-src 'self';base-uri 'none';form-action 'self';frame-ancestors 'none'";
@@ -25,7 +25,7 @@ function statusFor(url: string, host: string): Promise<number> {
 
 describe("every answer", () => {
   test("has the strict policy but for one known style of two pages, and nothing that upgrades plain http", async () => {
-    await using house = await ControlHouse.open();
+    await using harness = await ControlHarness.open();
     const known = (sha256: string): string => policy.replace("style-src 'self'", `style-src 'self' 'sha256-${sha256}'`);
     const policies: Readonly<Record<string, string>> = {
       "/docs": known("RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w="),
@@ -33,7 +33,7 @@ describe("every answer", () => {
       "/queues": known("r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU=").replace("base-uri 'none'", "base-uri 'self'"),
     };
     for (const path of ["/", "/v1/me", "/v1/nothing", "/docs", "/docs/json", "/healthz", "/metrics", "/queues"]) {
-      const { headers } = await house.ask(path, { as: "admin" });
+      const { headers } = await harness.ask(path, { as: "admin" });
       expect([path, headers.get("content-security-policy")]).toEqual([path, policies[path] ?? policy]);
       expect(headers.get("strict-transport-security")).toBeNull();
       expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -44,21 +44,21 @@ describe("every answer", () => {
   });
 
   test("is refused by another name, but health", async () => {
-    await using house = await ControlHouse.open({ http: "  hosts: [fleet.example.com]\n" });
-    const { port } = new URL(house.url);
-    expect(await statusFor(`${house.url}/v1/me`, `localhost:${port}`)).toBe(200);
-    expect(await statusFor(`${house.url}/v1/me`, "fleet.example.com")).toBe(200);
+    await using harness = await ControlHarness.open({ http: "  hosts: [fleet.example.com]\n" });
+    const { port } = new URL(harness.url);
+    expect(await statusFor(`${harness.url}/v1/me`, `localhost:${port}`)).toBe(200);
+    expect(await statusFor(`${harness.url}/v1/me`, "fleet.example.com")).toBe(200);
     for (const path of ["/v1/me", "/", "/docs", "/assets/x.js"]) {
-      expect([path, await statusFor(house.url + path, `evil.example.com:${port}`)]).toEqual([path, 403]);
+      expect([path, await statusFor(harness.url + path, `evil.example.com:${port}`)]).toEqual([path, 403]);
     }
-    expect(await statusFor(`${house.url}/healthz`, "10.0.0.7:8080")).toBe(200);
+    expect(await statusFor(`${harness.url}/healthz`, "10.0.0.7:8080")).toBe(200);
   });
 });
 
 describe("a fault", () => {
   test("is a problem with our code, and the id under which the log has it", async () => {
-    await using house = await ControlHouse.open();
-    const answer = await house.ask("/v1/runs/r-none", { as: "viewer" });
+    await using harness = await ControlHarness.open();
+    const answer = await harness.ask("/v1/runs/r-none", { as: "viewer" });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
     expect(await answer.json()).toEqual({
       type: "urn:simfleet:error:RUN_NOT_FOUND",
@@ -71,14 +71,14 @@ describe("a fault", () => {
   });
 
   test("that was not foreseen tells nothing of itself, and the log has all of it", async () => {
-    await using house = await ControlHouse.open();
-    house.app.desk.list = () => Promise.reject(new Error("secret inner words"));
-    const answer = await house.ask("/v1/runs", { as: "viewer" });
+    await using harness = await ControlHarness.open();
+    harness.app.runs.list = () => Promise.reject(new Error("secret inner words"));
+    const answer = await harness.ask("/v1/runs", { as: "viewer" });
     const text = await answer.text();
     expect([answer.status, text]).toEqual([500, expect.stringContaining('"code":"INTERNAL"')]);
     expect(text).not.toContain("inner words");
-    expect(house.log.join("")).toContain("secret inner words");
-    expect(house.log.join("")).toContain(answer.headers.get("x-request-id"));
+    expect(harness.log.join("")).toContain("secret inner words");
+    expect(harness.log.join("")).toContain(answer.headers.get("x-request-id"));
   });
 
   test.each([
@@ -88,8 +88,8 @@ describe("a fault", () => {
     ["/v1/events?since=yesterday", "query.since"],
     ["/v1/events?cursor=x", "query.cursor"],
   ])("in a query is told with its place: %s", async (path, where) => {
-    await using house = await ControlHouse.open();
-    const answer = await house.ask(path, { as: "viewer" });
+    await using harness = await ControlHarness.open();
+    const answer = await harness.ask(path, { as: "viewer" });
     expect([answer.status, await answer.json()]).toMatchObject([
       400,
       { code: "REQUEST_INVALID", problems: [{ where }] },
@@ -97,42 +97,42 @@ describe("a fault", () => {
   });
 
   test("a body of JSON is bounded, and a profile has to be there", async () => {
-    await using house = await ControlHouse.open();
+    await using harness = await ControlHarness.open();
     const large = JSON.stringify({ where: "x".repeat(300_000) });
     const headers = { "content-type": "application/json" };
-    expect((await house.ask("/v1/plans", { as: "operator", method: "POST", body: large, headers })).status).toBe(413);
-    const answer = await house.ask("/v1/sims?profile=plant", { as: "viewer" });
+    expect((await harness.ask("/v1/plans", { as: "operator", method: "POST", body: large, headers })).status).toBe(413);
+    const answer = await harness.ask("/v1/sims?profile=plant", { as: "viewer" });
     expect([answer.status, await answer.json()]).toMatchObject([404, { code: "NOT_FOUND", detail: /default/ }]);
   });
 });
 
 test("who asks too often waits, and nobody else does", async () => {
-  await using house = await ControlHouse.open({ http: "  requestsPerMinute: 3\n" });
+  await using harness = await ControlHarness.open({ http: "  requestsPerMinute: 3\n" });
   const statuses: number[] = [];
-  for (let n = 0; n < 4; n += 1) statuses.push((await house.ask("/v1/me", { as: "viewer" })).status);
+  for (let n = 0; n < 4; n += 1) statuses.push((await harness.ask("/v1/me", { as: "viewer" })).status);
   expect(statuses).toEqual([200, 200, 200, 429]);
-  const refused = await house.ask("/v1/profiles", { as: "viewer" });
+  const refused = await harness.ask("/v1/profiles", { as: "viewer" });
   expect([refused.status, await refused.json()]).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  expect((await house.ask("/v1/me", { as: "operator" })).status).toBe(200);
-  expect((await house.ask("/healthz")).status).toBe(200);
+  expect((await harness.ask("/v1/me", { as: "operator" })).status).toBe(200);
+  expect((await harness.ask("/healthz")).status).toBe(200);
 });
 
 describe("without credentials for the control API", () => {
   test("a worker on loopback makes an admin token for itself, and every other worker there uses it", async () => {
-    await using house = await ControlHouse.open();
+    await using harness = await ControlHarness.open();
     const env = {
-      HOME: house.folder,
+      HOME: harness.folder,
       SIMFLEET_HTTP_PORT: "0",
-      SIMFLEET_DATA_DIR: join(house.folder, "own"),
+      SIMFLEET_DATA_DIR: join(harness.folder, "own"),
     };
-    const { app } = house;
+    const { app } = harness;
     const config = loadConfig({ env });
     const log: string[] = [];
     const logger = createLogger({ level: "info", destination: { write: (line) => log.push(line) } });
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
     const [first, second] = await Promise.all([1, 2].map(() => openHttp({ app, config, logger, health })));
-    const file = join(house.folder, "own", "admin-token");
+    const file = join(harness.folder, "own", "admin-token");
     const token = (await readFile(file, "utf8")).trim();
     expect(token).toMatch(/^sf_[\w-]{43}$/);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -147,14 +147,14 @@ describe("without credentials for the control API", () => {
   });
 
   test("a worker does not start with a short token in the data directory", async () => {
-    await using house = await ControlHouse.open();
-    const dataDir = join(house.folder, "short");
+    await using harness = await ControlHarness.open();
+    const dataDir = join(harness.folder, "short");
     await mkdir(dataDir, { mode: 0o700 });
     await writeFile(join(dataDir, "admin-token"), "x\n", { mode: 0o600 });
-    const env = { HOME: house.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_DATA_DIR: dataDir };
+    const env = { HOME: harness.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_DATA_DIR: dataDir };
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
     const logger = createLogger({ level: "silent" });
-    const opening = openHttp({ app: house.app, config: loadConfig({ env }), logger, health });
+    const opening = openHttp({ app: harness.app, config: loadConfig({ env }), logger, health });
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_INVALID",
       message: expect.stringContaining("less than 32 characters"),
@@ -162,11 +162,11 @@ describe("without credentials for the control API", () => {
   });
 
   test("a worker that others can reach does not start, and says what to set", async () => {
-    await using house = await ControlHouse.open();
-    const env = { HOME: house.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_HTTP_HOST: "0.0.0.0" };
+    await using harness = await ControlHarness.open();
+    const env = { HOME: harness.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_HTTP_HOST: "0.0.0.0" };
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
     const logger = createLogger({ level: "silent" });
-    const opening = openHttp({ app: house.app, config: loadConfig({ env }), logger, health });
+    const opening = openHttp({ app: harness.app, config: loadConfig({ env }), logger, health });
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_INVALID",
       message: expect.stringContaining("SIMFLEET_HTTP_ADMIN_TOKEN_FILE"),
@@ -176,10 +176,10 @@ describe("without credentials for the control API", () => {
 
 describe("metrics", () => {
   test("need a viewer, and are those of the table", async () => {
-    await using house = await ControlHouse.open();
-    expect((await house.ask("/metrics")).status).toBe(401);
-    await house.ask("/v1/me", { as: "viewer" });
-    const text = await (await house.ask("/metrics", { as: "viewer" })).text();
+    await using harness = await ControlHarness.open();
+    expect((await harness.ask("/metrics")).status).toBe(401);
+    await harness.ask("/v1/me", { as: "viewer" });
+    const text = await (await harness.ask("/metrics", { as: "viewer" })).text();
     expect(text).toContain('simfleet_runs{state="completed"} 0');
     expect(text).toContain('simfleet_http_request_seconds_count{method="GET",route="/v1/me",status="200"} 1');
     expect(text).toContain("process_resident_memory_bytes");
@@ -187,7 +187,7 @@ describe("metrics", () => {
   });
 
   test("tell of what works unattended", async () => {
-    await using house = await ControlHouse.open({
+    await using harness = await ControlHarness.open({
       furnish: () =>
         Promise.resolve(`webhooks:
   ops: { url: "http://127.0.0.1:9/", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, events: ["run.*"] }
@@ -195,7 +195,7 @@ automations: { new-ones: { on: sim.added, job: apply, speedClass: s1.minimum } }
 schedules: { nightly: { job: sync, cron: "0 3 * * *" } }
 `),
     });
-    const text = await (await house.ask("/metrics", { as: "viewer" })).text();
+    const text = await (await harness.ask("/metrics", { as: "viewer" })).text();
     for (const line of [
       'simfleet_deliveries_pending{webhook="ops"} 0',
       'simfleet_webhook_stopped{webhook="ops"} 0',
@@ -209,14 +209,17 @@ schedules: { nightly: { job: sync, cron: "0 3 * * *" } }
   });
 
   test("are open where the configuration says so", async () => {
-    await using house = await ControlHouse.open({ http: "  metrics: open\n" });
-    expect((await house.ask("/metrics")).status).toBe(200);
+    await using harness = await ControlHarness.open({ http: "  metrics: open\n" });
+    expect((await harness.ask("/metrics")).status).toBe(200);
   });
 });
 
 describe("the page of the queues", () => {
-  async function session(house: ControlHouse, as = "admin"): Promise<{ path: string; cookie: string; set: string }> {
-    const answer = await house.ask("/v1/session", { as, method: "POST" });
+  async function session(
+    harness: ControlHarness,
+    as = "admin",
+  ): Promise<{ path: string; cookie: string; set: string }> {
+    const answer = await harness.ask("/v1/session", { as, method: "POST" });
     expect(answer.status).toBe(201);
     const { path } = (await answer.json()) as { path: string };
     const set = answer.headers.get("set-cookie") ?? "";
@@ -224,31 +227,31 @@ describe("the page of the queues", () => {
   }
 
   test("is an admin's, by token or by a session that is good for nothing else", async () => {
-    await using house = await ControlHouse.open({ works: true });
-    expect((await house.ask("/queues")).status).toBe(401);
-    expect((await house.ask("/queues", { as: "operator" })).status).toBe(403);
-    const { path, set, cookie } = await session(house);
+    await using harness = await ControlHarness.open({ works: true });
+    expect((await harness.ask("/queues")).status).toBe(401);
+    expect((await harness.ask("/queues", { as: "operator" })).status).toBe(403);
+    const { path, set, cookie } = await session(harness);
     expect(path).toMatch(/^\/queues\/[\w-]{43}$/);
-    const terms = `; Path=${path}; Max-Age=900; HttpOnly; SameSite=Strict`;
-    expect(set.replace(terms, "")).toMatch(/^simfleet_queues=[\w-]{43}$/);
-    const queues = await house.ask(`${path}/api/queues`, { headers: { cookie } });
+    const storeDeps = `; Path=${path}; Max-Age=900; HttpOnly; SameSite=Strict`;
+    expect(set.replace(storeDeps, "")).toMatch(/^simfleet_queues=[\w-]{43}$/);
+    const queues = await harness.ask(`${path}/api/queues`, { headers: { cookie } });
     expect([queues.status, await queues.text()]).toEqual([200, expect.stringContaining("calls-default.")]);
-    const page = await house.ask(path, { headers: { cookie } });
+    const page = await harness.ask(path, { headers: { cookie } });
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     expect(await page.text()).toContain(`<base href="${path}/"`);
-    expect((await house.ask("/v1/me", { headers: { cookie } })).status).toBe(401);
-    expect((await house.ask(path, { headers: { cookie: `${cookie.slice(0, -1)}~` } })).status).toBe(401);
+    expect((await harness.ask("/v1/me", { headers: { cookie } })).status).toBe(401);
+    expect((await harness.ask(path, { headers: { cookie: `${cookie.slice(0, -1)}~` } })).status).toBe(401);
   });
 
   test("is opened neither by the cookie of a session alone nor by its address alone", async () => {
-    await using house = await ControlHouse.open({ works: true });
-    const [one, other] = [await session(house), await session(house)];
+    await using harness = await ControlHarness.open({ works: true });
+    const [one, other] = [await session(harness), await session(harness)];
     for (const path of ["/queues", "/queues/", "/queues/api/queues", other.path, `${other.path}/api/queues`]) {
-      const answer = await house.ask(path, { headers: { cookie: one.cookie } });
+      const answer = await harness.ask(path, { headers: { cookie: one.cookie } });
       expect([path, answer.status]).toEqual([path, 401]);
     }
-    expect((await house.ask(one.path)).status).toBe(401);
-    expect((await house.ask(one.path, { headers: { cookie: one.cookie } })).status).toBe(200);
+    expect((await harness.ask(one.path)).status).toBe(401);
+    expect((await harness.ask(one.path, { headers: { cookie: one.cookie } })).status).toBe(200);
   });
 
   test("is closed when the token that began the session has expired", async () => {
@@ -256,30 +259,30 @@ describe("the page of the queues", () => {
     const expires = new Date(expiresAtMs).toISOString().replace(".000Z", "Z");
     const hash = createHash("sha256").update("sf_brief").digest("hex");
     const http = `    brief: { role: admin, hash: "sha256:${hash}", expires: "${expires}" }\n`;
-    await using house = await ControlHouse.open({ http });
-    const { path, cookie } = await session(house, "sf_brief");
-    const status = async (): Promise<number> => (await house.ask(path, { headers: { cookie } })).status;
+    await using harness = await ControlHarness.open({ http });
+    const { path, cookie } = await session(harness, "sf_brief");
+    const status = async (): Promise<number> => (await harness.ask(path, { headers: { cookie } })).status;
     expect(await status()).toBe(200);
     await until("the session is over", async () => (await status()) === 401);
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs);
   });
 
   test("is for reading unless the configuration says otherwise, also with a token", async () => {
-    await using house = await ControlHouse.open({ works: true });
-    const { path, cookie } = await session(house);
+    await using harness = await ControlHarness.open({ works: true });
+    const { path, cookie } = await session(harness);
     for (const [method, way] of [
       ["PUT", "syncs-default/pause"],
       ["PUT", "syncs-default/empty"],
       ["POST", "syncs-default/add"],
       ["PUT", "pause"],
     ] as const) {
-      const origin = { cookie, origin: house.url };
-      const bySession = await house.ask(`${path}/api/queues/${way}`, { method, headers: origin });
-      const byToken = await house.ask(`/queues/api/queues/${way}`, { method, as: "admin" });
+      const origin = { cookie, origin: harness.url };
+      const bySession = await harness.ask(`${path}/api/queues/${way}`, { method, headers: origin });
+      const byToken = await harness.ask(`/queues/api/queues/${way}`, { method, as: "admin" });
       expect([way, bySession.status, byToken.status]).toEqual([way, 403, 403]);
       expect(await byToken.json()).toMatchObject({ code: "FORBIDDEN", detail: /http\.queues/ });
     }
-    const { queues } = (await (await house.ask("/queues/api/queues", { as: "admin" })).json()) as {
+    const { queues } = (await (await harness.ask("/queues/api/queues", { as: "admin" })).json()) as {
       queues: { readOnlyMode: boolean; isPaused: boolean }[];
     };
     expect(queues.length).toBeGreaterThan(0);
@@ -287,10 +290,10 @@ describe("the page of the queues", () => {
   });
 
   test("changes nothing by its session for a page of elsewhere, and leaves its secrets out of the audit", async () => {
-    await using house = await ControlHouse.open({ works: true, http: "  queues: read-write\n" });
-    const { path, cookie } = await session(house);
+    await using harness = await ControlHarness.open({ works: true, http: "  queues: read-write\n" });
+    const { path, cookie } = await session(harness);
     const pause = (origin?: string): Promise<Response> =>
-      house.ask(`${path}/api/queues/syncs-default/pause`, {
+      harness.ask(`${path}/api/queues/syncs-default/pause`, {
         ...{ method: "PUT" },
         headers: { cookie, ...(origin === undefined ? {} : { origin }) },
       });
@@ -298,8 +301,8 @@ describe("the page of the queues", () => {
       const refused = await pause(origin);
       expect([refused.status, await refused.json()]).toMatchObject([403, { code: "FORBIDDEN" }]);
     }
-    expect((await pause(house.url)).status).toBe(200);
-    const { entries } = await house.app.control.audit.list({ limit: 1 });
+    expect((await pause(harness.url)).status).toBe(200);
+    const { entries } = await harness.app.control.audit.list({ limit: 1 });
     expect(entries).toMatchObject([{ who: "token:admin", target: "api/queues/syncs-default/pause", status: 200 }]);
     expect(JSON.stringify(entries)).not.toContain(path.slice("/queues/".length));
   });

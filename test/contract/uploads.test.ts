@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ControlHouse } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-house.ts";
 
 const csv = { "content-type": "text/csv" };
 
@@ -16,20 +16,20 @@ interface Plan {
 }
 
 test("a file is the same plan as a body and as a form, and a filter is one as well", async () => {
-  await using house = await ControlHouse.open({ works: true });
-  const body = house.csv(4);
+  await using harness = await ControlHarness.open({ works: true });
+  const body = harness.csv(4);
   const form = new FormData();
   form.append("file", new Blob([body]), "C:\\fleets\\june.csv");
-  const asBody = await house.ask("/v1/plans", { as: "operator", method: "POST", body, headers: csv });
-  const asForm = await house.ask("/v1/plans", { as: "operator", method: "POST", body: form });
+  const asBody = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers: csv });
+  const asForm = await harness.ask("/v1/plans", { as: "operator", method: "POST", body: form });
   const [first, second] = (await Promise.all([asBody.json(), asForm.json()])) as [Plan, Plan];
   expect([asBody.status, asForm.status]).toEqual([201, 201]);
   expect(asBody.headers.get("location")).toBe(`/v1/plans/${first.planId}`);
   expect(first).toMatchObject({ rows: 4, sha256: createHash("sha256").update(body).digest("hex") });
   expect(second).toMatchObject({ rows: 4, sha256: first.sha256, file: "june.csv" });
 
-  const filter = JSON.stringify({ where: [`simId=${house.simId(0)}`], speedClass: "s1.fast" });
-  const none = await house.ask("/v1/plans", {
+  const filter = JSON.stringify({ where: [`simId=${harness.simId(0)}`], speedClass: "s1.fast" });
+  const none = await harness.ask("/v1/plans", {
     ...{ as: "operator", method: "POST", body: filter },
     headers: { "content-type": "application/json" },
   });
@@ -37,13 +37,13 @@ test("a file is the same plan as a body and as a form, and a filter is one as we
 });
 
 test("what is larger than the bound is refused with 413, and leaves nothing", async () => {
-  await using house = await ControlHouse.open({ http: "  uploadBytes: 1000\n" });
-  const spool = join(house.folder, "data", "spool");
-  const large = house.csv(50);
+  await using harness = await ControlHarness.open({ http: "  uploadBytes: 1000\n" });
+  const spool = join(harness.folder, "data", "spool");
+  const large = harness.csv(50);
   const form = new FormData();
   form.append("file", new Blob([large]), "large.csv");
   for (const init of [{ body: large, headers: csv }, { body: form }]) {
-    const refused = await house.ask("/v1/runs", { as: "operator", method: "POST", ...init });
+    const refused = await harness.ask("/v1/runs", { as: "operator", method: "POST", ...init });
     expect([refused.status, await refused.json()]).toMatchObject([413, { code: "TOO_LARGE" }]);
   }
   expect(await readdir(spool)).toEqual([]);
@@ -51,8 +51,8 @@ test("what is larger than the bound is refused with 413, and leaves nothing", as
 });
 
 test("a file that cannot be taken in is told with its line, and leaves nothing", async () => {
-  await using house = await ControlHouse.open();
-  const broken = await house.ask("/v1/runs", {
+  await using harness = await ControlHarness.open();
+  const broken = await harness.ask("/v1/runs", {
     as: "operator",
     method: "POST",
     body: 'simId,speedClass\n"',
@@ -63,7 +63,7 @@ test("a file that cannot be taken in is told with its line, and leaves nothing",
     { code: "INTAKE_INVALID", problems: [{ where: /line 2/ }] },
   ]);
   expect(broken.headers.get("content-type")).toBe("application/problem+json");
-  const other = await house.ask("/v1/runs", {
+  const other = await harness.ask("/v1/runs", {
     as: "operator",
     method: "POST",
     body: "x",
@@ -76,16 +76,16 @@ test("a file that cannot be taken in is told with its line, and leaves nothing",
       detail: "POST /v1/runs does not take image/png. It takes text/csv, multipart/form-data or application/json",
     },
   ]);
-  expect(await readdir(join(house.folder, "data", "spool"))).toEqual([]);
+  expect(await readdir(join(harness.folder, "data", "spool"))).toEqual([]);
 });
 
 test("a plan is started as it was planned, is nobody else's to read, and goes when it is thrown away", async () => {
-  await using house = await ControlHouse.open({ works: true });
-  const body = `${house.csv(3)}no/sense,s1.fast\n`;
-  const planned = await house.ask("/v1/plans?partial=true", { as: "operator", method: "POST", body, headers: csv });
+  await using harness = await ControlHarness.open({ works: true });
+  const body = `${harness.csv(3)}no/sense,s1.fast\n`;
+  const planned = await harness.ask("/v1/plans?partial=true", { as: "operator", method: "POST", body, headers: csv });
   const { planId } = (await planned.json()) as Plan;
-  const spool = join(house.folder, "data", "spool");
-  const rows = await house.ask(`/v1/plans/${planId}/rows?verdict=invalid`, { as: "viewer" });
+  const spool = join(harness.folder, "data", "spool");
+  const rows = await harness.ask(`/v1/plans/${planId}/rows?verdict=invalid`, { as: "viewer" });
   expect(await rows.json()).toEqual({
     rows: [
       expect.objectContaining({
@@ -98,26 +98,31 @@ test("a plan is started as it was planned, is nobody else's to read, and goes wh
     nextCursor: null,
   });
   for (const name of await readdir(spool)) expect((await stat(join(spool, name))).mode & 0o777).toBe(0o600);
-  const more = await house.ask(`/v1/runs?planId=${planId}&partial=false`, { as: "operator", method: "POST" });
+  const more = await harness.ask(`/v1/runs?planId=${planId}&partial=false`, { as: "operator", method: "POST" });
   expect(more.status).toBe(400);
-  const run = await house.ask(`/v1/runs?planId=${planId}`, { as: "operator", method: "POST" });
+  const run = await harness.ask(`/v1/runs?planId=${planId}`, { as: "operator", method: "POST" });
   expect([run.status, await run.json()]).toMatchObject([
     202,
     { counts: { total: 4, rejected: 1 }, submittedBy: "token:operator" },
   ]);
-  expect((await house.ask(`/v1/plans/${planId}`, { as: "operator", method: "DELETE" })).status).toBe(204);
-  expect((await house.ask(`/v1/plans/${planId}`, { as: "viewer" })).status).toBe(404);
+  expect((await harness.ask(`/v1/plans/${planId}`, { as: "operator", method: "DELETE" })).status).toBe(204);
+  expect((await harness.ask(`/v1/plans/${planId}`, { as: "viewer" })).status).toBe(404);
   expect(await readdir(spool)).toEqual([]);
 });
 
 test("rows of a plan are paged through whole, each once", async () => {
-  await using house = await ControlHouse.open({ sandbox: { sims: 30 } });
-  const planned = await house.ask("/v1/plans", { as: "operator", method: "POST", body: house.csv(30), headers: csv });
+  await using harness = await ControlHarness.open({ sandbox: { sims: 30 } });
+  const planned = await harness.ask("/v1/plans", {
+    as: "operator",
+    method: "POST",
+    body: harness.csv(30),
+    headers: csv,
+  });
   const { planId } = (await planned.json()) as Plan;
   const lines: number[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
     const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
-    const page = await house.ask(`/v1/plans/${planId}/rows?limit=7${after}`, { as: "viewer" });
+    const page = await harness.ask(`/v1/plans/${planId}/rows?limit=7${after}`, { as: "viewer" });
     const { rows, nextCursor } = (await page.json()) as { rows: { line: number }[]; nextCursor: string | null };
     lines.push(...rows.map(({ line }) => line));
     cursor = nextCursor;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { eventTypes } from "#events/event.ts";
-import { rotationStates } from "#store/rotation-record.ts";
+import { rotationStates } from "#jobs/credentials/record.ts";
 
 const page = readFileSync("docs/credentials.md", "utf8");
 
@@ -26,8 +26,8 @@ it("the configuration on the page is one", () => {
 
 it("the page names every event, and states that there are", () => {
   const named = [...page.matchAll(/`(?:credential)?\.([a-z]+(?:-[a-z]+)?)`/g)].map(([, name]) => `credential.${name}`);
-  const told = eventTypes.filter((type) => type.startsWith("credential."));
-  expect([...new Set(named)].sort()).toEqual(told.toSorted());
+  const reported = eventTypes.filter((type) => type.startsWith("credential."));
+  expect([...new Set(named)].sort()).toEqual(reported.toSorted());
   const [, table = ""] = /\| state .*\n\|[ -|]*\n([\s\S]*?)\n\n/.exec(page) ?? [];
   const states = [...table.matchAll(/^\| `([a-z-]+)`/gm)].map(([, state = ""]) => state);
   expect(states.length).toBeGreaterThan(4);

@@ -29,11 +29,11 @@ const cases: [what: string, headers: Record<string, string>, content: string, is
 ];
 
 function headersOf(secrets: readonly string[], timestampSeconds = nowSeconds): Record<string, string> {
-  const parts = { id: "msg_1-1", timestampSeconds, body };
+  const deps = { id: "msg_1-1", timestampSeconds, body };
   return {
-    ...{ "webhook-id": parts.id, "webhook-timestamp": String(timestampSeconds) },
+    ...{ "webhook-id": deps.id, "webhook-timestamp": String(timestampSeconds) },
     "webhook-signature": signaturesOf(
-      parts,
+      deps,
       secrets.map((one) => new Secret(one)),
     ),
   };

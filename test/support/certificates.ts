@@ -40,7 +40,7 @@ function newKeys(): { privateKey: KeyObject; publicKey: KeyObject } {
   return generateKeyPairSync("ec", { namedCurve: "P-256" });
 }
 
-interface Terms {
+interface Options {
   readonly subject: string;
   readonly names?: readonly string[];
   readonly publicKey: KeyObject;
@@ -49,8 +49,8 @@ interface Terms {
   readonly isAuthority: boolean;
 }
 
-function certificate(terms: Terms): string {
-  const { subject, names = [], publicKey, issuer, issuerKey, isAuthority } = terms;
+function certificate(storeDeps: Options): string {
+  const { subject, names = [], publicKey, issuer, issuerKey, isAuthority } = storeDeps;
   const ecdsaWithSha256 = sequence(der(0x06, Buffer.from("2a8648ce3d040302", "hex")));
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x01;
@@ -94,8 +94,8 @@ function generalName(name: string): Buffer {
   return isAddress ? der(0x87, Buffer.from(name.split(".").map(Number))) : der(0x82, Buffer.from(name));
 }
 
-function sequence(...parts: readonly Buffer[]): Buffer {
-  return der(0x30, Buffer.concat(parts));
+function sequence(...deps: readonly Buffer[]): Buffer {
+  return der(0x30, Buffer.concat(deps));
 }
 
 function der(tag: number, content: Buffer): Buffer {

@@ -24,7 +24,7 @@ interface Automation {
   readonly done: number;
   readonly lastRef: string | null;
 }
-interface Told {
+interface NoticeEvent {
   readonly id: string;
   readonly type: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -49,9 +49,9 @@ async function shown(walk: Walk): Promise<Automation | undefined> {
   return (await walk.json<{ automations: Automation[] }>(["automations", "list"])).document.automations[0];
 }
 
-async function told(walk: Walk, type: string): Promise<Told[]> {
+async function reported(walk: Walk, type: string): Promise<NoticeEvent[]> {
   const args = ["events", "tail", "--since", "1h", "--type", type];
-  return (await walk.json<{ events: Told[] }>(args)).document.events;
+  return (await walk.json<{ events: NoticeEvent[] }>(args)).document.events;
 }
 
 async function runs(walk: Walk): Promise<RunDocument[]> {
@@ -88,7 +88,7 @@ test.concurrent("a SIM that appears gets its class, and a message tells of it", 
   expect([fast, slow, right].map((id) => walk.sandbox.state.acceptedChanges(id))).toEqual([1, 1, 0]);
   const { document } = await walk.json(["runs", "show", run]);
   expect(document).toMatchObject({ state: "completed", submittedBy: "automation:new-sims-slow" });
-  const changed = await told(walk, "sim.changed");
+  const changed = await reported(walk, "sim.changed");
   expect(changed.map(({ fields }) => [fields.sim, fields.after, fields.by, fields.cause])).toEqual(
     expect.arrayContaining([
       [fast, "s1.minimum", "run", run],
@@ -112,7 +112,7 @@ test.concurrent("a person sees what it does and would do, holds it, and has it s
   expect([paused.code, paused.stdout]).toEqual([0, expect.stringMatching(/\nnew-sims-slow .* paused /)]);
   const [missed = ""] = appear(walk, ["s1.8xfast"]);
   await walk.run(["sims", "sync"]);
-  const [event] = (await told(walk, "sim.added")).filter(({ fields }) => fields.sim === missed);
+  const [event] = (await reported(walk, "sim.added")).filter(({ fields }) => fields.sim === missed);
   await untilPast(walk, event?.id ?? "");
   const dry = await walk.run(["automations", "replay", "new-sims-slow", "--dry-run"]);
   expect(dry.stdout).toMatch(new RegExp(`\\S+Z +sim\\.added +${missed} +would act\n`));
@@ -128,7 +128,7 @@ test.concurrent("a person sees what it does and would do, holds it, and has it s
     await until("it is changed", () => walk.sandbox.state.speedClassOf(missed) === "s1.minimum", 20_000);
   }
   expect([(await runs(walk)).length, walk.sandbox.state.acceptedChanges(missed)]).toEqual([2, 1]);
-  expect((await told(walk, "automation.*")).map(({ type }) => type)).toEqual([
+  expect((await reported(walk, "automation.*")).map(({ type }) => type)).toEqual([
     "automation.started",
     "automation.paused",
     "automation.resumed",

@@ -11,7 +11,7 @@ const unhurried = { latencyMs: 40, env: { SIMFLEET_CONNECTIONS: "4" } } as const
 /** A quota that holds the run up until it is raised. */
 const heldUp = { limits: { Sim: 15 } } as const;
 
-function letGo(walk: Walk): void {
+function release(walk: Walk): void {
   walk.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
 }
 
@@ -175,7 +175,7 @@ describe.concurrent("while it is under way, a run", () => {
     expect(before - paused.document.counts.done).toBeLessThanOrEqual(heldUp.limits.Sim);
     const shown = await walk.json(["runs", "show", runId]);
     expect(shown.document.counts).toMatchObject({ done: before, pending: 100 - before });
-    letGo(walk);
+    release(walk);
     const resumed = await walk.json(["runs", "resume", runId]);
     expect(resumed).toMatchObject({ code: 0, document: { state: "completed", counts: { done: 100 } } });
     expect(resumed.document).not.toHaveProperty("reason");
@@ -200,7 +200,7 @@ describe.concurrent("while it is under way, a run", () => {
     expect(again.stderr).toBe(
       `simfleet: Run ${runId} is cancelled and cannot go on: redo its unsuccessful rows with simfleet runs retry ${runId}\n`,
     );
-    letGo(walk);
+    release(walk);
     const retried = await walk.json(["runs", "retry", runId, "--yes"]);
     expect(retried).toMatchObject({
       code: 0,

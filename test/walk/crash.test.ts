@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 150_000 });
 
 const rows = 120;
 const lanes = 8;
-const surroundings = { sims: rows, latencyMs: [10, 40], env: { SIMFLEET_CONNECTIONS: String(lanes) } } as const;
+const io = { sims: rows, latencyMs: [10, 40], env: { SIMFLEET_CONNECTIONS: String(lanes) } } as const;
 
 /** After how many changes the blow falls; the seed says so. */
 function blow(round: number): number {
@@ -40,7 +40,7 @@ async function expectWhole(walk: Walk, runId: string, most: { repeated: number }
 }
 
 async function killAndResume(round: number): Promise<void> {
-  await using walk = await Walk.open(surroundings);
+  await using walk = await Walk.open(io);
   await walk.redis();
   await walk.fleet("fleet.csv", rows);
   const apply = walk.start(["apply", "fleet.csv", "--yes"]);
@@ -66,7 +66,7 @@ test.concurrent("a run whose process is killed at any instant is ended by resume
 });
 
 test.concurrent("a worker that is killed among several leaves its rows to the others", async () => {
-  await using walk = await Walk.open(surroundings);
+  await using walk = await Walk.open(io);
   await walk.redis();
   await walk.fleet("fleet.csv", rows);
   const workers = await Promise.all([walk.worker(), walk.worker(), walk.worker()]);
@@ -78,7 +78,7 @@ test.concurrent("a worker that is killed among several leaves its rows to the ot
 });
 
 test.concurrent("an embedded Redis that is killed comes back, and the run goes on by itself", async () => {
-  await using walk = await Walk.open(surroundings);
+  await using walk = await Walk.open(io);
   await walk.fleet("fleet.csv", rows);
   const apply = walk.start(["apply", "fleet.csv", "--yes", "--json"]);
   await walk.untilChanges(blow(21));
@@ -92,7 +92,7 @@ test.concurrent("an embedded Redis that is killed comes back, and the run goes o
 });
 
 test.concurrent("a run is ended after everything was killed at once: apply, worker, Redis and what watches over it", async () => {
-  await using walk = await Walk.open(surroundings);
+  await using walk = await Walk.open(io);
   await walk.fleet("fleet.csv", rows);
   const worker = await walk.worker();
   const apply = walk.start(["apply", "fleet.csv", "--yes"]);

@@ -11,7 +11,7 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 interface Asked {
   readonly walk: Walk;
   /** The settings of a machine that has neither the worker's Redis nor its secrets. */
-  readonly elsewhere: Record<string, string>;
+  readonly remote: Record<string, string>;
   /** The same command here and elsewhere. Gives what both answer. */
   same<T = object>(...args: string[]): Promise<T>;
 }
@@ -30,7 +30,7 @@ async function withWorker(yaml: (folder: string) => string): Promise<Asked> {
   const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
   mkdirSync(walk.path("elsewhere"));
   writeFileSync(walk.path("elsewhere/token"), readFileSync(walk.path("data/admin-token")), { mode: 0o600 });
-  const elsewhere = {
+  const remote = {
     SIMFLEET_CONFIG: "",
     SIMFLEET_DATA_DIR: walk.path("elsewhere/data"),
     SIMFLEET_SERVER: url,
@@ -38,21 +38,21 @@ async function withWorker(yaml: (folder: string) => string): Promise<Asked> {
     ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
   };
   const same = async (...args: string[]): Promise<never> => {
-    const [here, there] = await Promise.all([walk.json<object>(args), walk.json<object>(args, elsewhere)]);
+    const [here, there] = await Promise.all([walk.json<object>(args), walk.json<object>(args, remote)]);
     expect(there).toMatchObject({ code: here.code, document: here.document });
     return there.document as never;
   };
-  return { walk, elsewhere, same };
+  return { walk, remote, same };
 }
 
 test.concurrent("reads the fleet there, takes a run back, and goes on with one", async () => {
-  const { walk, elsewhere, same } = await withWorker(() => "");
+  const { walk, remote, same } = await withWorker(() => "");
   await using _ = walk;
-  const synced = await walk.json<{ state: string; sims: number }>(["sims", "sync"], elsewhere);
+  const synced = await walk.json<{ state: string; sims: number }>(["sims", "sync"], remote);
   expect(synced).toMatchObject({ code: 0, document: { state: "finished", sims: 30 } });
-  const again = await walk.json<{ state: string }>(["sims", "sync", "--restart", "--detach"], elsewhere);
+  const again = await walk.json<{ state: string }>(["sims", "sync", "--restart", "--detach"], remote);
   expect(again).toMatchObject({ code: 0, document: { profile: "default" } });
-  const ids = await walk.run(["sims", "export", "--columns", "simId,speedClass"], elsewhere);
+  const ids = await walk.run(["sims", "export", "--columns", "simId,speedClass"], remote);
   expect(ids).toMatchObject(await walk.run(["sims", "export", "--columns", "simId,speedClass"]));
   expect((await same<{ sims: unknown[] }>("sims", "export", "--where", "speedClass exists")).sims).toHaveLength(30);
 
@@ -60,28 +60,28 @@ test.concurrent("reads the fleet there, takes a run back, and goes on with one",
   const classes = (): unknown[] =>
     [0, 1, 2, 3, 4, 5].map((place) => walk.sandbox.state.speedClassOf(walk.simId(place)));
   const before = classes();
-  const { document: run } = await walk.json(["apply", "fleet.csv", "--yes"], elsewhere);
+  const { document: run } = await walk.json(["apply", "fleet.csv", "--yes"], remote);
   expect(classes()).not.toEqual(before);
-  const redone = await walk.json(["runs", "retry", run.runId, "--outcome", "done", "--yes"], elsewhere);
+  const redone = await walk.json(["runs", "retry", run.runId, "--outcome", "done", "--yes"], remote);
   expect(redone).toMatchObject({ code: 0, document: { state: "completed", retryOf: run.runId } });
   expect(redone.stderr).toContain(`redoes 6 rows of ${run.runId}`);
-  const undone = await walk.json(["runs", "undo", run.runId, "--yes"], elsewhere);
+  const undone = await walk.json(["runs", "undo", run.runId, "--yes"], remote);
   expect(undone).toMatchObject({ code: 0, document: { state: "completed", undoOf: run.runId } });
   expect(classes()).toEqual(before);
 
-  const { document: held } = await walk.json(["apply", "fleet.csv", "--yes", "--rate", "1", "--detach"], elsewhere);
-  await walk.json(["runs", "pause", held.runId], elsewhere);
-  const resumed = await walk.json(["runs", "resume", held.runId, "--detach"], elsewhere);
+  const { document: held } = await walk.json(["apply", "fleet.csv", "--yes", "--rate", "1", "--detach"], remote);
+  await walk.json(["runs", "pause", held.runId], remote);
+  const resumed = await walk.json(["runs", "resume", held.runId, "--detach"], remote);
   expect(resumed).toMatchObject({ code: 0, document: { state: "running" } });
-  await walk.json(["runs", "cancel", held.runId], elsewhere);
+  await walk.json(["runs", "cancel", held.runId], remote);
   const changes = await same<{ changes: unknown[] }>("sims", "changes", "--by", "run", "--since", "2026-01-01");
   expect(changes.changes.length).toBeGreaterThan(0);
-  expect(await walk.run(["runs", "undo", "r-none", "--yes"], elsewhere)).toMatchObject({ code: 2 });
+  expect(await walk.run(["runs", "undo", "r-none", "--yes"], remote)).toMatchObject({ code: 2 });
 });
 
 test.concurrent("steers what works unattended, and the switch that holds all of it", async () => {
   await using receiver = await openReceiver(secret);
-  const { walk, elsewhere, same } = await withWorker(
+  const { walk, remote, same } = await withWorker(
     (folder) => `seal: { keyFile: ${folder}/seal-key }
 schedules: { nightly: { job: sync, cron: "0 3 * * *", timezone: Asia/Tokyo } }
 automations: { new-ones: { on: sim.added, job: apply, speedClass: s1.minimum } }
@@ -100,23 +100,23 @@ rotations:
       ["pause", "paused"],
       ["resume", "active"],
     ] as const) {
-      const taken = await walk.json<{ state: string }>([noun, step, name], elsewhere);
+      const taken = await walk.json<{ state: string }>([noun, step, name], remote);
       expect(taken).toMatchObject({ code: 0, document: { name, state } });
     }
   };
   await Promise.all([steer("schedules", "nightly"), steer("automations", "new-ones")]);
-  const frozen = await walk.json<object>(["freeze", "on", "--reason", "incident 12"], elsewhere);
+  const frozen = await walk.json<object>(["freeze", "on", "--reason", "incident 12"], remote);
   expect(frozen).toMatchObject({ code: 0, document: { ordered: { reason: "incident 12", until: null } } });
   expect(await same("freeze", "status")).toEqual(frozen.document);
-  expect(await walk.json<object>(["freeze", "off"], elsewhere)).toMatchObject({ document: { ordered: null } });
+  expect(await walk.json<object>(["freeze", "off"], remote)).toMatchObject({ document: { ordered: null } });
 
   const tail = walk.start(
     ["events", "tail", "--follow", "--type", "schedule.*", "--type", "credential.*", "--json"],
-    elsewhere,
+    remote,
   );
-  expect(await walk.json(["schedules", "trigger", "nightly"], elsewhere)).toMatchObject({ code: 0 });
+  expect(await walk.json(["schedules", "trigger", "nightly"], remote)).toMatchObject({ code: 0 });
   await tail.said(/"type":"schedule.completed"/, "stdout");
-  const rotated = await walk.json<object>(["credentials", "rotate", "mqtt", "--yes"], elsewhere);
+  const rotated = await walk.json<object>(["credentials", "rotate", "mqtt", "--yes"], remote);
   expect(rotated).toMatchObject({ code: 0, document: { state: "repointed", waitsFor: "grace" } });
   await tail.said(/"type":"credential.repointed"/, "stdout");
   tail.kill("SIGINT");
@@ -130,19 +130,19 @@ rotations:
   expect(since.events.map(({ id }) => id)).toEqual(expect.arrayContaining(followed));
   await same("events", "tail", "--last", "3", "--type", "changes.*");
   await Promise.all([same("credentials", "list"), same("credentials", "status")]);
-  expect(await walk.run(["credentials", "confirm", "mqtt"], elsewhere)).toMatchObject({ code: 2 });
+  expect(await walk.run(["credentials", "confirm", "mqtt"], remote)).toMatchObject({ code: 2 });
 
-  expect(await walk.json(["webhooks", "test", "ops"], elsewhere)).toMatchObject({ code: 0, document: { status: 204 } });
-  expect(await walk.json(["webhooks", "resume", "ops"], elsewhere)).toMatchObject({ code: 0 });
+  expect(await walk.json(["webhooks", "test", "ops"], remote)).toMatchObject({ code: 0, document: { status: 204 } });
+  expect(await walk.json(["webhooks", "resume", "ops"], remote)).toMatchObject({ code: 0 });
   const { deliveries } = await same<{ deliveries: { deliveryId: string }[] }>("deliveries", "list", "--webhook", "ops");
   const sent = deliveries[0]?.deliveryId ?? "";
   expect(await same("deliveries", "show", sent)).toMatchObject({ deliveryId: sent });
-  expect(await walk.json(["deliveries", "redeliver", sent], elsewhere)).toMatchObject({ code: 0 });
-  const keys = await walk.json<{ authKeys: { configured: string }[] }>(["authkeys", "list"], elsewhere);
+  expect(await walk.json(["deliveries", "redeliver", sent], remote)).toMatchObject({ code: 0 });
+  const keys = await walk.json<{ authKeys: { configured: string }[] }>(["authkeys", "list"], remote);
   expect(keys.document.authKeys).toMatchObject([{ configured: "first" }]);
-  const renewed = await walk.json<object>(["authkeys", "rotate", "--yes", "--detach"], elsewhere);
+  const renewed = await walk.json<object>(["authkeys", "rotate", "--yes", "--detach"], remote);
   expect(renewed).toMatchObject({ code: 0, document: { profile: "default", reason: null } });
-  const replay = await walk.run(["automations", "replay", "new-ones"], elsewhere);
+  const replay = await walk.run(["automations", "replay", "new-ones"], remote);
   expect(replay).toMatchObject({ code: 2, stderr: expect.stringContaining("works where it is given") });
   const help = await Promise.all(["check", "freeze status"].map((one) => walk.run([...one.split(" "), "--help"])));
   expect(help.map(({ stdout }) => stdout.includes("--server"))).toEqual([false, true]);

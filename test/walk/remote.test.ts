@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000 });
 async function withWorker(): Promise<{
   walk: Walk;
   worker: RunningProcess;
-  elsewhere: Record<string, string>;
+  remote: Record<string, string>;
   url: string;
 }> {
   const walk = await Walk.open({ sims: 40 });
@@ -20,42 +20,42 @@ async function withWorker(): Promise<{
   mkdirSync(walk.path("elsewhere"));
   const token = readFileSync(walk.path("data/admin-token"), "utf8");
   writeFileSync(walk.path("elsewhere/token"), token, { mode: 0o600 });
-  const elsewhere = {
+  const remote = {
     SIMFLEET_DATA_DIR: walk.path("elsewhere/data"),
     SIMFLEET_SERVER: url,
     SIMFLEET_SERVER_TOKEN_FILE: walk.path("elsewhere/token"),
     ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
   };
-  return { walk, worker, elsewhere, url };
+  return { walk, worker, remote, url };
 }
 
 describe.concurrent("a worker elsewhere", () => {
   test("plans and does what a file says, and gives the results back", async () => {
-    const { walk, elsewhere } = await withWorker();
+    const { walk, remote } = await withWorker();
     await using _ = walk;
     await walk.fleet("fleet.csv", 30);
-    const planned = await walk.json<{ rows: number; file: string }>(["plan", "fleet.csv"], elsewhere);
+    const planned = await walk.json<{ rows: number; file: string }>(["plan", "fleet.csv"], remote);
     expect(planned).toMatchObject({ code: 0, document: { rows: 30, calls: 30 } });
-    const applied = await walk.json(["apply", "fleet.csv", "--yes", "--name", "afar"], elsewhere);
+    const applied = await walk.json(["apply", "fleet.csv", "--yes", "--name", "afar"], remote);
     expect(applied).toMatchObject({ code: 0, document: { name: "afar", state: "completed", counts: { done: 30 } } });
     expect(walk.changes).toBe(30);
     const results = await walk.read(applied.document.results ?? "");
     expect(counted(column(results, "outcome"))).toEqual({ done: 30 });
     const { runId } = applied.document;
-    expect(await walk.run(["runs", "results", runId], elsewhere)).toMatchObject({ code: 0, stdout: results });
+    expect(await walk.run(["runs", "results", runId], remote)).toMatchObject({ code: 0, stdout: results });
     const here = await walk.json(["runs", "show", runId]);
-    expect((await walk.json(["runs", "show", runId], elsewhere)).document).toEqual(here.document);
-    const list = await walk.json<{ runs: unknown[] }>(["runs", "list"], elsewhere);
+    expect((await walk.json(["runs", "show", runId], remote)).document).toEqual(here.document);
+    const list = await walk.json<{ runs: unknown[] }>(["runs", "list"], remote);
     expect(list.document.runs).toEqual([here.document]);
-    expect((await walk.json<{ buckets: unknown[] }>(["quota"], elsewhere)).document.buckets).not.toEqual([]);
-    const audit = await walk.json<{ entries: { target: string }[] }>(["audit", "list"], elsewhere);
+    expect((await walk.json<{ buckets: unknown[] }>(["quota"], remote)).document.buckets).not.toEqual([]);
+    const audit = await walk.json<{ entries: { target: string }[] }>(["audit", "list"], remote);
     expect(audit.document.entries.map(({ target }) => target)).toContain(runId);
   });
 
   test("is followed on after it was killed: every event once, also those that were told while it was away", async () => {
-    const { walk, worker, elsewhere, url } = await withWorker();
+    const { walk, worker, remote, url } = await withWorker();
     await using _ = walk;
-    const tail = walk.start(["events", "tail", "--follow", "--type", "run.*", "--json"], elsewhere);
+    const tail = walk.start(["events", "tail", "--follow", "--type", "run.*", "--json"], remote);
     await walk.fleet("one.csv", 3);
     await walk.run(["apply", "one.csv", "--yes"]);
     await tail.said(/"type":"run.completed"/, "stdout");
@@ -75,18 +75,18 @@ describe.concurrent("a worker elsewhere", () => {
   });
 
   test("refuses in the words and with the exit code that a command here would have", async () => {
-    const { walk, elsewhere, url } = await withWorker();
+    const { walk, remote, url } = await withWorker();
     await using _ = walk;
     await walk.write("bad.csv", "simId\nno/sense\n");
-    const refused = await walk.json<{ error: { code: string } }>(["plan", "bad.csv"], elsewhere);
+    const refused = await walk.json<{ error: { code: string } }>(["plan", "bad.csv"], remote);
     expect(refused).toMatchObject({ code: 2, document: { error: { code: "INTAKE_INVALID" } } });
-    expect(await walk.run(["runs", "show", "r-none"], elsewhere)).toMatchObject({ code: 2 });
-    const wrong = { ...elsewhere, SIMFLEET_SERVER_TOKEN_FILE: "", SIMFLEET_SERVER_TOKEN: "sf_wrong" };
+    expect(await walk.run(["runs", "show", "r-none"], remote)).toMatchObject({ code: 2 });
+    const wrong = { ...remote, SIMFLEET_SERVER_TOKEN_FILE: "", SIMFLEET_SERVER_TOKEN: "sf_wrong" };
     expect(await walk.json(["runs", "list"], wrong)).toMatchObject({
       code: 3,
       document: { error: { code: "UNAUTHENTICATED" } },
     });
-    const nobody = { ...elsewhere, SIMFLEET_SERVER: "http://127.0.0.1:9" };
+    const nobody = { ...remote, SIMFLEET_SERVER: "http://127.0.0.1:9" };
     expect(await walk.json(["quota"], nobody)).toMatchObject({
       code: 4,
       document: { error: { code: "WORKER_UNREACHABLE" } },

@@ -25,7 +25,7 @@ interface Report {
   readonly references: readonly unknown[] | null;
 }
 
-interface House {
+interface Harness {
   readonly deployment?: string;
   readonly graceSeconds?: number;
   readonly webhook?: string;
@@ -33,7 +33,7 @@ interface House {
   readonly options?: WalkOptions;
 }
 
-async function open({ deployment = "soracom", graceSeconds = 0, ...more }: House = {}): Promise<Walk> {
+async function open({ deployment = "soracom", graceSeconds = 0, ...more }: Harness = {}): Promise<Walk> {
   const walk = await Walk.open({
     operations: "all",
     limits: { Credential: 1_000, Group: 1_000 },

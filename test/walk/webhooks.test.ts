@@ -145,8 +145,8 @@ test.concurrent("a receiver that answers 410 gets nothing more, until a person l
   expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringMatching(/\nops .* active /)]);
   const count = receiver.received.length;
   const runId = await runSome(walk);
-  const isTold = (): boolean => receiver.received.slice(count).some(({ body }) => body.data["run"] === runId);
-  await until("it is told again", isTold, 20_000);
+  const isReported = (): boolean => receiver.received.slice(count).some(({ body }) => body.data["run"] === runId);
+  await until("it is told again", isReported, 20_000);
 });
 
 /** Every file that was written, but those that hold the address on purpose: Redis's own among them. */
@@ -181,7 +181,7 @@ test.concurrent("a chat gets sentences, and its address is told to nobody", asyn
   expect(found(texts, [token, token.slice(-12)])).toEqual([]);
 });
 
-interface Told {
+interface NoticeEvent {
   readonly id: string;
   readonly type: string;
   readonly fields: Record<string, string>;
@@ -200,7 +200,7 @@ test.concurrent("the feed is shown and followed, and nothing is missed in betwee
   const lines = ended.stdout
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line) as Told);
+    .map((line) => JSON.parse(line) as NoticeEvent);
   expect([ended.code, lines.map(({ type, fields }) => [type, fields["run"]])]).toEqual([
     0,
     [
@@ -210,7 +210,7 @@ test.concurrent("the feed is shown and followed, and nothing is missed in betwee
       ["run.completed", after],
     ],
   ]);
-  const { document } = await walk.json<{ events: Told[]; nextCursor: null }>([
+  const { document } = await walk.json<{ events: NoticeEvent[]; nextCursor: null }>([
     "events",
     "tail",
     "--since",
@@ -219,7 +219,7 @@ test.concurrent("the feed is shown and followed, and nothing is missed in betwee
   expect(document.events.filter(({ type }) => type.startsWith("run."))).toEqual(lines.slice(2));
   const last = await walk.run(["events", "tail", "--last", "1", "--type", "run.completed"]);
   expect(last.stdout).toMatch(new RegExp(`^\\S+Z  run.completed  default  .*run=${after} .*done=5 .*\n$`));
-  const none = await walk.json<{ events: Told[] }>(["events", "tail", "--type", "authkey.*"]);
+  const none = await walk.json<{ events: NoticeEvent[] }>(["events", "tail", "--type", "authkey.*"]);
   expect(none.document).toEqual({ events: [], nextCursor: null });
   const wrong = await walk.run(["events", "tail", "--type", "runs.*"]);
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("There is no such event")]);

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { WebHouse } from "./support/house.ts";
+import { WebHarness } from "./support/house.ts";
 
-let house: WebHouse;
+let harness: WebHarness;
 
 interface Kept {
   readonly session: string | null;
@@ -17,14 +17,14 @@ const kept = `({ session: sessionStorage.getItem("simfleet.token"), local: local
 
 describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
-    house = await WebHouse.open();
+    harness = await WebHarness.open();
   });
   afterAll(async () => {
-    await house[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
   });
 
   it("leads to where one wanted to go, and keeps the token in the tab alone", async () => {
-    await using watched = await house.page({ width: 1280 });
+    await using watched = await harness.page({ width: 1280 });
     const { page } = watched;
     const addresses: string[] = [];
     page.on("request", (request) => addresses.push(request.url()));
@@ -46,7 +46,7 @@ describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" :
   });
 
   it("outlives the tab only where the person asks for it, and not the signing out", async () => {
-    await using watched = await house.page({ width: 360 });
+    await using watched = await harness.page({ width: 360 });
     const { page } = watched;
     await page.goto("/");
     await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
@@ -62,7 +62,7 @@ describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" :
   });
 
   it("is asked for anew when the token is refused, and one is back at the same place afterwards", async () => {
-    await using watched = await house.page({ width: 1280, token: tokens.viewer });
+    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
     const { page } = watched;
     await page.goto("/#/quota?from=here");
     await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
@@ -77,7 +77,7 @@ describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" :
   });
 
   it("shows a viewer what there is, and which role a button needs", async () => {
-    await using watched = await house.page({ width: 1280, token: tokens.viewer });
+    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
     const { page } = watched;
     await page.goto("/#/fleet");
     const sync = page.getByRole("button", { name: "Sync now" });
@@ -95,7 +95,7 @@ describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" :
   });
 
   it("leads an admin to the queues, by a cookie and not by the address", async () => {
-    await using watched = await house.page({ width: 1280, token: tokens.admin });
+    await using watched = await harness.page({ width: 1280, token: tokens.admin });
     const { page } = watched;
     await page.goto("/");
     const opened = page.waitForResponse((answer) => new URL(answer.url()).pathname.startsWith("/queues"));
@@ -103,7 +103,7 @@ describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" :
     expect((await opened).status()).toBe(200);
     await page.waitForURL(/\/queues\/[\w-]{43}\/?$/);
     const path = new URL(page.url()).pathname.replace(/\/$/, "");
-    const [cookie] = await page.context().cookies(`${house.origin}${path}`);
+    const [cookie] = await page.context().cookies(`${harness.origin}${path}`);
     expect(cookie).toMatchObject({ path, httpOnly: true, sameSite: "Strict" });
     expect(cookie?.value).not.toContain(tokens.admin);
     expect(path).not.toContain(cookie?.value);
@@ -115,14 +115,14 @@ describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" :
     }).listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
-    await page.goto(`http://${new URL(house.origin).hostname}:${port}/queues/api/queues`);
+    await page.goto(`http://${new URL(harness.origin).hostname}:${port}/queues/api/queues`);
     await page.getByText("another server").waitFor();
     other.close();
     expect(seen.filter((header) => header !== undefined)).toEqual([]);
   });
 
   it("says that the worker does not answer, and goes on by itself once it does", async () => {
-    await using watched = await house.page({ width: 1280, token: tokens.viewer });
+    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
     const { page } = watched;
     await page.goto("/#/quota");
     await page.getByText("Reading the quotas …").waitFor({ state: "detached" });

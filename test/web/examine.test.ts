@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Page } from "playwright-core";
 import { type WatchedPage, withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { WebHouse } from "./support/house.ts";
+import { WebHarness } from "./support/house.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-let house: WebHouse;
+let harness: WebHarness;
 let runId: string;
 
 /** Where each view is, and what has to be seen before it is looked at: something of what it shows. */
@@ -32,14 +32,14 @@ async function row(page: Page, table: string): Promise<void> {
 
 /** What every view says at its top while a freeze holds. */
 async function seeFrozen(page: Page): Promise<void> {
-  await house.ask("/v1/freeze", { method: "POST" });
+  await harness.ask("/v1/freeze", { method: "POST" });
   await page.getByText("Nothing may change now").waitFor();
   await row(page, "Changes");
 }
 
 async function seePlan(page: Page): Promise<void> {
   await page.getByRole("radio", { name: "A filter" }).check({ force: true });
-  await page.getByLabel("Filter", { exact: true }).fill(`simId=${house.walk.simId(50)}`);
+  await page.getByLabel("Filter", { exact: true }).fill(`simId=${harness.walk.simId(50)}`);
   await page.getByLabel("Speed class", { exact: true }).fill("s1.fast");
   await page.getByRole("button", { name: "Preview" }).click();
   await row(page, "Rows of the plan");
@@ -60,19 +60,19 @@ async function findings({ page }: WatchedPage): Promise<string[]> {
 
 describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
-    house = await WebHouse.open();
-    await house.sync();
-    const file = await house.walk.fleet("fleet.csv", 40);
-    const csv = `${await house.walk.read(file)}8.94231E+18,s1.fast,ruined\n`;
-    ({ runId } = await house.ask<{ runId: string }>("/v1/runs?partial=true&name=forty", { method: "POST", csv }));
+    harness = await WebHarness.open();
+    await harness.sync();
+    const file = await harness.walk.fleet("fleet.csv", 40);
+    const csv = `${await harness.walk.read(file)}8.94231E+18,s1.fast,ruined\n`;
+    ({ runId } = await harness.ask<{ runId: string }>("/v1/runs?partial=true&name=forty", { method: "POST", csv }));
   });
   afterAll(async () => {
-    await house[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
   });
 
   it("passes axe and stays within its window, wide and narrow, light and dark", { timeout: 120_000 }, async () => {
     const found: string[] = [];
-    await using watched = await house.page({ width: 1280, isExamined: true, token: tokens.admin });
+    await using watched = await harness.page({ width: 1280, isExamined: true, token: tokens.admin });
     const { page } = watched;
     for (const [name, { place, seen }] of Object.entries(views)) {
       await page.setViewportSize({ width: 1280, height: 860 });
@@ -87,23 +87,23 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
         await page.setViewportSize({ width, height: 860 });
         await page.emulateMedia({ colorScheme: scheme });
         await page.waitForFunction(`innerWidth === ${width} && document.documentElement.dataset.theme === "${scheme}"`);
-        const look = `${name}, ${width} px, ${scheme}`;
-        found.push(...(await findings(watched)).map((finding) => `${look}: ${finding}`));
-        if ((await watched.overflow()) > 0) found.push(`${look}: wider than its window`);
+        const poll = `${name}, ${width} px, ${scheme}`;
+        found.push(...(await findings(watched)).map((finding) => `${poll}: ${finding}`));
+        if ((await watched.overflow()) > 0) found.push(`${poll}: wider than its window`);
       }
     }
-    await house.ask("/v1/freeze", { method: "DELETE" });
+    await harness.ask("/v1/freeze", { method: "DELETE" });
     expect(found).toEqual([]);
     expect(watched.faults).toEqual([]);
   });
 
   it("passes axe before anybody is signed in, and with a question open", async () => {
-    await using signedOut = await house.page({ width: 360, isExamined: true });
+    await using signedOut = await harness.page({ width: 360, isExamined: true });
     await signedOut.page.goto("/");
     await signedOut.page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await findings(signedOut)).toEqual([]);
 
-    await using signedIn = await house.page({ width: 360, isExamined: true, token: tokens.operator });
+    await using signedIn = await harness.page({ width: 360, isExamined: true, token: tokens.operator });
     await signedIn.page.goto(views.forty?.place() ?? "");
     await signedIn.page.getByRole("button", { name: "Undo" }).click();
     await signedIn.page.getByRole("dialog").waitFor();
@@ -115,7 +115,7 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
   });
 
   it("lets a run be planned and started by keyboard alone", async () => {
-    await using watched = await house.page({ width: 1280, token: tokens.operator });
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     await page.goto("/#/new");
     await page.getByRole("heading", { name: "New run", level: 1 }).waitFor();
@@ -133,7 +133,7 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     await tabTo("A CSV file");
     await page.keyboard.press("ArrowRight");
     await tabTo("Filter");
-    await page.keyboard.type(`simId=${house.walk.simId(50)}`);
+    await page.keyboard.type(`simId=${harness.walk.simId(50)}`);
     await tabTo("Speed class");
     await page.keyboard.type("s1.fast");
     await tabTo("Preview");

@@ -4,9 +4,9 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { WebHouse } from "./support/house.ts";
+import { WebHarness } from "./support/house.ts";
 
-let house: WebHouse;
+let harness: WebHarness;
 
 /** Lets a file fall onto the place that is made for it. */
 async function drop(page: Page, csv: string): Promise<void> {
@@ -19,31 +19,31 @@ async function drop(page: Page, csv: string): Promise<void> {
 
 describe.skipIf(withoutBrowser)(`the dashboard${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
-    house = await WebHouse.open({ periodSeconds: 1 });
+    harness = await WebHarness.open({ periodSeconds: 1 });
   });
   afterAll(async () => {
-    await house[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
   });
 
   it.each([1280, 360])(
     "takes a file from the drop to its results, and pauses and resumes its run, %d px wide",
     async (width) => {
       // So narrow a quota that the run cannot end before it is paused, and then a wide one.
-      const { throttle } = house.walk.sandbox;
+      const { throttle } = harness.walk.sandbox;
       throttle.changeLimit({ group: "Sim", limit: 10, afterMs: 0 });
-      const file = await house.walk.fleet("fleet.csv", 240);
-      await using watched = await house.page({ width });
+      const file = await harness.walk.fleet("fleet.csv", 240);
+      await using watched = await harness.page({ width });
       const { page } = watched;
       await page.goto("/#/new");
       await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
       await page.getByRole("button", { name: "Sign in" }).click();
 
-      if (width > 600) await drop(page, await house.walk.read(file));
-      else await page.getByLabel("CSV file", { exact: true }).setInputFiles(house.walk.path(file));
+      if (width > 600) await drop(page, await harness.walk.read(file));
+      else await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.walk.path(file));
       await page.getByLabel("Name", { exact: true }).fill("by hand");
       await page.getByRole("button", { name: "Preview" }).click();
       const rows = page.getByRole("table", { name: "Rows of the plan" });
-      await rows.getByText(house.walk.simId(0)).waitFor();
+      await rows.getByText(harness.walk.simId(0)).waitFor();
       expect(await page.getByRole("heading", { name: "Plan" }).isVisible()).toBe(true);
 
       await page.getByRole("button", { name: "Start the run" }).click();
@@ -69,9 +69,9 @@ describe.skipIf(withoutBrowser)(`the dashboard${withoutBrowser === undefined ? "
       await page.getByRole("button", { name: "Results" }).click();
       const download = await coming;
       expect(download.suggestedFilename()).toBe(`${runId}.results.csv`);
-      const results = await house.walk.run(["runs", "results", runId, "--out", "by-command.csv"]);
+      const results = await harness.walk.run(["runs", "results", runId, "--out", "by-command.csv"]);
       expect(results.code).toBe(0);
-      expect(await readFile(await download.path(), "utf8")).toBe(await house.walk.read("by-command.csv"));
+      expect(await readFile(await download.path(), "utf8")).toBe(await harness.walk.read("by-command.csv"));
       expect(await watched.overflow()).toBe(0);
       expect(watched.faults).toEqual([]);
     },

@@ -2,31 +2,31 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { WebHouse } from "./support/house.ts";
+import { WebHarness } from "./support/house.ts";
 
-let house: WebHouse;
+let harness: WebHarness;
 
 describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
-    house = await WebHouse.open();
+    harness = await WebHarness.open();
   });
   afterAll(async () => {
-    await house[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
   });
 
   it("shows events as they happen, and stands still while it is paused", async () => {
-    await using watched = await house.page({ width: 1280, token: tokens.operator });
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     await page.goto("/#/events");
     await page.getByText("Live", { exact: true }).waitFor();
-    const csv = await house.walk.read(await house.walk.fleet("two.csv", 2));
-    const { runId } = await house.ask<{ runId: string }>("/v1/runs", { method: "POST", csv });
+    const csv = await harness.walk.read(await harness.walk.fleet("two.csv", 2));
+    const { runId } = await harness.ask<{ runId: string }>("/v1/runs", { method: "POST", csv });
     const events = page.getByRole("table", { name: "Events" });
     await events.getByRole("row", { name: "run.completed" }).getByRole("link", { name: runId }).waitFor();
 
     await page.getByRole("button", { name: "Pause" }).click();
     const before = await events.getByRole("row").count();
-    await house.ask("/v1/runs", { method: "POST", csv });
+    await harness.ask("/v1/runs", { method: "POST", csv });
     await page.getByRole("button", { name: /^Resume \([1-9]/ }).waitFor();
     expect(await events.getByRole("row").count()).toBe(before);
     await page.getByRole("button", { name: /^Resume/ }).click();
@@ -39,7 +39,7 @@ describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${
   });
 
   it("works a schedule's buttons, and asks before it triggers", async () => {
-    await using watched = await house.page({ width: 360, token: tokens.operator });
+    await using watched = await harness.page({ width: 360, token: tokens.operator });
     const { page } = watched;
     await page.goto("/#/schedules");
     await page.getByRole("button", { name: "Pause nightly-sync" }).click();
@@ -57,7 +57,7 @@ describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${
   });
 
   it("says that the connection is lost, and misses no event once the worker is back", async () => {
-    await using watched = await house.page({ width: 1280, token: tokens.operator });
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     const resumedFrom: (string | undefined)[] = [];
     page.on("request", (request) => {
@@ -65,18 +65,18 @@ describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${
     });
     await page.goto("/#/events");
     await page.getByText("Live", { exact: true }).waitFor();
-    const before = await house.ask<{ runId: string }>("/v1/runs", {
+    const before = await harness.ask<{ runId: string }>("/v1/runs", {
       method: "POST",
-      csv: await house.walk.read("two.csv"),
+      csv: await harness.walk.read("two.csv"),
     });
     const events = page.getByRole("table", { name: "Events" });
     const ended = events.getByRole("row", { name: "run.completed" });
     await ended.getByRole("link", { name: before.runId }).waitFor();
-    await house.stopWorker();
+    await harness.stopWorker();
     await page.getByText("Connection lost, trying again").waitFor();
-    const csv = await house.walk.fleet("meanwhile.csv", 3);
-    const meanwhile = await house.walk.json(["apply", csv, "--yes"]);
-    await house.startWorker();
+    const csv = await harness.walk.fleet("meanwhile.csv", 3);
+    const meanwhile = await harness.walk.json(["apply", csv, "--yes"]);
+    await harness.startWorker();
     await page.getByText("Live", { exact: true }).waitFor();
     await ended.getByRole("link", { name: meanwhile.document.runId }).waitFor();
     expect(resumedFrom[0]).toBeUndefined();

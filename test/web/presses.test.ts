@@ -10,9 +10,9 @@ import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens, webhookSecret } from "./support/furniture.ts";
-import { WebHouse } from "./support/house.ts";
+import { WebHarness } from "./support/house.ts";
 
-let house: WebHouse;
+let harness: WebHarness;
 let plant: Sandbox;
 let receiver: Receiver;
 
@@ -31,8 +31,8 @@ interface Syncs {
 
 /** Resolves when what the worker tells of a thing matches. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- what is told is what its reader says it is
-function untilTold<T>(what: string, path: string, holds: (told: T) => boolean): Promise<void> {
-  return until(what, async () => holds(await house.ask<T>(path)), 20_000);
+function untilReported<T>(what: string, path: string, holds: (reported: T) => boolean): Promise<void> {
+  return until(what, async () => holds(await harness.ask<T>(path)), 20_000);
 }
 
 async function yes(page: Page, button: string): Promise<void> {
@@ -46,7 +46,7 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
       ...{ operatorId: "OP0000000002", coverageTypes: ["jp"], serves: ["jp"], periodSeconds: 2, seed: 7, sims: 30 },
       ...{ authKeyId: "keyId-plant", authKey: "secret-plant", limits: { Sim: 2_000, Auth: 1_000 }, operations: "all" },
     });
-    house = await WebHouse.open({
+    harness = await WebHarness.open({
       sims: 200,
       env: {
         ...{ SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "", SIMFLEET_COVERAGE: "" },
@@ -61,7 +61,7 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     });
   });
   afterAll(async () => {
-    await house[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
     await receiver[Symbol.asyncDispose]();
     await plant.close();
   });
@@ -73,20 +73,20 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
       readonly credentialsId: string;
     }
     const rotationIs = (holds: (rotation: Rotation | undefined) => boolean): Promise<void> =>
-      untilTold<{ rotations: Rotation[] }>("the rotation has come so far", "/v1/rotations", ({ rotations }) =>
+      untilReported<{ rotations: Rotation[] }>("the rotation has come so far", "/v1/rotations", ({ rotations }) =>
         holds(rotations[0]),
       );
-    await using watched = await house.page({ width: 1280, token: tokens.admin });
+    await using watched = await harness.page({ width: 1280, token: tokens.admin });
     const { page } = watched;
     await page.goto("/#/credentials");
     const rotation = page.getByRole("article", { name: "Rotation mqtt" });
     await rotation.getByRole("button", { name: "Rotate" }).click();
     await yes(page, "Rotate");
     await rotationIs((now) => now?.state === "created" && now.waitsFor === "confirmation");
-    const { credentials } = house.walk.sandbox.state;
+    const { credentials } = harness.walk.sandbox.state;
     const [made] = credentials.all.filter(({ credentialsId }) => credentialsId.startsWith("mqtt-"));
     expect(credentials.secretOf(made?.credentialsId ?? "")).toEqual({
-      key: readFileSync(house.walk.path("mqtt-psk"), "utf8"),
+      key: readFileSync(harness.walk.path("mqtt-psk"), "utf8"),
     });
 
     await rotation.getByRole("button", { name: "Confirm" }).click();
@@ -96,8 +96,8 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
   });
 
   it("rotates the AuthKey in use", async () => {
-    const { authKeyId } = house.walk.sandbox.options;
-    await using watched = await house.page({ width: 360, token: tokens.admin });
+    const { authKeyId } = harness.walk.sandbox.options;
+    await using watched = await harness.page({ width: 360, token: tokens.admin });
     const { page } = watched;
     await page.goto("/#/credentials");
     const panel = page.getByRole("region", { name: "AuthKeys" }).first();
@@ -105,12 +105,12 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     await panel.getByRole("button", { name: "Rotate" }).click();
     await yes(page, "Rotate the AuthKey");
     await until("the new AuthKey lies where the worker reads it", () => {
-      const { authKeyId: lies } = JSON.parse(readFileSync(house.walk.path("auth-key"), "utf8")) as {
+      const { authKeyId: lies } = JSON.parse(readFileSync(harness.walk.path("auth-key"), "utf8")) as {
         authKeyId: string;
       };
-      return lies !== authKeyId && house.walk.sandbox.accounts.authKeys.list(undefined).length === 2;
+      return lies !== authKeyId && harness.walk.sandbox.accounts.authKeys.list(undefined).length === 2;
     });
-    const { rotation } = await house.ask<{ rotation: { oldAuthKeyId: string } }>("/v1/authkeys");
+    const { rotation } = await harness.ask<{ rotation: { oldAuthKeyId: string } }>("/v1/authkeys");
     expect(rotation.oldAuthKeyId).toBe(authKeyId);
     expect(watched.faults).toEqual([]);
   });
@@ -123,10 +123,10 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
       readonly last?: unknown;
     }
     const are = (noun: "schedules" | "automations", name: string, holds: (one: Standing) => boolean): Promise<void> =>
-      untilTold<Record<string, Standing[]>>(`${name} is so`, `/v1/${noun}`, (told) =>
-        (told[noun] ?? []).some((one) => one.name === name && holds(one)),
+      untilReported<Record<string, Standing[]>>(`${name} is so`, `/v1/${noun}`, (reported) =>
+        (reported[noun] ?? []).some((one) => one.name === name && holds(one)),
       );
-    await using watched = await house.page({ width: 1280, token: tokens.operator });
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     await page.goto("/#/schedules");
     for (const [noun, name] of [
@@ -143,7 +143,7 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     }
     await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
     await yes(page, "Trigger now");
-    await untilTold<Syncs>("the schedule has had the fleet read", "/v1/syncs", ({ syncs }) =>
+    await untilReported<Syncs>("the schedule has had the fleet read", "/v1/syncs", ({ syncs }) =>
       syncs.some(({ profile, state, sims }) => profile === "default" && state === "finished" && sims === 200),
     );
     await are("schedules", "nightly-sync", ({ running, last }) => running !== null || last !== null);
@@ -152,10 +152,10 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
 
   it("tests a webhook, resumes one that was stopped, and sends a message again", async () => {
     const untilIs = (state: string): Promise<void> =>
-      untilTold<{ webhooks: { state: string }[] }>(`the webhook is ${state}`, "/v1/webhooks", ({ webhooks }) =>
+      untilReported<{ webhooks: { state: string }[] }>(`the webhook is ${state}`, "/v1/webhooks", ({ webhooks }) =>
         webhooks.every((one) => one.state === state),
       );
-    await using watched = await house.page({ width: 360, token: tokens.operator });
+    await using watched = await harness.page({ width: 360, token: tokens.operator });
     const { page } = watched;
     await page.goto("/#/events");
     await page.getByRole("button", { name: "Test ops" }).click();
@@ -163,7 +163,10 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     await watched.putMessageAway();
 
     receiver.answerWith(() => 410);
-    await house.ask("/v1/runs", { method: "POST", csv: await house.walk.read(await house.walk.fleet("two.csv", 2)) });
+    await harness.ask("/v1/runs", {
+      method: "POST",
+      csv: await harness.walk.read(await harness.walk.fleet("two.csv", 2)),
+    });
     await untilIs("stopped");
     receiver.answerWith(() => 204);
     await page.getByRole("button", { name: "Resume ops" }).click();
@@ -176,7 +179,7 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     await until("the same message has come again", () =>
       receiver.received.slice(count).some(({ id }) => id === refused?.id),
     );
-    await untilTold<{ deliveries: unknown[] }>(
+    await untilReported<{ deliveries: unknown[] }>(
       "it is noted as delivered",
       "/v1/deliveries?state=delivered",
       ({ deliveries }) => deliveries.length > 0,
@@ -188,7 +191,7 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     interface Freeze {
       readonly ordered: { readonly by: string; readonly reason: string; readonly until: string | null } | null;
     }
-    await using watched = await house.page({ width: 360, token: tokens.admin });
+    await using watched = await harness.page({ width: 360, token: tokens.admin });
     const { page } = watched;
     await page.goto("/#/freezes");
     await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
@@ -199,8 +202,12 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     await page.keyboard.press("Enter");
     await yes(page, "Freeze all changes");
     const by = "token:the-admin";
-    await untilTold<Freeze>("everything is frozen", "/v1/freeze", ({ ordered }) => ordered?.reason === "incident 12");
-    expect((await house.ask<Freeze>("/v1/freeze")).ordered).toMatchObject({
+    await untilReported<Freeze>(
+      "everything is frozen",
+      "/v1/freeze",
+      ({ ordered }) => ordered?.reason === "incident 12",
+    );
+    expect((await harness.ask<Freeze>("/v1/freeze")).ordered).toMatchObject({
       by,
       until: new Date("2099-12-31T12:00").toISOString(),
     });
@@ -212,7 +219,7 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
     await page.getByRole("button", { name: "Unfreeze", exact: true }).click();
     await yes(page, "Unfreeze");
-    await untilTold<Freeze>("changes go on", "/v1/freeze", ({ ordered }) => ordered === null);
+    await untilReported<Freeze>("changes go on", "/v1/freeze", ({ ordered }) => ordered === null);
     await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
     await page.goto("/#/runs");
     await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
@@ -225,7 +232,7 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     }
     expect(watched.faults).toEqual([]);
 
-    await using others = await house.page({ width: 1280, token: tokens.operator });
+    await using others = await harness.page({ width: 1280, token: tokens.operator });
     await others.page.goto("/#/audit");
     await others.page.getByText("Needs the role admin; yours is operator.").waitFor();
     expect(await others.page.getByRole("link", { name: "Audit" }).count()).toBe(0);
@@ -237,10 +244,10 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
 
   it("on another profile is for that profile alone", async () => {
     const syncsOf = async (name: string): Promise<Syncs["syncs"]> =>
-      (await house.ask<Syncs>("/v1/syncs")).syncs.filter(({ profile }) => profile === name);
+      (await harness.ask<Syncs>("/v1/syncs")).syncs.filter(({ profile }) => profile === name);
     const before = await syncsOf("default");
     expect(await syncsOf("plant")).toEqual([]);
-    await using watched = await house.page({ width: 1280, token: tokens.operator });
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     await page.goto("/#/fleet");
     await page.getByText("Of the profile default").waitFor();

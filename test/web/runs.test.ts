@@ -5,16 +5,16 @@ import { until } from "../support/until.ts";
 import type { RunDocument } from "../walk/support/walk.ts";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { WebHouse } from "./support/house.ts";
+import { WebHarness } from "./support/house.ts";
 
-let house: WebHouse;
+let harness: WebHarness;
 
 interface Run extends RunDocument {
   readonly undoOf?: string;
 }
 
 function shown(runId: string): Promise<Run> {
-  return house.ask<Run>(`/v1/runs/${runId}`);
+  return harness.ask<Run>(`/v1/runs/${runId}`);
 }
 
 function untilState(runId: string, state: string): Promise<void> {
@@ -23,7 +23,11 @@ function untilState(runId: string, state: string): Promise<void> {
 
 /** Hands a run in as the operator, and opens it. */
 async function submitted(page: Page, name: string, csv: string): Promise<string> {
-  const { runId } = await house.ask<Run>(`/v1/runs?partial=true&name=${name}`, { method: "POST", csv, as: "operator" });
+  const { runId } = await harness.ask<Run>(`/v1/runs?partial=true&name=${name}`, {
+    method: "POST",
+    csv,
+    as: "operator",
+  });
   await page.goto(`/#/runs/${runId}`);
   await page.getByRole("heading", { name, level: 1 }).waitFor();
   return runId;
@@ -43,35 +47,35 @@ async function runAfter(page: Page, runId: string): Promise<string> {
 }
 
 function classesOf(places: readonly number[]): string[] {
-  return places.map((place) => house.walk.sandbox.state.sims.speedClassAt(place));
+  return places.map((place) => harness.walk.sandbox.state.sims.speedClassAt(place));
 }
 
 describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
-    house = await WebHouse.open({ periodSeconds: 1, env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "40" } });
-    await house.sync();
+    harness = await WebHarness.open({ periodSeconds: 1, env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "40" } });
+    await harness.sync();
   });
   afterAll(async () => {
-    await house[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
   });
 
   it("begins when somebody approves it who has not submitted it, and not before", async () => {
-    const before = house.walk.changes;
-    const csv = await house.walk.read(await house.walk.fleet("many.csv", 41));
-    await using own = await house.page({ width: 1280, token: tokens.operator });
+    const before = harness.walk.changes;
+    const csv = await harness.walk.read(await harness.walk.fleet("many.csv", 41));
+    await using own = await harness.page({ width: 1280, token: tokens.operator });
     const runId = await submitted(own.page, "many", csv);
     await press(own.page, "Approve", /^Approve and start$/);
     await own.page.getByText("somebody else has to approve it").waitFor();
     expect(await shown(runId)).toMatchObject({ state: "awaiting-approval", startedAt: null });
-    expect(house.walk.changes).toBe(before);
-    expect(own.faults).toEqual([`${house.origin}/v1/runs/${runId}/approve answered 409`]);
+    expect(harness.walk.changes).toBe(before);
+    expect(own.faults).toEqual([`${harness.origin}/v1/runs/${runId}/approve answered 409`]);
 
-    await using others = await house.page({ width: 360, token: tokens.admin });
+    await using others = await harness.page({ width: 360, token: tokens.admin });
     await others.page.goto(`/#/runs/${runId}`);
     await press(others.page, "Approve", /^Approve and start$/);
     await untilState(runId, "completed");
     expect((await shown(runId)).counts.done).toBe(41);
-    expect(house.walk.changes).toBe(before + 41);
+    expect(harness.walk.changes).toBe(before + 41);
     expect(others.faults).toEqual([]);
   });
 
@@ -79,9 +83,9 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
     const places = Array.from({ length: 12 }, (_, n) => 100 + n);
     const before = classesOf(places);
     const rows = places.map(
-      (place, n) => `${house.walk.simId(place)},${before[n] === "s1.fast" ? "s1.slow" : "s1.fast"}\n`,
+      (place, n) => `${harness.walk.simId(place)},${before[n] === "s1.fast" ? "s1.slow" : "s1.fast"}\n`,
     );
-    await using watched = await house.page({ width: 1280, token: tokens.operator });
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     const runId = await submitted(page, "there", `simId,speedClass\n${rows.join("")}`);
     await untilState(runId, "completed");
@@ -95,12 +99,12 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
   });
 
   it("is paused, resumed and cancelled, and a retry redoes what it left", async () => {
-    const { throttle } = house.walk.sandbox;
+    const { throttle } = harness.walk.sandbox;
     // So narrow a quota that the run is still under way when it is cancelled.
     throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
     const places = Array.from({ length: 40 }, (_, n) => 200 + n);
-    const rows = ["8.94231E+18,s1.4xfast\n", ...places.map((place) => `${house.walk.simId(place)},s1.4xfast\n`)];
-    await using watched = await house.page({ width: 360, token: tokens.operator });
+    const rows = ["8.94231E+18,s1.4xfast\n", ...places.map((place) => `${harness.walk.simId(place)},s1.4xfast\n`)];
+    await using watched = await harness.page({ width: 360, token: tokens.operator });
     const { page } = watched;
     const runId = await submitted(page, "half", `simId,speedClass\n${rows.join("")}`);
     await until("a row is done", async () => (await shown(runId)).counts.done > 0);

@@ -48,14 +48,14 @@ export function describedFor<I>(
 
 type Values<I> = Partial<Record<Placeholder, (input: I) => string>>;
 
-function partsOf<I>(parts: {
+function partsOf<I>(deps: {
   id: string;
   description: DeploymentOperation;
   path: string;
   group: string;
   values: Values<I>;
 }): Parts<I> & { readonly parameters: readonly PathParameter<I>[] } {
-  const { id, description, path, group, values } = parts;
+  const { id, description, path, group, values } = deps;
   const marks = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Placeholder);
   const parameters = marks.map((name) => {
     const of = values[name];

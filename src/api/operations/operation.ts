@@ -120,9 +120,9 @@ function isMark(segment: string): boolean {
 }
 
 function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
-  const parts: string[] = [];
+  const deps: string[] = [];
   for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined) parts.push(`${name}=${encodeURIComponent(value.toWellFormed())}`);
+    if (value !== undefined) deps.push(`${name}=${encodeURIComponent(value.toWellFormed())}`);
   }
-  return parts.join("&");
+  return deps.join("&");
 }

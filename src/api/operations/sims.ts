@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { isImsi, isSimId, keyColumnOf, type Wording } from "#fleet/sim.ts";
-import { RecordList, type RecordTerms } from "../record-list.ts";
+import { RecordList, type RecordOptions } from "../record-list.ts";
 import type { Operation } from "./operation.ts";
 
 export interface ListInput {
@@ -136,7 +136,7 @@ export function recordsIn(wording: Wording, secrets: ReadonlySet<string>): Opera
   const key = keyColumnOf(wording);
   const list = wording === "sims" ? listSims : listSubscribers;
   const schema = recordWith(key);
-  const terms: RecordTerms<SimRecord> = {
+  const storeDeps: RecordOptions<SimRecord> = {
     operation: list.id,
     key,
     secrets,
@@ -145,7 +145,7 @@ export function recordsIn(wording: Wording, secrets: ReadonlySet<string>): Opera
   };
   return {
     ...list,
-    quickly: (body) => RecordList.read(terms, body),
-    output: list.output.transform((records) => RecordList.of(terms, records)),
+    quickly: (body) => RecordList.read(storeDeps, body),
+    output: list.output.transform((records) => RecordList.of(storeDeps, records)),
   };
 }

@@ -1,15 +1,15 @@
 /** `simfleet apply FILE`: plans the file, asks, submits the run and shows it until it ends. */
 import { basename, dirname, extname, join } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
-import { reportOfPlan } from "#runs/plan-report.ts";
-import type { RunReport } from "#runs/report.ts";
-import { writeResults } from "#runs/results.ts";
-import { assertAllValid } from "#runs/submit.ts";
+import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
+import { writeResults } from "#jobs/runs/results.ts";
+import { assertAllValid } from "#jobs/runs/submit.ts";
 import { applyRemotely } from "../apply-remote.ts";
 import type { RemoteWorker } from "../remote-worker.ts";
 import { type Context, asCount, confirm, withCommon } from "../context.ts";
@@ -65,14 +65,14 @@ export function applyCommand(context: Context): Command {
       assertAllValid(plan.source, runOptions);
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       const client = app.client(profile);
-      if (options.detach !== true) await client.whoAmI(context.surroundings.interrupt);
-      if (options.yes !== true && !(await confirm(context.surroundings, changesQuestion(plan.calls)))) {
+      if (options.detach !== true) await client.whoAmI(context.io.interrupt);
+      if (options.yes !== true && !(await confirm(context.io, changesQuestion(plan.calls)))) {
         output.say("Nothing was started.");
         return 2;
       }
       const { origin } = plan.source;
       const source = "file" in origin ? basename(origin.file) : origin.where;
-      const report = await app.desk.submit(plan, {
+      const report = await app.runs.submit(plan, {
         name: options.name ?? source,
         profile,
         bucket: app.bucketOf(profile),
@@ -84,7 +84,7 @@ export function applyCommand(context: Context): Command {
       output.say(`Run ${report.runId} started.`);
       return showToEnd({ app, output, context, runId: report.runId, results: { beside: file, out: options.out } });
     };
-    context.surroundings.setExitCode(await context.ask(options, { here, there }));
+    context.io.setExitCode(await context.ask(options, { here, there }));
   }) as unknown as Command;
 }
 
@@ -94,8 +94,8 @@ function changesQuestion(calls: number): string {
 
 async function detached(app: App, output: Output, report: RunReport): Promise<number> {
   output.answer(report, (shown) => shown.runId);
-  const { bucket } = await app.desk.record(report.runId);
-  if (!(await app.desk.isServed(bucket))) {
+  const { bucket } = await app.runs.record(report.runId);
+  if (!(await app.runs.isServed(bucket))) {
     output.say(
       `No worker is up: the run begins when one starts (simfleet worker), or with: simfleet runs resume ${report.runId}`,
     );
@@ -115,17 +115,17 @@ export async function showToEnd(ask: {
   results?: { readonly beside: string | undefined; readonly out: string | undefined };
 }): Promise<number> {
   const { app, output, context, runId } = ask;
-  const { interrupt } = context.surroundings;
+  const { interrupt } = context.io;
   const { report, exitCode } = await follow({ app, output, runId, interrupt, mode: "work" });
   const isOver = report.finishedAt !== null;
-  const elsewhere = `simfleet runs results ${runId} --out FILE`;
+  const remote = `simfleet runs results ${runId} --out FILE`;
   let resultsPath: string | undefined;
   let unwritten: SimfleetError | undefined;
   const path = resultsPathFor(ask.results, runId);
   if (path !== undefined && isOver) {
-    const mend = `No outcome is lost: write them elsewhere with ${elsewhere}`;
+    const mend = `No outcome is lost: write them elsewhere with ${remote}`;
     try {
-      await writeResults(path, app.desk.results(runId, { format: "csv" }), mend);
+      await writeResults(path, app.runs.results(runId, { format: "csv" }), mend);
       resultsPath = path;
     } catch (thrown) {
       // The run is over whatever became of the file: its report comes first.
@@ -137,7 +137,7 @@ export async function showToEnd(ask: {
     isOver ? runText(shown) : countsText(shown),
   );
   if (unwritten !== undefined) output.say(`simfleet: ${unwritten.message}`);
-  else if (isOver) output.say(`Results: ${resultsPath ?? elsewhere}`);
+  else if (isOver) output.say(`Results: ${resultsPath ?? remote}`);
   return unwritten?.exitCode ?? exitCode;
 }
 

@@ -1,6 +1,6 @@
 /** `simfleet audit …`: who changed what. */
 import { Command } from "@commander-js/extra-typings";
-import type { AuditEntry } from "#runs/audit-desk.ts";
+import type { AuditEntry } from "#jobs/audit/service.ts";
 import { type Context, asCount, withCommon } from "../context.ts";
 import { table } from "../output.ts";
 

@@ -1,7 +1,7 @@
 /** `simfleet automations …`: what is done when something happens. */
 import { Command } from "@commander-js/extra-typings";
 import { systemClock } from "#core/time.ts";
-import type { AutomationReport, DecisionReport } from "#runs/automation-desk.ts";
+import type { AutomationReport, DecisionReport } from "#jobs/automations/service.ts";
 import { type Context, confirm, withCommon, withCommonHere } from "../context.ts";
 import { grouped, table } from "../output.ts";
 
@@ -54,9 +54,9 @@ function replayCommand(context: Context): Command {
         const sinceMs = systemClock.wallMs() - Math.max(0, options.since) * 3_600_000;
         if (options.dryRun !== true) {
           const question = `Act on the events of the last ${options.since} h that ${name} has not acted on?`;
-          if (options.yes !== true && !(await confirm(context.surroundings, question))) {
+          if (options.yes !== true && !(await confirm(context.io, question))) {
             output.say("Nothing was started.");
-            context.surroundings.setExitCode(2);
+            context.io.setExitCode(2);
             return;
           }
           const replayed = await app.automations.replay(name, sinceMs);

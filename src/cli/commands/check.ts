@@ -2,14 +2,14 @@
 import { access, constants, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
 import { requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { checkFolder } from "#core/write-file.ts";
 import type { Schedule } from "#fleet/schedule.ts";
-import { nextTimes } from "#runs/schedule-desk.ts";
+import { nextTimes } from "#jobs/schedules/service.ts";
 import { type CommonOptions, type Context, withCommonHere } from "../context.ts";
 
 /** Clocks further apart than this make one-time codes and token times go wrong. */
@@ -36,7 +36,7 @@ export function checkCommand(context: Context): Command {
         .join("\n"),
     );
     const firstWrong = findings.find(({ status }) => status === "wrong");
-    context.surroundings.setExitCode(firstWrong?.exitCode ?? 0);
+    context.io.setExitCode(firstWrong?.exitCode ?? 0);
   });
 }
 

@@ -4,16 +4,16 @@ import { visibleIn } from "#core/visible-text.ts";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import { loadConfig } from "#config/load.ts";
 import { createFile } from "#core/write-file.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { writeResults } from "#runs/results.ts";
+import { writeResults } from "#jobs/runs/results.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type Context, asCount, withCommonHere } from "../context.ts";
 import { follow } from "../follow.ts";
 import { type Output, grouped } from "../output.ts";
-import { reportOfPlan } from "#runs/plan-report.ts";
+import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
 import { planText } from "../plan-text.ts";
 import { runText } from "../run-text.ts";
 import { sampleFleet } from "../sample-fleet.ts";
@@ -48,7 +48,7 @@ export function demoCommand(context: Context, serve: Serve): Command {
       await createFile(authKeyFile(demo), sandbox.options.authKey, { mode: 0o600 });
       const keep = (): Promise<void> => keepUp({ context, output, serve, environment: environmentOf(demo) });
       const exitCode = await runDemo(context, output, { ...demo, keep: options.keep === true ? keep : undefined });
-      context.surroundings.setExitCode(exitCode);
+      context.io.setExitCode(exitCode);
     } finally {
       await sandbox.close();
     }
@@ -61,7 +61,7 @@ async function runDemo(
   demo: Demo & { readonly keep: (() => Promise<void>) | undefined },
 ): Promise<number> {
   const { sandbox, folder, file } = demo;
-  const { env, interrupt } = context.surroundings;
+  const { env, interrupt } = context.io;
   // Nothing of the caller's own settings: the demo must never touch a real account, or a Redis with real runs.
   const config = loadConfig({ env: { ...environmentOf(demo), HOME: env.HOME } });
   output.say(`Sandbox platform on ${sandbox.url}: ${quota.callsPerPeriod} calls per ${quota.periodSeconds} s`);
@@ -70,7 +70,7 @@ async function runDemo(
     const runId = await submitSample(app, output, file);
     const { report, exitCode } = await follow({ app, output, runId, interrupt, mode: "work" });
     const results = join(folder, "results.csv");
-    await writeResults(results, app.desk.results(runId, { format: "csv" }), "Make room there");
+    await writeResults(results, app.runs.results(runId, { format: "csv" }), "Make room there");
     const throttled = sandbox.state.totals.throttled;
     output.answer({ ...report, results }, (shown) => runText(shown));
     output.say(
@@ -88,7 +88,7 @@ async function submitSample(app: App, output: Output, file: string): Promise<str
   const { config } = app;
   const plan = await makePlan(app, config, { from: { path: file } });
   output.sayLines(planText(visibleIn(reportOfPlan(plan))));
-  const report = await app.desk.submit(plan, {
+  const report = await app.runs.submit(plan, {
     name: "demo",
     profile: config.profile,
     bucket: app.bucketOf(config.profile),
@@ -108,7 +108,7 @@ async function keepUp(demo: {
   environment: Record<string, string>;
 }): Promise<void> {
   const { context, output, serve, environment } = demo;
-  const { env, interrupt, stderr } = context.surroundings;
+  const { env, interrupt, stderr } = context.io;
   const config = loadConfig({ env: { ...environment, HOME: env.HOME } });
   const logger = createLogger({ level: "error", destination: stderr, format: "lines" });
   const settings = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);

@@ -1,7 +1,7 @@
 /** `simfleet freeze …`: the switch that stops everything that changes the platform. */
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
-import { type FreezeReport, reportOfFreezes } from "#runs/freeze-report.ts";
+import type { App } from "#app/app.ts";
+import { type FreezeReport, reportOfFreezes } from "#jobs/freezes/report.ts";
 import { type CommonOptions, type Context, withCommon } from "../context.ts";
 import type { RemoteWorker } from "../remote-worker.ts";
 
@@ -22,7 +22,7 @@ function onCommand(context: Context): Command {
     .option("--until <instant>", "when it ends by itself: 2026-12-27T09:00:00+09:00", asInstant);
   return withCommon(command, "simfleet freeze on --reason 'incident 12'").action(async (options) => {
     const { reason, until: untilMs } = options;
-    await tell(context, options, {
+    await emit(context, options, {
       here: ({ freezes }) => freezes.order({ by: context.actor, reason, untilMs }),
       there: (worker) => {
         const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
@@ -35,7 +35,7 @@ function onCommand(context: Context): Command {
 function offCommand(context: Context): Command {
   const command = new Command("off").description("let changes go on; freezes of the configuration hold all the same");
   return withCommon(command, "simfleet freeze off").action((options) =>
-    tell(context, options, {
+    emit(context, options, {
       here: ({ freezes }) => freezes.end(context.actor),
       there: (worker) => worker.delete<FreezeReport>(path),
     }),
@@ -45,7 +45,7 @@ function offCommand(context: Context): Command {
 function statusCommand(context: Context): Command {
   const command = new Command("status").description("whether anything may change now, and why not");
   return withCommon(command, "simfleet freeze status").action((options) =>
-    tell(context, options, {
+    emit(context, options, {
       here: () => Promise.resolve(),
       there: (worker) => worker.get<FreezeReport>(path),
     }),
@@ -53,7 +53,7 @@ function statusCommand(context: Context): Command {
 }
 
 /** Turns the switch, or only looks, and answers with how it stands then. */
-async function tell(
+async function emit(
   context: Context,
   options: CommonOptions,
   ways: { here: (app: App) => Promise<void>; there: (worker: RemoteWorker) => Promise<FreezeReport> },

@@ -1,12 +1,12 @@
 /** `simfleet plan FILE`: what a run would do, before it does it. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Filter, parseFilter } from "#fleet/filter.ts";
-import type { Plan } from "#runs/plan.ts";
-import { type PlanReport, reportOfPlan } from "#runs/plan-report.ts";
-import { writeResults } from "#runs/results.ts";
+import type { Plan } from "#jobs/runs/plan/plan.ts";
+import { type PlanReport, reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
+import { writeResults } from "#jobs/runs/results.ts";
 import { planRemotely } from "../apply-remote.ts";
 import { type Context, withCommon } from "../context.ts";
 import { planText } from "../plan-text.ts";
@@ -30,7 +30,7 @@ export function planCommand(context: Context): Command {
       here: async (app, config) => {
         const plan = await makePlan(app, config, { from, speedClass });
         const mend = "Choose another place with --out";
-        if (out !== undefined) await writeResults(out, app.desk.verdicts(plan, config.profile), mend);
+        if (out !== undefined) await writeResults(out, app.runs.verdicts(plan, config.profile), mend);
         return reportOfPlan(plan);
       },
       there: (worker) => {
@@ -39,7 +39,7 @@ export function planCommand(context: Context): Command {
       },
     });
     output.answer(report, (shown) => planText(shown));
-    context.surroundings.setExitCode(report.problemsInAll === report.rows ? 2 : 0);
+    context.io.setExitCode(report.problemsInAll === report.rows ? 2 : 0);
   }) as unknown as Command;
 }
 
@@ -54,7 +54,7 @@ export function makePlan(
     callsPerMinute?: number | undefined;
   },
 ): Promise<Plan> {
-  return app.desk.plan({
+  return app.runs.plan({
     from: ask.from,
     wording: app.wordingOf(config.profile),
     bucket: app.bucketOf(config.profile),

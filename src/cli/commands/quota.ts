@@ -1,6 +1,6 @@
 /** `simfleet quota`: every quota as it is mirrored. */
 import { Command } from "@commander-js/extra-typings";
-import { type BucketReport, reportOfBucket } from "#runs/bucket-report.ts";
+import { type BucketReport, reportOfBucket } from "#jobs/quota/report.ts";
 import { type Context, withCommon } from "../context.ts";
 import { table } from "../output.ts";
 
@@ -9,7 +9,7 @@ export function quotaCommand(context: Context): Command {
   return withCommon(command, "simfleet quota --json").action(async (options) => {
     const output = context.output(options);
     const page = await context.ask(options, {
-      here: async (app) => ({ buckets: (await app.desk.buckets()).map(reportOfBucket), nextCursor: null }),
+      here: async (app) => ({ buckets: (await app.runs.buckets()).map(reportOfBucket), nextCursor: null }),
       there: (worker) => worker.get<{ buckets: BucketReport[]; nextCursor: null }>("/v1/buckets"),
     });
     output.answer(page, (shown) => bucketTable(shown.buckets));

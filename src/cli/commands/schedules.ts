@@ -1,7 +1,7 @@
 /** `simfleet schedules …`: tasks at times. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
-import type { ScheduleReport } from "#runs/schedule-desk.ts";
+import type { App } from "#app/app.ts";
+import type { ScheduleReport } from "#jobs/schedules/service.ts";
 import { type Context, withCommon } from "../context.ts";
 import { duration, table } from "../output.ts";
 

@@ -4,7 +4,7 @@ import type { Config } from "#config/config.ts";
 import { type Logger, createLogger } from "#telemetry/logger.ts";
 import { type Context, withCommonHere } from "../context.ts";
 
-export type Serve = (house: {
+export type Serve = (deps: {
   config: Config;
   env: NodeJS.ProcessEnv;
   logger: Logger;
@@ -16,7 +16,7 @@ export type Serve = (house: {
 export function workerCommand(context: Context, serve: Serve): Command {
   const command = new Command("worker").description("work on runs until told to stop; logs JSON lines to stderr");
   return withCommonHere(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(async (options) => {
-    const { env, stderr, interrupt } = context.surroundings;
+    const { env, stderr, interrupt } = context.io;
     const config = context.config(options);
     const format = stderr.isTTY === true ? "lines" : "json";
     const logger = createLogger({ level: config.logLevel, destination: stderr, format });

@@ -1,7 +1,7 @@
 /** Who changed what. */
 import { z } from "zod";
-import type { AuditEntry } from "#runs/audit-desk.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { AuditEntry } from "#jobs/audit/service.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { count, instant, ofPage, pageOf, shapeOf } from "../shape.ts";
 import { eventCursor } from "./changes.ts";
 
@@ -19,7 +19,7 @@ const entry = shapeOf<AuditEntry>()({
   from: z.string(),
 });
 
-export function auditRoutes(api: Api, { app }: ControlHouse): void {
+export function auditRoutes(api: Api, { app }: ControlDeps): void {
   api.get(
     "/audit",
     {

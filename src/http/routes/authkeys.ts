@@ -1,8 +1,8 @@
 /** AuthKeys of the user that a profile authenticates as, and the rotation of the one in use. Never a secret. */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
-import type { AuthKeyReport, AuthKeyRotationReport } from "#runs/auth-key-report.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../order.ts";
 import { actorOf } from "../principal.ts";
@@ -38,8 +38,8 @@ const rotationReport = shapeOf<AuthKeyRotationReport>()({
 
 const tags = ["authkeys"];
 
-export function authKeyRoutes(api: Api, house: ControlHouse): void {
-  const { authKeys } = house.app;
+export function authKeyRoutes(api: Api, deps: ControlDeps): void {
+  const { authKeys } = deps.app;
   api.get(
     "/authkeys",
     {
@@ -60,16 +60,16 @@ export function authKeyRoutes(api: Api, house: ControlHouse): void {
       },
     },
     async ({ query }) => {
-      const profile = profileOf(query.profile, house);
+      const profile = profileOf(query.profile, deps);
       const keys = await authKeys.list(profile);
       return { authKeys: keys, nextCursor: null, rotation: (await authKeys.report(profile)) ?? null };
     },
   );
-  addRotation(api, house);
+  addRotation(api, deps);
 }
 
-function addRotation(api: Api, house: ControlHouse): void {
-  const { authKeys } = house.app;
+function addRotation(api: Api, deps: ControlDeps): void {
+  const { authKeys } = deps.app;
   api.get(
     "/authkeys/rotation",
     {
@@ -80,7 +80,7 @@ function addRotation(api: Api, house: ControlHouse): void {
       },
     },
     async ({ query }) => {
-      const profile = profileOf(query.profile, house);
+      const profile = profileOf(query.profile, deps);
       const report = await authKeys.report(profile);
       if (report === undefined) throw new SimfleetError("NOT_FOUND", `The AuthKey of ${profile} was never rotated`);
       return report;
@@ -101,9 +101,9 @@ function addRotation(api: Api, house: ControlHouse): void {
     },
     async (request, reply) => {
       const { query, body, principal } = request;
-      const profile = profileOf(query.profile, house);
+      const profile = profileOf(query.profile, deps);
       return once(
-        house,
+        deps,
         { request, reply },
         {
           status: 202,

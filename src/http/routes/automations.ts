@@ -1,7 +1,7 @@
 /** Automations: tasks that are done when something happens. */
 import { z } from "zod";
-import type { AutomationReport, DecisionReport } from "#runs/automation-desk.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { AutomationReport, DecisionReport } from "#jobs/automations/service.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { actorOf } from "../principal.ts";
 import { count, id, instant, list, noBody, nothing, pageOf, shapeOf } from "../shape.ts";
 
@@ -35,8 +35,8 @@ const ofAutomation = z.strictObject({ name: id });
 /** Decisions that one dry run shows; more are counted. */
 const mostShown = 1_000;
 
-export function automationRoutes(api: Api, house: ControlHouse): void {
-  const { automations } = house.app;
+export function automationRoutes(api: Api, deps: ControlDeps): void {
+  const { automations } = deps.app;
   api.get(
     "/automations",
     {
@@ -60,10 +60,10 @@ export function automationRoutes(api: Api, house: ControlHouse): void {
       async ({ params, principal }) => take(params.name, actorOf(principal)),
     );
   }
-  addDryRun(api, house);
+  addDryRun(api, deps);
 }
 
-function addDryRun(api: Api, { app, clock }: ControlHouse): void {
+function addDryRun(api: Api, { app, clock }: ControlDeps): void {
   api.post(
     "/automations/:name/dry-run",
     {

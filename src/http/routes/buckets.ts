@@ -1,8 +1,8 @@
 /** Quotas as they are mirrored. */
 import { z } from "zod";
-import { type BucketReport, reportOfBucket } from "#runs/bucket-report.ts";
+import { type BucketReport, reportOfBucket } from "#jobs/quota/report.ts";
 import type { BucketWindow } from "../bucket-windows.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { count, instant, list, nothing, pageOf, shapeOf } from "../shape.ts";
 
 const bucketReport = shapeOf<BucketReport & { windows: readonly BucketWindow[] }>()({
@@ -22,7 +22,7 @@ const bucketReport = shapeOf<BucketReport & { windows: readonly BucketWindow[] }
   ),
 });
 
-export function bucketRoutes(api: Api, { app, windows }: ControlHouse): void {
+export function bucketRoutes(api: Api, { app, windows }: ControlDeps): void {
   api.get(
     "/buckets",
     {
@@ -33,7 +33,7 @@ export function bucketRoutes(api: Api, { app, windows }: ControlHouse): void {
       },
     },
     async () => ({
-      buckets: (await app.desk.buckets()).map((bucket) => ({
+      buckets: (await app.runs.buckets()).map((bucket) => ({
         ...reportOfBucket(bucket),
         windows: windows.of(bucket.bucket),
       })),

@@ -1,7 +1,7 @@
 /** What has changed in the fleet, and whether our runs did it. */
 import { z } from "zod";
-import { type Change, changeTypes } from "#runs/changes.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import { type Change, changeTypes } from "#jobs/inventory/changes.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { profileOf } from "../order.ts";
 import { asList, id, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "../shape.ts";
 
@@ -23,7 +23,7 @@ export const eventCursor = z
   .regex(/^\d{1,15}-\d{1,10}$/, "has to be the nextCursor of a page before")
   .optional();
 
-export function changeRoutes(api: Api, house: ControlHouse): void {
+export function changeRoutes(api: Api, deps: ControlDeps): void {
   api.get(
     "/changes",
     {
@@ -45,7 +45,7 @@ export function changeRoutes(api: Api, house: ControlHouse): void {
     async ({ query: { profile, limit, cursor, since: from, type, sim, field, by } }) => {
       const sinceMs = from === undefined ? undefined : Date.parse(from);
       const query = { types: asList(type), sim, field, by, sinceMs };
-      return house.app.sims.changes(profileOf(profile, house), query, { limit, cursor });
+      return deps.app.sims.changes(profileOf(profile, deps), query, { limit, cursor });
     },
   );
 }

@@ -1,8 +1,8 @@
 /** Credential Sets of an account, and the rotations of their secrets. Never a secret. */
 import { z } from "zod";
-import type { SetReport } from "#runs/credential-desk.ts";
-import type { RotationReport } from "#runs/rotation-report.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { SetReport } from "#jobs/credentials/service.ts";
+import type { RotationReport } from "#jobs/credentials/report.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../order.ts";
 import { actorOf } from "../principal.ts";
@@ -57,8 +57,8 @@ const ofRotation = z.strictObject({ name: id });
 /** For as long as the platform may be asked. */
 const patienceMs = 60_000;
 
-export function credentialRoutes(api: Api, house: ControlHouse): void {
-  const { credentials } = house.app;
+export function credentialRoutes(api: Api, deps: ControlDeps): void {
+  const { credentials } = deps.app;
   api.get(
     "/credentials",
     {
@@ -69,15 +69,15 @@ export function credentialRoutes(api: Api, house: ControlHouse): void {
       },
     },
     async ({ query }) => {
-      const sets = await credentials.list(profileOf(query.profile, house), AbortSignal.timeout(patienceMs));
+      const sets = await credentials.list(profileOf(query.profile, deps), AbortSignal.timeout(patienceMs));
       return { credentials: sets, nextCursor: null };
     },
   );
-  addRotations(api, house);
+  addRotations(api, deps);
 }
 
-function addRotations(api: Api, house: ControlHouse): void {
-  const { app, config } = house;
+function addRotations(api: Api, deps: ControlDeps): void {
+  const { app, config } = deps;
   api.get(
     "/rotations",
     {
@@ -94,7 +94,7 @@ function addRotations(api: Api, house: ControlHouse): void {
       },
     },
     async ({ query }) => {
-      const profiles = query.profile === undefined ? Object.keys(config.profiles) : [profileOf(query.profile, house)];
+      const profiles = query.profile === undefined ? Object.keys(config.profiles) : [profileOf(query.profile, deps)];
       return app.credentials.status(profiles, AbortSignal.timeout(patienceMs));
     },
   );
@@ -109,11 +109,11 @@ function addRotations(api: Api, house: ControlHouse): void {
     },
     async ({ params }) => app.credentials.report(params.name),
   );
-  addRotationSteps(api, house);
+  addRotationSteps(api, deps);
 }
 
-function addRotationSteps(api: Api, house: ControlHouse): void {
-  const { app } = house;
+function addRotationSteps(api: Api, deps: ControlDeps): void {
+  const { app } = deps;
   const step = (
     name: string,
     summary: string,
@@ -133,7 +133,7 @@ function addRotationSteps(api: Api, house: ControlHouse): void {
       },
       async (request, reply) =>
         once(
-          house,
+          deps,
           { request, reply },
           {
             status: 202,

@@ -1,9 +1,9 @@
 /** Events: what happened, newest first as a list, or as it happens as a stream. */
 import { z } from "zod";
 import { eventTypes } from "#events/event.ts";
-import { type EventDocument, documentOfEvent } from "#runs/webhook-report.ts";
+import { type EventDocument, documentOfEvent } from "#jobs/webhooks/report.ts";
 import type { StreamQuery } from "../event-streams.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { profileOf } from "../order.ts";
 import { asList, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "../shape.ts";
 import { eventCursor, since } from "./changes.ts";
@@ -25,7 +25,7 @@ const eventId = z
   .refine((id) => BigInt(id.split("-")[1] ?? "0") <= mostInId, "has to be the id of an event");
 const streamType = "text/event-stream";
 
-export function eventRoutes(api: Api, house: ControlHouse): void {
+export function eventRoutes(api: Api, deps: ControlDeps): void {
   api.get(
     "/events",
     {
@@ -46,17 +46,17 @@ export function eventRoutes(api: Api, house: ControlHouse): void {
     },
     async (request, reply) => {
       const { profile, type, since: from, limit, cursor } = request.query;
-      const named = profile === undefined ? undefined : profileOf(profile, house);
+      const named = profile === undefined ? undefined : profileOf(profile, deps);
       const sinceMs = from === undefined ? undefined : Date.parse(from);
       if ((request.headers.accept ?? "").includes(streamType)) {
         const query: StreamQuery = {
           ...{ types: asList(type), profile: named },
           fromId: request.headers["last-event-id"] ?? (sinceMs === undefined ? undefined : before(sinceMs)),
         };
-        await house.streams.serve(request, reply, query);
+        await deps.streams.serve(request, reply, query);
         return reply;
       }
-      const page = await house.app.feed.newest({ types: asList(type), profile: named, sinceMs }, { limit, cursor });
+      const page = await deps.app.feed.newest({ types: asList(type), profile: named, sinceMs }, { limit, cursor });
       return { events: page.events.map(documentOfEvent), nextCursor: page.nextCursor };
     },
   );

@@ -1,8 +1,8 @@
 /** The fleet at a glance: how it is made up, now and over time. */
 import { z } from "zod";
-import type { FleetPoint } from "#runs/fleet-desk.ts";
-import type { FleetReport } from "#runs/fleet-report.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { FleetPoint } from "#jobs/inventory/fleet-service.ts";
+import type { FleetReport } from "#jobs/inventory/fleet-report.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { profileOf } from "../order.ts";
 import { count, instant, list, ofProfile, shapeOf } from "../shape.ts";
 import { syncReport } from "./syncs.ts";
@@ -25,8 +25,8 @@ const point = shapeOf<FleetPoint>()({ at: instant, total: count, bySpeedClass: c
 
 const tags = ["sims"];
 
-export function fleetRoutes(api: Api, house: ControlHouse): void {
-  const { app } = house;
+export function fleetRoutes(api: Api, deps: ControlDeps): void {
+  const { app } = deps;
   api.get(
     "/fleet",
     {
@@ -39,7 +39,7 @@ export function fleetRoutes(api: Api, house: ControlHouse): void {
         ...{ querystring: z.strictObject(ofProfile), response: { 200: fleet } },
       },
     },
-    async ({ query }) => app.control.fleet.report(profileOf(query.profile, house)),
+    async ({ query }) => app.control.fleet.report(profileOf(query.profile, deps)),
   );
   api.get(
     "/fleet/history",
@@ -51,6 +51,6 @@ export function fleetRoutes(api: Api, house: ControlHouse): void {
         response: { 200: z.object({ points: list(point) }) },
       },
     },
-    async ({ query }) => ({ points: await app.control.fleet.history(profileOf(query.profile, house), query.hours) }),
+    async ({ query }) => ({ points: await app.control.fleet.history(profileOf(query.profile, deps), query.hours) }),
   );
 }

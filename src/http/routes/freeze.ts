@@ -1,7 +1,7 @@
 /** The switch that holds everything that changes the platform. */
 import { z } from "zod";
-import { type FreezeReport, type FreezeTimeReport, reportOfFreezes } from "#runs/freeze-report.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import { type FreezeReport, type FreezeTimeReport, reportOfFreezes } from "#jobs/freezes/report.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { actorOf } from "../principal.ts";
 import { instant, list, noBody, nothing, shapeOf } from "../shape.ts";
 
@@ -17,7 +17,7 @@ const freezeReport = shapeOf<FreezeReport>()({
 
 const tags = ["freeze"];
 
-export function freezeRoutes(api: Api, { app, config }: ControlHouse): void {
+export function freezeRoutes(api: Api, { app, config }: ControlDeps): void {
   const { freezes } = app;
   const report = (): Promise<FreezeReport> => reportOfFreezes(freezes, Object.keys(config.profiles));
   api.get(

@@ -8,25 +8,25 @@ import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import type { Hooks } from "#config/schedules.ts";
 import { isSameKey, signatureFault } from "#events/webhook-signature.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { actorOf } from "../principal.ts";
 import { id, nothing } from "../shape.ts";
 
 const mostBytes = 65_536;
 
-export function hookRoutes(api: Api, house: ControlHouse): void {
+export function hookRoutes(api: Api, deps: ControlDeps): void {
   void api.register((child, _options, done) => {
     // The signature is over the body byte for byte.
     child.removeAllContentTypeParsers();
     child.addContentTypeParser("*", { parseAs: "string", bodyLimit: mostBytes }, (_request, body, next) =>
       next(null, body),
     );
-    addHook(child.withTypeProvider(), house);
+    addHook(child.withTypeProvider(), deps);
     done();
   });
 }
 
-function addHook(api: Api, { app, config, clock, authFailures }: ControlHouse): void {
+function addHook(api: Api, { app, config, clock, authFailures }: ControlDeps): void {
   api.post(
     "/hooks/:schedule",
     {

@@ -1,7 +1,7 @@
 /** Who am I. */
 import { z } from "zod";
 import { roles } from "#fleet/role.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { nothing } from "../shape.ts";
 
 const me = z.object({
@@ -11,7 +11,7 @@ const me = z.object({
   version: z.string().describe("of simfleet"),
 });
 
-export function meRoutes(api: Api, { version }: ControlHouse): void {
+export function meRoutes(api: Api, { version }: ControlDeps): void {
   api.get(
     "/me",
     {

@@ -1,15 +1,15 @@
 /** Plans: what a run would do, before it does it. */
 import { z } from "zod";
 import { rowProblemCodes } from "#fleet/run.ts";
-import type { RowVerdict } from "#runs/judge.ts";
-import type { PlanReport } from "#runs/plan-report.ts";
-import { reportOfPlan } from "#runs/plan-report.ts";
-import type { PlanRow } from "#runs/plan-rows.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { RowVerdict } from "#jobs/runs/plan/classify.ts";
+import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
+import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
+import type { PlanRow } from "#jobs/runs/plan/plan-rows.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { once } from "../once.ts";
 import { type Order, orderOf, planFor, planQuery } from "../order.ts";
 import { actorOf } from "../principal.ts";
-import type { Reservation, ShelvedPlan } from "../plan-shelf.ts";
+import type { Reservation, StoredPlan } from "../plan-shelf.ts";
 import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "../shape.ts";
 import { type HandedOver, handedOver } from "../upload.ts";
 
@@ -46,9 +46,9 @@ const ofPlan = z.strictObject({ planId: id });
 
 const tags = ["plans"];
 
-export function planRoutes(api: Api, house: ControlHouse): void {
-  const { plans, app } = house;
-  addPlanning(api, house);
+export function planRoutes(api: Api, deps: ControlDeps): void {
+  const { plans, app } = deps;
+  addPlanning(api, deps);
   api.get(
     "/plans/:planId",
     {
@@ -76,7 +76,7 @@ export function planRoutes(api: Api, house: ControlHouse): void {
     async ({ params, query }) => {
       return plans.use(params.planId, ({ order, from }) =>
         plans.rows(params.planId, query, async () =>
-          app.desk.planRows(await planFor(order, from, house), order.profile),
+          app.runs.planRows(await planFor(order, from, deps), order.profile),
         ),
       );
     },
@@ -100,8 +100,8 @@ export function planRoutes(api: Api, house: ControlHouse): void {
   );
 }
 
-function addPlanning(api: Api, house: ControlHouse): void {
-  const { plans, spool } = house;
+function addPlanning(api: Api, deps: ControlDeps): void {
+  const { plans, spool } = deps;
   api.post(
     "/plans",
     {
@@ -116,18 +116,18 @@ function addPlanning(api: Api, house: ControlHouse): void {
       },
     },
     async (request, reply) => {
-      const order = orderOf(request.query, house);
+      const order = orderOf(request.query, deps);
       const name = plans.fileOf(plans.newPlanId());
       const reservation = await plans.reserve(actorOf(request.principal));
       try {
         const rows = await handedOver(request, { spool, name, reservation });
         return await once(
-          house,
+          deps,
           { request, reply },
           {
             ...{ status: 201, sha256: rows.sha256 },
             newRef: () => plans.newPlanId(),
-            make: (planId) => makePlan(planId, { rows, order, reservation }, house),
+            make: (planId) => makePlan(planId, { rows, order, reservation }, deps),
             find: (planId) => plans.get(planId).then(documentOf, () => undefined),
             locationOf: ({ planId }) => `/v1/plans/${planId}`,
           },
@@ -143,17 +143,17 @@ function addPlanning(api: Api, house: ControlHouse): void {
 async function makePlan(
   planId: string,
   { rows, order, reservation }: { rows: HandedOver; order: Order; reservation: Reservation },
-  house: ControlHouse,
+  deps: ControlDeps,
 ): Promise<PlanDocument> {
   const { source, from } = rows;
   const asked = { ...order, speedClass: rows.speedClass ?? order.speedClass };
-  const plan = await planFor(asked, from, house);
+  const plan = await planFor(asked, from, deps);
   const report = { ...reportOfPlan(plan), ...("path" in from ? { file: source } : {}) };
   return documentOf(
-    await house.plans.put({ planId, by: reservation.by, order: asked, from, source, report }, reservation),
+    await deps.plans.put({ planId, by: reservation.by, order: asked, from, source, report }, reservation),
   );
 }
 
-function documentOf({ planId, expiresAtMs, report }: ShelvedPlan): PlanDocument {
+function documentOf({ planId, expiresAtMs, report }: StoredPlan): PlanDocument {
   return { planId, expiresAt: new Date(expiresAtMs).toISOString(), ...report };
 }

@@ -1,6 +1,6 @@
 /** The accounts of the configuration. */
 import { z } from "zod";
-import type { Api, ControlHouse } from "../house.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { list, nothing, pageOf } from "../shape.ts";
 
 const profile = z.object({
@@ -12,7 +12,7 @@ const profile = z.object({
   speedClasses: list(z.string()).describe("those that the deployment knows; empty: none is known"),
 });
 
-export function profileRoutes(api: Api, { config }: ControlHouse): void {
+export function profileRoutes(api: Api, { config }: ControlDeps): void {
   api.get(
     "/profiles",
     {

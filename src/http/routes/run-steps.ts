@@ -1,7 +1,7 @@
 /** Hands on a run: pause, resume, cancel; and the runs that are made of one that is over: retry, undo. */
 import { z } from "zod";
 import { outcomes } from "#fleet/run.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { newRun } from "../new-run.ts";
 import { once } from "../once.ts";
 import { actorOf } from "../principal.ts";
@@ -10,8 +10,8 @@ import { ofRun, runReport } from "./runs.ts";
 
 const tags = ["runs"];
 
-export function runStepRoutes(api: Api, house: ControlHouse): void {
-  const { desk } = house.app;
+export function runStepRoutes(api: Api, deps: ControlDeps): void {
+  const { runs } = deps.app;
   const step = (name: string, summary: string, take: (runId: string, how: { by: string }) => Promise<void>): void => {
     api.post(
       `/runs/:runId/${name}`,
@@ -27,26 +27,26 @@ export function runStepRoutes(api: Api, house: ControlHouse): void {
       },
       async ({ params: { runId }, principal }) => {
         await take(runId, { by: actorOf(principal) });
-        return desk.show(runId);
+        return runs.show(runId);
       },
     );
   };
   step("pause", "Hold a run; calls that are out end", (runId, { by }) =>
-    desk.control.pause(runId, { by, reason: `paused by ${by}` }),
+    runs.control.pause(runId, { by, reason: `paused by ${by}` }),
   );
-  step("resume", "Go on with a run where it stood", (runId, how) => desk.control.resume(runId, how));
+  step("resume", "Go on with a run where it stood", (runId, how) => runs.control.resume(runId, how));
   step("cancel", "End a run; rows without a call stay as they are", (runId, { by }) =>
-    desk.control.cancel(runId, { by, reason: `cancelled by ${by}` }),
+    runs.control.cancel(runId, { by, reason: `cancelled by ${by}` }),
   );
   step("approve", "Let a run begin that waits for it, and that somebody else has submitted", (runId, { by }) =>
-    desk.control.approve(runId, by),
+    runs.control.approve(runId, by),
   );
-  addRetry(api, house);
-  addUndo(api, house);
+  addRetry(api, deps);
+  addUndo(api, deps);
 }
 
-function addRetry(api: Api, house: ControlHouse): void {
-  const { app } = house;
+function addRetry(api: Api, deps: ControlDeps): void {
+  const { app } = deps;
   api.post(
     "/runs/:runId/retry",
     {
@@ -65,19 +65,19 @@ function addRetry(api: Api, house: ControlHouse): void {
       const { params, body, principal } = request;
       const by = actorOf(principal);
       return once(
-        house,
+        deps,
         { request, reply },
         {
-          ...newRun(house),
-          make: (newId) => app.desk.retry(params.runId, { outcomes: body?.outcomes, by, runId: newId }),
+          ...newRun(deps),
+          make: (newId) => app.runs.retry(params.runId, { outcomes: body?.outcomes, by, runId: newId }),
         },
       );
     },
   );
 }
 
-function addUndo(api: Api, house: ControlHouse): void {
-  const { app } = house;
+function addUndo(api: Api, deps: ControlDeps): void {
+  const { app } = deps;
   api.post(
     "/runs/:runId/undo",
     {
@@ -91,14 +91,14 @@ function addUndo(api: Api, house: ControlHouse): void {
     async (request, reply) => {
       const { params, principal } = request;
       const by = actorOf(principal);
-      const { profile } = await app.desk.record(params.runId);
+      const { profile } = await app.runs.record(params.runId);
       const wording = app.wordingOf(profile);
       return once(
-        house,
+        deps,
         { request, reply },
         {
-          ...newRun(house),
-          make: (newId) => app.desk.undo(params.runId, { wording, by, runId: newId }),
+          ...newRun(deps),
+          make: (newId) => app.runs.undo(params.runId, { wording, by, runId: newId }),
         },
       );
     },

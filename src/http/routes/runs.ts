@@ -4,9 +4,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { outcomes, runStates } from "#fleet/run.ts";
-import type { RunReport } from "#runs/report.ts";
-import type { RowReport } from "#runs/row-page.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
+import type { RowReport } from "#jobs/runs/row-page.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { newRun } from "../new-run.ts";
 import { once } from "../once.ts";
 import { type Order, orderOf, type Origin, planFor, profileOf, runQuery } from "../order.ts";
@@ -69,9 +69,9 @@ const rowReport = shapeOf<RowReport>()({
 export const ofRun = z.strictObject({ runId: id });
 const tags = ["runs"];
 
-export function runRoutes(api: Api, house: ControlHouse): void {
-  const { app } = house;
-  addStart(api, house);
+export function runRoutes(api: Api, deps: ControlDeps): void {
+  const { app } = deps;
+  addStart(api, deps);
   api.get(
     "/runs",
     {
@@ -83,8 +83,8 @@ export function runRoutes(api: Api, house: ControlHouse): void {
       },
     },
     async ({ query }) => {
-      if (query.profile !== undefined) profileOf(query.profile, house);
-      return app.desk.list(query);
+      if (query.profile !== undefined) profileOf(query.profile, deps);
+      return app.runs.list(query);
     },
   );
   api.get(
@@ -98,7 +98,7 @@ export function runRoutes(api: Api, house: ControlHouse): void {
         response: { 200: runReport },
       },
     },
-    async ({ params }) => app.desk.show(params.runId),
+    async ({ params }) => app.runs.show(params.runId),
   );
   api.get(
     "/runs/:runId/rows",
@@ -112,12 +112,12 @@ export function runRoutes(api: Api, house: ControlHouse): void {
       },
     },
     async ({ params, query: { outcome, limit, cursor } }) =>
-      app.desk.rows(params.runId, { outcomes: asList(outcome), limit, cursor }),
+      app.runs.rows(params.runId, { outcomes: asList(outcome), limit, cursor }),
   );
-  addResults(api, house);
+  addResults(api, deps);
 }
 
-function addStart(api: Api, house: ControlHouse): void {
+function addStart(api: Api, deps: ControlDeps): void {
   api.post(
     "/runs",
     {
@@ -133,8 +133,8 @@ function addStart(api: Api, house: ControlHouse): void {
     },
     async (request, reply) => {
       const { planId, ...query } = request.query;
-      if (planId !== undefined) return startPlanned({ request, reply }, { planId, query }, house);
-      return startHandedOver({ request, reply }, orderOf(query, house), house);
+      if (planId !== undefined) return startPlanned({ request, reply }, { planId, query }, deps);
+      return startHandedOver({ request, reply }, orderOf(query, deps), deps);
     },
   );
 }
@@ -145,18 +145,18 @@ interface Exchange {
 }
 
 /** Starts what came with the request; the file is read into the ledger and not needed afterwards. */
-async function startHandedOver(exchange: Exchange, order: Order, house: ControlHouse): Promise<FastifyReply> {
-  const { spool, plans } = house;
+async function startHandedOver(exchange: Exchange, order: Order, deps: ControlDeps): Promise<FastifyReply> {
+  const { spool, plans } = deps;
   const by = actorOf(exchange.request.principal);
   const name = plans.fileOf(plans.newPlanId());
   const reservation = await plans.reserve(by);
   try {
     const rows = await handedOver(exchange.request, { spool, name, reservation });
     const asked = { ...order, speedClass: rows.speedClass ?? order.speedClass };
-    return await once(house, exchange, {
-      ...newRun(house),
+    return await once(deps, exchange, {
+      ...newRun(deps),
       sha256: rows.sha256,
-      make: (runId) => start(asked, { ...rows, by, runId }, house),
+      make: (runId) => start(asked, { ...rows, by, runId }, deps),
     });
   } finally {
     await spool.remove(spool.path(name));
@@ -168,7 +168,7 @@ async function startHandedOver(exchange: Exchange, order: Order, house: ControlH
 async function startPlanned(
   exchange: Exchange,
   { planId, query }: { planId: string; query: object },
-  house: ControlHouse,
+  deps: ControlDeps,
 ): Promise<FastifyReply> {
   const { body, principal } = exchange.request;
   if (Object.values(query).some((value) => value !== undefined) || (body !== undefined && body !== null)) {
@@ -178,11 +178,11 @@ async function startPlanned(
     );
   }
   const by = actorOf(principal);
-  return once(house, exchange, {
-    ...newRun(house),
+  return once(deps, exchange, {
+    ...newRun(deps),
     make: (runId) =>
-      house.plans.use(planId, ({ order, from, source, report }) =>
-        start(order, { from, source, planned: report.sha256, by, runId }, house),
+      deps.plans.use(planId, ({ order, from, source, report }) =>
+        start(order, { from, source, planned: report.sha256, by, runId }, deps),
       ),
   });
 }
@@ -190,21 +190,21 @@ async function startPlanned(
 async function start(
   order: Order,
   rows: { from: Origin; source: string; planned?: string; by: string; runId: string },
-  house: ControlHouse,
+  deps: ControlDeps,
 ): Promise<RunReport> {
-  const { app } = house;
+  const { app } = deps;
   const { profile, name = rows.source, options } = order;
   app.client(profile); // throws with what it lacks
-  const plan = await planFor(order, rows.from, house);
+  const plan = await planFor(order, rows.from, deps);
   if (rows.planned !== undefined && plan.source.sha256 !== rows.planned) {
     throw new SimfleetError("RUN_STATE", "The plan means other rows now than when it was made: plan again");
   }
   const { source, by, runId } = rows;
   const bucket = app.bucketOf(profile);
-  return app.desk.submit(plan, { ...{ name, profile, options, source }, ...{ bucket, by, runId } });
+  return app.runs.submit(plan, { ...{ name, profile, options, source }, ...{ bucket, by, runId } });
 }
 
-function addResults(api: Api, { app }: ControlHouse): void {
+function addResults(api: Api, { app }: ControlDeps): void {
   api.get(
     "/runs/:runId/results",
     {
@@ -220,12 +220,12 @@ function addResults(api: Api, { app }: ControlHouse): void {
       },
     },
     async ({ params: { runId }, query: { outcome, format } }, reply) => {
-      await app.desk.record(runId); // an error is told before the first line
+      await app.runs.record(runId); // an error is told before the first line
       const type = format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson";
       return reply
         .type(type)
         .header("content-disposition", `attachment; filename="${runId}.results.${format}"`)
-        .send(Readable.from(app.desk.results(runId, { format, outcomes: asList(outcome) })));
+        .send(Readable.from(app.runs.results(runId, { format, outcomes: asList(outcome) })));
     },
   );
 }

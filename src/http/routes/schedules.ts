@@ -1,7 +1,7 @@
 /** Schedules: tasks at times. */
 import { z } from "zod";
-import type { ScheduleReport } from "#runs/schedule-desk.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { ScheduleReport } from "#jobs/schedules/service.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { once } from "../once.ts";
 import { actorOf } from "../principal.ts";
 import { id, instant, list, noBody, nothing, pageOf, shapeOf } from "../shape.ts";
@@ -43,8 +43,8 @@ const scheduleReport = shapeOf<ScheduleReport>()({
 const tags = ["schedules"];
 const ofSchedule = z.strictObject({ name: id });
 
-export function scheduleRoutes(api: Api, house: ControlHouse): void {
-  const { schedules } = house.app;
+export function scheduleRoutes(api: Api, deps: ControlDeps): void {
+  const { schedules } = deps.app;
   api.get(
     "/schedules",
     {
@@ -67,11 +67,11 @@ export function scheduleRoutes(api: Api, house: ControlHouse): void {
     },
     async ({ params }) => schedules.show(params.name),
   );
-  addSteps(api, house);
+  addSteps(api, deps);
 }
 
-function addSteps(api: Api, house: ControlHouse): void {
-  const { schedules } = house.app;
+function addSteps(api: Api, deps: ControlDeps): void {
+  const { schedules } = deps.app;
   const steps = {
     pause: { summary: "Let no time of it count until it is resumed", take: schedules.pause.bind(schedules) },
     resume: { summary: "Let its times count again, from the next one on", take: schedules.resume.bind(schedules) },
@@ -87,7 +87,7 @@ function addSteps(api: Api, house: ControlHouse): void {
     async (request, reply) => {
       const { name } = request.params;
       return once(
-        house,
+        deps,
         { request, reply },
         {
           status: 202,

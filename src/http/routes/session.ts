@@ -1,9 +1,9 @@
 /** The way of a browser to the page of the queues. */
 import { z } from "zod";
-import type { Api, ControlHouse } from "../house.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { noBody, nothing } from "../shape.ts";
 
-export function sessionRoutes(api: Api, { sessions }: ControlHouse): void {
+export function sessionRoutes(api: Api, { sessions }: ControlDeps): void {
   api.post(
     "/session",
     {

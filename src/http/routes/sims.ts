@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { profileOf } from "../order.ts";
 import { asList, flag, id, fileOfLines, ofPage, ofProfile, pageOf, several } from "../shape.ts";
 
@@ -18,8 +18,8 @@ const which = {
 
 const tags = ["sims"];
 
-export function simRoutes(api: Api, house: ControlHouse): void {
-  const { sims } = house.app;
+export function simRoutes(api: Api, deps: ControlDeps): void {
+  const { sims } = deps.app;
   api.get(
     "/sims",
     {
@@ -31,9 +31,9 @@ export function simRoutes(api: Api, house: ControlHouse): void {
       },
     },
     async ({ query: { profile, where, gone, limit, cursor } }) =>
-      sims.list(profileOf(profile, house), { ...{ limit, cursor }, ...meant(where, gone) }),
+      sims.list(profileOf(profile, deps), { ...{ limit, cursor }, ...meant(where, gone) }),
   );
-  addExport(api, house);
+  addExport(api, deps);
   api.get(
     "/sims/:sim",
     {
@@ -45,11 +45,11 @@ export function simRoutes(api: Api, house: ControlHouse): void {
         response: { 200: simDocument },
       },
     },
-    async ({ params, query }) => sims.show(profileOf(query.profile, house), params.sim),
+    async ({ params, query }) => sims.show(profileOf(query.profile, deps), params.sim),
   );
 }
 
-function addExport(api: Api, house: ControlHouse): void {
+function addExport(api: Api, deps: ControlDeps): void {
   api.get(
     "/sims/export",
     {
@@ -65,9 +65,9 @@ function addExport(api: Api, house: ControlHouse): void {
       },
     },
     async ({ query: { profile: named, where, gone, format, columns } }, reply) => {
-      const profile = profileOf(named, house);
+      const profile = profileOf(named, deps);
       const names = columns?.split(",").map((name) => name.trim());
-      const lines = await house.app.sims.export(profile, { ...meant(where, gone), format, columns: names });
+      const lines = await deps.app.sims.export(profile, { ...meant(where, gone), format, columns: names });
       return reply
         .type(format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson")
         .header("content-disposition", `attachment; filename="${profile}.sims.${format}"`)
@@ -80,7 +80,7 @@ function addExport(api: Api, house: ControlHouse): void {
 function meant(
   where: string | readonly string[] | undefined,
   gone: string | undefined,
-): { filter: Filter; standing: "gone" | "listed" } {
+): { filter: Filter; presence: "gone" | "listed" } {
   const texts = asList(where);
-  return { filter: texts === undefined ? everySim : parseFilter(texts), standing: gone === "true" ? "gone" : "listed" };
+  return { filter: texts === undefined ? everySim : parseFilter(texts), presence: gone === "true" ? "gone" : "listed" };
 }

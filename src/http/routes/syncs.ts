@@ -1,8 +1,8 @@
 /** Syncs: the fleet read anew from the platform. */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
-import type { SyncReport } from "#runs/sync-report.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { SyncReport } from "#jobs/inventory/sync-report.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../order.ts";
 import { actorOf } from "../principal.ts";
@@ -28,8 +28,8 @@ export const syncReport = shapeOf<SyncReport>()({
 
 const tags = ["syncs"];
 
-export function syncRoutes(api: Api, house: ControlHouse): void {
-  const { app, config } = house;
+export function syncRoutes(api: Api, deps: ControlDeps): void {
+  const { app, config } = deps;
   api.get(
     "/syncs",
     {
@@ -54,18 +54,18 @@ export function syncRoutes(api: Api, house: ControlHouse): void {
       },
     },
     async ({ params }) => {
-      const profile = profileOf(params.profile, house);
+      const profile = profileOf(params.profile, deps);
       const report = await app.sims.syncReport(profile);
       if (report === undefined)
         throw new SimfleetError("NOT_FOUND", `There was no sync of ${profile} yet: POST /v1/syncs begins one`);
       return report;
     },
   );
-  addBegin(api, house);
+  addBegin(api, deps);
 }
 
-function addBegin(api: Api, house: ControlHouse): void {
-  const { app } = house;
+function addBegin(api: Api, deps: ControlDeps): void {
+  const { app } = deps;
   api.post(
     "/syncs",
     {
@@ -80,10 +80,10 @@ function addBegin(api: Api, house: ControlHouse): void {
       },
     },
     async (request, reply) => {
-      const profile = profileOf(request.query.profile, house);
+      const profile = profileOf(request.query.profile, deps);
       app.client(profile); // throws with what it lacks
       return once(
-        house,
+        deps,
         { request, reply },
         {
           status: 202,

@@ -1,8 +1,8 @@
 /** Webhooks, and what was delivered to them. */
 import { z } from "zod";
 import { webhookFormats } from "#fleet/webhook.ts";
-import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "#runs/webhook-report.ts";
-import type { Api, ControlHouse } from "../house.ts";
+import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
+import type { Api, ControlDeps } from "../house.ts";
 import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "../shape.ts";
 import { event } from "./events.ts";
 
@@ -48,8 +48,8 @@ const testReport = shapeOf<TestReport>()({
 const tags = ["webhooks"];
 const ofWebhook = z.strictObject({ name: id });
 
-export function webhookRoutes(api: Api, house: ControlHouse): void {
-  const { webhooks } = house.app;
+export function webhookRoutes(api: Api, deps: ControlDeps): void {
+  const { webhooks } = deps.app;
   api.get(
     "/webhooks",
     {
@@ -83,10 +83,10 @@ export function webhookRoutes(api: Api, house: ControlHouse): void {
     },
     async ({ params }) => webhooks.resume(params.name),
   );
-  addDeliveries(api, house);
+  addDeliveries(api, deps);
 }
 
-function addDeliveries(api: Api, { app }: ControlHouse): void {
+function addDeliveries(api: Api, { app }: ControlDeps): void {
   api.get(
     "/deliveries",
     {

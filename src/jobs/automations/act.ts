@@ -8,44 +8,36 @@ import type { Clock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { TaskReference } from "#fleet/task.ts";
-import type { Tasks } from "../schedules/work.ts";
-import { type Decided, type DecisionHouse, decide } from "./decide.ts";
+import type { AutomationTasks } from "#jobs/tasks/task-runner.ts";
+import { type Decided, type DecisionDeps, decide } from "./decide.ts";
 
-export interface AutomationHouse extends DecisionHouse {
+export interface AutomationDeps extends DecisionDeps {
   readonly clock: Clock;
-  readonly tasks: Tasks & {
-    /** The id of the run that would be begun under a key. */
-    runIdFor(key: string, atMs: number): string;
-    /** Gives SIMs a class, in the run of this id; one that is there stays as it is. */
-    changeSims(
-      change: Extract<Automation["action"], { job: "apply" }> & { profile: string; sims: readonly string[] },
-      how: { runId: string; name: string; by: string },
-    ): Promise<TaskReference>;
-  };
+  readonly tasks: AutomationTasks;
 }
 
 /**
  * Handles a stretch of events.
  * @throws what a task throws that may work another time; the events are to come again then
  */
-export async function actOn(automation: Automation, events: readonly Event[], house: AutomationHouse): Promise<void> {
-  const { log, clock } = house;
-  const decided = await decide(automation, events, house);
+export async function actOn(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {
+  const { log, clock } = deps;
+  const decided = await decide(automation, events, deps);
   if (decided.length === 0 || (await log.record(automation.name)).state !== "active") return;
   const unchanged = decided.filter(({ decision }) => decision === "unchanged").length;
   const loop = decided.find(({ decision }) => decision === "loop");
   if (loop !== undefined) {
     const reason = `it would set itself off again: ${loop.event.type} ${loop.event.id} came from what it did`;
-    return stop(automation, { reason, event: loop.event, house });
+    return stop(automation, { reason, event: loop.event, deps });
   }
   const wanted = decided.filter(({ decision }) => decision === "act");
-  if (wanted.length > 0) await begin(automation, wanted, house);
+  if (wanted.length > 0) await begin(automation, wanted, deps);
   const lastEventAtMs = decided.at(-1)?.event.atMs ?? clock.wallMs();
   await log.count(automation.name, { unchanged }, lastEventAtMs);
 }
 
-async function begin(automation: Automation, wanted: readonly Decided[], house: AutomationHouse): Promise<void> {
-  const { log, clock, tasks } = house;
+async function begin(automation: Automation, wanted: readonly Decided[], deps: AutomationDeps): Promise<void> {
+  const { log, clock, tasks } = deps;
   const { name, mostPerHour } = automation;
   const atMs = clock.wallMs();
   const [first] = wanted;
@@ -59,30 +51,30 @@ async function begin(automation: Automation, wanted: readonly Decided[], house: 
   );
   if (claims === undefined) {
     const reason = `it would act on more than ${mostPerHour} events within an hour (mostPerHour)`;
-    return stop(automation, { reason, event: first.event, house });
+    return stop(automation, { reason, event: first.event, deps });
   }
   for (const claimed of new Set(claims.values())) {
     const those = wanted.filter(({ event }) => claims.get(event.id) === claimed);
-    await beginOne(automation, { id: claimed, those, house });
+    await beginOne(automation, { id: claimed, those, deps });
   }
 }
 
 async function beginOne(
   automation: Automation,
-  { id, those, house }: { id: string; those: readonly Decided[]; house: AutomationHouse },
+  { id, those, deps }: { id: string; those: readonly Decided[]; deps: AutomationDeps },
 ): Promise<void> {
-  const { log } = house;
+  const { log } = deps;
   const { name } = automation;
   const chain = [...new Set([...those.flatMap((one) => one.chain), name])];
   const cause = those[0]?.event;
-  const told = { events: those.length, event: cause?.id, on: cause?.type, job: automation.action.job };
+  const reported = { events: those.length, event: cause?.id, on: cause?.type, job: automation.action.job };
   try {
-    const reference = await doTask(automation, { id, chain, those, house });
-    const event = { type: "automation.started", fields: { ...told, cause: reference.id } } as const;
+    const reference = await doTask(automation, { id, chain, those, deps });
+    const event = { type: "automation.started", fields: { ...reported, cause: reference.id } } as const;
     await log.begun(automation, { ref: reference.id, events: those.length, event });
   } catch (thrown) {
     if (!(thrown instanceof SimfleetError) || thrown.disposition !== "never") throw thrown;
-    const event = { type: "automation.failed", fields: { ...told, reason: messageOf(thrown) } } as const;
+    const event = { type: "automation.failed", fields: { ...reported, reason: messageOf(thrown) } } as const;
     await log.begun(automation, { ref: id, events: 0, event });
     await log.count(name, { failed: those.length }, cause?.atMs ?? 0);
   }
@@ -90,14 +82,9 @@ async function beginOne(
 
 async function doTask(
   { name, profile, action }: Automation,
-  {
-    id,
-    chain,
-    those,
-    house,
-  }: { id: string; chain: readonly string[]; those: readonly Decided[]; house: AutomationHouse },
+  { id, chain, those, deps }: { id: string; chain: readonly string[]; those: readonly Decided[]; deps: AutomationDeps },
 ): Promise<TaskReference> {
-  const { tasks, log } = house;
+  const { tasks, log } = deps;
   const by = `automation:${name}`;
   if (action.job === "apply") {
     const sims = [...new Set(those.flatMap(({ event }) => event.fields.sim ?? []))];
@@ -114,9 +101,9 @@ async function doTask(
 
 async function stop(
   automation: Automation,
-  { reason, event, house }: { reason: string; event: Event; house: AutomationHouse },
+  { reason, event, deps }: { reason: string; event: Event; deps: AutomationDeps },
 ): Promise<void> {
-  const { log, clock } = house;
+  const { log, clock } = deps;
   await log.move(automation, {
     ...{ from: "active", to: "stopped", reason, atMs: clock.wallMs() },
     event: { type: "automation.stopped", fields: { reason, event: event.id } },

@@ -6,9 +6,9 @@ import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import { matches } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim-fields.ts";
-import { type Inventory, speedClassOf } from "#store/inventory.ts";
-import type { KnownSim } from "#store/sim-record.ts";
-import type { AutomationLog } from "#store/automation-log.ts";
+import { type Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
+import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
+import type { AutomationLog } from "./record.ts";
 
 export type Decision =
   /** The task is to be done. */
@@ -29,7 +29,7 @@ export interface Decided {
   readonly chain: readonly string[];
 }
 
-export interface DecisionHouse {
+export interface DecisionDeps {
   readonly inventory: Inventory;
   readonly log: AutomationLog;
   /** Name of the column that names a SIM. */
@@ -40,22 +40,22 @@ export interface DecisionHouse {
 export async function decide(
   automation: Automation,
   events: readonly Event[],
-  house: DecisionHouse,
+  deps: DecisionDeps,
 ): Promise<readonly Decided[]> {
   const meant = events.filter(({ type, profile }) => automation.on.includes(type) && profile === automation.profile);
   if (meant.length === 0) return [];
-  const [known, chains] = await Promise.all([knownSims(automation, meant, house), chainsOf(meant, house)]);
+  const [known, chains] = await Promise.all([knownSims(automation, meant, deps), chainsOf(meant, deps)]);
   return meant.map((event): Decided => {
     const chain = chains.get(causeOf(event) ?? "") ?? [];
     const { sim } = event.fields;
-    return { event, chain, decision: decideOn(automation, { event, chain, known: known.get(sim ?? "") }, house) };
+    return { event, chain, decision: decideOn(automation, { event, chain, known: known.get(sim ?? "") }, deps) };
   });
 }
 
 function decideOn(
   { name, profile, condition, action }: Automation,
   { event, chain, known }: { event: Event; chain: readonly string[]; known: KnownSim | undefined },
-  { keyColumnOf }: DecisionHouse,
+  { keyColumnOf }: DecisionDeps,
 ): Decision {
   const { sim, ...fields } = event.fields;
   const isAboutSim = event.type.startsWith("sim.");
@@ -77,14 +77,14 @@ function decideOn(
 async function knownSims(
   { profile }: Automation,
   events: readonly Event[],
-  { inventory }: DecisionHouse,
+  { inventory }: DecisionDeps,
 ): Promise<ReadonlyMap<string, KnownSim | undefined>> {
   const keys = [...new Set(events.flatMap(({ fields }) => fields.sim ?? []))];
   const found = await inventory.lookUp(profile, keys);
   return new Map(keys.map((key, i) => [key, found[i]]));
 }
 
-function chainsOf(events: readonly Event[], { log }: DecisionHouse): ReturnType<AutomationLog["chains"]> {
+function chainsOf(events: readonly Event[], { log }: DecisionDeps): ReturnType<AutomationLog["chains"]> {
   return log.chains([...new Set(events.flatMap((event) => causeOf(event) ?? []))]);
 }
 

@@ -30,7 +30,7 @@ export interface FoundFile {
   /** Absent: a regular file. What else lies in the folder itself is not listed. */
   readonly oddity?: "a symbolic link" | "not a regular file";
   /** Changes with its content: which file it is, its length and its time. */
-  readonly look: string;
+  readonly fingerprint: string;
 }
 
 export class Folder {
@@ -94,21 +94,21 @@ export class Folder {
   }
 
   /** How a file looks now; undefined where it is gone. */
-  async look(place: Place, name: string): Promise<string | undefined> {
-    return (await this.#facts(place, Buffer.from(name)))?.look;
+  async fingerprint(place: Place, name: string): Promise<string | undefined> {
+    return (await this.#facts(place, Buffer.from(name)))?.fingerprint;
   }
 
   async #facts(
     place: Place,
     rawName: Buffer,
-  ): Promise<(Pick<FoundFile, "look" | "oddity"> & { mtimeNs: bigint }) | undefined> {
+  ): Promise<(Pick<FoundFile, "fingerprint" | "oddity"> & { mtimeNs: bigint }) | undefined> {
     const found = await lstat(this.#rawPath(place, rawName), { bigint: true }).catch(unless("ENOENT"));
     if (found === undefined) return undefined;
     const { ino, size, mtimeNs } = found;
-    const facts = { look: `${ino} ${size} ${mtimeNs}`, mtimeNs };
+    const facts = { fingerprint: `${ino} ${size} ${mtimeNs}`, mtimeNs };
     if (found.isFile()) return facts;
     const oddity = found.isSymbolicLink() ? ("a symbolic link" as const) : ("not a regular file" as const);
-    return { ...facts, look: `${oddity} ${facts.look}`, oddity };
+    return { ...facts, fingerprint: `${oddity} ${facts.fingerprint}`, oddity };
   }
 
   /** @returns false where somebody else has moved it before */

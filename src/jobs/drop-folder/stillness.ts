@@ -6,7 +6,7 @@
 import type { Clock } from "#core/time.ts";
 
 interface Sight {
-  readonly look: string;
+  readonly fingerprint: string;
   readonly sinceMs: number;
 }
 
@@ -21,11 +21,11 @@ export class Stillness {
   }
 
   /** Notes how a file looks now. @returns whether it has looked so for long enough */
-  isStill(name: string, look: string): boolean {
+  isStill(name: string, fingerprint: string): boolean {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#sights.get(name);
-    if (before?.look === look) return nowMs - before.sinceMs >= this.#settleMs;
-    this.#sights.set(name, { look, sinceMs: nowMs });
+    if (before?.fingerprint === fingerprint) return nowMs - before.sinceMs >= this.#settleMs;
+    this.#sights.set(name, { fingerprint, sinceMs: nowMs });
     return false;
   }
 

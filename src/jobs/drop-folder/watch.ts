@@ -3,7 +3,7 @@ import { messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { DropFolderWork } from "./work.ts";
 
-const lookEveryMs = 2 * secondMs;
+const pollIntervalMs = 2 * secondMs;
 
 export class DropFolderWatch {
   readonly #stopping = new AbortController();
@@ -12,9 +12,9 @@ export class DropFolderWatch {
   /** @param house `lookEveryMs`: pause between two looks, 2 s by default */
   constructor(
     work: Pick<DropFolderWork, "round">,
-    house: { clock: Clock; onTrouble: (message: string) => void; lookEveryMs?: number },
+    deps: { clock: Clock; onIncident: (message: string) => void; pollIntervalMs?: number },
   ) {
-    this.#watching = this.#watch(work, house);
+    this.#watching = this.#watch(work, deps);
   }
 
   /** Ends with the file that it is at. */
@@ -25,11 +25,11 @@ export class DropFolderWatch {
 
   async #watch(
     work: Pick<DropFolderWork, "round">,
-    { clock, onTrouble, lookEveryMs: pauseMs = lookEveryMs }: ConstructorParameters<typeof DropFolderWatch>[1],
+    { clock, onIncident, pollIntervalMs: pauseMs = pollIntervalMs }: ConstructorParameters<typeof DropFolderWatch>[1],
   ): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      await work.round(signal).catch((thrown: unknown) => onTrouble(messageOf(thrown)));
+      await work.round(signal).catch((thrown: unknown) => onIncident(messageOf(thrown)));
       await clock.sleep(pauseMs, signal).catch(() => undefined);
     }
   }

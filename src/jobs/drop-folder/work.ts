@@ -16,7 +16,7 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import { Folder, type FoundFile, type Place } from "./folder.ts";
 import { type TakenName, besideName, isInput, nameFault, readTakenName, safeName, takenName } from "./names.ts";
 import { Stillness } from "./stillness.ts";
-import { Troubles } from "./troubles.ts";
+import { Incidents } from "./troubles.ts";
 
 /** Why a file can become no run. */
 export interface Refusal {
@@ -43,34 +43,34 @@ export interface FileRuns {
   /** Makes a file the run of this id, or says why it cannot be one. @throws what may work another time */
   submit(path: string, how: { runId: string; name: string }): Promise<Refusal | undefined>;
   /** How the run stands; undefined where there is none. */
-  standing(runId: string): Promise<FileRun | undefined>;
+  status(runId: string): Promise<FileRun | undefined>;
   /** The results of a run that is over, as CSV. */
   results(runId: string): AsyncIterable<string>;
 }
 
-export interface DropFolderHouse {
+export interface DropFolderDeps {
   readonly folder: DropFolder;
   readonly runs: FileRuns;
-  readonly feed: Pick<Feed, "tellOnce">;
+  readonly feed: Pick<Feed, "emitOnce">;
   readonly clock: Clock;
-  readonly onTrouble: (message: string) => void;
+  readonly onIncident: (message: string) => void;
 }
 
 export class DropFolderWork {
-  readonly #house: DropFolderHouse;
+  readonly #deps: DropFolderDeps;
   readonly #folder: Folder;
   readonly #stillness: Stillness;
-  readonly #troubles: Troubles;
+  readonly #incidents: Incidents;
   /** Runs of the files that this process has taken, or gone on with. */
   readonly #own = new Set<string>();
 
-  constructor(house: DropFolderHouse) {
-    this.#house = house;
-    this.#folder = new Folder(house.folder.path);
-    this.#stillness = new Stillness({ clock: house.clock, settleMs: house.folder.settleMs });
-    this.#troubles = new Troubles({
-      clock: house.clock,
-      tell: (message) => house.onTrouble(this.#folder.readable(message)),
+  constructor(deps: DropFolderDeps) {
+    this.#deps = deps;
+    this.#folder = new Folder(deps.folder.path);
+    this.#stillness = new Stillness({ clock: deps.clock, settleMs: deps.folder.settleMs });
+    this.#incidents = new Incidents({
+      clock: deps.clock,
+      emit: (message) => deps.onIncident(this.#folder.readable(message)),
     });
   }
 
@@ -88,78 +88,81 @@ export class DropFolderWork {
     const processingPath = join(path, "processing");
     let incoming: FoundFile[] = [];
     let processing: FoundFile[] = [];
-    const isListed = await this.#troubles.try(path, async () => {
+    const isListed = await this.#incidents.try(path, async () => {
       await this.#folder.open();
       incoming = await this.#folder.list("incoming", isInput);
     });
     if (!isListed) return;
     for (const file of incoming) {
       if (signal.aborted) return;
-      if (!this.#stillness.isStill(file.name, file.look)) continue;
-      await this.#troubles.try(file.name, () => this.#take(file));
+      if (!this.#stillness.isStill(file.name, file.fingerprint)) continue;
+      await this.#incidents.try(file.name, () => this.#take(file));
     }
-    await this.#troubles.try(processingPath, async () => {
+    await this.#incidents.try(processingPath, async () => {
       processing = await this.#folder.list("processing", (name) => readTakenName(name) !== undefined);
     });
     for (const file of processing) {
       if (signal.aborted) return;
-      await this.#troubles.try(inProcessing(file.name), () => this.#goOn(file));
+      await this.#incidents.try(inProcessing(file.name), () => this.#goOn(file));
     }
     const names = [...incoming.map(({ name }) => name), ...processing.map(({ name }) => inProcessing(name))];
     this.#stillness.keepOnly(new Set(names));
-    this.#troubles.keepOnly(new Set([...names, path, processingPath]));
+    this.#incidents.keepOnly(new Set([...names, path, processingPath]));
   }
 
   async #take(file: FoundFile): Promise<void> {
-    const { name, rawName, look } = file;
+    const { name, rawName, fingerprint } = file;
     const fault = nameFault(name);
     if (fault !== undefined) return this.#refuseName(file, fault);
-    const runId = this.#house.runs.newRunId();
+    const runId = this.#deps.runs.newRunId();
     const taken = takenName(name, runId);
     if (!(await this.#folder.move(rawName, "incoming", { place: "processing", name: taken }))) return;
     // Another file may have come under the name since it was looked at: that one has not stood still yet.
-    if ((await this.#folder.look("processing", taken)) === look) this.#own.add(runId);
+    if ((await this.#folder.fingerprint("processing", taken)) === fingerprint) this.#own.add(runId);
   }
 
   /** Under another name, since nobody could look for this one; a crash before the move refuses it once more. */
-  async #refuseName({ name, rawName, look }: FoundFile, fault: string): Promise<void> {
-    const { feed, folder, runs, onTrouble } = this.#house;
+  async #refuseName({ name, rawName, fingerprint }: FoundFile, fault: string): Promise<void> {
+    const { feed, folder, runs, onIncident } = this.#deps;
     const runId = runs.newRunId();
     const original = safeName(name);
     const taken = takenName(original, runId);
     await this.#folder.put({ place: "failed", name: besideName(taken, "problem.txt"), of: runId }, `${fault}\n`);
     const fields = { file: original, run: runId, reason: fault };
-    const mark = createHash("sha256").update(rawName).update(look).digest("hex");
-    await feed.tellOnce({ type: "file.refused", profile: folder.profile, fields }, `file.refused:${mark}`);
+    const mark = createHash("sha256").update(rawName).update(fingerprint).digest("hex");
+    await feed.emitOnce({ type: "file.refused", profile: folder.profile, fields }, `file.refused:${mark}`);
     await this.#folder.move(rawName, "incoming", { place: "failed", name: taken });
-    onTrouble(`${original} was refused and lies in failed/ as ${taken}: ${fault}`);
+    onIncident(`${original} was refused and lies in failed/ as ${taken}: ${fault}`);
   }
 
-  async #goOn({ name, rawName, look, oddity }: FoundFile): Promise<void> {
+  async #goOn({ name, rawName, fingerprint, oddity }: FoundFile): Promise<void> {
     const file = readTakenName(name);
     if (file === undefined) return;
     if (nameFault(name) !== undefined) {
       await this.#folder.move(rawName, "processing", { place: "processing", name: safeName(name) });
       return;
     }
-    const run = await this.#house.runs.standing(file.runId);
+    const run = await this.#deps.runs.status(file.runId);
     if (run?.isOver === false) return;
     const isOurs = this.#own.has(file.runId);
-    if (!isOurs && !this.#stillness.isStill(inProcessing(name), `${run === undefined ? "no run" : "over"} ${look}`))
+    if (
+      !isOurs &&
+      !this.#stillness.isStill(inProcessing(name), `${run === undefined ? "no run" : "over"} ${fingerprint}`)
+    )
       return;
     this.#own.add(file.runId);
     if (run === undefined && oddity !== undefined) await this.#refuse(file, { reason: oddityText(oddity), faults: [] });
-    else if (run === undefined) await this.#submit(file, look);
+    else if (run === undefined) await this.#submit(file, fingerprint);
     else await this.#finish(file, run);
   }
 
-  async #submit(file: TakenName, look: string): Promise<void> {
-    const { runs } = this.#house;
+  async #submit(file: TakenName, fingerprint: string): Promise<void> {
+    const { runs } = this.#deps;
     const { name, runId, original } = file;
-    await this.#tell("file.taken", file, {});
+    await this.#emit("file.taken", file, {});
     const refusal = await runs.submit(this.#folder.pathOf("processing", name), { runId, name: original });
     if (refusal === undefined) return;
-    if ((await this.#folder.look("processing", name)) !== look) {
+    if ((await this.#folder.fingerprint("processing", name)) !== fingerprint) {
       // Somebody still writes to it: it was not refused as what it is going to be.
       this.#own.delete(runId);
       return;
@@ -171,7 +174,7 @@ export class DropFolderWork {
     const { name, runId } = file;
     const text = this.#folder.readable([reason, ...faults].map((line) => `${line}\n`).join(""));
     await this.#folder.put({ place: "failed", name: besideName(name, "problem.txt"), of: runId }, text);
-    await this.#tell("file.refused", file, { reason: this.#folder.readable(reason) });
+    await this.#emit("file.refused", file, { reason: this.#folder.readable(reason) });
     await this.#moveTo("failed", file);
   }
 
@@ -180,13 +183,13 @@ export class DropFolderWork {
     const isWhole = (await this.#folder.digest("processing", name)) === run.sha256;
     const place = run.isGood && isWhole ? "done" : "failed";
     const results = { place, name: besideName(name, "results.csv"), of: runId } as const;
-    await this.#folder.put(results, this.#house.runs.results(runId));
+    await this.#folder.put(results, this.#deps.runs.results(runId));
     const reason = isWhole ? run.reason : writtenLater;
     if (!isWhole) {
       await this.#folder.put({ place, name: besideName(name, "problem.txt"), of: runId }, `${writtenLater}\n`);
     }
-    const told = { state: run.state, ...(reason === "" ? {} : { reason }) };
-    await this.#tell(place === "done" ? "file.done" : "file.failed", file, told);
+    const reported = { state: run.state, ...(reason === "" ? {} : { reason }) };
+    await this.#emit(place === "done" ? "file.done" : "file.failed", file, reported);
     await this.#moveTo(place, file);
   }
 
@@ -198,10 +201,10 @@ export class DropFolderWork {
   }
 
   /** Before the step that cannot be done again, so that a crash between the two leaves neither out. */
-  #tell(type: EventType, { runId, original }: TakenName, more: Readonly<Record<string, string>>): Promise<void> {
-    const { feed, folder } = this.#house;
+  #emit(type: EventType, { runId, original }: TakenName, more: Readonly<Record<string, string>>): Promise<void> {
+    const { feed, folder } = this.#deps;
     const fields = { file: original, run: runId, ...more };
-    return feed.tellOnce({ type, profile: folder.profile, fields }, `${type}:${runId}`);
+    return feed.emitOnce({ type, profile: folder.profile, fields }, `${type}:${runId}`);
   }
 }
 

@@ -9,22 +9,11 @@ import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
 import type { Freeze } from "#fleet/freeze.ts";
 import type { FiringResult, Schedule } from "#fleet/schedule.ts";
-import { type Task, type TaskReference, type TaskStanding, changesPlatform } from "#fleet/task.ts";
-import type { MoveEvent } from "#store/move-record.ts";
-import type { Firing, ScheduleChange, ScheduleLog, ScheduleRecord } from "#store/schedule-log.ts";
+import { type TaskReference, changesPlatform } from "#fleet/task.ts";
+import type { MoveEvent } from "#engine/move-record.ts";
+import type { Tasks } from "#jobs/tasks/task-runner.ts";
+import type { Firing, ScheduleChange, ScheduleLog, ScheduleRecord } from "./record.ts";
 import { firingId, jitterOf, mostCounted, passedTimes } from "./times.ts";
-
-/** How tasks are begun and asked about: by the front desk, as a person would. */
-export interface Tasks {
-  /**
-   * Begins a task, or gives what was begun under the key before.
-   * @param how `sinceMs`: a rotation that began after it is this one
-   * @returns a text where there is nothing to do, and why
-   */
-  begin(task: Task, how: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string>;
-  standing(task: Task, reference: TaskReference): Promise<TaskStanding>;
-  cancel(reference: TaskReference, how: { by: string; reason: string }): Promise<void>;
-}
 
 export interface ScheduleContext {
   readonly log: ScheduleLog;
@@ -39,7 +28,7 @@ interface Step {
 }
 
 /** What is under way is looked at so often. */
-const lookEveryMs = 2 * secondMs;
+const pollIntervalMs = 2 * secondMs;
 /** A task that cannot be begun is tried for about a quarter of an hour. */
 const mostTries = 8;
 const tryBackoff = { baseMs: 5 * secondMs, capMs: 5 * minuteMs };
@@ -153,7 +142,7 @@ class Look {
     if (firing.retryAtMs !== undefined && firing.retryAtMs > this.#nowMs) return firing.retryAtMs;
     const freeze = changesPlatform(task) ? await freezeOf(profile) : undefined;
     if (freeze !== undefined) {
-      if (frozen === "wait") return Math.min(freeze.untilMs ?? Number.POSITIVE_INFINITY, this.#nowMs + lookEveryMs);
+      if (frozen === "wait") return Math.min(freeze.untilMs ?? Number.POSITIVE_INFINITY, this.#nowMs + pollIntervalMs);
       return this.#end(firing, "skipped", `nothing may change: ${freeze.reason}`);
     }
     try {
@@ -180,26 +169,26 @@ class Look {
     const { task, overlap, name } = this.#schedule;
     const { tasks } = this.#context;
     const { queued } = this.#record;
-    let standing = await tasks.standing(task, reference);
-    if (!standing.isOver && queued !== undefined && overlap === "cancel" && queued.by === undefined) {
+    let status = await tasks.status(task, reference);
+    if (!status.isOver && queued !== undefined && overlap === "cancel" && queued.by === undefined) {
       await tasks.cancel(reference, { by: `schedule:${name}`, reason: "the next time of its schedule has come" });
-      standing = await tasks.standing(task, reference);
+      status = await tasks.status(task, reference);
     }
-    if (!standing.isOver) return this.#nowMs + lookEveryMs;
-    return this.#end(firing, standing.result, standing.reason);
+    if (!status.isOver) return this.#nowMs + pollIntervalMs;
+    return this.#end(firing, status.result, status.reason);
   }
 
   #end(firing: Firing, result: FiringResult, reason?: string): Step {
     const last = this.#ended(firing, result, reason);
     const seconds = Math.round((last.finishedAtMs - firing.startedAtMs) / secondMs);
-    const told = {
+    const reported = {
       done: "completed",
       failed: "failed",
       cancelled: "cancelled",
       skipped: "skipped",
       missed: "missed",
     } as const;
-    const event = this.#event(`schedule.${told[result]}`, firing, {
+    const event = this.#event(`schedule.${reported[result]}`, firing, {
       reason,
       ...(result === "done" ? { seconds } : {}),
     });

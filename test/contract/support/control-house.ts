@@ -7,19 +7,19 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import type { Working } from "#queue/consumer.ts";
+import type { Working } from "#engine/working.ts";
 import { loadConfig } from "#config/load.ts";
 import type { HttpServer } from "#http/server.ts";
 import type { Role } from "#fleet/role.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import { App } from "#app.ts";
-import { openHttp } from "#app-http.ts";
+import { App } from "#app/app.ts";
+import { openHttp } from "#app/http.ts";
 
 export const tokens = { viewer: "sf_viewer", operator: "sf_operator", admin: "sf_admin" } as const;
 
-export interface HouseOptions {
+export interface HarnessOptions {
   readonly sandbox?: Partial<SandboxOptions>;
   readonly env?: Readonly<Record<string, string>>;
   /** Lines under `http:` in the configuration file, besides the tokens. */
@@ -30,7 +30,7 @@ export interface HouseOptions {
   readonly works?: boolean;
 }
 
-export class ControlHouse implements AsyncDisposable {
+export class ControlHarness implements AsyncDisposable {
   readonly url: string;
   readonly app: App;
   readonly sandbox: Sandbox;
@@ -41,7 +41,7 @@ export class ControlHouse implements AsyncDisposable {
   readonly #http: HttpServer;
   #connection: Redis | undefined;
 
-  private constructor(parts: {
+  private constructor(deps: {
     app: App;
     sandbox: Sandbox;
     folder: string;
@@ -49,13 +49,13 @@ export class ControlHouse implements AsyncDisposable {
     env: Readonly<Record<string, string>>;
     http: HttpServer;
   }) {
-    this.app = parts.app;
-    this.env = parts.env;
-    this.sandbox = parts.sandbox;
-    this.folder = parts.folder;
-    this.log = parts.log;
-    this.#http = parts.http;
-    this.url = parts.http.url;
+    this.app = deps.app;
+    this.env = deps.env;
+    this.sandbox = deps.sandbox;
+    this.folder = deps.folder;
+    this.log = deps.log;
+    this.#http = deps.http;
+    this.url = deps.http.url;
   }
 
   static async open({
@@ -64,7 +64,7 @@ export class ControlHouse implements AsyncDisposable {
     http = "",
     furnish,
     works = false,
-  }: HouseOptions = {}): Promise<ControlHouse> {
+  }: HarnessOptions = {}): Promise<ControlHarness> {
     const sandbox = await startSandbox({
       ...{ periodSeconds: 2, sims: 50 },
       ...given,
@@ -73,7 +73,7 @@ export class ControlHouse implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), "contract-"));
     const file = join(folder, "simfleet.yaml");
     await writeFile(file, `${(await furnish?.(folder)) ?? ""}${configuration(http)}`, { mode: 0o600 });
-    const surroundings = {
+    const io = {
       PATH: process.env.PATH ?? "",
       HOME: folder,
       XDG_CACHE_HOME: process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
@@ -85,21 +85,21 @@ export class ControlHouse implements AsyncDisposable {
       SIMFLEET_RATE_PERIOD_SECONDS: String(sandbox.options.periodSeconds),
       ...env,
     };
-    const config = loadConfig({ file, env: surroundings });
+    const config = loadConfig({ file, env: io });
     const log: string[] = [];
     const destination = { write: (text: string) => log.push(text) };
     const logger = createLogger({ level: "debug", destination });
-    const app = await App.open(config, { logger, env: surroundings });
+    const app = await App.open(config, { logger, env: io });
     const consumers: Working[] = [];
     if (works) {
-      const onTrouble = ({ message }: { message: string }): unknown => log.push(message);
-      consumers.push(await app.consume("default", onTrouble), await app.consumeSyncs("default", onTrouble));
+      const onIncident = ({ message }: { message: string }): unknown => log.push(message);
+      consumers.push(await app.consume("default", onIncident), await app.consumeSyncs("default", onIncident));
     }
     const health = { isMoving: () => Promise.resolve(true), isReady: () => app.ping() };
     const server = await openHttp({ app, config, logger, health });
-    return new ControlHouse({
+    return new ControlHarness({
       ...{ app, sandbox, folder, log, http: server },
-      env: { ...surroundings, SIMFLEET_CONFIG: file },
+      env: { ...io, SIMFLEET_CONFIG: file },
     });
   }
 

@@ -2,7 +2,7 @@
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const told = new Set(["description", "format", "default", "$schema", "title", "examples"]);
+const reported = new Set(["description", "format", "default", "$schema", "title", "examples"]);
 const known = new Set([
   ...["type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "propertyNames"],
   ...["minLength", "maxLength", "minimum", "maximum", "pattern", "minItems", "maxItems", "not"],
@@ -10,7 +10,7 @@ const known = new Set([
 
 /** What is wrong with a value, each with its place; empty where it holds. */
 export function faultsOf(schema: Schema, value: unknown, at = "$"): string[] {
-  const strange = Object.keys(schema).filter((key) => !told.has(key) && !known.has(key));
+  const strange = Object.keys(schema).filter((key) => !reported.has(key) && !known.has(key));
   if (strange.length > 0) return [`${at}: the schema has ${strange.join(", ")}, which this test does not know`];
   if (Array.isArray(schema.anyOf)) {
     const tries = (schema.anyOf as Schema[]).map((one) => faultsOf(one, value, at));

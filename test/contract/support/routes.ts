@@ -3,11 +3,11 @@
  * route that is not here, or no longer there, fails the tests.
  */
 import type { Role } from "#fleet/role.ts";
-import type { ControlHouse } from "./control-house.ts";
+import type { ControlHarness } from "./control-house.ts";
 
 /** What the examples are about. */
 export interface Prepared {
-  readonly house: ControlHouse;
+  readonly harness: ControlHarness;
   /** A run that is over and has changed something, one that has failed rows, and one that a bound holds up. */
   readonly overId: string;
   readonly failedId: string;
@@ -35,7 +35,7 @@ const ofRun = (name: string, which: "overId" | "failedId" | "heldId" | "waitingI
 });
 const csv = (path: string, status: number): Route => ({
   ...{ role: "operator", status },
-  example: ({ house }) => ({ path, body: house.csv(3), type: "text/csv" }),
+  example: ({ harness }) => ({ path, body: harness.csv(3), type: "text/csv" }),
 });
 
 const operators = (path: string, status = 200): Route => ({ role: "operator", status, example: () => ({ path }) });
@@ -81,7 +81,7 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/sims/{sim}": {
     role: "viewer",
     status: 200,
-    example: ({ house }) => ({ path: `/v1/sims/${house.simId(1)}` }),
+    example: ({ harness }) => ({ path: `/v1/sims/${harness.simId(1)}` }),
   },
   "GET /v1/changes": get("/v1/changes?since=2026-01-01T00:00:00Z&type=sim.changed"),
   "GET /v1/syncs": get("/v1/syncs"),

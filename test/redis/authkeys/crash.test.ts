@@ -1,11 +1,11 @@
 /** Ends a process at every call that a rotation makes, before it and after it, and goes on with new objects. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PlatformError } from "#core/errors.ts";
-import type { AuthKeyHouse } from "#jobs/auth-keys/turn.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { type Boundary, Crash, KeyHouse, sandboxFor, type Who } from "./key-house.ts";
+import { type Boundary, Crash, KeyHarness, sandboxFor, type Who } from "./key-house.ts";
 
 const { redis, keys } = openTestRedis();
 let sandbox: Sandbox;
@@ -14,29 +14,29 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-function refusing(parts: AuthKeyHouse): AuthKeyHouse {
+function refusing(deps: AuthKeyDeps): AuthKeyDeps {
   const facts = { operation: "auth", status: 401 };
   const prove = () => Promise.reject(new PlatformError("PLATFORM_UNAUTHORIZED", "auth: not authorized", facts));
-  const { account } = parts;
+  const { account } = deps;
   const rest = {
     list: (signal?: AbortSignal) => account.list(signal),
     create: (signal?: AbortSignal) => account.create(signal),
     revoke: (id: string, signal?: AbortSignal) => account.revoke(id, signal),
   };
-  return { ...parts, account: { ...rest, prove } };
+  return { ...deps, account: { ...rest, prove } };
 }
 
-const ways: readonly { name: string; change: KeyHouse["change"]; withSpare: boolean; end: "done" | "failed" }[] = [
-  { name: "one that succeeds", change: (parts) => parts, withSpare: false, end: "done" },
-  { name: "one that makes room first", change: (parts) => parts, withSpare: true, end: "done" },
+const ways: readonly { name: string; change: KeyHarness["change"]; withSpare: boolean; end: "done" | "failed" }[] = [
+  { name: "one that succeeds", change: (deps) => deps, withSpare: false, end: "done" },
+  { name: "one that makes room first", change: (deps) => deps, withSpare: true, end: "done" },
   { name: "one that is taken back", change: refusing, withSpare: false, end: "failed" },
 ];
 
-async function begun(who: Who, way: (typeof ways)[number]): Promise<KeyHouse> {
-  const house = new KeyHouse({ redis, keys, sandbox, who });
-  house.change = way.change;
-  await house.begin(way.withSpare ? sandbox.accounts.authKeys.create(house.userName).authKeyId : undefined);
-  return house;
+async function begun(who: Who, way: (typeof ways)[number]): Promise<KeyHarness> {
+  const harness = new KeyHarness({ redis, keys, sandbox, who });
+  harness.change = way.change;
+  await harness.begin(way.withSpare ? sandbox.accounts.authKeys.create(harness.userName).authKeyId : undefined);
+  return harness;
 }
 
 /** Dies at the boundary with this number. */
@@ -48,13 +48,13 @@ function diesAt(number: number, passed: { boundaries: string[] } = { boundaries:
 }
 
 /** One of the two allowed ends, and nobody locked out. */
-async function judge(house: KeyHouse, end: "done" | "failed"): Promise<void> {
-  const record = await house.record();
+async function judge(harness: KeyHarness, end: "done" | "failed"): Promise<void> {
+  const record = await harness.record();
   expect(record.phase).toBe(end);
-  expect(house.ids()).toEqual([end === "done" ? record.newId : house.old]);
-  expect(house.inFile()).toEqual({ id: house.ids()[0], isGood: true });
+  expect(harness.ids()).toEqual([end === "done" ? record.newId : harness.old]);
+  expect(harness.inFile()).toEqual({ id: harness.ids()[0], isGood: true });
   expect(record.sealed).toBeUndefined();
-  const events = await house.events();
+  const events = await harness.events();
   const lasts = events.filter((event) => /^authkey\.(rotated|failed)/.test(event));
   expect(lasts).toHaveLength(1);
 }
@@ -69,13 +69,13 @@ describe.each<Who>(["root", "sub-user"])("a rotation of a %s's AuthKey that dies
     const count = Math.min(whole.boundaries.length, 120);
     expect(new Set(whole.boundaries).size).toBeGreaterThan(14);
     for (let number = 1; number <= count; number += 1) {
-      const house = await begun(who, way);
-      await house.live(diesAt(number)).catch((thrown: unknown) => {
+      const harness = await begun(who, way);
+      await harness.live(diesAt(number)).catch((thrown: unknown) => {
         if (!(thrown instanceof Crash)) throw thrown;
       });
-      expect(house.inFile().isGood).toBe(true);
-      await house.live();
-      await judge(house, way.end);
+      expect(harness.inFile().isGood).toBe(true);
+      await harness.live();
+      await judge(harness, way.end);
     }
   });
 });
@@ -86,7 +86,7 @@ it("a rotation that dies again and again, with answers lost in between, ends in 
     const random = seededRandom(seed);
     const way = ways[seed % ways.length] ?? ways[0];
     if (way === undefined) throw new Error("there are ways");
-    const house = await begun(seed % 2 === 0 ? "root" : "sub-user", way);
+    const harness = await begun(seed % 2 === 0 ? "root" : "sub-user", way);
     for (let life = 0; life < 6; life += 1) {
       const boundary: Boundary = (call, when) => {
         if (when === "before" && call.startsWith("account.") && call !== "account.prove" && random() < 0.15) {
@@ -97,16 +97,16 @@ it("a rotation that dies again and again, with answers lost in between, ends in 
           throw new Crash();
         }
       };
-      await house.live(boundary, 40).catch((thrown: unknown) => {
+      await harness.live(boundary, 40).catch((thrown: unknown) => {
         if (!(thrown instanceof Crash)) throw thrown;
       });
-      expect(house.inFile().isGood).toBe(true);
+      expect(harness.inFile().isGood).toBe(true);
     }
     sandbox.faults.reset();
-    await house.live();
-    const { phase } = await house.record();
+    await harness.live();
+    const { phase } = await harness.record();
     if (phase !== "done" && phase !== "failed") throw new Error(`seed ${seed} ended in ${phase}`);
-    await judge(house, phase);
+    await judge(harness, phase);
   }
   expect(seen.size).toBeGreaterThan(14);
 }, 120_000);

@@ -13,20 +13,20 @@ import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { WebhookSender } from "#events/webhook.ts";
-import { operationTerms } from "#fleet/deployment-operation.ts";
+import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
-import { AuthKeyAccount } from "#jobs/auth-keys/account.ts";
-import { rotateAuthKey } from "#jobs/auth-keys/rotate.ts";
-import type { AuthKeyHouse } from "#jobs/auth-keys/turn.ts";
-import { CommandRunner } from "#jobs/rotations/command.ts";
-import { handOver } from "#jobs/rotations/sinks.ts";
+import { AuthKeyAccount } from "#jobs/authkeys/account.ts";
+import { rotateAuthKey } from "#jobs/authkeys/rotate.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
+import { CommandRunner } from "#jobs/credentials/command.ts";
+import { handOver } from "#jobs/credentials/sinks.ts";
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
-import { type AuthKeyRotation, AuthKeyRotations, isRotationOver } from "#store/auth-key-rotation.ts";
-import { AuthKeyUsers } from "#store/auth-key-users.ts";
-import { Seal } from "#store/seal.ts";
+import { type AuthKeyRotation, AuthKeyRotations, isRotationOver } from "#jobs/authkeys/record.ts";
+import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
+import { Seal } from "#engine/seal.ts";
 import { OpenPermits } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
@@ -44,7 +44,7 @@ export async function sandboxFor(options: Partial<SandboxOptions> = {}): Promise
   return startSandbox({ operations: "all", sims: 5, limits, ...user, ...options });
 }
 
-export class KeyHouse {
+export class KeyHarness {
   readonly profile = `p-${randomBytes(4).toString("hex")}`;
   readonly sandbox: Sandbox;
   readonly folder = mkdtempSync(join(tmpdir(), "simfleet-authkeys-"));
@@ -55,11 +55,11 @@ export class KeyHouse {
   readonly #feed: Feed;
   readonly #sealKey = new Secret(randomBytes(32).toString("base64url"));
   /** Over what a life would use. */
-  change: (house: AuthKeyHouse) => AuthKeyHouse = (house) => house;
+  change: (harness: AuthKeyDeps) => AuthKeyDeps = (harness) => harness;
   sinks: readonly Sink[] = [{ kind: "file", path: this.file }];
 
-  constructor(terms: { redis: Redis; keys: Keys; sandbox: Sandbox; who?: Who }) {
-    const { redis, keys, sandbox, who = "root" } = terms;
+  constructor(storeDeps: { redis: Redis; keys: Keys; sandbox: Sandbox; who?: Who }) {
+    const { redis, keys, sandbox, who = "root" } = storeDeps;
     this.sandbox = sandbox;
     this.who = who;
     sandbox.accounts.reset();
@@ -112,12 +112,12 @@ export class KeyHouse {
   }
 
   /** One life of a process: works on the rotation until it is over, looking often where it would wait. */
-  async live(boundary: Boundary = () => undefined, mostLooks = 500): Promise<AuthKeyRotation> {
+  async live(boundary: Boundary = () => undefined, mostPolls = 500): Promise<AuthKeyRotation> {
     const { client, watch } = this.#open();
     try {
-      const house = this.change(this.#houseOf(client, watch, boundary));
-      for (let look = 0; look < mostLooks; look += 1) {
-        const verdict = await rotateAuthKey(this.profile, house, new AbortController().signal);
+      const harness = this.change(this.#harnessOf(client, watch, boundary));
+      for (let poll = 0; poll < mostPolls; poll += 1) {
+        const verdict = await rotateAuthKey(this.profile, harness, new AbortController().signal);
         const record = await this.record();
         if (verdict.kind === "ended" || isRotationOver(record)) return record;
         await systemClock.sleep(10);
@@ -150,15 +150,15 @@ export class KeyHouse {
     return { client, watch };
   }
 
-  #houseOf(client: PlatformClient, watch: WatchedCredentials, boundary: Boundary): AuthKeyHouse {
-    const { listAuthKeys, createAuthKey, revokeAuthKey } = operationTerms;
+  #harnessOf(client: PlatformClient, watch: WatchedCredentials, boundary: Boundary): AuthKeyDeps {
+    const { listAuthKeys, createAuthKey, revokeAuthKey } = operationOptions;
     const account = new AuthKeyAccount(client, {
       listAuthKeys: listAuthKeys.example,
       createAuthKey: createAuthKey.example,
       revokeAuthKey: revokeAuthKey.example,
     });
     const inUse = (): string | undefined => {
-      watch.look();
+      watch.poll();
       const form = client.inUse ?? watch.forms()[0];
       return form?.kind === "auth-key" ? form.authKeyId : undefined;
     };
@@ -177,16 +177,16 @@ export class KeyHouse {
         return this.rotations.move(...args);
       },
     };
-    const sinkHouse = {
+    const sinkDeps = {
       commands: new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock }),
       readSecretFile,
       webhooks: new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
     };
-    const give: AuthKeyHouse["handOver"] = (sink, { rotationId, startedAtMs, key }, signal) => {
+    const give: AuthKeyDeps["handOver"] = (sink, { rotationId, startedAtMs, key }, signal) => {
       const { authKeyId, authKey } = key;
       const named = { rotation: "authkey", rotationId, profile: this.profile, credentialsId: authKeyId };
       const what = { ...named, type: "auth-key", secrets: { authKey }, constants: { authKeyId }, field: undefined };
-      return handOver(sink, { ...what, startedAtMs }, sinkHouse, signal);
+      return handOver(sink, { ...what, startedAtMs }, sinkDeps, signal);
     };
     const around = <T extends object>(part: T, name: string): T => bounded(part, name, boundary);
     return {

@@ -8,13 +8,13 @@ import { beforeAll, Feed } from "#events/feed.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim, parseFilter } from "#fleet/filter.ts";
 import type { TaskReference } from "#fleet/task.ts";
-import { type AutomationHouse, actOn } from "#jobs/automations/act.ts";
-import { AutomationDesk } from "#runs/automation-desk.ts";
-import { runIdFor } from "#runs/submit.ts";
+import { type AutomationDeps, actOn } from "#jobs/automations/act.ts";
+import { AutomationService } from "#jobs/automations/service.ts";
+import { runIdFor } from "#jobs/runs/submit.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
-import { AutomationLog } from "#store/automation-log.ts";
+import { AutomationLog } from "#jobs/automations/record.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { FleetHouse } from "../inventory/fleet-house.ts";
+import { FleetHarness } from "../inventory/fleet-house.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const place = openTestRedis();
@@ -54,7 +54,7 @@ class Tasks {
     return Promise.resolve({ kind: "sync", id: found.id });
   }
 
-  standing(): Promise<{ isOver: false }> {
+  status(): Promise<{ isOver: false }> {
     return Promise.resolve({ isOver: false });
   }
 
@@ -68,21 +68,21 @@ class Tasks {
 }
 
 /** A fleet that was read once, and an automation that watches it. */
-class House {
-  readonly fleet: FleetHouse;
+class Harness {
+  readonly fleet: FleetHarness;
   readonly tasks = new Tasks();
   readonly log: AutomationLog;
   readonly feed: Feed;
-  readonly house: AutomationHouse;
+  readonly harness: AutomationDeps;
   readonly automation: Automation;
   #lastId = beforeAll;
 
-  private constructor(fleet: FleetHouse, written: Partial<Automation>) {
-    const terms = { redis, keys, bounds: keptBounds };
+  private constructor(fleet: FleetHarness, written: Partial<Automation>) {
+    const storeDeps = { redis, keys, bounds: keptBounds };
     this.fleet = fleet;
-    this.log = new AutomationLog(terms);
-    this.feed = new Feed({ ...terms, clock: systemClock });
-    this.house = {
+    this.log = new AutomationLog(storeDeps);
+    this.feed = new Feed({ ...storeDeps, clock: systemClock });
+    this.harness = {
       ...{ clock: systemClock, log: this.log, inventory: fleet.inventory, tasks: this.tasks },
       keyColumnOf: () => "simId",
     };
@@ -93,12 +93,12 @@ class House {
     };
   }
 
-  static async open(written: Partial<Automation> = {}, sims = 12): Promise<House> {
-    const fleet = await FleetHouse.open(place, { sims });
+  static async open(written: Partial<Automation> = {}, sims = 12): Promise<Harness> {
+    const fleet = await FleetHarness.open(place, { sims });
     await fleet.sync();
-    const house = new House(fleet, written);
-    house.#lastId = await house.feed.head();
-    return house;
+    const harness = new Harness(fleet, written);
+    harness.#lastId = await harness.feed.head();
+    return harness;
   }
 
   /** New SIMs appear, with this class. */
@@ -113,35 +113,35 @@ class House {
   }
 
   /** Hands what happened since over, as the feed's consumer does. */
-  async handle(house: AutomationHouse = this.house): Promise<void> {
+  async handle(harness: AutomationDeps = this.harness): Promise<void> {
     const page = await this.feed.after(this.#lastId, 5_000);
-    await actOn(this.automation, page.events, house);
+    await actOn(this.automation, page.events, harness);
     this.#lastId = page.lastId;
   }
 
-  async told(): Promise<Event[]> {
+  async reported(): Promise<Event[]> {
     const { events } = await this.feed.after(beforeAll, 100_000);
     return events.filter(({ fields }) => fields.automation === this.automation.name);
   }
 
-  desk(): AutomationDesk {
-    return new AutomationDesk({ house: this.house, feed: this.feed, automations: [this.automation] });
+  runs(): AutomationService {
+    return new AutomationService({ deps: this.harness, feed: this.feed, automations: [this.automation] });
   }
 }
 
 describe("an automation", () => {
   it("gives the SIMs of events a class, those of one stretch in one run, and tells of it", async () => {
-    const house = await House.open();
-    const added = await house.appear(5);
-    await house.handle();
-    expect(house.tasks.runs.size).toBe(1);
-    const [run] = house.tasks.runs.values();
+    const harness = await Harness.open();
+    const added = await harness.appear(5);
+    await harness.handle();
+    expect(harness.tasks.runs.size).toBe(1);
+    const [run] = harness.tasks.runs.values();
     expect(run?.sims.toSorted()).toEqual(added.toSorted());
-    expect(run?.by).toBe(`automation:${house.automation.name}`);
-    const told = await house.told();
-    expect(told.map(({ type }) => type)).toEqual(["automation.started"]);
-    expect(told[0]?.fields).toMatchObject({ on: "sim.added", events: "5", job: "apply", cause: run?.runId });
-    expect(await house.log.record(house.automation.name)).toMatchObject({
+    expect(run?.by).toBe(`automation:${harness.automation.name}`);
+    const reported = await harness.reported();
+    expect(reported.map(({ type }) => type)).toEqual(["automation.started"]);
+    expect(reported[0]?.fields).toMatchObject({ on: "sim.added", events: "5", job: "apply", cause: run?.runId });
+    expect(await harness.log.record(harness.automation.name)).toMatchObject({
       done: 5,
       state: "active",
       lastRef: run?.runId,
@@ -150,15 +150,15 @@ describe("an automation", () => {
 
   it("acts only where the condition holds, on what is not so already, and on what is still there", async () => {
     const condition = parseFilter("speedClass!=s1.slow and event.by=outside");
-    const house = await House.open({ condition });
-    const slow = await house.appear(2, "s1.slow");
-    const right = await house.appear(3, "s1.minimum");
-    const [gone = "", ...wrong] = await house.appear(4, "s1.fast");
-    house.fleet.sandbox.fleet.remove([gone]);
-    await house.fleet.sync();
+    const harness = await Harness.open({ condition });
+    const slow = await harness.appear(2, "s1.slow");
+    const right = await harness.appear(3, "s1.minimum");
+    const [gone = "", ...wrong] = await harness.appear(4, "s1.fast");
+    harness.fleet.sandbox.fleet.remove([gone]);
+    await harness.fleet.sync();
     const shown = async (): Promise<Record<string, string>> => {
       const decisions: Record<string, string> = {};
-      for await (const { sim, decision } of house.desk().dryRun(house.automation.name, 0))
+      for await (const { sim, decision } of harness.runs().dryRun(harness.automation.name, 0))
         decisions[sim ?? ""] = decision;
       return decisions;
     };
@@ -168,152 +168,152 @@ describe("an automation", () => {
       [gone]: "gone",
     };
     expect(await shown()).toEqual({ ...left, ...Object.fromEntries(wrong.map((id) => [id, "act"])) });
-    expect(house.tasks.runs.size).toBe(0);
-    await house.handle();
-    expect(house.tasks.changed.toSorted()).toEqual(wrong.toSorted());
+    expect(harness.tasks.runs.size).toBe(0);
+    await harness.handle();
+    expect(harness.tasks.changed.toSorted()).toEqual(wrong.toSorted());
     expect(await shown()).toEqual({ ...left, ...Object.fromEntries(wrong.map((id) => [id, "done"])) });
   });
 
   it("sees the fields of events that are about no SIM", async () => {
     const action = { job: "report", profile: "", file: "x.json" } as const;
-    const house = await House.open({ on: ["run.completed"], action, condition: parseFilter("failed!=0") });
-    const { profile } = house.fleet;
+    const harness = await Harness.open({ on: ["run.completed"], action, condition: parseFilter("failed!=0") });
+    const { profile } = harness.fleet;
     const run = { name: "r", state: "completed", total: "3" };
-    await house.feed.tell({ type: "run.completed", profile, fields: { run: "r-1", failed: "0", ...run } });
-    await house.handle();
-    expect(house.tasks.others).toEqual([]);
-    await house.feed.tell({ type: "run.completed", profile, fields: { run: "r-2", failed: "2", ...run } });
-    await house.feed.tell({ type: "run.completed", profile: "another", fields: { run: "r-3", failed: "2", ...run } });
-    await house.handle();
-    expect(house.tasks.others).toHaveLength(1);
+    await harness.feed.emit({ type: "run.completed", profile, fields: { run: "r-1", failed: "0", ...run } });
+    await harness.handle();
+    expect(harness.tasks.others).toEqual([]);
+    await harness.feed.emit({ type: "run.completed", profile, fields: { run: "r-2", failed: "2", ...run } });
+    await harness.feed.emit({ type: "run.completed", profile: "another", fields: { run: "r-3", failed: "2", ...run } });
+    await harness.handle();
+    expect(harness.tasks.others).toHaveLength(1);
   });
 
   it("does nothing twice when events come again, also together with new ones", async () => {
-    const house = await House.open();
-    const first = await house.appear(3);
-    const head = await house.feed.head();
-    const { events } = await house.feed.after(beforeAll, 100_000);
-    await actOn(house.automation, events, house.house);
-    await actOn(house.automation, events, house.house);
-    const second = await house.appear(2);
-    const all = (await house.feed.after(beforeAll, 100_000)).events;
-    await actOn(house.automation, all, house.house);
-    expect(head).not.toBe(await house.feed.head());
-    expect([...house.tasks.runs.values()].map(({ sims }) => sims.toSorted())).toEqual([
+    const harness = await Harness.open();
+    const first = await harness.appear(3);
+    const head = await harness.feed.head();
+    const { events } = await harness.feed.after(beforeAll, 100_000);
+    await actOn(harness.automation, events, harness.harness);
+    await actOn(harness.automation, events, harness.harness);
+    const second = await harness.appear(2);
+    const all = (await harness.feed.after(beforeAll, 100_000)).events;
+    await actOn(harness.automation, all, harness.harness);
+    expect(head).not.toBe(await harness.feed.head());
+    expect([...harness.tasks.runs.values()].map(({ sims }) => sims.toSorted())).toEqual([
       ...[first.toSorted(), second.toSorted()],
     ]);
   });
 
   it("is stopped when what it does sets it off again, with an event, and acts on nothing until a person says so", async () => {
-    const house = await House.open({ on: ["sim.changed"] });
-    const { profile } = house.fleet;
-    const [sim = "", other = ""] = house.fleet.listed().keys();
+    const harness = await Harness.open({ on: ["sim.changed"] });
+    const { profile } = harness.fleet;
+    const [sim = "", other = ""] = harness.fleet.listed().keys();
     const changed = (key: string, cause: string) => ({
       ...({ type: "sim.changed", profile } as const),
       fields: { sim: key, field: "speedClass", before: "=s1.slow", after: "=s1.fast", by: "run", cause },
     });
-    house.fleet.sandbox.fleet.edit(sim, { speedClass: "s1.fast" });
-    house.fleet.sandbox.fleet.edit(other, { speedClass: "s1.fast" });
-    await house.fleet.sync();
-    await house.handle();
-    const [run] = house.tasks.runs.keys();
+    harness.fleet.sandbox.fleet.edit(sim, { speedClass: "s1.fast" });
+    harness.fleet.sandbox.fleet.edit(other, { speedClass: "s1.fast" });
+    await harness.fleet.sync();
+    await harness.handle();
+    const [run] = harness.tasks.runs.keys();
     // Its run changed the SIM, somebody changed it back, and the event of its own change comes.
-    await house.feed.tell(changed(sim, run ?? ""));
-    await house.handle();
-    expect(await house.log.record(house.automation.name)).toMatchObject({
+    await harness.feed.emit(changed(sim, run ?? ""));
+    await harness.handle();
+    expect(await harness.log.record(harness.automation.name)).toMatchObject({
       state: "stopped",
       reason: expect.stringContaining("would set itself off again"),
     });
-    expect((await house.told()).map(({ type }) => type)).toEqual(["automation.started", "automation.stopped"]);
-    await house.feed.tell(changed(other, "somebody"));
-    await house.handle();
-    expect(house.tasks.runs.size).toBe(1);
-    await house.desk().resume(house.automation.name, "cli:anna");
-    await house.feed.tell(changed(other, "somebody"));
-    await house.handle();
-    expect(house.tasks.runs.size).toBe(2);
+    expect((await harness.reported()).map(({ type }) => type)).toEqual(["automation.started", "automation.stopped"]);
+    await harness.feed.emit(changed(other, "somebody"));
+    await harness.handle();
+    expect(harness.tasks.runs.size).toBe(1);
+    await harness.runs().resume(harness.automation.name, "cli:anna");
+    await harness.feed.emit(changed(other, "somebody"));
+    await harness.handle();
+    expect(harness.tasks.runs.size).toBe(2);
   });
 
   it("is stopped in a circle of two as well", async () => {
-    const a = await House.open({ on: ["sync.completed"], action: { job: "sync", profile: "" } });
+    const a = await Harness.open({ on: ["sync.completed"], action: { job: "sync", profile: "" } });
     const { profile } = a.fleet;
     const completed = (cause: string) => ({ type: "sync.completed", profile, fields: { cause, sims: "1" } }) as const;
     const b: Automation = { ...a.automation, name: `${a.automation.name}-b` };
-    await a.feed.tell(completed("s-outside"));
+    await a.feed.emit(completed("s-outside"));
     await a.handle();
     const [first] = a.tasks.others;
-    await a.feed.tell(completed(first?.id ?? ""));
+    await a.feed.emit(completed(first?.id ?? ""));
     const { events } = await a.feed.after(beforeAll, 100_000);
     const led = events.filter(({ fields }) => fields.cause === first?.id && fields.automation === undefined);
-    await actOn(b, led, a.house);
+    await actOn(b, led, a.harness);
     const second = a.tasks.others.at(-1);
     expect(second).not.toBe(first);
     await actOn(
       a.automation,
       led.map((event) => ({ ...event, id: "9999999999999-0", fields: { cause: second?.id ?? "" } })),
-      a.house,
+      a.harness,
     );
     expect(await a.log.record(a.automation.name)).toMatchObject({ state: "stopped" });
     expect(await a.log.record(b.name)).toMatchObject({ state: "active" });
   });
 
   it("is stopped before it does more in an hour than it may, and sees to the rest on demand", async () => {
-    const house = await House.open({ mostPerHour: 5 });
-    await house.appear(5);
-    await house.handle();
-    const late = await house.appear(2);
-    await house.handle();
-    expect(house.tasks.changed).toHaveLength(5);
-    expect(await house.log.record(house.automation.name)).toMatchObject({
+    const harness = await Harness.open({ mostPerHour: 5 });
+    await harness.appear(5);
+    await harness.handle();
+    const late = await harness.appear(2);
+    await harness.handle();
+    expect(harness.tasks.changed).toHaveLength(5);
+    expect(await harness.log.record(harness.automation.name)).toMatchObject({
       state: "stopped",
       reason: "it would act on more than 5 events within an hour (mostPerHour)",
     });
-    const desk = house.desk();
-    const { name } = house.automation;
-    await expect(desk.replay(name, 0)).rejects.toMatchObject({ code: "AUTOMATION_STATE" });
-    await desk.resume(name, "cli:anna");
+    const runs = harness.runs();
+    const { name } = harness.automation;
+    await expect(runs.replay(name, 0)).rejects.toMatchObject({ code: "AUTOMATION_STATE" });
+    await runs.resume(name, "cli:anna");
     const hour = Math.floor(Date.now() / 3_600_000);
     await redis.del(keys.automationRate(name, hour), keys.automationRate(name, hour - 1));
-    expect(await desk.replay(name, 0)).toEqual({ events: 7 });
-    expect(house.tasks.changed).toHaveLength(7);
-    expect(house.tasks.changed).toEqual(expect.arrayContaining(late));
+    expect(await runs.replay(name, 0)).toEqual({ events: 7 });
+    expect(harness.tasks.changed).toHaveLength(7);
+    expect(harness.tasks.changed).toEqual(expect.arrayContaining(late));
   });
 
   it("tells what it could not do and never can, and tries again what may pass", async () => {
-    const house = await House.open();
-    await house.appear(2);
-    house.tasks.fault = new SimfleetError("STORE_UNAVAILABLE", "no answer");
-    await expect(house.handle()).rejects.toThrow("no answer");
-    expect(await house.told()).toEqual([]);
-    house.tasks.fault = new SimfleetError("USAGE", "A run may have 1 change here");
-    await house.handle();
-    expect((await house.told()).map(({ type, fields }) => [type, fields.reason])).toEqual([
+    const harness = await Harness.open();
+    await harness.appear(2);
+    harness.tasks.fault = new SimfleetError("STORE_UNAVAILABLE", "no answer");
+    await expect(harness.handle()).rejects.toThrow("no answer");
+    expect(await harness.reported()).toEqual([]);
+    harness.tasks.fault = new SimfleetError("USAGE", "A run may have 1 change here");
+    await harness.handle();
+    expect((await harness.reported()).map(({ type, fields }) => [type, fields.reason])).toEqual([
       ["automation.failed", "A run may have 1 change here"],
     ]);
-    expect(await house.log.record(house.automation.name)).toMatchObject({ state: "active", failed: 2, done: 0 });
+    expect(await harness.log.record(harness.automation.name)).toMatchObject({ state: "active", failed: 2, done: 0 });
   });
 
   it("acts on nothing while it is paused", async () => {
-    const house = await House.open();
-    const desk = house.desk();
-    await desk.pause(house.automation.name, "cli:anna");
-    await house.appear(2);
-    await house.handle();
-    expect(house.tasks.runs.size).toBe(0);
-    expect(await desk.resume(house.automation.name, "cli:anna")).toMatchObject({ state: "active", reason: null });
-    expect((await house.told()).map(({ type }) => type)).toEqual(["automation.paused", "automation.resumed"]);
-    await expect(desk.show("none")).rejects.toMatchObject({ code: "AUTOMATION_NOT_FOUND" });
+    const harness = await Harness.open();
+    const runs = harness.runs();
+    await runs.pause(harness.automation.name, "cli:anna");
+    await harness.appear(2);
+    await harness.handle();
+    expect(harness.tasks.runs.size).toBe(0);
+    expect(await runs.resume(harness.automation.name, "cli:anna")).toMatchObject({ state: "active", reason: null });
+    expect((await harness.reported()).map(({ type }) => type)).toEqual(["automation.paused", "automation.resumed"]);
+    await expect(runs.show("none")).rejects.toMatchObject({ code: "AUTOMATION_NOT_FOUND" });
   });
 });
 
 it("acts on each event once, whenever the process dies between the event and the end, 100 times by seed", async () => {
-  const house = await House.open({ mostPerHour: 100_000 }, 4);
+  const harness = await Harness.open({ mostPerHour: 100_000 }, 4);
   let deaths = 0;
   const wanted: string[] = [];
   onTestFinished(() => console.log(`${deaths} deaths between the event and the saved place`));
   for (let seed = 1; seed <= 100; seed += 1) {
     const random = seededRandom(seed);
-    wanted.push(...(await house.appear(1 + Math.floor(random() * 2))));
+    wanted.push(...(await harness.appear(1 + Math.floor(random() * 2))));
     for (;;) {
       // Any call to the store or a desk may be the last, before or after it has had its effect.
       let left = Math.floor(random() * 8);
@@ -332,8 +332,8 @@ it("acts on each event once, whenever the process dies between the event and the
             };
           },
         });
-      const mortal = { ...house.house, log: dying(house.log), tasks: dying(house.tasks) };
-      const isAlive = await house.handle(mortal as AutomationHouse).then(
+      const mortal = { ...harness.harness, log: dying(harness.log), tasks: dying(harness.tasks) };
+      const isAlive = await harness.handle(mortal as AutomationDeps).then(
         () => true,
         () => false,
       );
@@ -341,10 +341,10 @@ it("acts on each event once, whenever the process dies between the event and the
       deaths += 1;
     }
   }
-  expect(house.tasks.changed.toSorted()).toEqual(wanted.toSorted());
+  expect(harness.tasks.changed.toSorted()).toEqual(wanted.toSorted());
   expect(deaths).toBeGreaterThan(50);
-  const started = (await house.told()).filter(({ type }) => type === "automation.started");
+  const started = (await harness.reported()).filter(({ type }) => type === "automation.started");
   // Each run is told of, and no run that there is not.
-  expect(new Set(started.map(({ fields }) => fields.cause))).toEqual(new Set(house.tasks.runs.keys()));
-  expect(started).toHaveLength(house.tasks.runs.size);
+  expect(new Set(started.map(({ fields }) => fields.cause))).toEqual(new Set(harness.tasks.runs.keys()));
+  expect(started).toHaveLength(harness.tasks.runs.size);
 }, 60_000);

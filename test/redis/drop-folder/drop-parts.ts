@@ -5,13 +5,13 @@ import { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import { DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { Limiter } from "#limiter/limiter.ts";
-import { Presence } from "#queue/presence.ts";
-import { Queues } from "#queue/queues.ts";
+import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { Queues } from "#jobs/runs/work/queues.ts";
 import type { Keys } from "#redis/keys.ts";
-import { RunDesk } from "#runs/desk.ts";
-import { DroppedFileRuns } from "#runs/file-runs.ts";
-import { Inventory } from "#store/inventory.ts";
-import { Ledger } from "#store/ledger.ts";
+import { RunService } from "#jobs/runs/service.ts";
+import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const settleMs = 60;
@@ -28,23 +28,23 @@ export function dropParts(of: {
   keys: Keys;
   path: string;
   profile: string;
-  onTrouble: (message: string) => void;
+  onIncident: (message: string) => void;
   mostChanges?: number;
 }): DropParts {
-  const { redis, connect, keys, path, profile, onTrouble } = of;
+  const { redis, connect, keys, path, profile, onIncident } = of;
   const clock = systemClock;
-  const terms = { redis, keys, bounds: keptBounds, clock };
-  const [ledger, inventory] = [new Ledger(terms), new Inventory(terms)];
+  const storeDeps = { redis, keys, bounds: keptBounds, clock };
+  const [ledger, inventory] = [new Ledger(storeDeps), new Inventory(storeDeps)];
   const queues = new Queues({ connect, keys, ledger });
-  const desk = new RunDesk({
-    ...{ ledger, inventory, queues, clock, periodMs: 60_000, presence: new Presence({ redis, keys }) },
+  const runService = new RunService({
+    ...{ ledger, inventory, queues, clock, periodMs: 60_000, workerRegistry: new WorkerRegistry({ redis, keys }) },
     limiter: new Limiter({ redis, keys, clock, periodMs: 60_000, reserve: 0 }),
     policy: { mostChanges: of.mostChanges, approvalAbove: undefined },
   });
   const options = { partial: false, skipUnchanged: false };
   const folder: DropFolder = { path, profile, speedClass: undefined, name: undefined, options, settleMs };
   const place = { wording: "sims", bucket: `${profile}.Sim`, speedClasses: [] } as const;
-  const runs = new DroppedFileRuns({ desk, clock, folder, ...place });
-  const work = new DropFolderWork({ folder, runs, feed: new Feed(terms), clock, onTrouble });
+  const runs = new DroppedFileRuns({ runService, clock, folder, ...place });
+  const work = new DropFolderWork({ folder, runs, feed: new Feed(storeDeps), clock, onIncident });
   return { runs, work, ledger };
 }

@@ -10,9 +10,9 @@ const { redis, keys, connect } = openTestRedis();
 const folder = mkdtempSync(join(tmpdir(), "simfleet-file-runs-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const onTrouble = (): void => undefined;
+const onIncident = (): void => undefined;
 const { runs, ledger } = dropParts({
-  ...{ redis, connect, keys, path: folder, profile: "default", onTrouble, mostChanges: 3 },
+  ...{ redis, connect, keys, path: folder, profile: "default", onIncident, mostChanges: 3 },
 });
 
 function fileOf(rows: readonly string[]): string {
@@ -32,9 +32,9 @@ describe("a file of a drop folder", () => {
     }
     const all = (await ledger.list({ limit: 10 })).runs;
     expect(all).toMatchObject([{ runId, name: "fleet.csv", source: "fleet.csv", submittedBy: "drop-folder" }]);
-    expect(await runs.standing(runId)).toEqual({ isOver: false });
+    expect(await runs.status(runId)).toEqual({ isOver: false });
     await ledger.move(runId, "cancelled", ["running"], { reason: "not today" });
-    expect(await runs.standing(runId)).toMatchObject({
+    expect(await runs.status(runId)).toMatchObject({
       ...{ isOver: true, isGood: false, state: "cancelled", reason: "not today" },
     });
   });

@@ -10,14 +10,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { execute } from "#jobs/execute.ts";
-import { RunWatch } from "#jobs/run-watch.ts";
-import { Backlog } from "#jobs/settler.ts";
+import { execute } from "#jobs/runs/work/execute.ts";
+import { RunWatch } from "#jobs/runs/work/run-watch.ts";
+import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
-import type { RunRecord } from "#store/run-record.ts";
+import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { FleetHouse } from "../inventory/fleet-house.ts";
+import { FleetHarness } from "../inventory/fleet-house.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./drop-process.ts", import.meta.url));
@@ -35,12 +35,12 @@ interface DroppedFile {
 /** A folder, the processes that watch it, and a fleet whose SIMs its files change. */
 class Dropped {
   readonly folder = mkdtempSync(join(tmpdir(), "simfleet-killed-drop-"));
-  readonly fleet: FleetHouse;
+  readonly fleet: FleetHarness;
   readonly files: DroppedFile[] = [];
   readonly #worked = new AbortController();
   #working: Promise<void> = Promise.resolve();
 
-  private constructor(fleet: FleetHouse) {
+  private constructor(fleet: FleetHarness) {
     this.fleet = fleet;
     for (const place of ["processing", "done", "failed"]) mkdirSync(join(this.folder, place));
     onTestFinished(async () => {
@@ -51,7 +51,7 @@ class Dropped {
   }
 
   static async open(seed: number): Promise<Dropped> {
-    const fleet = await FleetHouse.open({ redis, keys }, { sims: 80, seed });
+    const fleet = await FleetHarness.open({ redis, keys }, { sims: 80, seed });
     for (let place = 0; place < 80; place += 1) fleet.sandbox.state.sims.setSpeedClass(place, "s1.minimum");
     const dropped = new Dropped(fleet);
     dropped.#working = dropped.#workOffRuns();
@@ -107,7 +107,7 @@ class Dropped {
   }
 
   /** Whether some files have been taken, and not all have ended. */
-  get isUnderWay(): boolean {
+  get isInProgress(): boolean {
     const ended = [...this.in("done"), ...this.in("failed")].filter((name) => /\w{8}\.csv$/.test(name)).length;
     return this.in("processing").length > 0 || (ended > 0 && ended < this.files.length);
   }
@@ -164,19 +164,19 @@ async function expectEachOnce(dropped: Dropped): Promise<void> {
   for (const { places, speedClass } of files) {
     for (const place of places) expect(fleet.sandbox.state.sims.speedClassAt(place)).toBe(speedClass);
   }
-  const told = (await fleet.events(["file.taken", "file.done", "file.failed", "file.refused"])).map(
+  const reported = (await fleet.events(["file.taken", "file.done", "file.failed", "file.refused"])).map(
     ({ type, file }) => `${String(type)} ${String(file)}`,
   );
   const wanted = files.flatMap(({ name, isGood }) => [
     `file.taken ${name}`,
     `file.${isGood ? "done" : "refused"} ${name}`,
   ]);
-  expect(told.toSorted()).toEqual(wanted.toSorted());
+  expect(reported.toSorted()).toEqual(wanted.toSorted());
 }
 
 it(`is survived ${seeds} times by seed, also where two watch one folder`, async () => {
   let kills = 0;
-  let underWay = 0;
+  let inProgress = 0;
   const oneLane = async (lane: number): Promise<void> => {
     for (let seed = 1 + lane; seed <= seeds; seed += lanes) {
       const random = seededRandom(seed);
@@ -194,7 +194,7 @@ it(`is survived ${seeds} times by seed, also where two watch one folder`, async 
       const [victim] = watchers;
       if (victim !== undefined) await kill(victim);
       kills += 1;
-      if (dropped.isUnderWay) underWay += 1;
+      if (dropped.isInProgress) inProgress += 1;
       const last = seed % 2 === 0 ? watchers[1] : await dropped.watcher();
       await until(`all files of seed ${seed} have ended`, () => dropped.isOver, 30_000);
       // What it began to tell or sweep is over when it has stopped by itself.
@@ -205,6 +205,6 @@ it(`is survived ${seeds} times by seed, also where two watch one folder`, async 
     }
   };
   await Promise.all(Array.from({ length: lanes }, (_, lane) => oneLane(lane)));
-  console.log(`${underWay} of ${kills} watchers were killed while some file had been taken and not all had ended`);
-  expect(underWay).toBeGreaterThan(kills / 3);
+  console.log(`${inProgress} of ${kills} watchers were killed while some file had been taken and not all had ended`);
+  expect(inProgress).toBeGreaterThan(kills / 3);
 }, 180_000);

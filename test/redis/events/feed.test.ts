@@ -14,16 +14,16 @@ import { keptBounds } from "../ledger/run-of.ts";
 const { redis, keys, connect } = openTestRedis();
 let feeds = 0;
 
-function openFeed(): { feed: Feed; own: Keys; tell: (...numbers: number[]) => Promise<void> } {
+function openFeed(): { feed: Feed; own: Keys; emit: (...numbers: number[]) => Promise<void> } {
   feeds += 1;
   const own = new Keys(`${keys.prefix}:${feeds}`);
   const feed = new Feed({ redis, keys: own, clock: systemClock, bounds: keptBounds });
-  const tell = async (...numbers: number[]): Promise<void> => {
+  const emit = async (...numbers: number[]): Promise<void> => {
     for (const n of numbers) {
-      await feed.tell({ type: "sync.failed", profile: "default", fields: { cause: String(n), reason: "why" } });
+      await feed.emit({ type: "sync.failed", profile: "default", fields: { cause: String(n), reason: "why" } });
     }
   };
-  return { feed, own, tell };
+  return { feed, own, emit };
 }
 
 const numbersOf = (events: readonly Event[]): number[] => events.map(({ fields }) => Number(fields.cause));
@@ -31,9 +31,9 @@ const upTo = (count: number, from = 1): number[] => Array.from({ length: count }
 
 describe("the feed", () => {
   it("is read from a point on, oldest first", async () => {
-    const { feed, tell } = openFeed();
+    const { feed, emit } = openFeed();
     expect(await feed.head()).toBe(beforeAllEvents);
-    await tell(1, 2, 3);
+    await emit(1, 2, 3);
     const first = await feed.after(beforeAllEvents, 2);
     expect(numbersOf(first.events)).toEqual([1, 2]);
     const second = await feed.after(first.lastId, 2);
@@ -43,8 +43,8 @@ describe("the feed", () => {
   });
 
   it("passes over events that only a later version knows", async () => {
-    const { feed, tell } = openFeed();
-    await tell(1);
+    const { feed, emit } = openFeed();
+    await emit(1);
     await redis.xadd(feed.key, "*", "type", "moon.landed", "profile", "default");
     const page = await feed.after(beforeAllEvents, 10);
     expect(numbersOf(page.events)).toEqual([1]);
@@ -60,15 +60,15 @@ describe("the feed", () => {
 
 describe("whoever follows the feed", () => {
   it("gets each event once and in order, from a point in the past on into the present", async () => {
-    const { feed, tell } = openFeed();
-    await tell(...upTo(30));
+    const { feed, emit } = openFeed();
+    await emit(...upTo(30));
     const tail = new FeedTail({ feed, connect, clock: systemClock });
     const stop = new AbortController();
     const seen: number[][] = [[], [], []];
     const followers = seen.map(async (numbers) => {
       for await (const events of tail.follow(beforeAllEvents, stop.signal)) numbers.push(...numbersOf(events));
     });
-    await tell(...upTo(30, 31));
+    await emit(...upTo(30, 31));
     await until("the first have seen the sixtieth", () => seen.every((numbers) => numbers.includes(60)));
     const late: number[] = [];
     const lateFollower = (async () => {
@@ -76,7 +76,7 @@ describe("whoever follows the feed", () => {
     })();
     // It begins with what comes from now on, which it knows only once it has asked.
     let n = 61;
-    for (; late.length === 0; n += 1) await tell(n);
+    for (; late.length === 0; n += 1) await emit(n);
     const last = n - 1;
     await until("all have seen the last", () => seen.every((numbers) => numbers.at(-1) === last));
     for (const numbers of seen) expect(numbers).toEqual(upTo(last));
@@ -88,13 +88,13 @@ describe("whoever follows the feed", () => {
   });
 
   it("loses nothing when it is slow, and is not waited for", async () => {
-    const { feed, tell } = openFeed();
+    const { feed, emit } = openFeed();
     const tail = new FeedTail({ feed, connect, clock: systemClock });
     const stop = new AbortController();
     const quick: number[] = [];
     const slow: number[] = [];
-    let letGo = (): void => undefined;
-    const held = new Promise<void>((resolve) => (letGo = resolve));
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
     const quickly = (async () => {
       for await (const events of tail.follow(beforeAllEvents, stop.signal)) quick.push(...numbersOf(events));
     })();
@@ -104,12 +104,12 @@ describe("whoever follows the feed", () => {
         await held;
       }
     })();
-    await tell(1);
+    await emit(1);
     await until("both have begun", () => slow.length === 1 && quick.length === 1);
-    for (const n of upTo(60, 2)) await tell(n);
+    for (const n of upTo(60, 2)) await emit(n);
     await until("the quick one has all", () => quick.at(-1) === 61);
     expect(slow.length).toBeLessThan(61);
-    letGo();
+    release();
     await until("the slow one has all", () => slow.at(-1) === 61);
     expect(slow).toEqual(upTo(61));
     stop.abort();
@@ -120,68 +120,68 @@ describe("whoever follows the feed", () => {
 
 describe("a consumer of the feed", () => {
   const start = (
-    house: ReturnType<typeof openFeed>,
+    harness: ReturnType<typeof openFeed>,
     handle: (events: readonly Event[]) => void,
-    troubles: string[] = [],
+    incidents: string[] = [],
   ): Promise<FeedConsumer> =>
     FeedConsumer.start({
-      ...{ name: "test", feed: house.feed, redis, keys: house.own, clock: systemClock, connect },
+      ...{ name: "test", feed: harness.feed, redis, keys: harness.own, clock: systemClock, connect },
       handle: (events) => Promise.resolve().then(() => handle(events)),
-      onTrouble: (message) => troubles.push(message),
+      onIncident: (message) => incidents.push(message),
     });
 
   it("begins with what happens from then on, and goes on where the last one stopped", async () => {
-    const house = openFeed();
-    await house.tell(1, 2);
+    const harness = openFeed();
+    await harness.emit(1, 2);
     const seen: number[] = [];
-    const first = await start(house, (events) => void seen.push(...numbersOf(events)));
-    await house.tell(3, 4);
+    const first = await start(harness, (events) => void seen.push(...numbersOf(events)));
+    await harness.emit(3, 4);
     await until("it has seen them", () => seen.length === 2);
     await first.stop();
-    await house.tell(5);
-    const second = await start(house, (events) => void seen.push(...numbersOf(events)));
+    await harness.emit(5);
+    const second = await start(harness, (events) => void seen.push(...numbersOf(events)));
     await until("the next one has seen what came meanwhile", () => seen.length === 3);
     await second.stop();
     expect(seen).toEqual([3, 4, 5]);
   });
 
   it("is one process at a time", async () => {
-    const house = openFeed();
+    const harness = openFeed();
     const seen: string[] = [];
     const named = (name: string) => (events: readonly Event[]) =>
       void seen.push(...numbersOf(events).map((n) => `${name}${n}`));
-    const a = await start(house, named("a"));
-    await house.tell(1);
+    const a = await start(harness, named("a"));
+    await harness.emit(1);
     await until("the first reads", () => seen.length === 1);
-    const b = await start(house, named("b"));
-    await house.tell(2, 3);
+    const b = await start(harness, named("b"));
+    await harness.emit(2, 3);
     await until("they are seen", () => seen.length === 3);
     expect(seen).toEqual(["a1", "a2", "a3"]);
     await a.stop();
-    await house.tell(4);
+    await harness.emit(4);
     await until("the other has taken over", () => seen.length === 4);
     expect(seen.at(-1)).toBe("b4");
     await b.stop();
   });
 
   it("hands over again what could not be handled, and says so", async () => {
-    const house = openFeed();
-    const troubles: string[] = [];
+    const harness = openFeed();
+    const incidents: string[] = [];
     const seen: number[] = [];
     let isBroken = true;
     const consumer = await start(
-      house,
+      harness,
       (events) => {
         if (isBroken) throw new Error("the shelf is full");
         seen.push(...numbersOf(events));
       },
-      troubles,
+      incidents,
     );
-    await house.tell(1);
-    await until("it was told", () => troubles.length > 0);
+    await harness.emit(1);
+    await until("it was told", () => incidents.length > 0);
     isBroken = false;
     await until("it came again", () => seen.length === 1);
-    expect(troubles[0]).toContain("the shelf is full");
+    expect(incidents[0]).toContain("the shelf is full");
     await consumer.stop();
   });
 });

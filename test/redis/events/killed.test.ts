@@ -15,7 +15,7 @@ import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { RunningProcess } from "../../walk/support/process.ts";
 import { redisOnPort } from "../../walk/support/redis-server.ts";
-import { ToldRuns } from "./told-runs.ts";
+import { RunEvents } from "./told-runs.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const { redis, keys } = openTestRedis();
@@ -42,30 +42,33 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 /** Resolves when so many events more have been told, or the process has ended: some 80 are told in all. */
-async function untilTold(count: number, { told, child }: { told: ToldRuns; child: ChildProcess }): Promise<void> {
-  const before = await told.events();
-  while ((await told.events()) < before + count && child.exitCode === null);
+async function untilReported(
+  count: number,
+  { reported, child }: { reported: RunEvents; child: ChildProcess },
+): Promise<void> {
+  const before = await reported.events();
+  while ((await reported.events()) < before + count && child.exitCode === null);
 }
 
 it(`holds after ${kills} kills by seed of a process that works on runs`, async () => {
   const place = inject("redis");
   if ("failure" in place) throw new Error(place.failure);
-  let underWay = 0;
+  let inProgress = 0;
   const oneLane = async (lane: number): Promise<void> => {
     for (let seed = 1 + lane; seed <= kills; seed += lanes) {
       const own = new Keys(`${keys.prefix}:${seed}`);
-      const told = new ToldRuns({ redis, keys: own });
-      await told.prepare();
+      const reported = new RunEvents({ redis, keys: own });
+      await reported.prepare();
       const child = await startRuns(place.url, own.prefix, seed);
-      await untilTold(Math.ceil(seededRandom(seed)() * 70), { told, child });
+      await untilReported(Math.ceil(seededRandom(seed)() * 70), { reported, child });
       await kill(child);
-      if (await told.isUnderWay()) underWay += 1;
-      await told.expectNeitherAlone();
+      if (await reported.isInProgress()) inProgress += 1;
+      await reported.expectNeitherAlone();
     }
   };
   await Promise.all(Array.from({ length: lanes }, (_, lane) => oneLane(lane)));
-  console.log(`${underWay} of ${kills} kills fell between the first and the last move`);
-  expect(underWay).toBeGreaterThan(kills / 2);
+  console.log(`${inProgress} of ${kills} kills fell between the first and the last move`);
+  expect(inProgress).toBeGreaterThan(kills / 2);
 }, 180_000);
 
 /** Cuts the end off the file to which Redis appends, as a crash of the machine would. */
@@ -84,18 +87,18 @@ it(`holds after ${redisKills} kills by seed of Redis, with the end of its file l
     const startProgram = (program: string, args: readonly string[], env = {}): RunningProcess =>
       new RunningProcess({ program, args, env: { PATH: process.env.PATH ?? "", ...env }, cwd: folder });
     try {
-      const before = await withRedis({ folder, startProgram }, async (told, url) => {
-        await told.prepare();
+      const before = await withRedis({ folder, startProgram }, async (reported, url) => {
+        await reported.prepare();
         const child = await startRuns(url, "simfleet", seed);
-        await untilTold(30 + Math.ceil(random() * 30), { told, child });
-        const tallies = await told.settledRows();
+        await untilReported(30 + Math.ceil(random() * 30), { reported, child });
+        const tallies = await reported.settledRows();
         return { tallies, child };
       });
       await kill(before.child);
       lose(folder, Math.ceil(random() * 12_000));
-      await withRedis({ folder, startProgram }, async (told) => {
-        await told.expectNeitherAlone();
-        if ((await told.settledRows()) < before.tallies) cutShort += 1;
+      await withRedis({ folder, startProgram }, async (reported) => {
+        await reported.expectNeitherAlone();
+        if ((await reported.settledRows()) < before.tallies) cutShort += 1;
       });
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -108,12 +111,12 @@ it(`holds after ${redisKills} kills by seed of Redis, with the end of its file l
 /** Kills the server at the end. */
 async function withRedis<T>(
   place: Parameters<typeof redisOnPort>[0],
-  use: (told: ToldRuns, url: string) => Promise<T>,
+  use: (reported: RunEvents, url: string) => Promise<T>,
 ): Promise<T> {
   await using server = await redisOnPort(place);
   const connections = new RedisConnections(redisTarget(server.url));
   try {
-    return await use(new ToldRuns({ redis: connections.connect("told"), keys: new Keys() }), server.url);
+    return await use(new RunEvents({ redis: connections.connect("told"), keys: new Keys() }), server.url);
   } finally {
     await connections.close();
   }

@@ -8,14 +8,14 @@ import type { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { execute } from "#jobs/execute.ts";
-import { RunWatch } from "#jobs/run-watch.ts";
-import { Backlog } from "#jobs/settler.ts";
+import { execute } from "#jobs/runs/work/execute.ts";
+import { RunWatch } from "#jobs/runs/work/run-watch.ts";
+import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
-import { Inventory } from "#store/inventory.ts";
-import { Ledger } from "#store/ledger.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { type Course, choice, classAfter, courses, runOnSims } from "./told-runs.ts";
 import { redisTarget } from "../../support/redis-target.ts";
@@ -23,8 +23,8 @@ import { redisTarget } from "../../support/redis-target.ts";
 const [redisUrl = "", prefix = "", seedText = ""] = process.argv.slice(2);
 const random = seededRandom(Number(seedText));
 const redis = new RedisConnections(redisTarget(redisUrl)).connect("killed");
-const terms = { redis, keys: new Keys(prefix), bounds: keptBounds, clock: systemClock };
-const ledger = new Ledger(terms);
+const storeDeps = { redis, keys: new Keys(prefix), bounds: keptBounds, clock: systemClock };
+const ledger = new Ledger(storeDeps);
 const never = new AbortController().signal;
 
 function platformOf(course: Course): PlatformClient {
@@ -36,7 +36,7 @@ function platformOf(course: Course): PlatformClient {
   return { call } as unknown as PlatformClient;
 }
 
-async function handsOn(runId: string, course: Course): Promise<void> {
+async function leasesOn(runId: string, course: Course): Promise<void> {
   const move = (to: "paused" | "running" | "cancelled", from: "running" | "paused"): Promise<void> =>
     ledger.move(runId, to, [from], { by: "test" }).catch(() => undefined);
   await systemClock.sleep(random() * 12);
@@ -54,10 +54,10 @@ async function workOn(number: number, course: Course): Promise<void> {
   const { head, segments } = runOnSims(number, course);
   for (const [segment, rows] of segments.entries()) await ledger.draftSegment(head.runId, segment, rows);
   await ledger.commit(head, "running", head.runId);
-  const hands = handsOn(head.runId, course);
+  const hands = leasesOn(head.runId, course);
   const account = { client: platformOf(course), wording: "sims", choice } as const;
   const context = {
-    ...{ ledger, inventory: new Inventory(terms), clock: systemClock, backlog: new Backlog(), lanes: 2 },
+    ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 2 },
     ...{ watch: new RunWatch({ ledger }), accountFor: () => account },
   };
   while (!isRunOver((await ledger.run(head.runId)).state)) {

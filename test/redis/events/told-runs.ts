@@ -10,10 +10,10 @@ import { beforeAll as start, Feed } from "#events/feed.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { type FieldChoice, keptFields, pickFields, secretFields } from "#fleet/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
-import { Inventory, speedClassOf } from "#store/inventory.ts";
-import { Ledger } from "#store/ledger.ts";
-import type { Settled, StoredRow } from "#store/packing.ts";
-import type { RunHead, RunRecord } from "#store/run-record.ts";
+import { Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import type { Settled, StoredRow } from "#jobs/runs/ledger/packing.ts";
+import type { RunHead, RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import { keptBounds, runOf, settledAs } from "../ledger/run-of.ts";
 
 export const courses = ["completed", "paused", "cancelled", "aborted"] as const;
@@ -50,18 +50,18 @@ const allSims = Array.from({ length: runsInAll }, (_, run) =>
   Array.from({ length: rowsInSegments.flat().length }, (__, row) => simOf(run, row)),
 ).flat();
 
-export class ToldRuns {
+export class RunEvents {
   readonly #redis: Redis;
   readonly #ledger: Ledger;
   readonly #inventory: Inventory;
   readonly #feed: Feed;
 
   constructor(place: { redis: Redis; keys: Keys }) {
-    const terms = { ...place, bounds: keptBounds, clock: systemClock };
+    const storeDeps = { ...place, bounds: keptBounds, clock: systemClock };
     this.#redis = place.redis;
-    this.#ledger = new Ledger(terms);
-    this.#inventory = new Inventory(terms);
-    this.#feed = new Feed(terms);
+    this.#ledger = new Ledger(storeDeps);
+    this.#inventory = new Inventory(storeDeps);
+    this.#feed = new Feed(storeDeps);
   }
 
   /** Makes all SIMs known with the class that they have before, by a run of its own that nobody looks at later. */
@@ -90,7 +90,7 @@ export class ToldRuns {
   }
 
   /** Some run was submitted, and not all of them are over. */
-  async isUnderWay(): Promise<boolean> {
+  async isInProgress(): Promise<boolean> {
     const runs = await this.runs();
     return runs.length > 0 && (runs.length < runsInAll || runs.some(({ state }) => !isRunOver(state)));
   }
@@ -99,14 +99,14 @@ export class ToldRuns {
   async expectNeitherAlone(): Promise<void> {
     const { events } = await this.#feed.after(start, 100_000);
     const runs = await this.runs();
-    const told = Map.groupBy(
+    const reported = Map.groupBy(
       events.filter(({ type, fields }) => type.startsWith("run.") && fields.run !== "r-before"),
       ({ fields }) => fields.run ?? "",
     );
-    expect([...told.keys()].toSorted()).toEqual(runs.map(({ runId }) => runId).toSorted());
+    expect([...reported.keys()].toSorted()).toEqual(runs.map(({ runId }) => runId).toSorted());
     const done = new Map<string, string>();
     for (const run of runs) {
-      expectMoves(run, told.get(run.runId) ?? []);
+      expectMoves(run, reported.get(run.runId) ?? []);
       for (const key of await this.#expectTally(run)) done.set(key, run.runId);
     }
     await this.#expectChanges(done, events);
@@ -134,13 +134,13 @@ export class ToldRuns {
     const known = await this.#inventory.lookUp("default", allSims);
     const changed = allSims.filter((_, i) => speedClassOf(known[i]) === classAfter);
     expect(changed).toEqual(allSims.filter((key) => done.has(key)));
-    const told = events.filter(({ type }) => type === "sim.changed").map(({ fields }) => fields);
+    const reported = events.filter(({ type }) => type === "sim.changed").map(({ fields }) => fields);
     const wanted = changed.map((sim) => ({
       ...{ sim, field: "speedClass", before: classBefore, after: classAfter },
       ...{ by: "run", cause: done.get(sim) },
     }));
     const bySim = (a: { sim?: string }, b: { sim?: string }): number => ((a.sim ?? "") < (b.sim ?? "") ? -1 : 1);
-    expect(told.toSorted(bySim)).toEqual(wanted.toSorted(bySim));
+    expect(reported.toSorted(bySim)).toEqual(wanted.toSorted(bySim));
   }
 }
 
@@ -160,15 +160,15 @@ const stateAfter: Readonly<Record<string, string>> = {
 };
 
 /** Every move follows from the one before, the last one led to the state that the run is in, and so says the event. */
-function expectMoves(run: RunRecord, told: readonly Event[]): void {
+function expectMoves(run: RunRecord, reported: readonly Event[]): void {
   let before = "";
-  for (const { type, fields } of told) {
+  for (const { type, fields } of reported) {
     expect(allowed[before] ?? []).toContain(type);
     expect(fields.state).toBe(stateAfter[type]);
     before = type;
   }
   expect([run.runId, stateAfter[before]]).toEqual([run.runId, run.state]);
-  const { done = "", rejected = "" } = told.at(-1)?.fields ?? {};
+  const { done = "", rejected = "" } = reported.at(-1)?.fields ?? {};
   const counts = [Number(done), Number(rejected)];
   // Calls that were out when a run ended still get their outcome, and so do rows between two moves.
   if (run.state === "completed") expect(counts).toEqual([run.tally.done, run.tally.rejected]);

@@ -3,17 +3,17 @@ import fc from "fast-check";
 import { expect, it, vi } from "vitest";
 import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf, visitFields } from "#fleet/sim-fields.ts";
-import { Inventory } from "#store/inventory.ts";
-import { SyncLog } from "#store/sync-log.ts";
-import type { ListedSims } from "#store/told-sims.ts";
-import { type CodeLookup, codesFor, columnsFor } from "#store/value-codes.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
+import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";
+import { type CodeLookup, codesFor, columnsFor } from "#jobs/inventory/store/value-codes.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const { redis, keys } = openTestRedis();
-const terms = { redis, keys, bounds: keptBounds };
-const inventory = new Inventory(terms);
-const syncs = new SyncLog(terms);
+const storeDeps = { redis, keys, bounds: keptBounds };
+const inventory = new Inventory(storeDeps);
+const syncs = new SyncLog(storeDeps);
 const fields = ["speedClass", "status", "groupId", "tags", "online", "deep.er"];
 const choice = { fields, secrets: new Set<string>(), places: {} };
 
@@ -54,7 +54,7 @@ async function takeIn(profile: string, records: readonly Record<string, unknown>
   const simsOf = (from: number, to: number): ListedSims => ({
     keys: all.slice(from, to),
     digests: "0000000000000".repeat(to - from),
-    tell: (place, visit) => void visitFields(records[from + place] ?? {}, choice, visit),
+    encodeFields: (place, visit) => void visitFields(records[from + place] ?? {}, choice, visit),
   });
   const codes = await syncs.codes(profile);
   const half = Math.ceil(all.length / 2);

@@ -8,13 +8,13 @@ import { Feed } from "#events/feed.ts";
 import { everySim } from "#fleet/filter.ts";
 import { type FieldChoice, documentOf, usualFields } from "#fleet/sim-fields.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim.ts";
-import type { Account } from "#jobs/account.ts";
-import type { SyncVerdict } from "#jobs/job.ts";
+import type { Account } from "#api/account.ts";
+import type { WorkResult } from "#engine/job-result.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import type { Inventory, Standing } from "#store/inventory.ts";
-import { Ledger } from "#store/ledger.ts";
-import type { SyncLog, SyncState } from "#store/sync-log.ts";
+import type { Inventory, SimPresence } from "#jobs/inventory/store/inventory.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import type { SyncLog, SyncState } from "#jobs/inventory/store/sync-record.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { type SyncParts, accountOf, syncParts, workOn } from "./sync-parts.ts";
@@ -27,7 +27,7 @@ export interface FleetOptions extends Partial<SandboxOptions> {
 
 type Place = Pick<TestRedis, "redis" | "keys">;
 
-export class FleetHouse {
+export class FleetHarness {
   readonly profile: string;
   readonly sandbox: Sandbox;
   readonly inventory: Inventory;
@@ -35,13 +35,13 @@ export class FleetHouse {
   readonly ledger: Ledger;
   readonly feed: Feed;
   account: Account;
-  readonly #parts: SyncParts;
+  readonly #deps: SyncParts;
   readonly #options: FleetOptions;
   #syncNumber = 0;
 
   private constructor(sandbox: Sandbox, place: Place, options: FleetOptions) {
-    const terms = { ...place, bounds: keptBounds, clock: systemClock };
-    this.#parts = syncParts({
+    const storeDeps = { ...place, bounds: keptBounds, clock: systemClock };
+    this.#deps = syncParts({
       ...place,
       url: sandbox.url,
       profile: `p-${randomBytes(4).toString("hex")}`,
@@ -49,21 +49,21 @@ export class FleetHouse {
       coverage: sandbox.options.serves.includes("g") ? "g" : "jp",
     });
     this.sandbox = sandbox;
-    this.profile = this.#parts.profile;
-    this.inventory = this.#parts.inventory;
-    this.syncs = this.#parts.syncs;
-    this.ledger = new Ledger(terms);
-    this.feed = new Feed(terms);
+    this.profile = this.#deps.profile;
+    this.inventory = this.#deps.inventory;
+    this.syncs = this.#deps.syncs;
+    this.ledger = new Ledger(storeDeps);
+    this.feed = new Feed(storeDeps);
     this.#options = options;
     this.account = this.keeping();
   }
 
-  static async open(place: Place, options: FleetOptions = {}): Promise<FleetHouse> {
+  static async open(place: Place, options: FleetOptions = {}): Promise<FleetHarness> {
     const { wording: _, choice: __, pageLimit: ___, ...sandboxOptions } = options;
     const sandbox = await startSandbox({ ...sandboxOptions, limits: { Sim: 1e9, Credential: 60, Auth: 1e6 } });
-    const fleet = new FleetHouse(sandbox, place, options);
+    const fleet = new FleetHarness(sandbox, place, options);
     onTestFinished(async () => {
-      await fleet.#parts.client.close();
+      await fleet.#deps.client.close();
       await sandbox.close();
     });
     return fleet;
@@ -71,7 +71,7 @@ export class FleetHouse {
 
   /** The account, with another choice of fields. */
   keeping(fields: readonly string[] = usualFields): Account {
-    const account = accountOf(this.#parts.client, this.#options.wording ?? "sims", fields);
+    const account = accountOf(this.#deps.client, this.#options.wording ?? "sims", fields);
     return {
       ...account,
       choice: { ...account.choice, ...this.#options.choice },
@@ -80,7 +80,7 @@ export class FleetHouse {
   }
 
   /** Begins a sync, or goes on with one, and works on it until it is over, cut short or postponed. */
-  async sync(how: { signal?: AbortSignal } = {}): Promise<{ verdict: SyncVerdict; state: SyncState }> {
+  async sync(how: { signal?: AbortSignal } = {}): Promise<{ verdict: WorkResult; state: SyncState }> {
     await this.begin();
     const verdict = await this.work(how.signal);
     return { verdict, state: await this.state() };
@@ -91,8 +91,8 @@ export class FleetHouse {
     return this.syncs.begin(this.profile, `s-${this.#syncNumber}`, how);
   }
 
-  work(signal?: AbortSignal): Promise<SyncVerdict> {
-    return workOn(this.#parts, this.account, signal);
+  work(signal?: AbortSignal): Promise<WorkResult> {
+    return workOn(this.#deps, this.account, signal);
   }
 
   async state(): Promise<SyncState> {
@@ -102,10 +102,10 @@ export class FleetHouse {
   }
 
   /** Key to document, of all SIMs. */
-  async known(standing: Standing = "listed"): Promise<Map<string, Record<string, unknown>>> {
+  async known(presence: SimPresence = "listed"): Promise<Map<string, Record<string, unknown>>> {
     const known = new Map<string, Record<string, unknown>>();
     const keyColumn = keyColumnOf(this.account.wording);
-    for await (const found of this.inventory.walk(this.profile, everySim, { standing, keyColumn })) {
+    for await (const found of this.inventory.walk(this.profile, everySim, { presence, keyColumn })) {
       for (const { key, sim } of found) known.set(key, documentOf(sim.fields));
     }
     return known;
@@ -138,6 +138,6 @@ export class FleetHouse {
   }
 }
 
-export function refusalIn(verdict: SyncVerdict): PlatformError | undefined {
+export function refusalIn(verdict: WorkResult): PlatformError | undefined {
   return verdict.kind === "postponed" ? verdict.refusal : undefined;
 }

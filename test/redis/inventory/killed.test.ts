@@ -6,14 +6,14 @@ import { expect, inject, it } from "vitest";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { FleetHouse } from "./fleet-house.ts";
+import { FleetHarness } from "./fleet-house.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./sync-process.ts", import.meta.url));
 const kills = 50;
 const sims = 400;
 
-function startProcess(fleet: FleetHouse): ChildProcess {
+function startProcess(fleet: FleetHarness): ChildProcess {
   const place = inject("redis");
   if ("failure" in place) throw new Error(place.failure);
   const args = [script, place.url, keys.prefix, fleet.sandbox.url, fleet.profile];
@@ -21,14 +21,14 @@ function startProcess(fleet: FleetHouse): ChildProcess {
 }
 
 /** What must come out the same, however often a sync was killed. */
-async function resultOf(fleet: FleetHouse): Promise<unknown> {
+async function resultOf(fleet: FleetHarness): Promise<unknown> {
   const { startedAtMs: _, finishedAtMs: __, ...state } = await fleet.state();
   return { state, known: await fleet.known(), gone: await fleet.known("gone"), events: await fleet.events() };
 }
 
 /** The fleet has been read once and has changed since: SIMs came, went, came back and were edited. */
-async function changedFleet(seed: number): Promise<FleetHouse> {
-  const fleet = await FleetHouse.open(
+async function changedFleet(seed: number): Promise<FleetHarness> {
+  const fleet = await FleetHarness.open(
     { redis, keys },
     { sims, seed, pageSize: 10, latencyMs: 4, shortPages: 0.2, emptyPages: 0.1 },
   );

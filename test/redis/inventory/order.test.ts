@@ -9,18 +9,18 @@ import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { everySim } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim-fields.ts";
-import { Inventory } from "#store/inventory.ts";
-import { digestOf } from "#store/sim-record.ts";
-import { SyncLog, type SyncState } from "#store/sync-log.ts";
-import type { ListedSims } from "#store/told-sims.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { digestOf } from "#jobs/inventory/store/sim-record.ts";
+import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";
+import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const { redis, keys } = openTestRedis();
-const terms = { redis, keys, bounds: keptBounds };
-const syncs = new SyncLog(terms);
-const inventory = new Inventory(terms);
-const feed = new Feed({ ...terms, clock: systemClock });
+const storeDeps = { redis, keys, bounds: keptBounds };
+const syncs = new SyncLog(storeDeps);
+const inventory = new Inventory(storeDeps);
+const feed = new Feed({ ...storeDeps, clock: systemClock });
 
 /** A SIM and its class. */
 type Listed = readonly [key: string, speedClass: string];
@@ -28,12 +28,12 @@ type Listed = readonly [key: string, speedClass: string];
 class Fleet {
   readonly profile = `p-${randomBytes(4).toString("hex")}`;
   /** SIMs that were asked about. */
-  told: string[] = [];
+  reported: string[] = [];
   #syncs = 0;
 
   async sync(list: readonly Listed[], pageOf: number): Promise<SyncState> {
     this.#syncs += 1;
-    this.told = [];
+    this.reported = [];
     const { profile } = this;
     const { syncId } = await syncs.begin(profile, `s-${this.#syncs}`, "resume");
     const codes = await syncs.codes(profile);
@@ -49,9 +49,9 @@ class Fleet {
     return this.#state();
   }
 
-  async known(standing: "listed" | "gone"): Promise<Map<string, string | undefined>> {
+  async known(presence: "listed" | "gone"): Promise<Map<string, string | undefined>> {
     const known = new Map<string, string | undefined>();
-    for await (const found of inventory.walk(this.profile, everySim, { standing, keyColumn: "simId" })) {
+    for await (const found of inventory.walk(this.profile, everySim, { presence, keyColumn: "simId" })) {
       for (const { key, sim } of found) {
         const value = sim.fields.get("speedClass");
         known.set(key, value && textOf(value));
@@ -79,9 +79,9 @@ class Fleet {
     return {
       keys: list.map(([key]) => key),
       digests: list.map(([, speedClass]) => `00${digestOf(speedClass)}`).join(""),
-      tell: (place, visit) => {
+      encodeFields: (place, visit) => {
         const [key = "", speedClass = ""] = list[place] ?? [];
-        this.told.push(key);
+        this.reported.push(key);
         visit("speedClass", "text", speedClass);
       },
     };
@@ -141,7 +141,7 @@ it("a page that names a SIM twice counts it once as new", async () => {
   ];
   expect(await fleet.sync(list, 3)).toMatchObject({ sims: 3, added: 2, changed: 0 });
   expect(await fleet.sync(list, 3)).toMatchObject({ sims: 3, added: 0, changed: 0, gone: 0 });
-  expect(fleet.told).toEqual([]);
+  expect(fleet.reported).toEqual([]);
 });
 
 it("pages of a thousand across chunks: only what is another is asked about, wherever it lies", async () => {
@@ -149,7 +149,7 @@ it("pages of a thousand across chunks: only what is another is asked about, wher
   const list = Array.from({ length: 9_000 }, (_, n): Listed => [String(10_000 + n), "a"]);
   expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 9_000, gone: 0 });
   expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 0, changed: 0, gone: 0 });
-  expect(fleet.told).toEqual([]);
+  expect(fleet.reported).toEqual([]);
 
   // At both sides of where chunks and pages meet, one left out, and the rest of the list moved by it.
   const changed = [0, 999, 1_000, 4_095, 4_096, 8_191, 8_192, 8_999].map((n) => String(10_000 + n));
@@ -158,10 +158,10 @@ it("pages of a thousand across chunks: only what is another is asked about, wher
     .map(([name]): Listed => [name, changed.includes(name) ? "b" : "a"]);
   const state = await fleet.sync([...other, ["99999", "a"]], 1_000);
   expect(state).toMatchObject({ sims: 9_000, added: 1, changed: changed.length, gone: 1 });
-  expect(fleet.told.toSorted()).toEqual([...changed, "99999"]);
+  expect(fleet.reported.toSorted()).toEqual([...changed, "99999"]);
 
   expect(await fleet.sync(other.toReversed(), 700)).toMatchObject({ sims: 8_999, changed: 0, gone: 1, returned: 0 });
-  expect(fleet.told).toEqual([]);
+  expect(fleet.reported).toEqual([]);
   const known = await fleet.known("listed");
   expect(known.size).toBe(8_999);
   expect([...known].filter(([, speedClass]) => speedClass === "b").map(([name]) => name)).toEqual(changed);

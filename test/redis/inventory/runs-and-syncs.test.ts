@@ -1,24 +1,24 @@
 /** Runs and syncs write to the same SIMs: whose a change is, and that an old page never undoes a newer answer. */
 import { describe, expect, it } from "vitest";
 import { pickFields } from "#fleet/sim-fields.ts";
-import { speedClassOf } from "#store/inventory.ts";
-import type { RunHead } from "#store/run-record.ts";
+import { speedClassOf } from "#jobs/inventory/store/inventory.ts";
+import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { settledAs, submit } from "../ledger/run-of.ts";
-import { FleetHouse } from "./fleet-house.ts";
+import { FleetHarness } from "./fleet-house.ts";
 
 const { redis, keys } = openTestRedis();
-const open = (options: Parameters<typeof FleetHouse.open>[1] = {}): Promise<FleetHouse> =>
-  FleetHouse.open({ redis, keys }, options);
+const open = (options: Parameters<typeof FleetHarness.open>[1] = {}): Promise<FleetHarness> =>
+  FleetHarness.open({ redis, keys }, options);
 const noCounts = { calls: 1, throttled: 0 };
 
 /** A run with one row, of this fleet's profile. */
-function runOn(fleet: FleetHouse): Promise<RunHead> {
+function runOn(fleet: FleetHarness): Promise<RunHead> {
   return submit(fleet.ledger, [[1]], { profile: fleet.profile });
 }
 
 /** Settles the run's row as the answer to a change, whose record was this. */
-async function settle(fleet: FleetHouse, run: RunHead, key: string, record: Record<string, unknown>): Promise<void> {
+async function settle(fleet: FleetHarness, run: RunHead, key: string, record: Record<string, unknown>): Promise<void> {
   const settled = settledAs("done");
   const shown = pickFields(record, fleet.account.choice);
   await fleet.ledger.settle(run, 0, [{ place: 0, key, weight: 1, settled, shown }], noCounts);
@@ -26,7 +26,7 @@ async function settle(fleet: FleetHouse, run: RunHead, key: string, record: Reco
 
 const row = (key: string, speedClass: string) => ({ index: 0, line: 2, key, speedClass, cells: [], weight: 1 });
 
-async function classOf(fleet: FleetHouse, key: string): Promise<string | undefined> {
+async function classOf(fleet: FleetHarness, key: string): Promise<string | undefined> {
   return speedClassOf(await fleet.inventory.sim(fleet.profile, key));
 }
 
@@ -148,8 +148,8 @@ describe("a sync beside a run", () => {
     await fleet.sync();
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.fast" });
     await fleet.sync();
-    const told = await fleet.events(["sim.changed"]);
-    expect(told.map(({ after, by }) => [after, by])).toEqual([
+    const reported = await fleet.events(["sim.changed"]);
+    expect(reported.map(({ after, by }) => [after, by])).toEqual([
       ["s1.4xfast", "outside"],
       ["s1.fast", "run"],
       ["s1.minimum", "outside"],
@@ -181,7 +181,7 @@ describe("a sync beside a run", () => {
   });
 });
 
-async function untilAsked(fleet: FleetHouse): Promise<void> {
+async function untilAsked(fleet: FleetHarness): Promise<void> {
   const before = fleet.listCalls;
   const { until } = await import("../../support/until.ts");
   await until("a page is asked for", () => fleet.listCalls > before, 5_000);

@@ -4,9 +4,9 @@ import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { Feed } from "#events/feed.ts";
 import { systemClock } from "#core/time.ts";
-import { digestOf } from "#store/sim-record.ts";
-import { SyncLog } from "#store/sync-log.ts";
-import type { ListedSims } from "#store/told-sims.ts";
+import { digestOf } from "#jobs/inventory/store/sim-record.ts";
+import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
+import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
@@ -17,7 +17,7 @@ function listed(count: number, speedClass: string, from = 0): ListedSims {
   return {
     keys: simIds,
     digests: simIds.map((simId) => `ab${digestOf(simId + speedClass)}`).join(""),
-    tell: (_, visit) => visit("speedClass", "text", speedClass),
+    encodeFields: (_, visit) => visit("speedClass", "text", speedClass),
   };
 }
 
@@ -60,7 +60,7 @@ class Fleet {
   }
 
   async begun(): Promise<{ syncId: string }> {
-    return this.syncs.begin(this.profile, `s-${randomBytes(4).toString("hex")}`, "go-on");
+    return this.syncs.begin(this.profile, `s-${randomBytes(4).toString("hex")}`, "resume");
   }
 
   async events(type: "sim.added" | "sim.changed" | "sim.gone"): Promise<number> {
@@ -105,9 +105,9 @@ describe("a page of many SIMs", () => {
     expect(cut).toMatchObject({ pages: 0, sims: 0, phase: "listing" });
     expect(cut?.cursor).toBeUndefined();
     fleet.beforeCall = () => undefined;
-    const told = (await fleet.events("sim.changed")) - before;
-    expect(told).toBeGreaterThan(0);
-    expect(told).toBeLessThan(2_500);
+    const reported = (await fleet.events("sim.changed")) - before;
+    expect(reported).toBeGreaterThan(0);
+    expect(reported).toBeLessThan(2_500);
     await fleet.take(fleet.otherProcess(), listed(2_500, "s1.fast"), 0, "next");
     expect((await fleet.events("sim.changed")) - before).toBe(2_500);
     expect(await fleet.syncs.state(fleet.profile)).toMatchObject({ pages: 1, sims: 2_500, changed: 2_500, added: 0 });

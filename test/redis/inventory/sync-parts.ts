@@ -6,12 +6,12 @@ import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { keptFields, secretFields, usualFields } from "#fleet/sim-fields.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim.ts";
-import type { Account } from "#jobs/account.ts";
-import type { SyncVerdict } from "#jobs/job.ts";
-import { syncInventory } from "#jobs/sync-inventory.ts";
+import type { Account } from "#api/account.ts";
+import type { WorkResult } from "#engine/job-result.ts";
+import { syncInventory } from "#jobs/inventory/sync-inventory.ts";
 import type { Keys } from "#redis/keys.ts";
-import { Inventory } from "#store/inventory.ts";
-import { SyncLog } from "#store/sync-log.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { OpenPermits } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
@@ -31,7 +31,7 @@ export function syncParts(of: {
   coverage: "g" | "jp";
 }): SyncParts {
   const { redis, keys, url, profile, wording, coverage } = of;
-  const terms = { redis, keys, bounds: keptBounds };
+  const storeDeps = { redis, keys, bounds: keptBounds };
   const client = new PlatformClient({
     profile: { name: profile, coverage, wording },
     brand: "Svc",
@@ -43,7 +43,7 @@ export function syncParts(of: {
     permits: new OpenPermits(),
     userAgent: "simfleet/test",
   });
-  return { profile, inventory: new Inventory(terms), syncs: new SyncLog(terms), client };
+  return { profile, inventory: new Inventory(storeDeps), syncs: new SyncLog(storeDeps), client };
 }
 
 export function accountOf(client: PlatformClient, wording: Wording, fields: readonly string[] = usualFields): Account {
@@ -52,8 +52,8 @@ export function accountOf(client: PlatformClient, wording: Wording, fields: read
 }
 
 /** Goes on with the sync that is under way. */
-export function workOn(parts: SyncParts, account: Account, signal?: AbortSignal): Promise<SyncVerdict> {
-  const { profile, inventory, syncs } = parts;
+export function workOn(deps: SyncParts, account: Account, signal?: AbortSignal): Promise<WorkResult> {
+  const { profile, inventory, syncs } = deps;
   const newSyncId = (): string => `s-again-${randomBytes(3).toString("hex")}`;
   const context = { syncs, inventory, clock: systemClock, accountFor: () => account, newSyncId };
   return syncInventory(profile, context, signal ?? new AbortController().signal);

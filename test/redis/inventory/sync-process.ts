@@ -9,11 +9,11 @@ import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", url = "", profile = ""] = process.argv.slice(2);
 const connections = new RedisConnections(redisTarget(redisUrl));
-const parts = syncParts({
+const deps = syncParts({
   ...{ redis: connections.connect("killed"), keys: new Keys(prefix), url, profile },
   ...{ wording: "sims", coverage: "g" },
 });
-const { kind } = await workOn(parts, accountOf(parts.client, "sims"));
-await parts.client.close();
+const { kind } = await workOn(deps, accountOf(deps.client, "sims"));
+await deps.client.close();
 await connections.close();
 process.exitCode = kind === "ended" ? 0 : 1;

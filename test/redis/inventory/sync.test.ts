@@ -2,18 +2,18 @@ import { describe, expect, it } from "vitest";
 import { parseRecordPath } from "#fleet/record-path.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { answer, clientFor, quotaHeaders, startOpenPlatform } from "../../unit/api/support.ts";
-import { FleetHouse, type FleetOptions, refusalIn } from "./fleet-house.ts";
+import { FleetHarness, type FleetOptions, refusalIn } from "./fleet-house.ts";
 
 const { redis, keys } = openTestRedis();
-const open = (options: FleetOptions = {}): Promise<FleetHouse> => FleetHouse.open({ redis, keys }, options);
+const open = (options: FleetOptions = {}): Promise<FleetHarness> => FleetHarness.open({ redis, keys }, options);
 
 /** A signal that aborts once so many pages have been asked for. */
-function afterPages(fleet: FleetHouse, pages: number): AbortSignal {
+function afterPages(fleet: FleetHarness, pages: number): AbortSignal {
   const cut = new AbortController();
-  const look = setInterval(() => {
+  const poll = setInterval(() => {
     if (fleet.listCalls >= pages) cut.abort(new Error("cut short"));
   }, 1);
-  cut.signal.addEventListener("abort", () => clearInterval(look));
+  cut.signal.addEventListener("abort", () => clearInterval(poll));
   return cut.signal;
 }
 
@@ -118,7 +118,7 @@ describe("a sync reads the whole fleet", () => {
   });
 });
 
-function secretOf(fleet: FleetHouse, place: number): string {
+function secretOf(fleet: FleetHarness, place: number): string {
   const text = fleet.sandbox.state.sims.textAt(place);
   const secret = /"arcClientPeerPrivateKey":"([^"]+)"/.exec(text)?.[1];
   if (secret === undefined) throw new Error("the sandbox shows no secret");
@@ -233,10 +233,10 @@ describe("a fleet that changes while it is read", () => {
     await fleet.sync();
     expect(await fleet.known()).toEqual(fleet.listed());
     expect([...(await fleet.known("gone")).keys()].toSorted()).toEqual(removed.toSorted());
-    const told = await fleet.events(["sim.gone", "sim.added", "sim.returned"]);
-    expect(told.filter(({ type }) => type === "sim.gone")).toHaveLength(3);
-    expect(told.filter(({ type }) => type === "sim.added")).toHaveLength(30);
-    expect(told.filter(({ type }) => type === "sim.returned")).toHaveLength(0);
+    const reported = await fleet.events(["sim.gone", "sim.added", "sim.returned"]);
+    expect(reported.filter(({ type }) => type === "sim.gone")).toHaveLength(3);
+    expect(reported.filter(({ type }) => type === "sim.added")).toHaveLength(30);
+    expect(reported.filter(({ type }) => type === "sim.returned")).toHaveLength(0);
   });
 });
 
@@ -292,9 +292,9 @@ describe("a sync that is cut short", () => {
     const fleet = await open({ sims: 30, pageSize: 10 });
     const state = await fleet.begin();
     const codes = await fleet.syncs.codes(fleet.profile);
-    const terms = { asOfMs: 0, quiet: [], codes, expect: "known" } as const;
-    const noSims = { keys: [], digests: "", tell: () => undefined };
-    const late = { ...terms, syncId: state.syncId, pagesBefore: 0, sims: noSims, nextKey: "k" };
+    const storeDeps = { asOfMs: 0, quiet: [], codes, expect: "known" } as const;
+    const noSims = { keys: [], digests: "", encodeFields: () => undefined };
+    const late = { ...storeDeps, syncId: state.syncId, pagesBefore: 0, sims: noSims, nextKey: "k" };
     expect(await fleet.syncs.takePage(fleet.profile, late)).toEqual(expect.any(Number));
     expect(await fleet.syncs.takePage(fleet.profile, late)).toBeUndefined();
     await fleet.begin("restart");

@@ -2,17 +2,17 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
 import { visitFields } from "#fleet/sim-fields.ts";
-import { assertFieldsKnown } from "#runs/filter-fields.ts";
-import { filterSource } from "#runs/row-source.ts";
-import { Inventory } from "#store/inventory.ts";
-import { SyncLog } from "#store/sync-log.ts";
+import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";
+import { filterSource } from "#jobs/runs/plan/row-source.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const { redis, keys } = openTestRedis();
-const terms = { redis, keys, bounds: keptBounds };
-const inventory = new Inventory(terms);
-const syncs = new SyncLog(terms);
+const storeDeps = { redis, keys, bounds: keptBounds };
+const inventory = new Inventory(storeDeps);
+const syncs = new SyncLog(storeDeps);
 const fields = ["speedClass", "status", "groupId", "tags"];
 const choice = { fields, secrets: new Set<string>(), places: {} };
 const records: readonly Record<string, unknown>[] = [
@@ -29,7 +29,7 @@ async function readFleet(profile: string, { isWhole }: { isWhole: boolean }): Pr
     sims: {
       keys: records.map((_, n) => `8942300000${n}`),
       digests: "0000000000000".repeat(records.length),
-      tell: (place, visit) => void visitFields(records[place] ?? {}, choice, visit),
+      encodeFields: (place, visit) => void visitFields(records[place] ?? {}, choice, visit),
     },
     nextKey: isWhole ? undefined : "next",
     asOfMs: await syncs.nowMs(),

@@ -3,22 +3,22 @@ import { expect, it } from "vitest";
 import type { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
-import { execute } from "#jobs/execute.ts";
-import { RunWatch } from "#jobs/run-watch.ts";
-import { Backlog } from "#jobs/settler.ts";
-import { readWhenEnded } from "#runs/ended-run.ts";
-import { type RowResult, rowResults } from "#runs/results.ts";
-import { retrySubmission } from "#runs/retry.ts";
-import { Inventory } from "#store/inventory.ts";
-import { Ledger } from "#store/ledger.ts";
+import { execute } from "#jobs/runs/work/execute.ts";
+import { RunWatch } from "#jobs/runs/work/run-watch.ts";
+import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
+import { readWhenEnded } from "#jobs/runs/ended-run.ts";
+import { type RowResult, rowResults } from "#jobs/runs/results.ts";
+import { retrySubmission } from "#jobs/runs/retry.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { choice } from "../events/told-runs.ts";
 import { begunAtMs, keptBounds, submit } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
-const terms = { redis, keys, clock: systemClock, bounds: keptBounds };
-const ledger = new Ledger(terms);
+const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
+const ledger = new Ledger(storeDeps);
 const operation = { operation: "test", status: 400 } as const;
 
 /** A platform that keeps two callers waiting until it is told to answer, and refuses all others at once. */
@@ -59,7 +59,7 @@ it("tells of rows as pending until the calls that are out have ended", async () 
   const platform = new SlowPlatform();
   const account = { client: platform.client, wording: "sims", choice } as const;
   const context = {
-    ...{ ledger, inventory: new Inventory(terms), clock: systemClock, backlog: new Backlog(), lanes: 3 },
+    ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 3 },
     ...{ watch: new RunWatch({ ledger }), accountFor: () => account },
   };
   const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
@@ -86,7 +86,7 @@ it("begins no work on a run that is over", async () => {
   await ledger.move(head.runId, "cancelled", ["running"]);
   const watch = new RunWatch({ ledger });
   expect(await watch.enter(head.runId)).toBeUndefined();
-  expect(await redis.exists(keys.runHands(head.runId))).toBe(0);
+  expect(await redis.exists(keys.runLeases(head.runId))).toBe(0);
 });
 
 it("says of a row that is cancelled when an answer to its call was lost", async () => {

@@ -4,8 +4,8 @@ import { systemClock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
 import { Keys } from "#redis/keys.ts";
-import { Ledger } from "#store/ledger.ts";
-import type { StoredRow } from "#store/packing.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import type { StoredRow } from "#jobs/runs/ledger/packing.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { begunAtMs, keptBounds, runOf, settledAs, submit } from "./run-of.ts";
 
@@ -110,13 +110,13 @@ describe("a run under way", () => {
     expect(await ledger.run(head.runId)).toMatchObject({ isEnding: false });
     await ledger.move(head.runId, "cancelled", ["running"]);
     expect(await ledger.hold(head.runId, ["one", "late"])).toBe("cancelled");
-    await ledger.letGo(head.runId, "two");
+    await ledger.release(head.runId, "two");
     const ending = { state: "cancelled", isEnding: true, finishedAtMs: undefined, tally: { cancelled: 0, pending: 3 } };
     expect(await ledger.run(head.runId)).toMatchObject(ending);
     const endedAtMs = Number(await redis.hget(keys.run(head.runId), "finishedAtMs"));
     await systemClock.sleep(2);
     await ledger.settle(head, 0, [doneAt(0)], noCounts);
-    await ledger.letGo(head.runId, "one");
+    await ledger.release(head.runId, "one");
     const ended = await ledger.run(head.runId);
     expect(ended).toMatchObject({ isEnding: false, tally: { done: 1, cancelled: 2, pending: 0 } });
     expect(ended.finishedAtMs).toBeGreaterThan(endedAtMs);
@@ -128,10 +128,10 @@ describe("a run under way", () => {
     await ledger.move(head.runId, "cancelled", ["running"]);
     const now = await redis.time();
     const past = Number(now[0]) * 1_000 - 1;
-    await redis.hset(keys.runHands(head.runId), "killed", past, "alive", past + 5_000);
+    await redis.hset(keys.runLeases(head.runId), "killed", past, "alive", past + 5_000);
     expect((await ledger.run(head.runId)).isEnding).toBe(true);
-    expect(await redis.pttl(keys.runHands(head.runId))).toBeGreaterThan(5_000);
-    await ledger.letGo(head.runId, "alive");
+    expect(await redis.pttl(keys.runLeases(head.runId))).toBeGreaterThan(5_000);
+    await ledger.release(head.runId, "alive");
     expect(await ledger.run(head.runId)).toMatchObject({ isEnding: false, tally: { cancelled: 2 } });
   });
 
@@ -273,7 +273,7 @@ describe("the feed", () => {
   const ownKeys = new Keys(`${keys.prefix}:feed`);
   const own = new Ledger({ redis, keys: ownKeys, clock: systemClock, bounds: keptBounds });
   const feed = new Feed({ redis, keys: ownKeys, clock: systemClock, bounds: keptBounds });
-  const toldOf = async (runId: string): Promise<Event[]> => {
+  const reportedOf = async (runId: string): Promise<Event[]> => {
     const { events } = await feed.newest({ fields: { run: runId } }, { limit: 100 });
     return events.toReversed();
   };
@@ -288,8 +288,13 @@ describe("the feed", () => {
     await own.settle(run, 1, [doneAt(0)], noCounts);
     await own.settle(run, 1, [doneAt(0)], noCounts);
     await own.move(runId, "cancelled", ["running"]).catch(() => undefined);
-    const told = (await toldOf(runId)).map(({ type, fields }) => [type, fields.done, fields.pending, fields.by]);
-    expect(told).toEqual([
+    const reported = (await reportedOf(runId)).map(({ type, fields }) => [
+      type,
+      fields.done,
+      fields.pending,
+      fields.by,
+    ]);
+    expect(reported).toEqual([
       ["run.submitted", "0", "4", "cli:anna"],
       ["run.paused", "0", "4", "cli:ben"],
       ["run.resumed", "0", "4", "cli:ben"],
@@ -301,13 +306,13 @@ describe("the feed", () => {
     const aborted = await submit(own, [[1, 1, 1]], { maxFailures: 0 });
     const failed = { ...doneAt(0), settled: settledAs("failed") };
     await own.settle({ runId: aborted.runId, profile: "default" }, 0, [failed], noCounts);
-    expect((await toldOf(aborted.runId)).at(-1)).toMatchObject({
+    expect((await reportedOf(aborted.runId)).at(-1)).toMatchObject({
       type: "run.aborted",
       fields: { failed: "1", cancelled: "2", reason: expect.stringContaining("more than the 0 allowed") },
     });
     const cancelled = await submit(own, [[1, 1]]);
     await own.move(cancelled.runId, "cancelled", ["running"], { reason: "enough", by: "cli:anna" });
-    expect((await toldOf(cancelled.runId)).at(-1)).toMatchObject({
+    expect((await reportedOf(cancelled.runId)).at(-1)).toMatchObject({
       type: "run.cancelled",
       fields: { cancelled: "2", reason: "enough", by: "cli:anna" },
     });
@@ -324,7 +329,7 @@ describe("the feed", () => {
     expect(await redis.ttl(ownKeys.runInput(head.runId))).toBe(-1);
     expect(await own.run(head.runId)).toMatchObject({ state: "awaiting-approval", startedAtMs: undefined });
     await own.move(head.runId, "running", ["awaiting-approval"], { by: "cli:ben" });
-    expect((await toldOf(head.runId)).map(({ type }) => type)).toEqual([
+    expect((await reportedOf(head.runId)).map(({ type }) => type)).toEqual([
       "run.submitted",
       "run.awaiting-approval",
       "run.approved",

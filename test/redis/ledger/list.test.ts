@@ -2,11 +2,11 @@
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Limiter } from "#limiter/limiter.ts";
-import { Presence } from "#queue/presence.ts";
-import { Queues } from "#queue/queues.ts";
-import { RunDesk } from "#runs/desk.ts";
-import { Inventory } from "#store/inventory.ts";
-import { Ledger } from "#store/ledger.ts";
+import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { Queues } from "#jobs/runs/work/queues.ts";
+import { RunService } from "#jobs/runs/service.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds, submit } from "./run-of.ts";
@@ -15,14 +15,19 @@ const { keys, connect } = openTestRedis();
 
 it("a list of 515 runs takes a script for every hundred of them, and one for each quota", async () => {
   const redis = connect();
-  const terms = { redis, keys, bounds: keptBounds, clock: systemClock };
-  const ledger = new Ledger(terms);
+  const storeDeps = { redis, keys, bounds: keptBounds, clock: systemClock };
+  const ledger = new Ledger(storeDeps);
   for (let n = 0; n < 515; n += 1) {
     await submit(ledger, [[1]], { bucket: n % 2 === 0 ? "default.Sim" : "other.Sim", createdAtMs: n });
   }
-  const runs = new RunDesk({
-    ...{ ledger, inventory: new Inventory(terms), queues: new Queues({ connect, keys, ledger }), clock: systemClock },
-    ...{ limiter: new Limiter({ redis, keys }), presence: new Presence({ redis, keys }), periodMs: 60_000 },
+  const runs = new RunService({
+    ...{
+      ledger,
+      inventory: new Inventory(storeDeps),
+      queues: new Queues({ connect, keys, ledger }),
+      clock: systemClock,
+    },
+    ...{ limiter: new Limiter({ redis, keys }), workerRegistry: new WorkerRegistry({ redis, keys }), periodMs: 60_000 },
     policy: { mostChanges: undefined, approvalAbove: undefined },
   });
   const commands = commandsOf(redis);

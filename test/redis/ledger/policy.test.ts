@@ -1,10 +1,10 @@
 /** The policy on the size of a run holds for the rows that were written, whatever the plan had counted before. */
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import type { Queues } from "#queue/queues.ts";
-import { inBatches } from "#runs/row-source.ts";
-import { submitRun } from "#runs/submit.ts";
-import { Ledger } from "#store/ledger.ts";
+import type { Queues } from "#jobs/runs/work/queues.ts";
+import { inBatches } from "#jobs/runs/plan/row-source.ts";
+import { submitRun } from "#jobs/runs/submit.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds, runOf } from "./run-of.ts";
 

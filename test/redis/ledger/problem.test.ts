@@ -1,8 +1,8 @@
 /** The current problem of a run: recorded by failed calls, cleared by the next usable answer, told of by two events. */
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { reportOf } from "#runs/report.ts";
-import { Ledger } from "#store/ledger.ts";
+import { reportOf } from "#jobs/runs/report.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds, settledAs, submit } from "./run-of.ts";
 

@@ -1,8 +1,8 @@
 /** Runs to try the ledger with: heads with sensible values everywhere, and the rows that belong to them. */
 import { randomBytes } from "node:crypto";
-import type { Ledger } from "#store/ledger.ts";
-import type { Settled, StoredRow } from "#store/packing.ts";
-import type { RunHead } from "#store/run-record.ts";
+import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import type { Settled, StoredRow } from "#jobs/runs/ledger/packing.ts";
+import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 
 export const begunAtMs = 1_790_000_000_000;
 

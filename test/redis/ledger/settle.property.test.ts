@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { Ledger } from "#store/ledger.ts";
-import type { Settled } from "#store/packing.ts";
-import type { RunHead } from "#store/run-record.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import type { Settled } from "#jobs/runs/ledger/packing.ts";
+import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds, settledAs, submit } from "./run-of.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeAll, describe, it } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
 import { allOf, nameOf, noRefusal, ours, rightRefreshes } from "./judges.ts";
-import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, trouble } from "./scenarios.ts";
+import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, incident } from "./scenarios.ts";
 import { SimulatedBucket } from "./simulated-bucket.ts";
 import { leaseMs } from "./simulation.ts";
 
@@ -13,7 +13,7 @@ describe("the bucket with the quota to itself", () => {
   it(
     "meets no 429 and always knows the refresh, whatever crashes, is lost or comes late",
     async () => {
-      const scenarios = scenariosOf({ ...quiet, ...trouble });
+      const scenarios = scenariosOf({ ...quiet, ...incident });
       await expectOfAll(redis, "alone", { scenarios, judge: allOf(noRefusal, rightRefreshes), runs: 60 });
     },
     propertyTimeoutMs,
@@ -47,7 +47,7 @@ describe("the bucket after a break", () => {
     async () => {
       const scenarios = scenariosOf({
         ...quiet,
-        ...trouble,
+        ...incident,
         crashes: fc.constant([]),
         lostShare: fc.constantFrom(0, 0.05, 1),
         slowMs: fc.constant(0),

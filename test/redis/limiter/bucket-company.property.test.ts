@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeAll, describe, it } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
 import { allOf, nameOf, onePerWindow, ours, rightRefreshes, staysShut } from "./judges.ts";
-import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, trouble } from "./scenarios.ts";
+import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, incident } from "./scenarios.ts";
 import { SimulatedBucket } from "./simulated-bucket.ts";
 
 const { redis } = openTestRedis();
@@ -42,7 +42,7 @@ describe("the bucket in company", () => {
       });
       const scenarios = scenariosOf({
         ...company,
-        ...trouble,
+        ...incident,
         requestMs: quiet.requestMs,
         answerMs: quiet.answerMs,
         others,
@@ -57,7 +57,7 @@ describe("the bucket in company", () => {
     async () => {
       const scenarios = scenariosOf({
         ...short,
-        ...trouble,
+        ...incident,
         reserve: fc.integer({ min: 1, max: 5 }).map((n) => n / 10),
         priorityShare: fc.constantFrom(0, 0, 0.1),
         others: fc.record({ how: fc.constantFrom("none", "steady", "random"), perSecond: fc.constantFrom(0.5, 1, 2) }),

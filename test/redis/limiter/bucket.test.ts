@@ -26,24 +26,28 @@ class Talk {
     return { one: new Talk(bucket, "one"), other: new Talk(bucket, "other") };
   }
 
-  async ask(atS: number, want: number, told: readonly Observation[] = []): Promise<BucketReply & { ids: number[] }> {
+  async ask(
+    atS: number,
+    want: number,
+    reported: readonly Observation[] = [],
+  ): Promise<BucketReply & { ids: number[] }> {
     const first = this.#next;
     this.#next += want;
-    return this.repeat(atS, want, first, told);
+    return this.repeat(atS, want, first, reported);
   }
 
   async repeat(
     atS: number,
     want: number,
     first: number,
-    told: readonly Observation[] = [],
+    reported: readonly Observation[] = [],
   ): Promise<BucketReply & { ids: number[] }> {
     const request: ExchangeRequest = {
       want,
       firstPermitNumber: first,
       urgency: "normal",
       backlog: 1_000,
-      observations: told,
+      observations: reported,
     };
     const reply = await this.#bucket.run(beginMs + atS * 1_000, this.#bucket.arguments(this.#id, request, atS * 1_000));
     return { ...reply, ids: Array.from({ length: reply.granted }, (_, i) => first + i) };

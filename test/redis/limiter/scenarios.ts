@@ -26,7 +26,7 @@ export const quiet = {
 } satisfies { [key in keyof Scenario]?: fc.Arbitrary<Scenario[key]> };
 
 /** Slow answers, lost answers, permits given back, crashes. */
-export const trouble = {
+export const incident = {
   slowShare: share(10).map((n) => n / 3),
   slowMs: fc.integer({ min: 0, max: 3_000 }),
   lostShare: share(10).map((n) => n / 5),
@@ -42,8 +42,8 @@ export const trouble = {
   ),
 } satisfies { [key in keyof Scenario]?: fc.Arbitrary<Scenario[key]> };
 
-export function scenariosOf(parts: { [key in keyof Scenario]?: fc.Arbitrary<Scenario[key]> }): fc.Arbitrary<Scenario> {
-  return fc.record(parts as Record<string, fc.Arbitrary<unknown>>).map((made) => ({ ...calm, ...made }));
+export function scenariosOf(deps: { [key in keyof Scenario]?: fc.Arbitrary<Scenario[key]> }): fc.Arbitrary<Scenario> {
+  return fc.record(deps as Record<string, fc.Arbitrary<unknown>>).map((made) => ({ ...calm, ...made }));
 }
 
 /** What is wrong with what was seen, one sentence each; nothing where all is well. */
@@ -77,7 +77,7 @@ export async function expectOfAll(
   );
   const [smallest] = (found.counterexample as [Scenario] | null) ?? [];
   if (smallest !== undefined) {
-    const error = new Error(await tell(redis, smallest, options.judge), { cause: found.errorInstance });
+    const error = new Error(await emit(redis, smallest, options.judge), { cause: found.errorInstance });
     delete error.stack; // the story says where; a trace only repeats it
     throw error;
   }
@@ -87,7 +87,7 @@ export async function expectOfAll(
   console.log(`${name}: ${JSON.stringify(sums)}`);
 }
 
-async function tell(redis: Redis, scenario: Scenario, judge: Judge): Promise<string> {
+async function emit(redis: Redis, scenario: Scenario, judge: Judge): Promise<string> {
   const seen = await simulate(redis, scenario, true);
   const bad = seen.story.findIndex((line) => line.includes("REFUSES"));
   const from = bad < 0 ? Math.max(0, seen.story.length - 80) : Math.max(0, bad - 60);

@@ -7,7 +7,7 @@ import type { Redis } from "ioredis";
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
-import { Gate } from "#limiter/gate.ts";
+import { PermitQueue } from "#limiter/gate.ts";
 import type { Permit, QuotaReading, Urgency } from "#limiter/permit.ts";
 import { Keys } from "#redis/keys.ts";
 import { ModelPlatform, type Rounding, type Window } from "./model-platform.ts";
@@ -91,9 +91,9 @@ export interface Seen {
   readonly story: readonly string[];
 }
 
-export async function simulate(redis: Redis, scenario: Scenario, isTold = false): Promise<Seen> {
+export async function simulate(redis: Redis, scenario: Scenario, isReported = false): Promise<Seen> {
   const keys = new Keys(`t-${randomBytes(6).toString("hex")}`);
-  const simulation = new Simulation(redis, keys, scenario, isTold);
+  const simulation = new Simulation(redis, keys, scenario, isReported);
   try {
     return await simulation.run();
   } finally {
@@ -120,10 +120,10 @@ class Simulation {
   readonly #wrongRefreshes: string[] = [];
   readonly #grantsAfterRefusal: string[] = [];
 
-  constructor(redis: Redis, keys: Keys, scenario: Scenario, isTold: boolean) {
+  constructor(redis: Redis, keys: Keys, scenario: Scenario, isReported: boolean) {
     this.scenario = scenario;
     this.lostShare = scenario.lostShare;
-    this.world = new World(scenario.seed, isTold);
+    this.world = new World(scenario.seed, isReported);
     const { periodMs, reserve } = scenario;
     this.bucket = new SimulatedBucket(redis, keys, { periodMs, reserve, leaseMs });
     this.platform = new ModelPlatform({ ...scenario, windowBeginsMs: beginMs - scenario.phase * periodMs });
@@ -136,7 +136,7 @@ class Simulation {
     for (let i = 0; i < scenario.processes; i += 1) this.#startProcess();
     for (const change of scenario.limitChanges) {
       world.after(inWindows(change.at), () => {
-        world.tell(() => `the limit is ${change.limit} now`);
+        world.emit(() => `the limit is ${change.limit} now`);
         this.platform.setLimit(world.nowMs, change.limit);
       });
     }
@@ -149,7 +149,7 @@ class Simulation {
     if (scenario.massCrashAt !== undefined) world.after(inWindows(scenario.massCrashAt), () => this.#crashAll());
     if (scenario.platformRestartAt !== undefined) {
       world.after(inWindows(scenario.platformRestartAt), () => {
-        world.tell(() => "the platform starts anew");
+        world.emit(() => "the platform starts anew");
         this.platform.restart(world.nowMs);
       });
     }
@@ -188,7 +188,7 @@ class Simulation {
         how === "steady" ? everyMs * this.world.between(0.95, 1.05) : -Math.log(1 - this.world.random()) * everyMs;
       this.world.after(waitMs, () => {
         const { isThrottled, reading } = this.platform.receive(this.world.nowMs, "other");
-        this.world.tell(() => `another caller ${isThrottled ? "is refused" : `leaves ${reading.remaining}`}`);
+        this.world.emit(() => `another caller ${isThrottled ? "is refused" : `leaves ${reading.remaining}`}`);
         next();
       });
     };
@@ -202,7 +202,7 @@ class Simulation {
       const window = reading && this.windowOf.get(reading);
       if (kind === "throttled" && window) this.#refusalHeard.add(window);
     }
-    this.world.tell(() => storyOf(process.id, request, reply));
+    this.world.emit(() => storyOf(process.id, request, reply));
     const { nowMs } = this.world;
     const present = this.platform.windows.at(-1);
     if (reply.granted > 0 && present && nowMs < present.endMs && this.#refusalHeard.has(present)) {
@@ -229,7 +229,7 @@ class ModelProcess {
   readonly id: string;
   readonly #simulation: Simulation;
   readonly #clock: Clock;
-  readonly #gate: Gate;
+  readonly #gate: PermitQueue;
   #isAlive = true;
   #inFlight = 0;
 
@@ -237,7 +237,7 @@ class ModelProcess {
     this.id = id;
     this.#simulation = simulation;
     this.#clock = simulation.world.clock(simulation.world.between(0, 1_000_000));
-    this.#gate = new Gate({
+    this.#gate = new PermitQueue({
       bucket: "b",
       clock: this.#clock,
       exchange: (request) => this.#exchange(request),
@@ -250,7 +250,7 @@ class ModelProcess {
     this.#isAlive = false;
     this.#simulation.toStart += this.#inFlight;
     this.#simulation.inFlight -= this.#inFlight;
-    this.#simulation.world.tell(() => `${this.id} crashes`);
+    this.#simulation.world.emit(() => `${this.id} crashes`);
   }
 
   #exchange(request: ExchangeRequest): Promise<Exchange> {
@@ -311,7 +311,7 @@ class ModelProcess {
         const { window, ...said } = simulation.platform.receive(world.nowMs, urgency);
         simulation.calls += 1;
         simulation.windowOf.set(said.reading, window);
-        world.tell(
+        world.emit(
           () =>
             `the platform ${said.isThrottled ? "REFUSES" : "counts"} a call of ${this.id}: ${JSON.stringify(said.reading)}`,
         );
@@ -341,7 +341,7 @@ function clockTime(ms: number): string {
 }
 
 function storyOf(id: string, request: ExchangeRequest, reply: BucketReply): string {
-  const told = request.observations.map(
+  const reported = request.observations.map(
     (o) =>
       `${o.kind}#${o.permitNumber}(w${o.window}${o.reading ? ` ${o.reading.remaining}/${o.reading.limit} ${o.reading.secondsBeforeRefresh}s` : ""})`,
   );
@@ -349,5 +349,5 @@ function storyOf(id: string, request: ExchangeRequest, reply: BucketReply): stri
     ? `${clockTime(reply.refresh.earliestMs)}…${clockTime(reply.refresh.latestMs)}`
     : "unknown";
   const outcome = `granted ${reply.granted}/${request.want}, wait ${reply.waitMs.toFixed(0)}, left ${reply.left ?? "?"}`;
-  return `${id} [${told.join(" ")}] -> w${reply.window} ${outcome}, in flight ${reply.inFlight}, refresh ${refresh}`;
+  return `${id} [${reported.join(" ")}] -> w${reply.window} ${outcome}, in flight ${reply.inFlight}, refresh ${refresh}`;
 }

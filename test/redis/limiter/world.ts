@@ -22,9 +22,9 @@ export class World {
   #order = 0;
   #state: number;
 
-  constructor(seed: number, isTold: boolean) {
+  constructor(seed: number, isReported: boolean) {
     this.#state = seed;
-    this.story = isTold ? [] : undefined;
+    this.story = isReported ? [] : undefined;
   }
 
   /** A number in [0, 1). */
@@ -39,7 +39,7 @@ export class World {
     return low + (high - low) * this.random();
   }
 
-  tell(line: () => string): void {
+  emit(line: () => string): void {
     this.story?.push(`${((this.nowMs - beginMs) / 1_000).toFixed(4).padStart(10)}  ${line()}`);
   }
 

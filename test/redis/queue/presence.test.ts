@@ -1,26 +1,26 @@
 /** Who works on a queue, and which queues there are, without a look at every key of Redis. */
 import { expect, it } from "vitest";
-import { openQueue } from "#queue/open-queue.ts";
-import { Presence } from "#queue/presence.ts";
-import { QueueBoard } from "#queue/board.ts";
+import { openQueue } from "#engine/open-queue.ts";
+import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { QueueBoard } from "#engine/queue-list.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
 
 const { redis, keys, connect } = openTestRedis();
-const presence = new Presence({ redis, keys });
+const workerRegistry = new WorkerRegistry({ redis, keys });
 
 it("a worker counts from its announcement until it leaves, for its queue alone", async () => {
-  const leave = await presence.announce("calls-a", "w-1");
-  await presence.announce("calls-b", "w-2");
-  expect(await presence.workers("calls-a")).toEqual(["w-1"]);
+  const leave = await workerRegistry.announce("calls-a", "w-1");
+  await workerRegistry.announce("calls-b", "w-2");
+  expect(await workerRegistry.workers("calls-a")).toEqual(["w-1"]);
   await leave();
-  expect(await presence.workers("calls-a")).toEqual([]);
-  expect(await presence.workers("calls-b")).toEqual(["w-2"]);
+  expect(await workerRegistry.workers("calls-a")).toEqual([]);
+  expect(await workerRegistry.workers("calls-b")).toEqual(["w-2"]);
 });
 
 it("a worker that was killed no longer counts once its time is over", async () => {
   await redis.zadd(keys.liveWorkers("calls-c"), 1, "w-killed");
-  expect(await presence.workers("calls-c")).toEqual([]);
+  expect(await workerRegistry.workers("calls-c")).toEqual([]);
 });
 
 it("workers and queues are found without a scan", async () => {
@@ -29,7 +29,7 @@ it("workers and queues are found without a scan", async () => {
   const queue = openQueue("calls-d", { redis: own, keys });
   await queue.add("job", {});
   const board = new QueueBoard({ connect: () => own, keys });
-  expect(await new Presence({ redis: own, keys }).workers("calls-d")).toEqual([]);
+  expect(await new WorkerRegistry({ redis: own, keys }).workers("calls-d")).toEqual([]);
   expect(await board.depths()).toContainEqual({ queue: "calls-d", state: "waiting", jobs: 1 });
   expect(commands).not.toContain("scan");
   expect(commands).not.toContain("keys");

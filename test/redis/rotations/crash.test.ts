@@ -8,7 +8,7 @@ import { PlatformError } from "#core/errors.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { type Between, oldSecret, RotationHouse } from "./rotation-house.ts";
+import { type Between, oldSecret, RotationHarness } from "./rotation-house.ts";
 
 const place = openTestRedis();
 
@@ -66,7 +66,7 @@ function isGenerator(value: unknown): value is AsyncGenerator {
 }
 
 /** Works on in one process after the other until the rotation is over. */
-async function workThroughDeaths(house: RotationHouse, at: (boundary: number) => boolean) {
+async function workThroughDeaths(harness: RotationHarness, at: (boundary: number) => boolean) {
   const sealed = new Set<string>();
   const deaths: string[] = [];
   let before = 0;
@@ -74,22 +74,22 @@ async function workThroughDeaths(house: RotationHouse, at: (boundary: number) =>
     const death = new Death(
       (boundary) => at(before + boundary),
       async () => {
-        const value = await house.sealed().catch(() => undefined);
+        const value = await harness.sealed().catch(() => undefined);
         if (value !== undefined) sealed.add(value);
       },
     );
     try {
-      const verdict = await house.work(house.context(death.between));
+      const verdict = await harness.work(harness.context(death.between));
       before += death.passed;
       if (verdict.kind === "ended") return { deaths, sealed };
-      if (verdict.kind === "postponed") house.clock.pass(verdict.delayMs);
+      if (verdict.kind === "postponed") harness.clock.pass(verdict.delayMs);
     } catch (thrown) {
       if (!(thrown instanceof Crash)) throw thrown;
       before += death.passed + 1;
-      deaths.push((await house.record()).state);
+      deaths.push((await harness.record()).state);
     }
   }
-  throw new Error(`not over after 400 processes: ${JSON.stringify(await house.record())}`);
+  throw new Error(`not over after 400 processes: ${JSON.stringify(await harness.record())}`);
 }
 
 interface Before {
@@ -97,17 +97,17 @@ interface Before {
 }
 
 /** @returns which of the two allowed states it is; throws in any other */
-async function stateOf(house: RotationHouse, before: Before, sealed: ReadonlySet<string>): Promise<"new" | "old"> {
-  const { state, newId, oldId = "", handedTo, sealed: left } = await house.record();
+async function stateOf(harness: RotationHarness, before: Before, sealed: ReadonlySet<string>): Promise<"new" | "old"> {
+  const { state, newId, oldId = "", handedTo, sealed: left } = await harness.record();
   expect(left).toBeUndefined();
-  const sets = house.sets;
-  const now = JSON.stringify(house.configurations);
+  const sets = harness.sets;
+  const now = JSON.stringify(harness.configurations);
   if (handedTo.length > 0) expect([...sealed]).toHaveLength(1);
-  const handed = [...new Set([...(house.handed === undefined ? [] : [house.handed]), ...house.heard])];
+  const handed = [...new Set([...(harness.handed === undefined ? [] : [harness.handed]), ...harness.heard])];
   if (handed.length > 0) expect(handed).toEqual([...sealed]);
   if (state === "done") {
     expect(sets).toEqual({ [newId]: handed[0] });
-    expect(handedTo).toHaveLength(house.rotation.sinks.length);
+    expect(handedTo).toHaveLength(harness.rotation.sinks.length);
     expect(now).toBe(before.configurations.replaceAll(`credentialsId":"${oldId}"`, `credentialsId":"${newId}"`));
     return "new";
   }
@@ -117,22 +117,22 @@ async function stateOf(house: RotationHouse, before: Before, sealed: ReadonlySet
   return "old";
 }
 
-async function houseWith(rotation: Partial<Rotation>, faults: Record<string, number> = {}, seed = 1) {
-  const house = await RotationHouse.open({
+async function harnessWith(rotation: Partial<Rotation>, faults: Record<string, number> = {}, seed = 1) {
+  const harness = await RotationHarness.open({
     place,
     withWebhook: true,
     rotation,
     sandbox: { seed, faults, pageSize: 2 },
   });
-  house.makeOldSet();
-  house.nameInGroups(house.rotation.credentialsId);
-  const before = { configurations: JSON.stringify(house.configurations) };
-  return { house, before };
+  harness.makeOldSet();
+  harness.nameInGroups(harness.rotation.credentialsId);
+  const before = { configurations: JSON.stringify(harness.configurations) };
+  return { harness, before };
 }
 
 /** The platform refuses a kind of call from the n-th one on, as one does that has changed its mind. */
-function refuse(house: RotationHouse, namespace: string): void {
-  const { groups } = house.sandbox.state;
+function refuse(harness: RotationHarness, namespace: string): void {
+  const { groups } = harness.sandbox.state;
   const configure = groups.configure.bind(groups);
   groups.configure = (groupId, name, entries) => {
     const isForward = JSON.stringify(entries).includes('Z"');
@@ -145,7 +145,7 @@ interface Case {
   readonly rotation?: Partial<Rotation>;
   readonly end: "new" | "old";
   readonly states: readonly string[];
-  readonly prepare?: (house: RotationHouse) => unknown;
+  readonly prepare?: (harness: RotationHarness) => unknown;
 }
 
 /** The states in which a process dies; `done` and `failed` where it dies of the news that it has ended. */
@@ -167,23 +167,23 @@ describe("a crash at every boundary", () => {
       name: "of one whose last sink refuses ends with the old secret",
       end: "old",
       states: beforePlatform,
-      prepare: (house) => house.answers.push(410),
+      prepare: (harness) => harness.answers.push(410),
     },
     {
       name: "of one whose last group may not be changed ends with the old secret",
       end: "old",
       states: backFromGroups,
-      prepare: (house) => refuse(house, "SoracomFunk"),
+      prepare: (harness) => refuse(harness, "SoracomFunk"),
     },
   ])("$name", { timeout: 120_000 }, async ({ rotation = {}, end, states, prepare }) => {
     const covered: string[] = [];
     for (let boundary = 0; ; boundary += 1) {
-      const { house, before } = await houseWith(rotation);
-      prepare?.(house);
-      await house.begin();
-      const { deaths, sealed } = await workThroughDeaths(house, (at) => at === boundary);
+      const { harness, before } = await harnessWith(rotation);
+      prepare?.(harness);
+      await harness.begin();
+      const { deaths, sealed } = await workThroughDeaths(harness, (at) => at === boundary);
       // A webhook that refused a process that died without saving it does so again.
-      const isSettled = await stateOf(house, before, sealed);
+      const isSettled = await stateOf(harness, before, sealed);
       if (end === "new") expect(isSettled).toBe("new");
       if (deaths.length === 0) {
         expect(isSettled).toBe(end);
@@ -208,27 +208,31 @@ it("many crashes by seed, with answers that are lost and a platform that stumble
       "empty-500": 0.05,
       "expire-pairs": 0.02,
     };
-    const { house, before } = await houseWith({ strategy: seed % 4 === 0 ? "in-place" : "successor" }, faults, seed);
-    if (seed % 5 === 0) house.answers.push(503, 503, 500, 410);
-    if (seed % 7 === 0) refuse(house, "SoracomBeam");
+    const { harness, before } = await harnessWith(
+      { strategy: seed % 4 === 0 ? "in-place" : "successor" },
+      faults,
+      seed,
+    );
+    if (seed % 5 === 0) harness.answers.push(503, 503, 500, 410);
+    if (seed % 7 === 0) refuse(harness, "SoracomBeam");
     for (;;) {
       // The look beforehand meets the same platform.
-      const thrown: unknown = await house.begin().catch((error: unknown) => error);
+      const thrown: unknown = await harness.begin().catch((error: unknown) => error);
       if (!(thrown instanceof PlatformError)) break;
     }
-    const { sealed } = await workThroughDeaths(house, (at) => at < 2_000 && random() < 0.04);
-    const end = await stateOf(house, before, sealed);
+    const { sealed } = await workThroughDeaths(harness, (at) => at < 2_000 && random() < 0.04);
+    const end = await stateOf(harness, before, sealed);
     ends[end] = (ends[end] ?? 0) + 1;
   }
   expect(Object.keys(ends).sort()).toEqual(["new", "old"]);
 }, 240_000);
 
 it("leaves no secret in memory for the scrubber to look for", async () => {
-  const { house } = await houseWith({});
+  const { harness } = await harnessWith({});
   const known = new Set(liveSecrets());
-  await house.begin();
-  await house.workToEnd();
-  const left = liveSecrets().filter((secret) => !known.has(secret) && secret === house.handed);
+  await harness.begin();
+  await harness.workToEnd();
+  const left = liveSecrets().filter((secret) => !known.has(secret) && secret === harness.handed);
   expect(left).toEqual([]);
   expect(new Secret("x").toString()).toBe("[secret]");
 });

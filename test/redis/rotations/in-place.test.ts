@@ -1,24 +1,24 @@
 /** Rotations that give a set another secret. */
 import { expect, it } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
-import { type HouseOptions, oldSecret, RotationHouse } from "./rotation-house.ts";
+import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-house.ts";
 
 const place = openTestRedis();
 
-async function open(options: Omit<HouseOptions, "place"> = {}): Promise<RotationHouse> {
+async function open(options: Omit<HarnessOptions, "place"> = {}): Promise<RotationHarness> {
   const rotation = { strategy: "in-place", ...options.rotation } as const;
-  return RotationHouse.open({ place, ...options, rotation });
+  return RotationHarness.open({ place, ...options, rotation });
 }
 
 it("hands over, updates and looks whether it was updated", async () => {
-  const house = await open();
-  const { credentialsId } = house.rotation;
-  house.makeOldSet();
-  await house.begin();
-  expect(await house.work()).toEqual({ kind: "ended" });
-  expect(await house.record()).toMatchObject({ state: "done", currentId: credentialsId });
-  expect(house.sets).toEqual({ [credentialsId]: house.handed });
-  expect((await house.events()).map(({ type }) => type)).toEqual([
+  const harness = await open();
+  const { credentialsId } = harness.rotation;
+  harness.makeOldSet();
+  await harness.begin();
+  expect(await harness.work()).toEqual({ kind: "ended" });
+  expect(await harness.record()).toMatchObject({ state: "done", currentId: credentialsId });
+  expect(harness.sets).toEqual({ [credentialsId]: harness.handed });
+  expect((await harness.events()).map(({ type }) => type)).toEqual([
     "credential.handed-over",
     "credential.created",
     "credential.rotated",
@@ -26,77 +26,79 @@ it("hands over, updates and looks whether it was updated", async () => {
 });
 
 it("sees an update also in the second of the one before", async () => {
-  const house = await open();
-  const { credentialsId } = house.rotation;
-  house.sandbox.state.credentials.create(credentialsId, { type: "psk", credentials: { key: oldSecret } });
-  await house.begin();
-  expect((await house.workToEnd()).state).toBe("done");
-  expect(house.sets).toEqual({ [credentialsId]: house.handed });
+  const harness = await open();
+  const { credentialsId } = harness.rotation;
+  harness.sandbox.state.credentials.create(credentialsId, { type: "psk", credentials: { key: oldSecret } });
+  await harness.begin();
+  expect((await harness.workToEnd()).state).toBe("done");
+  expect(harness.sets).toEqual({ [credentialsId]: harness.handed });
 });
 
 it("of a set that is not there does not begin", async () => {
-  const house = await open();
-  await expect(house.begin()).rejects.toThrow(/there is no Credential Set .* create it first/);
+  const harness = await open();
+  await expect(harness.begin()).rejects.toThrow(/there is no Credential Set .* create it first/);
 });
 
 it("that the platform refuses is over, and says who has the new value", async () => {
-  const house = await open();
-  house.makeOldSet();
-  const { credentials } = house.sandbox.state;
+  const harness = await open();
+  harness.makeOldSet();
+  const { credentials } = harness.sandbox.state;
   const update = credentials.update.bind(credentials);
   credentials.update = (credentialsId) => update(credentialsId, { type: "psk", credentials: {} });
-  await house.begin();
-  expect(await house.workToEnd()).toMatchObject({ state: "failed" });
-  expect(house.sets).toEqual({ [house.rotation.credentialsId]: oldSecret });
-  const failed = (await house.events()).find(({ type }) => type === "credential.failed");
-  expect(failed?.fields.sinks).toBe(`file ${house.sinkFile}`);
+  await harness.begin();
+  expect(await harness.workToEnd()).toMatchObject({ state: "failed" });
+  expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });
+  const failed = (await harness.events()).find(({ type }) => type === "credential.failed");
+  expect(failed?.fields.sinks).toBe(`file ${harness.sinkFile}`);
 });
 
 it("has all fields of its type, in what sinks and platform get", async () => {
-  const house = await open({
+  const harness = await open({
     rotation: {
       type: "username-password-credentials",
       source: { kind: "command", command: ["printf", "one\\r\\ntwo\\r\\n\\n"], field: "password" },
       constants: { username: "broker" },
     },
   });
-  const { credentialsId } = house.rotation;
-  const { credentials } = house.sandbox.state;
+  const { credentialsId } = harness.rotation;
+  const { credentials } = harness.sandbox.state;
   credentials.create(credentialsId, {
     type: "username-password-credentials",
     credentials: { username: "broker", password: oldSecret },
   });
-  house.clock.pass(5_000);
-  await house.begin();
-  expect((await house.workToEnd()).reason).toBeUndefined();
+  harness.clock.pass(5_000);
+  await harness.begin();
+  expect((await harness.workToEnd()).reason).toBeUndefined();
   expect(credentials.secretOf(credentialsId)).toEqual({ username: "broker", password: "one\ntwo\n" });
-  expect(house.handed).toBe("one\ntwo\n");
+  expect(harness.handed).toBe("one\ntwo\n");
 });
 
 it("of a JSON object hands over a JSON object, and lacks nothing that the type needs", async () => {
   const source = (json: string) => ({ kind: "command", command: ["printf", "%s", json], field: undefined }) as const;
-  const house = await open({ rotation: { type: "x509", source: source('{"key":"k","cert":"c"}') } });
-  const { credentialsId } = house.rotation;
-  const { credentials } = house.sandbox.state;
+  const harness = await open({ rotation: { type: "x509", source: source('{"key":"k","cert":"c"}') } });
+  const { credentialsId } = harness.rotation;
+  const { credentials } = harness.sandbox.state;
   credentials.create(credentialsId, { type: "x509", credentials: { key: "1", cert: "2", ca: "3" } });
-  house.clock.pass(5_000);
-  await house.begin();
-  expect((await house.workToEnd()).reason).toMatch(/ca is missing. A Credential Set of type x509 needs key, cert, ca/);
-  Object.assign(house.rotation, { source: source('{"key":"k","cert":"c","ca":"a"}') });
-  await house.begin();
-  expect((await house.workToEnd()).state).toBe("done");
+  harness.clock.pass(5_000);
+  await harness.begin();
+  expect((await harness.workToEnd()).reason).toMatch(
+    /ca is missing. A Credential Set of type x509 needs key, cert, ca/,
+  );
+  Object.assign(harness.rotation, { source: source('{"key":"k","cert":"c","ca":"a"}') });
+  await harness.begin();
+  expect((await harness.workToEnd()).state).toBe("done");
   expect(credentials.secretOf(credentialsId)).toEqual({ key: "k", cert: "c", ca: "a" });
-  expect(JSON.parse(house.handed ?? "")).toEqual({ key: "k", cert: "c", ca: "a" });
+  expect(JSON.parse(harness.handed ?? "")).toEqual({ key: "k", cert: "c", ca: "a" });
 });
 
 it("tells once of a secret that is older than it may be", async () => {
-  const house = await open({ rotation: { maxAgeMs: 86_400_000 } });
-  house.makeOldSet();
+  const harness = await open({ rotation: { maxAgeMs: 86_400_000 } });
+  harness.makeOldSet();
   for (let hours = 0; hours < 30; hours += 1) {
-    await house.work();
-    house.clock.pass(3_600_000);
+    await harness.work();
+    harness.clock.pass(3_600_000);
   }
-  expect(await house.events()).toEqual([
-    { type: "credential.expiring", fields: expect.objectContaining({ credentialsId: house.rotation.credentialsId }) },
+  expect(await harness.events()).toEqual([
+    { type: "credential.expiring", fields: expect.objectContaining({ credentialsId: harness.rotation.credentialsId }) },
   ]);
 });

@@ -1,30 +1,35 @@
 /** The queue of work that waits for hours: what begins meanwhile does not wait with it. */
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
-import type { SyncVerdict } from "#jobs/job.ts";
-import { Presence } from "#queue/presence.ts";
-import { rotationQueues } from "#queue/rotations.ts";
+import type { WorkResult } from "#engine/job-result.ts";
+import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { rotationQueues } from "#jobs/credentials/queue.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
 const place = openTestRedis();
 
 it("comes back at once when a person asks, or when something is due, and not before", async () => {
-  const presence = new Presence(place);
-  const queues = rotationQueues({ connect: () => place.connect(), keys: place.keys, presence, clock: systemClock });
+  const workerRegistry = new WorkerRegistry(place);
+  const queues = rotationQueues({
+    connect: () => place.connect(),
+    keys: place.keys,
+    workerRegistry,
+    clock: systemClock,
+  });
   const looks: string[] = [];
   let stands: "waiting" | "due" = "waiting";
-  const work = (profile: string): Promise<SyncVerdict> => {
+  const work = (profile: string): Promise<WorkResult> => {
     looks.push(profile);
     stands = "waiting";
     return Promise.resolve({ kind: "postponed", delayMs: 3_600_000, scope: "job", reason: "grace" });
   };
   expect(await queues.isServed("a")).toBe(false);
-  const troubles: string[] = [];
+  const incidents: string[] = [];
   const working = await queues.consume("a", {
     work,
-    standing: () => Promise.resolve(stands),
-    onTrouble: ({ message }) => troubles.push(message),
+    status: () => Promise.resolve(stands),
+    onIncident: ({ message }) => incidents.push(message),
   });
   onTestFinished(async () => {
     await working.stop();
@@ -37,5 +42,5 @@ it("comes back at once when a person asks, or when something is due, and not bef
   await until("the look that was asked for", () => looks.length === 2);
   stands = "due";
   await until("the look that was due", () => looks.length === 3);
-  expect(troubles).toEqual([]);
+  expect(incidents).toEqual([]);
 });

@@ -14,18 +14,18 @@ import { Feed } from "#events/feed.ts";
 import { WebhookSender } from "#events/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { SyncVerdict } from "#jobs/job.ts";
-import type { RotationAccount } from "#jobs/rotations/account-sets.ts";
-import { CommandRunner } from "#jobs/rotations/command.ts";
-import { planRotation } from "#jobs/rotations/plan.ts";
-import type { RotationContext } from "#jobs/rotations/turn.ts";
-import { type TellTrouble, workOnRotations } from "#jobs/rotations/work.ts";
+import type { WorkResult } from "#engine/job-result.ts";
+import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
+import { CommandRunner } from "#jobs/credentials/command.ts";
+import { planRotation } from "#jobs/credentials/plan.ts";
+import type { RotationContext } from "#jobs/credentials/steps/turn.ts";
+import { type ReportIncident, workOnRotations } from "#jobs/credentials/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { RotationLog } from "#store/rotation-log.ts";
-import type { RotationRecord } from "#store/rotation-record.ts";
-import { Seal } from "#store/seal.ts";
+import { RotationLog } from "#jobs/credentials/record-store.ts";
+import type { RotationRecord } from "#jobs/credentials/record.ts";
+import { Seal } from "#engine/seal.ts";
 import { OpenPermits, type Platform, startPlatform } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
@@ -54,7 +54,7 @@ class PassingClock implements Clock {
 
 export const oldSecret = "the-secret-before";
 
-export interface HouseOptions {
+export interface HarnessOptions {
   readonly place: { readonly redis: Redis; readonly keys: Keys };
   readonly sandbox?: Partial<SandboxOptions>;
   readonly rotation?: Partial<Rotation>;
@@ -67,7 +67,7 @@ export interface HouseOptions {
 /** Stands between the work and what it works with; it may throw at any of its turns. */
 export type Between = <T extends object>(name: string, thing: T) => T;
 
-export class RotationHouse {
+export class RotationHarness {
   readonly profile = `p-${randomBytes(4).toString("hex")}`;
   readonly clock = new PassingClock();
   readonly rotation: Rotation;
@@ -75,15 +75,15 @@ export class RotationHouse {
   readonly folder: string;
   readonly key = new Secret(randomBytes(32).toString("base64url"));
   readonly feed: Feed;
-  readonly troubles: string[] = [];
+  readonly incidents: string[] = [];
   /** Every value that the webhook was handed. */
   readonly heard: string[] = [];
   /** How the receiver answers, first come first served; then 204. */
   readonly answers: number[] = [];
-  readonly #options: HouseOptions;
+  readonly #options: HarnessOptions;
   readonly #clients: PlatformClient[] = [];
 
-  private constructor(options: HouseOptions, sandbox: Sandbox, folder: string, receiver: Platform | undefined) {
+  private constructor(options: HarnessOptions, sandbox: Sandbox, folder: string, receiver: Platform | undefined) {
     this.#options = options;
     this.sandbox = sandbox;
     this.folder = folder;
@@ -101,7 +101,7 @@ export class RotationHouse {
     this.feed = new Feed({ ...options.place, bounds: keptBounds, clock: this.clock });
   }
 
-  static async open(options: HouseOptions): Promise<RotationHouse> {
+  static async open(options: HarnessOptions): Promise<RotationHarness> {
     const clock = { now: (): Clock => systemClock };
     const later: Clock = {
       wallMs: () => clock.now().wallMs(),
@@ -117,21 +117,21 @@ export class RotationHouse {
     const receiver = options.withWebhook
       ? await startPlatform((request, response) => response.writeHead(heard[0]?.(request.text) ?? 500).end())
       : undefined;
-    const house = new RotationHouse(options, sandbox, folder, receiver);
-    clock.now = () => house.clock;
+    const harness = new RotationHarness(options, sandbox, folder, receiver);
+    clock.now = () => harness.clock;
     heard.push((body) => {
-      const status = house.answers.shift() ?? 204;
+      const status = harness.answers.shift() ?? 204;
       const { data } = JSON.parse(body) as { data: { credentials: { key: string } } };
-      if (status === 204) house.heard.push(data.credentials.key);
+      if (status === 204) harness.heard.push(data.credentials.key);
       return status;
     });
     onTestFinished(async () => {
-      await Promise.all(house.#clients.map((client) => client.close()));
+      await Promise.all(harness.#clients.map((client) => client.close()));
       await sandbox.close();
       await receiver?.[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true });
     });
-    return house;
+    return harness;
   }
 
   get sinkFile(): string {
@@ -164,7 +164,7 @@ export class RotationHouse {
       log: between("log", new RotationLog({ ...place, bounds: keptBounds })),
       seal: between("seal", new Seal({ key: this.key, previousKey: undefined })),
       clock: this.clock,
-      sinkHouse: {
+      sinkDeps: {
         commands: between("command", new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
         readSecretFile,
         webhooks: between("webhook", webhooks),
@@ -202,13 +202,13 @@ export class RotationHouse {
   async begin(context: RotationContext = this.context()): Promise<RotationRecord> {
     const account = context.accountFor(this.profile);
     const record = await context.log.record(this.rotation.name);
-    const terms = { account, record, nowMs: this.clock.wallMs() };
-    return context.log.begin(await planRotation(this.rotation, terms, new AbortController().signal));
+    const storeDeps = { account, record, nowMs: this.clock.wallMs() };
+    return context.log.begin(await planRotation(this.rotation, storeDeps, new AbortController().signal));
   }
 
-  work(context: RotationContext = this.context()): Promise<SyncVerdict> {
-    const tell: TellTrouble = ({ message }) => this.troubles.push(message);
-    return workOnRotations(this.profile, context, { signal: new AbortController().signal, tell });
+  work(context: RotationContext = this.context()): Promise<WorkResult> {
+    const emit: ReportIncident = ({ message }) => this.incidents.push(message);
+    return workOnRotations(this.profile, context, { signal: new AbortController().signal, emit });
   }
 
   /** Works, and lets the time pass that it asks for, until the rotation is over or waits for what time does not bring. */

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
-import type { RotationAccount } from "#jobs/rotations/account-sets.ts";
-import { Seal } from "#store/seal.ts";
+import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
+import { Seal } from "#engine/seal.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { type HouseOptions, oldSecret, RotationHouse } from "./rotation-house.ts";
+import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-house.ts";
 
 const place = openTestRedis();
 
-const open = (options: Omit<HouseOptions, "place"> = {}): Promise<RotationHouse> =>
-  RotationHouse.open({ place, ...options });
+const open = (options: Omit<HarnessOptions, "place"> = {}): Promise<RotationHarness> =>
+  RotationHarness.open({ place, ...options });
 
 async function refusalOf(promise: Promise<unknown>): Promise<string> {
   const thrown: unknown = await promise.catch((error: unknown) => error);
@@ -24,208 +24,208 @@ const hourMs = 3_600_000;
 
 describe("a rotation by a successor", () => {
   it("hands over, creates, re-points, waits for the old set to be out of use, and deletes it", async () => {
-    const house = await open({ withWebhook: true });
-    const { credentialsId } = house.rotation;
-    house.makeOldSet();
-    house.nameInGroups(credentialsId);
-    const configured = JSON.stringify(house.configurations);
-    await house.begin();
-    const waiting = await house.work();
-    const { newId, state, waitsFor } = await house.record();
+    const harness = await open({ withWebhook: true });
+    const { credentialsId } = harness.rotation;
+    harness.makeOldSet();
+    harness.nameInGroups(credentialsId);
+    const configured = JSON.stringify(harness.configurations);
+    await harness.begin();
+    const waiting = await harness.work();
+    const { newId, state, waitsFor } = await harness.record();
     expect([state, waitsFor, waiting]).toMatchObject([
       "repointed",
       "grace",
       { kind: "postponed", delayMs: hourMs, scope: "job" },
     ]);
     expect(newId).toBe(`${credentialsId}-20261120T0300Z`);
-    expect(house.sets).toEqual({ [credentialsId]: oldSecret, [newId]: house.handed });
-    expect(statSync(house.sinkFile).mode & 0o777).toBe(0o600);
-    expect(house.heard).toEqual([house.handed]);
-    expect(house.handed).toMatch(/^[\w-]{43}$/);
-    expect(await house.sealed()).toBe(house.handed);
+    expect(harness.sets).toEqual({ [credentialsId]: oldSecret, [newId]: harness.handed });
+    expect(statSync(harness.sinkFile).mode & 0o777).toBe(0o600);
+    expect(harness.heard).toEqual([harness.handed]);
+    expect(harness.handed).toMatch(/^[\w-]{43}$/);
+    expect(await harness.sealed()).toBe(harness.handed);
     const named = configured.replaceAll(/("\$?credentialsId":)"psk-p-[^"]*"/g, `$1"${newId}"`);
-    expect(JSON.stringify(house.configurations)).toBe(named);
-    house.clock.pass(hourMs);
-    expect(await house.work()).toEqual({ kind: "ended" });
-    const done = await house.record();
+    expect(JSON.stringify(harness.configurations)).toBe(named);
+    harness.clock.pass(hourMs);
+    expect(await harness.work()).toEqual({ kind: "ended" });
+    const done = await harness.record();
     expect(done).toMatchObject({ state: "done", currentId: newId });
     expect(done.sealed).toBeUndefined();
-    expect(house.sets).toEqual({ [newId]: house.handed });
-    const kinds = (await house.events()).map(({ type }) => type.slice("credential.".length));
+    expect(harness.sets).toEqual({ [newId]: harness.handed });
+    const kinds = (await harness.events()).map(({ type }) => type.slice("credential.".length));
     expect(kinds).toEqual(["handed-over", "handed-over", "created", "repointed", "unused", "rotated"]);
   });
 
   it("goes on from its own successor another time", async () => {
-    const house = await open();
-    house.makeOldSet();
-    await house.begin();
-    await house.workToEnd();
-    const first = house.handed;
-    await house.begin();
-    const { oldId, newId, state } = await house.workToEnd();
-    expect([state, oldId]).toEqual(["done", `${house.rotation.credentialsId}-20261120T0300Z`]);
-    expect(house.sets).toEqual({ [newId]: house.handed });
-    expect(house.handed).not.toBe(first);
+    const harness = await open();
+    harness.makeOldSet();
+    await harness.begin();
+    await harness.workToEnd();
+    const first = harness.handed;
+    await harness.begin();
+    const { oldId, newId, state } = await harness.workToEnd();
+    expect([state, oldId]).toEqual(["done", `${harness.rotation.credentialsId}-20261120T0300Z`]);
+    expect(harness.sets).toEqual({ [newId]: harness.handed });
+    expect(harness.handed).not.toBe(first);
   });
 
   it("needs no set before it", async () => {
-    const house = await open();
-    await house.begin();
-    expect(await house.work()).toEqual({ kind: "ended" });
-    expect(Object.values(house.sets)).toEqual([house.handed]);
+    const harness = await open();
+    await harness.begin();
+    expect(await harness.work()).toEqual({ kind: "ended" });
+    expect(Object.values(harness.sets)).toEqual([harness.handed]);
   });
 
   it("makes groups name the first set that is there, where they named one that was not", async () => {
-    const house = await open();
-    const { credentialsId } = house.rotation;
-    house.nameInGroups(credentialsId);
-    await house.begin();
-    const { newId, state } = await house.workToEnd();
+    const harness = await open();
+    const { credentialsId } = harness.rotation;
+    harness.nameInGroups(credentialsId);
+    await harness.begin();
+    const { newId, state } = await harness.workToEnd();
     expect(state).toBe("done");
-    expect(house.sets).toEqual({ [newId]: house.handed });
-    const configured = JSON.stringify(house.configurations);
+    expect(harness.sets).toEqual({ [newId]: harness.handed });
+    const configured = JSON.stringify(harness.configurations);
     expect(configured).toContain(`redentialsId":"${newId}"`);
     expect(configured).not.toContain(`redentialsId":"${credentialsId}"`);
   });
 
   it("does not begin twice, nor with the same id as a set that is there", async () => {
-    const house = await open();
-    house.makeOldSet();
-    house.makeOldSet(`${house.rotation.credentialsId}-20261120T0300Z`);
-    const first = await house.begin();
-    expect(first.oldId).toBe(`${house.rotation.credentialsId}-20261120T0300Z`);
-    expect(first.newId).toBe(`${house.rotation.credentialsId}-20261120T0301Z`);
-    expect((await house.begin()).rotationId).toBe(first.rotationId);
+    const harness = await open();
+    harness.makeOldSet();
+    harness.makeOldSet(`${harness.rotation.credentialsId}-20261120T0300Z`);
+    const first = await harness.begin();
+    expect(first.oldId).toBe(`${harness.rotation.credentialsId}-20261120T0300Z`);
+    expect(first.newId).toBe(`${harness.rotation.credentialsId}-20261120T0301Z`);
+    expect((await harness.begin()).rotationId).toBe(first.rotationId);
   });
 
   it("waits on while the old set is used, and says so once for each use", async () => {
-    const house = await open();
-    const { credentialsId } = house.rotation;
-    house.makeOldSet();
-    await house.begin();
-    await house.work();
+    const harness = await open();
+    const { credentialsId } = harness.rotation;
+    harness.makeOldSet();
+    await harness.begin();
+    await harness.work();
     for (let used = 0; used < 3; used += 1) {
-      house.clock.pass(hourMs - 60_000);
-      house.sandbox.state.credentials.noteUse(credentialsId);
-      house.clock.pass(61_000);
-      expect(await house.work()).toMatchObject({ kind: "postponed" });
-      expect(Object.keys(house.sets)).toContain(credentialsId);
+      harness.clock.pass(hourMs - 60_000);
+      harness.sandbox.state.credentials.noteUse(credentialsId);
+      harness.clock.pass(61_000);
+      expect(await harness.work()).toMatchObject({ kind: "postponed" });
+      expect(Object.keys(harness.sets)).toContain(credentialsId);
     }
-    expect((await house.workToEnd()).state).toBe("done");
-    expect((await house.events()).filter(({ type }) => type === "credential.in-use")).toHaveLength(3);
+    expect((await harness.workToEnd()).state).toBe("done");
+    expect((await harness.events()).filter(({ type }) => type === "credential.in-use")).toHaveLength(3);
   });
 
   it("never deletes what a placeholder may mean, until it does not any more", async () => {
-    const house = await open();
-    const { credentialsId } = house.rotation;
-    house.makeOldSet();
-    house.nameInGroups(credentialsId);
-    house.nameByPlaceholder(`psk-#{tag.device}`);
-    await house.begin();
-    expect(await house.workToEnd()).toMatchObject({ state: "repointed", waitsFor: "reference" });
-    expect((await house.record()).reason).toMatch(
+    const harness = await open();
+    const { credentialsId } = harness.rotation;
+    harness.makeOldSet();
+    harness.nameInGroups(credentialsId);
+    harness.nameByPlaceholder(`psk-#{tag.device}`);
+    await harness.begin();
+    expect(await harness.workToEnd()).toMatchObject({ state: "repointed", waitsFor: "reference" });
+    expect((await harness.record()).reason).toMatch(
       /is not deleted while SoracomBeam of group \S+ \(by placeholder\) may mean it$/,
     );
-    for (let look = 0; look < 20; look += 1) {
-      house.clock.pass(hourMs);
-      await house.work();
+    for (let poll = 0; poll < 20; poll += 1) {
+      harness.clock.pass(hourMs);
+      await harness.work();
     }
-    expect(Object.keys(house.sets)).toContain(credentialsId);
-    expect((await house.events()).filter(({ type }) => type === "credential.unconfirmed")).toHaveLength(2);
-    house.nameByPlaceholder("other-#{imsi}");
-    house.clock.pass(hourMs);
-    expect((await house.workToEnd()).state).toBe("done");
-    expect(Object.keys(house.sets)).not.toContain(credentialsId);
+    expect(Object.keys(harness.sets)).toContain(credentialsId);
+    expect((await harness.events()).filter(({ type }) => type === "credential.unconfirmed")).toHaveLength(2);
+    harness.nameByPlaceholder("other-#{imsi}");
+    harness.clock.pass(hourMs);
+    expect((await harness.workToEnd()).state).toBe("done");
+    expect(Object.keys(harness.sets)).not.toContain(credentialsId);
   });
 
   it("keeps the old set while a group that came later names it", async () => {
-    const house = await open();
-    house.makeOldSet();
-    await house.begin();
-    await house.work();
-    house.nameInGroups(house.rotation.credentialsId);
-    expect(await house.workToEnd()).toMatchObject({ state: "repointed", waitsFor: "reference" });
-    expect(Object.keys(house.sets)).toContain(house.rotation.credentialsId);
+    const harness = await open();
+    harness.makeOldSet();
+    await harness.begin();
+    await harness.work();
+    harness.nameInGroups(harness.rotation.credentialsId);
+    expect(await harness.workToEnd()).toMatchObject({ state: "repointed", waitsFor: "reference" });
+    expect(Object.keys(harness.sets)).toContain(harness.rotation.credentialsId);
   });
 
   it("keeps the old set when the new one is gone", async () => {
-    const house = await open();
-    house.makeOldSet();
-    await house.begin();
-    await house.work();
-    house.sandbox.state.credentials.delete((await house.record()).newId);
-    house.clock.pass(hourMs);
-    await house.work();
-    const failing = await house.record();
+    const harness = await open();
+    harness.makeOldSet();
+    await harness.begin();
+    await harness.work();
+    harness.sandbox.state.credentials.delete((await harness.record()).newId);
+    harness.clock.pass(hourMs);
+    await harness.work();
+    const failing = await harness.record();
     expect(failing).toMatchObject({ state: "repointed", waitsFor: "fault" });
     expect(failing.problem).toMatchObject({ message: failing.reason, nextAttemptMs: failing.nextAtMs });
     expect(failing.problem?.attempts).toBeGreaterThan(0);
-    expect(house.sets).toEqual({ [house.rotation.credentialsId]: oldSecret });
+    expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });
   });
 });
 
 describe("a deployment", () => {
   it("without groups leaves re-pointing to a person, who confirms it", async () => {
-    const house = await open({ without: ["listGroups", "putGroupConfiguration"] });
-    house.makeOldSet();
-    await house.begin();
-    const waiting = await house.workToEnd();
+    const harness = await open({ without: ["listGroups", "putGroupConfiguration"] });
+    harness.makeOldSet();
+    await harness.begin();
+    const waiting = await harness.workToEnd();
     expect(waiting).toMatchObject({ state: "created", waitsFor: "confirmation" });
-    expect(waiting.reason).toContain(`simfleet credentials confirm ${house.rotation.name}`);
-    const context = house.context();
-    await context.log.move(waiting, { confirmedAtMs: house.clock.wallMs(), nextAtMs: 0 });
-    expect((await house.workToEnd()).state).toBe("done");
-    expect(Object.values(house.sets)).toEqual([house.handed]);
-    expect((await house.events()).map(({ type }) => type)).toContain("credential.unconfirmed");
+    expect(waiting.reason).toContain(`simfleet credentials confirm ${harness.rotation.name}`);
+    const context = harness.context();
+    await context.log.move(waiting, { confirmedAtMs: harness.clock.wallMs(), nextAtMs: 0 });
+    expect((await harness.workToEnd()).state).toBe("done");
+    expect(Object.values(harness.sets)).toEqual([harness.handed]);
+    expect((await harness.events()).map(({ type }) => type)).toContain("credential.unconfirmed");
   });
 
   it("that can list groups and not change them waits until they were changed", async () => {
-    const house = await open({ without: ["putGroupConfiguration"] });
-    house.makeOldSet();
-    house.nameInGroups(house.rotation.credentialsId);
-    await house.begin();
-    expect(await house.workToEnd()).toMatchObject({ state: "created", waitsFor: "reference" });
-    house.nameInGroups((await house.record()).newId);
-    house.clock.pass(hourMs);
-    expect((await house.workToEnd()).state).toBe("done");
+    const harness = await open({ without: ["putGroupConfiguration"] });
+    harness.makeOldSet();
+    harness.nameInGroups(harness.rotation.credentialsId);
+    await harness.begin();
+    expect(await harness.workToEnd()).toMatchObject({ state: "created", waitsFor: "reference" });
+    harness.nameInGroups((await harness.record()).newId);
+    harness.clock.pass(hourMs);
+    expect((await harness.workToEnd()).state).toBe("done");
   });
 
   it("without deletion leaves the old set to a person", async () => {
-    const house = await open({ without: ["deleteCredential"] });
-    house.makeOldSet();
-    await house.begin();
-    expect((await house.workToEnd()).reason).toMatch(/has to be deleted by a person: .* deleteCredential$/);
-    const left = (await house.events()).find(({ type }) => type === "credential.orphaned");
-    expect(left?.fields.credentialsId).toBe(house.rotation.credentialsId);
+    const harness = await open({ without: ["deleteCredential"] });
+    harness.makeOldSet();
+    await harness.begin();
+    expect((await harness.workToEnd()).reason).toMatch(/has to be deleted by a person: .* deleteCredential$/);
+    const left = (await harness.events()).find(({ type }) => type === "credential.orphaned");
+    expect(left?.fields.credentialsId).toBe(harness.rotation.credentialsId);
     // The next one begins with the set that holds, not with what was left.
-    expect((await house.begin()).oldId).toBe(`${house.rotation.credentialsId}-20261120T0300Z`);
+    expect((await harness.begin()).oldId).toBe(`${harness.rotation.credentialsId}-20261120T0300Z`);
   });
 
   it("without a list says what it lacks before anything happens", async () => {
-    const house = await open({ without: ["listCredentials"] });
-    expect(await refusalOf(house.begin())).toMatch(
+    const harness = await open({ without: ["listCredentials"] });
+    expect(await refusalOf(harness.begin())).toMatch(
       /CONFIG_INVALID .*Rotating Credential Sets needs this operation, and the deployment soracom does not have it.*GET/s,
     );
-    expect(house.handed).toBeUndefined();
+    expect(harness.handed).toBeUndefined();
   });
 });
 
 describe("nothing begins", () => {
   it("where there is no room for a successor", async () => {
-    const house = await open();
-    for (let i = 0; i < 100; i += 1) house.makeOldSet(`set-${i}`);
-    expect(await refusalOf(house.begin())).toMatch(/ROTATION_STATE the account holds 100 Credential Sets/);
+    const harness = await open();
+    for (let i = 0; i < 100; i += 1) harness.makeOldSet(`set-${i}`);
+    expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE the account holds 100 Credential Sets/);
   });
 
   it("where the set is of another type", async () => {
-    const house = await open({ rotation: { type: "newest" } });
-    house.makeOldSet();
-    expect(await refusalOf(house.begin())).toMatch(/ROTATION_STATE .* is of type psk, and rotations.* says newest/);
+    const harness = await open({ rotation: { type: "newest" } });
+    harness.makeOldSet();
+    expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE .* is of type psk, and rotations.* says newest/);
   });
 
   it("where a sink has no folder", async () => {
-    const house = await open({ rotation: { sinks: [{ kind: "file", path: "/no/such/folder/key" }] } });
-    expect(await refusalOf(house.begin())).toMatch(
+    const harness = await open({ rotation: { sinks: [{ kind: "file", path: "/no/such/folder/key" }] } });
+    expect(await refusalOf(harness.begin())).toMatch(
       /CONFIG_INVALID .*sinks.0: nothing can be written into \/no\/such\/folder/s,
     );
   });
@@ -233,56 +233,56 @@ describe("nothing begins", () => {
 
 describe("a rotation that cannot go on", () => {
   it("because a sink refuses for good is over before the platform hears of it", async () => {
-    const house = await open({ withWebhook: true });
-    house.makeOldSet();
-    house.answers.push(410);
-    await house.begin();
-    expect(await house.work()).toEqual({ kind: "ended" });
-    expect(await house.record()).toMatchObject({ state: "failed" });
-    expect(house.sets).toEqual({ [house.rotation.credentialsId]: oldSecret });
-    const failed = (await house.events()).find(({ type }) => type === "credential.failed");
-    expect(failed?.fields).toMatchObject({ sinks: `file ${house.sinkFile}` });
+    const harness = await open({ withWebhook: true });
+    harness.makeOldSet();
+    harness.answers.push(410);
+    await harness.begin();
+    expect(await harness.work()).toEqual({ kind: "ended" });
+    expect(await harness.record()).toMatchObject({ state: "failed" });
+    expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });
+    const failed = (await harness.events()).find(({ type }) => type === "credential.failed");
+    expect(failed?.fields).toMatchObject({ sinks: `file ${harness.sinkFile}` });
     expect(failed?.fields.reason).toMatch(
       /the sink webhook 127.0.0.1:\d+ did not take the new secret: it answered 410/,
     );
     // It can be begun again.
-    await house.begin();
-    expect((await house.workToEnd()).state).toBe("done");
-    expect(Object.values(house.sets)).toEqual([house.handed]);
+    await harness.begin();
+    expect((await harness.workToEnd()).state).toBe("done");
+    expect(Object.values(harness.sets)).toEqual([harness.handed]);
   });
 
   it("because a sink fails too often is over then, and not before", async () => {
-    const house = await open({ withWebhook: true });
-    house.makeOldSet();
-    house.answers.push(503, 503, 503, 503, 503);
-    await house.begin();
-    expect((await house.workToEnd()).state).toBe("done");
-    house.answers.push(503, 503, 503, 503, 503, 503);
-    await house.begin();
-    expect((await house.workToEnd()).state).toBe("failed");
+    const harness = await open({ withWebhook: true });
+    harness.makeOldSet();
+    harness.answers.push(503, 503, 503, 503, 503);
+    await harness.begin();
+    expect((await harness.workToEnd()).state).toBe("done");
+    harness.answers.push(503, 503, 503, 503, 503, 503);
+    await harness.begin();
+    expect((await harness.workToEnd()).state).toBe("failed");
   });
 
   it("because the platform refuses a group's change points back what was pointed, and deletes the successor", async () => {
-    const house = await open();
-    house.makeOldSet();
-    house.nameInGroups(house.rotation.credentialsId);
-    const before = JSON.stringify(house.configurations);
-    const { groups } = house.sandbox.state;
+    const harness = await open();
+    harness.makeOldSet();
+    harness.nameInGroups(harness.rotation.credentialsId);
+    const before = JSON.stringify(harness.configurations);
+    const { groups } = harness.sandbox.state;
     const configure = groups.configure.bind(groups);
     groups.configure = (groupId, namespace, entries) =>
       configure(groupId, namespace === "SoracomFunk" ? "not a namespace" : namespace, entries);
-    await house.begin();
-    const record = await house.workToEnd();
+    await harness.begin();
+    const record = await harness.workToEnd();
     expect(record.state).toBe("failed");
     expect(record.groups).toHaveLength(2);
-    expect(JSON.stringify(house.configurations)).toBe(before);
-    expect(house.sets).toEqual({ [house.rotation.credentialsId]: oldSecret });
+    expect(JSON.stringify(harness.configurations)).toBe(before);
+    expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });
   });
 
   it("says nothing of the secret that the platform throws back at it", async () => {
-    const house = await open();
-    house.makeOldSet();
-    const context = house.context((name, thing) => {
+    const harness = await open();
+    harness.makeOldSet();
+    const context = harness.context((name, thing) => {
       if (name !== "client") return thing;
       const call = (operation: { id: string }, input: unknown, options: object): unknown => {
         const { call: real } = thing as unknown as RotationAccount["client"];
@@ -298,36 +298,36 @@ describe("a rotation that cannot go on", () => {
         },
       });
     });
-    await house.begin();
-    const record = await house.workToEnd(context);
+    await harness.begin();
+    const record = await harness.workToEnd(context);
     expect(record.reason).toBe("createCredential: refused (400 ECHO: [secret])");
-    expect(JSON.stringify([record, await house.events(), house.troubles])).not.toContain(house.handed);
+    expect(JSON.stringify([record, await harness.events(), harness.incidents])).not.toContain(harness.handed);
   });
 
   it("because the new secret does not come to be leaves everything as it was", async () => {
-    const house = await open({
+    const harness = await open({
       rotation: { source: { kind: "command", command: ["sh", "-c", "echo no luck >&2; exit 3"], field: "key" } },
     });
-    house.makeOldSet();
-    await house.begin();
-    expect((await house.workToEnd()).reason).toBe(
+    harness.makeOldSet();
+    await harness.begin();
+    expect((await harness.workToEnd()).reason).toBe(
       "the new secret was not made: the command of `from`: sh ended with exit code 3",
     );
-    expect(house.handed).toBeUndefined();
-    expect(house.sets).toEqual({ [house.rotation.credentialsId]: oldSecret });
+    expect(harness.handed).toBeUndefined();
+    expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });
   });
 });
 
 it("a sink program is given the secret by its input, and knows what it is for", async () => {
-  const house = await open();
-  const out = join(house.folder, "stored");
+  const harness = await open();
+  const out = join(harness.folder, "stored");
   const script = `cat >"$0"; env >"$0.seen"; tr "\\0" " " </proc/$$/cmdline >>"$0.seen"`;
-  Object.assign(house.rotation, { sinks: [{ kind: "command", command: ["sh", "-c", script, out] }] });
-  await house.begin();
-  const record = await house.workToEnd();
+  Object.assign(harness.rotation, { sinks: [{ kind: "command", command: ["sh", "-c", script, out] }] });
+  await harness.begin();
+  const record = await harness.workToEnd();
   expect(record.state).toBe("done");
   const stored = readFileSync(out, "utf8");
-  expect(Object.values(house.sets)).toEqual([stored]);
+  expect(Object.values(harness.sets)).toEqual([stored]);
   const seen = readFileSync(`${out}.seen`, "utf8");
   expect(seen).toContain(`SIMFLEET_ROTATION_ID=${record.rotationId}`);
   expect(seen).not.toContain(stored);
@@ -335,40 +335,40 @@ it("a sink program is given the secret by its input, and knows what it is for", 
 
 describe("a person's hand", () => {
   it("is waited for when the key that seals was changed, and nothing is lost", async () => {
-    const house = await open({ without: ["listGroups", "putGroupConfiguration"], withWebhook: true });
-    house.makeOldSet();
-    house.answers.push(503);
-    await house.begin();
-    await house.work();
-    house.clock.pass(60_000);
-    const { key } = house;
-    const other = house.context();
+    const harness = await open({ without: ["listGroups", "putGroupConfiguration"], withWebhook: true });
+    harness.makeOldSet();
+    harness.answers.push(503);
+    await harness.begin();
+    await harness.work();
+    harness.clock.pass(60_000);
+    const { key } = harness;
+    const other = harness.context();
     const changed = {
       ...other,
       seal: new Seal({ key: new Secret(Buffer.alloc(32).toString("base64url")), previousKey: undefined }),
     };
-    await house.work(changed);
-    expect(await house.record()).toMatchObject({ state: "generated", waitsFor: "fault" });
-    expect((await house.record()).reason).toContain("seal.previousKeyFile");
-    house.clock.pass(60_000);
-    await house.work({
+    await harness.work(changed);
+    expect(await harness.record()).toMatchObject({ state: "generated", waitsFor: "fault" });
+    expect((await harness.record()).reason).toContain("seal.previousKeyFile");
+    harness.clock.pass(60_000);
+    await harness.work({
       ...changed,
       seal: new Seal({ key: new Secret(Buffer.alloc(32).toString("base64url")), previousKey: key }),
     });
-    expect((await house.record()).state).toBe("created");
-    expect(house.heard).toEqual([house.handed]);
+    expect((await harness.record()).state).toBe("created");
+    expect(harness.heard).toEqual([harness.handed]);
   });
 
   it("is waited for when the rotation was taken out of the configuration", async () => {
-    const house = await open({ withWebhook: true });
-    house.makeOldSet();
-    house.answers.push(503);
-    await house.begin();
-    await house.work();
-    house.clock.pass(60_000);
-    await house.work({ ...house.context(), rotationOf: () => undefined });
-    expect((await house.record()).reason).toMatch(/no longer in the configuration: put it back/);
-    house.clock.pass(60_000);
-    expect((await house.workToEnd()).state).toBe("done");
+    const harness = await open({ withWebhook: true });
+    harness.makeOldSet();
+    harness.answers.push(503);
+    await harness.begin();
+    await harness.work();
+    harness.clock.pass(60_000);
+    await harness.work({ ...harness.context(), rotationOf: () => undefined });
+    expect((await harness.record()).reason).toMatch(/no longer in the configuration: put it back/);
+    harness.clock.pass(60_000);
+    expect((await harness.workToEnd()).state).toBe("done");
   });
 });

@@ -4,8 +4,8 @@ import { afterAll, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { parseCron } from "#fleet/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
-import { Presence } from "#queue/presence.ts";
-import { ScheduleQueue } from "#queue/schedules.ts";
+import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { ScheduleQueue } from "#jobs/schedules/queue.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
@@ -23,21 +23,21 @@ function schedule(name: string, cron: string, timezone = "UTC"): Schedule {
 /** Works on schedules for as long as `use` takes, on a wall clock that the test may move. */
 async function consuming(
   schedules: readonly Schedule[],
-  use: (house: { looked: string[]; late: string[]; moveMs: (ms: number) => void }) => Promise<void>,
+  use: (harness: { looked: string[]; late: string[]; moveMs: (ms: number) => void }) => Promise<void>,
 ): Promise<void> {
   let aheadMs = 0;
   const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
   const looked: string[] = [];
   const late: string[] = [];
-  const queue = new ScheduleQueue({ connect, keys, presence: new Presence({ redis, keys }), clock });
+  const queue = new ScheduleQueue({ connect, keys, workerRegistry: new WorkerRegistry({ redis, keys }), clock });
   const working = await queue.consume({
     schedules,
-    look: ({ name }) => {
+    poll: ({ name }) => {
       looked.push(name);
       return Promise.resolve(Number.POSITIVE_INFINITY);
     },
     onLate: ({ name }) => Promise.resolve(void late.push(name)),
-    onTrouble: ({ message }) => late.push(message),
+    onIncident: ({ message }) => late.push(message),
   });
   try {
     await use({ looked, late, moveMs: (ms) => void (aheadMs += ms) });

@@ -6,10 +6,11 @@ import { beforeAll, Feed } from "#events/feed.ts";
 import { parseCron } from "#fleet/cron.ts";
 import type { Freeze } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
-import type { Task, TaskReference, TaskResult, TaskStanding } from "#fleet/task.ts";
-import { type ScheduleContext, type Tasks, workOnSchedule } from "#jobs/schedules/work.ts";
+import type { Task, TaskReference, TaskResult, TaskStatus } from "#fleet/task.ts";
+import { type ScheduleContext, workOnSchedule } from "#jobs/schedules/work.ts";
+import type { Tasks } from "#jobs/tasks/task-runner.ts";
 import { Keys } from "#redis/keys.ts";
-import { ScheduleLog, type ScheduleRecord } from "#store/schedule-log.ts";
+import { ScheduleLog, type ScheduleRecord } from "#jobs/schedules/record.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const sync: Task = { job: "sync", profile: "default" };
@@ -41,7 +42,7 @@ class HeldTasks implements Tasks {
     return Promise.resolve({ kind: "run", id: key });
   }
 
-  standing(_: Task, { id }: TaskReference): Promise<TaskStanding> {
+  status(_: Task, { id }: TaskReference): Promise<TaskStatus> {
     const end = this.#ends.get(id);
     return Promise.resolve(
       end === undefined ? { isOver: false } : { isOver: true, result: end.result, reason: end.reason },
@@ -59,7 +60,7 @@ class HeldTasks implements Tasks {
   }
 }
 
-export class ScheduleHouse {
+export class ScheduleDeps {
   nowMs: number;
   freeze: Freeze | undefined;
   readonly tasks = new HeldTasks(() => this.nowMs);
@@ -82,9 +83,9 @@ export class ScheduleHouse {
     const { cron, timezone = "UTC", ...rest } = written;
     const name = rest.name ?? "nightly";
     const keys = new Keys(`${place.keys.prefix}:${Math.random().toString(36).slice(2)}`);
-    const terms = { redis: place.redis, keys, bounds: keptBounds };
-    this.log = new ScheduleLog(terms);
-    this.feed = new Feed({ ...terms, clock });
+    const storeDeps = { redis: place.redis, keys, bounds: keptBounds };
+    this.log = new ScheduleLog(storeDeps);
+    this.feed = new Feed({ ...storeDeps, clock });
     this.schedule = {
       ...{ name, profile: "default", task: sync, jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
       ...rest,
@@ -94,13 +95,13 @@ export class ScheduleHouse {
   }
 
   /** Looks once. @returns when to look again */
-  look(): Promise<number> {
+  poll(): Promise<number> {
     return workOnSchedule(this.schedule, this.context);
   }
 
   async lookAt(instant: string): Promise<number> {
     this.nowMs = Date.parse(instant);
-    return this.look();
+    return this.poll();
   }
 
   record(): Promise<ScheduleRecord> {
@@ -111,7 +112,7 @@ export class ScheduleHouse {
     return [...(await this.feed.after(beforeAll, 10_000)).events];
   }
 
-  async told(): Promise<string[]> {
+  async reported(): Promise<string[]> {
     return (await this.events()).map(({ type }) => type);
   }
 

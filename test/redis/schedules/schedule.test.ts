@@ -5,24 +5,24 @@ import { jitterOf } from "#jobs/schedules/times.ts";
 import { workOnSchedule } from "#jobs/schedules/work.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { change, ScheduleHouse } from "./schedule-house.ts";
+import { change, ScheduleDeps } from "./schedule-house.ts";
 
 const place = openTestRedis();
 const hourly = { cron: "0 * * * *" };
 
 describe("a time that comes", () => {
   it("begins the task once, however often it is looked at, and follows it to its end", async () => {
-    const house = new ScheduleHouse(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
-    expect(new Date(await house.look()).toISOString()).toBe("2026-11-22T03:00:00.000Z");
-    expect(house.tasks.begun).toEqual([]);
-    await house.lookAt("2026-11-22T03:00:00.120Z");
-    await house.lookAt("2026-11-22T03:00:30Z");
-    expect(house.begunKeys).toEqual(["nightly-20261122T030000Z"]);
-    house.tasks.end("nightly-20261122T030000Z", "done", "12 SIMs listed");
-    await house.lookAt("2026-11-22T03:01:00Z");
-    expect((await house.record()).last).toMatchObject({ result: "done", reason: "12 SIMs listed" });
-    expect((await house.record()).firing).toBeUndefined();
-    expect((await house.events()).map(({ type, fields }) => [type, fields])).toEqual([
+    const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
+    expect(new Date(await harness.poll()).toISOString()).toBe("2026-11-22T03:00:00.000Z");
+    expect(harness.tasks.begun).toEqual([]);
+    await harness.lookAt("2026-11-22T03:00:00.120Z");
+    await harness.lookAt("2026-11-22T03:00:30Z");
+    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
+    harness.tasks.end("nightly-20261122T030000Z", "done", "12 SIMs listed");
+    await harness.lookAt("2026-11-22T03:01:00Z");
+    expect((await harness.record()).last).toMatchObject({ result: "done", reason: "12 SIMs listed" });
+    expect((await harness.record()).firing).toBeUndefined();
+    expect((await harness.events()).map(({ type, fields }) => [type, fields])).toEqual([
       [
         "schedule.started",
         {
@@ -32,47 +32,47 @@ describe("a time that comes", () => {
       ],
       ["schedule.completed", expect.objectContaining({ seconds: "60", reason: "12 SIMs listed" })],
     ]);
-    expect(new Date(await house.look()).toISOString()).toBe("2026-11-23T03:00:00.000Z");
+    expect(new Date(await harness.poll()).toISOString()).toBe("2026-11-23T03:00:00.000Z");
   });
 
   it("is acted on by one of many processes that see it", async () => {
-    const house = new ScheduleHouse(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
-    await house.look();
-    house.nowMs = Date.parse("2026-11-22T03:00:00Z");
-    await Promise.all(Array.from({ length: 12 }, () => house.look()));
-    expect(house.begunKeys).toHaveLength(1);
-    expect(await house.told()).toEqual(["schedule.started"]);
+    const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
+    await harness.poll();
+    harness.nowMs = Date.parse("2026-11-22T03:00:00Z");
+    await Promise.all(Array.from({ length: 12 }, () => harness.poll()));
+    expect(harness.begunKeys).toHaveLength(1);
+    expect(await harness.reported()).toEqual(["schedule.started"]);
   });
 
   it("says so when there is nothing to do, and when it failed", async () => {
-    const house = new ScheduleHouse(place, "2026-11-22T02:30:00Z", hourly);
-    await house.look();
-    house.tasks.nothing = "no SIM matches the filter";
-    await house.lookAt("2026-11-22T03:00:00Z");
-    expect((await house.record()).last).toMatchObject({ result: "done", reason: "no SIM matches the filter" });
-    house.tasks.nothing = undefined;
-    await house.lookAt("2026-11-22T04:00:00Z");
-    house.tasks.end("nightly-20261122T040000Z", "failed", "2 of 9 rows rejected");
-    await house.lookAt("2026-11-22T04:01:00Z");
-    expect(await house.told()).toEqual(["schedule.completed", "schedule.started", "schedule.failed"]);
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
+    await harness.poll();
+    harness.tasks.nothing = "no SIM matches the filter";
+    await harness.lookAt("2026-11-22T03:00:00Z");
+    expect((await harness.record()).last).toMatchObject({ result: "done", reason: "no SIM matches the filter" });
+    harness.tasks.nothing = undefined;
+    await harness.lookAt("2026-11-22T04:00:00Z");
+    harness.tasks.end("nightly-20261122T040000Z", "failed", "2 of 9 rows rejected");
+    await harness.lookAt("2026-11-22T04:01:00Z");
+    expect(await harness.reported()).toEqual(["schedule.completed", "schedule.started", "schedule.failed"]);
   });
 
   it("is tried again when the task cannot be begun, and given up where that is of no use", async () => {
-    const house = new ScheduleHouse(place, "2026-11-22T02:30:00Z", hourly);
-    await house.look();
-    house.tasks.faults.push(new Error("Redis is out of memory"), new Error("Redis is out of memory"));
-    let nextMs = await house.lookAt("2026-11-22T03:00:00Z");
-    expect((await house.record()).firing).toMatchObject({ tries: 1, fault: "Redis is out of memory" });
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
+    await harness.poll();
+    harness.tasks.faults.push(new Error("Redis is out of memory"), new Error("Redis is out of memory"));
+    let nextMs = await harness.lookAt("2026-11-22T03:00:00Z");
+    expect((await harness.record()).firing).toMatchObject({ tries: 1, fault: "Redis is out of memory" });
     for (let i = 0; i < 2; i += 1) {
-      house.nowMs = nextMs;
-      nextMs = await house.look();
+      harness.nowMs = nextMs;
+      nextMs = await harness.poll();
     }
-    expect(house.begunKeys).toEqual(["nightly-20261122T030000Z"]);
-    house.tasks.end("nightly-20261122T030000Z");
-    await house.lookAt("2026-11-22T03:59:00Z");
-    house.tasks.faults.push(new SimfleetError("USAGE", "The inventory has not been read yet"));
-    await house.lookAt("2026-11-22T04:00:00Z");
-    expect((await house.record()).last).toMatchObject({
+    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
+    harness.tasks.end("nightly-20261122T030000Z");
+    await harness.lookAt("2026-11-22T03:59:00Z");
+    harness.tasks.faults.push(new SimfleetError("USAGE", "The inventory has not been read yet"));
+    await harness.lookAt("2026-11-22T04:00:00Z");
+    expect((await harness.record()).last).toMatchObject({
       result: "failed",
       reason: "The inventory has not been read yet",
     });
@@ -80,17 +80,17 @@ describe("a time that comes", () => {
 
   it("is later by its jitter, by the same amount in every process", async () => {
     const jittered = { ...hourly, jitterMs: 600_000 };
-    const house = new ScheduleHouse(place, "2026-11-22T02:30:00Z", jittered);
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", jittered);
     const dueMs = Date.parse("2026-11-22T03:00:00Z");
-    const laterMs = jitterOf(house.schedule, dueMs);
-    expect(await house.look()).toBe(dueMs + laterMs);
-    house.nowMs = dueMs + laterMs - 1;
-    expect(await house.look()).toBe(dueMs + laterMs);
-    expect(house.begunKeys).toEqual([]);
-    house.nowMs = dueMs + laterMs;
-    await house.look();
-    expect(house.begunKeys).toEqual(["nightly-20261122T030000Z"]);
-    const amounts = Array.from({ length: 200 }, (_, i) => jitterOf(house.schedule, dueMs + i * 3_600_000));
+    const laterMs = jitterOf(harness.schedule, dueMs);
+    expect(await harness.poll()).toBe(dueMs + laterMs);
+    harness.nowMs = dueMs + laterMs - 1;
+    expect(await harness.poll()).toBe(dueMs + laterMs);
+    expect(harness.begunKeys).toEqual([]);
+    harness.nowMs = dueMs + laterMs;
+    await harness.poll();
+    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
+    const amounts = Array.from({ length: 200 }, (_, i) => jitterOf(harness.schedule, dueMs + i * 3_600_000));
     expect(Math.max(...amounts)).toBeLessThan(600_000);
     expect(Math.max(...amounts)).toBeGreaterThan(540_000);
     expect(Math.min(...amounts)).toBeLessThan(60_000);
@@ -99,79 +99,82 @@ describe("a time that comes", () => {
 
 describe("times that passed while nobody was there", () => {
   it.each(["once", "skip"] as const)("are handled as `missed: %s` says", async (missed) => {
-    const house = new ScheduleHouse(place, "2026-11-22T02:30:00Z", { ...hourly, missed });
-    await house.look();
-    await house.lookAt("2026-11-22T07:45:00Z");
-    const [told] = await house.events();
-    expect(told).toMatchObject({
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, missed });
+    await harness.poll();
+    await harness.lookAt("2026-11-22T07:45:00Z");
+    const [reported] = await harness.events();
+    expect(reported).toMatchObject({
       type: "schedule.missed",
       fields: { times: "5", due: "2026-11-22T03:00:00.000Z", madeUp: missed === "once" ? "yes" : "no" },
     });
-    expect(house.begunKeys).toEqual(missed === "once" ? ["nightly-20261122T070000Z"] : []);
-    expect(new Date((await house.record()).dueMs ?? 0).toISOString()).toBe("2026-11-22T08:00:00.000Z");
-    if (missed === "skip") expect((await house.record()).last).toMatchObject({ result: "missed" });
+    expect(harness.begunKeys).toEqual(missed === "once" ? ["nightly-20261122T070000Z"] : []);
+    expect(new Date((await harness.record()).dueMs ?? 0).toISOString()).toBe("2026-11-22T08:00:00.000Z");
+    if (missed === "skip") expect((await harness.record()).last).toMatchObject({ result: "missed" });
   });
 
   it("are told of also when the last one is on time", async () => {
-    const house = new ScheduleHouse(place, "2026-11-22T02:30:00Z", { ...hourly, missed: "skip" });
-    await house.look();
-    await house.lookAt("2026-11-22T05:00:01Z");
-    expect(house.begunKeys).toEqual(["nightly-20261122T050000Z"]);
-    expect((await house.events())[0]).toMatchObject({ type: "schedule.missed", fields: { times: "2", madeUp: "no" } });
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, missed: "skip" });
+    await harness.poll();
+    await harness.lookAt("2026-11-22T05:00:01Z");
+    expect(harness.begunKeys).toEqual(["nightly-20261122T050000Z"]);
+    expect((await harness.events())[0]).toMatchObject({
+      type: "schedule.missed",
+      fields: { times: "2", madeUp: "no" },
+    });
   });
 
   it("are not gone through one by one after a month of seconds", async () => {
-    const house = new ScheduleHouse(place, "2026-10-22T02:30:00Z", { cron: "* * * * * *" });
-    await house.look();
-    await house.lookAt("2026-11-22T07:45:12.500Z");
-    expect(house.begunKeys).toEqual(["nightly-20261122T074512Z"]);
-    expect((await house.events())[0]).toMatchObject({ fields: { times: "1000" } });
+    const harness = new ScheduleDeps(place, "2026-10-22T02:30:00Z", { cron: "* * * * * *" });
+    await harness.poll();
+    await harness.lookAt("2026-11-22T07:45:12.500Z");
+    expect(harness.begunKeys).toEqual(["nightly-20261122T074512Z"]);
+    expect((await harness.events())[0]).toMatchObject({ fields: { times: "1000" } });
   });
 
   it("are forgotten when the schedule was changed meanwhile", async () => {
-    const house = new ScheduleHouse(place, "2026-11-22T02:30:00Z", hourly);
-    await house.look();
-    const later = new ScheduleHouse(place, "2026-11-22T07:45:00Z", { cron: "30 * * * *" });
-    house.nowMs = later.nowMs;
-    await workOnSchedule(later.schedule, house.context);
-    expect(house.begunKeys).toEqual([]);
-    expect(new Date((await house.record()).dueMs ?? 0).toISOString()).toBe("2026-11-22T08:30:00.000Z");
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
+    await harness.poll();
+    const later = new ScheduleDeps(place, "2026-11-22T07:45:00Z", { cron: "30 * * * *" });
+    harness.nowMs = later.nowMs;
+    await workOnSchedule(later.schedule, harness.context);
+    expect(harness.begunKeys).toEqual([]);
+    expect(new Date((await harness.record()).dueMs ?? 0).toISOString()).toBe("2026-11-22T08:30:00.000Z");
   });
 });
 
 describe("a time that comes while the one before is under way", () => {
   const begin = async (overlap: "skip" | "queue" | "cancel") => {
-    const house = new ScheduleHouse(place, "2026-11-22T02:30:00Z", { ...hourly, overlap, task: change });
-    await house.look();
-    await house.lookAt("2026-11-22T03:00:00Z");
-    await house.lookAt("2026-11-22T04:00:00Z");
-    await house.lookAt("2026-11-22T05:00:00Z");
-    return house;
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, overlap, task: change });
+    await harness.poll();
+    await harness.lookAt("2026-11-22T03:00:00Z");
+    await harness.lookAt("2026-11-22T04:00:00Z");
+    await harness.lookAt("2026-11-22T05:00:00Z");
+    return harness;
   };
 
   it("is left out", async () => {
-    const house = await begin("skip");
-    expect(house.begunKeys).toEqual(["nightly-20261122T030000Z"]);
-    expect(await house.told()).toEqual(["schedule.started", "schedule.skipped", "schedule.skipped"]);
-    expect((await house.events())[1]?.fields.reason).toContain("still under way: run nightly-20261122T030000Z");
+    const harness = await begin("skip");
+    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
+    expect(await harness.reported()).toEqual(["schedule.started", "schedule.skipped", "schedule.skipped"]);
+    expect((await harness.events())[1]?.fields.reason).toContain("still under way: run nightly-20261122T030000Z");
   });
 
   it("waits, the latest alone", async () => {
-    const house = await begin("queue");
-    expect(house.begunKeys).toHaveLength(1);
-    house.tasks.end("nightly-20261122T030000Z");
-    await house.lookAt("2026-11-22T05:10:00Z");
-    expect(house.begunKeys).toEqual(["nightly-20261122T030000Z", "nightly-20261122T050000Z"]);
-    house.tasks.end("nightly-20261122T050000Z");
-    await house.lookAt("2026-11-22T05:20:00Z");
-    expect((await house.record()).queued).toBeUndefined();
+    const harness = await begin("queue");
+    expect(harness.begunKeys).toHaveLength(1);
+    harness.tasks.end("nightly-20261122T030000Z");
+    await harness.lookAt("2026-11-22T05:10:00Z");
+    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z", "nightly-20261122T050000Z"]);
+    harness.tasks.end("nightly-20261122T050000Z");
+    await harness.lookAt("2026-11-22T05:20:00Z");
+    expect((await harness.record()).queued).toBeUndefined();
   });
 
   it("takes its place", async () => {
-    const house = await begin("cancel");
-    expect(house.tasks.cancelled).toEqual(["nightly-20261122T030000Z", "nightly-20261122T040000Z"]);
-    expect(house.begunKeys.at(-1)).toBe("nightly-20261122T050000Z");
-    expect((await house.told()).filter((type) => type === "schedule.cancelled")).toHaveLength(2);
+    const harness = await begin("cancel");
+    expect(harness.tasks.cancelled).toEqual(["nightly-20261122T030000Z", "nightly-20261122T040000Z"]);
+    expect(harness.begunKeys.at(-1)).toBe("nightly-20261122T050000Z");
+    expect((await harness.reported()).filter((type) => type === "schedule.cancelled")).toHaveLength(2);
   });
 });
 
@@ -179,13 +182,13 @@ describe("a time that comes while nothing may change", () => {
   const frozen = { reason: "the freeze year-end", untilMs: Date.parse("2026-11-22T03:20:00Z") };
 
   it("is left out, or waits for the end; a sync goes on", async () => {
-    const skipping = new ScheduleHouse(place, "2026-11-22T02:30:00Z", { ...hourly, task: change });
-    const waiting = new ScheduleHouse(place, "2026-11-22T02:30:00Z", { ...hourly, task: change, frozen: "wait" });
-    const reading = new ScheduleHouse(place, "2026-11-22T02:30:00Z", hourly);
-    for (const house of [skipping, waiting, reading]) {
-      await house.look();
-      house.freeze = frozen;
-      await house.lookAt("2026-11-22T03:00:00Z");
+    const skipping = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, task: change });
+    const waiting = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, task: change, frozen: "wait" });
+    const reading = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
+    for (const harness of [skipping, waiting, reading]) {
+      await harness.poll();
+      harness.freeze = frozen;
+      await harness.lookAt("2026-11-22T03:00:00Z");
     }
     expect((await skipping.record()).last).toMatchObject({
       result: "skipped",
@@ -206,13 +209,13 @@ describe("daylight saving time", () => {
     to: string,
     written: { cron: string; timezone: string },
   ): Promise<string[]> {
-    const house = new ScheduleHouse(place, from, written);
-    for (; house.nowMs <= Date.parse(to); house.nowMs += 60_000) {
-      await house.look();
-      const last = house.begunKeys.at(-1);
-      if (last !== undefined) house.tasks.end(last);
+    const harness = new ScheduleDeps(place, from, written);
+    for (; harness.nowMs <= Date.parse(to); harness.nowMs += 60_000) {
+      await harness.poll();
+      const last = harness.begunKeys.at(-1);
+      if (last !== undefined) harness.tasks.end(last);
     }
-    return house.tasks.begun.map(({ atMs }) => new Date(atMs).toISOString().slice(0, 16));
+    return harness.tasks.begun.map(({ atMs }) => new Date(atMs).toISOString().slice(0, 16));
   }
 
   it("moves a time that it leaves out by an hour, and does one that comes twice once", async () => {
@@ -249,46 +252,46 @@ describe("daylight saving time", () => {
 it("loses no time and doubles none, whenever processes die and come back", async () => {
   for (let seed = 1; seed <= 40; seed += 1) {
     const random = seededRandom(seed);
-    const house = new ScheduleHouse(place, "2026-11-22T00:00:30Z", { cron: "*/5 * * * *", overlap: "queue" });
-    await house.look();
+    const harness = new ScheduleDeps(place, "2026-11-22T00:00:30Z", { cron: "*/5 * * * *", overlap: "queue" });
+    await harness.poll();
     const ended = new Set<string>();
-    while (house.nowMs < Date.parse("2026-11-22T02:00:00Z")) {
-      house.nowMs += 1_000 + Math.floor(random() * 40_000);
+    while (harness.nowMs < Date.parse("2026-11-22T02:00:00Z")) {
+      harness.nowMs += 1_000 + Math.floor(random() * 40_000);
       // A process that dies has made any number of its moves: a look whose n-th write never comes.
       const dying = random() < 0.5 ? Math.floor(random() * 3) : Number.POSITIVE_INFINITY;
       let moves = 0;
       const log = {
-        record: (name: string) => house.log.record(name),
-        move: (...args: Parameters<typeof house.log.move>) => {
+        record: (name: string) => harness.log.record(name),
+        move: (...args: Parameters<typeof harness.log.move>) => {
           moves += 1;
-          return moves > dying ? Promise.reject(new Error("died")) : house.log.move(...args);
+          return moves > dying ? Promise.reject(new Error("died")) : harness.log.move(...args);
         },
-      } as typeof house.log;
-      await workOnSchedule(house.schedule, { ...house.context, log }).catch(() => undefined);
-      for (const key of house.begunKeys) {
+      } as typeof harness.log;
+      await workOnSchedule(harness.schedule, { ...harness.context, log }).catch(() => undefined);
+      for (const key of harness.begunKeys) {
         if (random() < 0.6) {
           ended.add(key);
-          house.tasks.end(key);
+          harness.tasks.end(key);
         }
       }
     }
     for (let i = 0; i < 4; i += 1) {
-      for (const key of house.begunKeys) house.tasks.end(key);
-      house.nowMs += 5_000;
-      await house.look();
+      for (const key of harness.begunKeys) harness.tasks.end(key);
+      harness.nowMs += 5_000;
+      await harness.poll();
     }
     const times = Array.from({ length: 24 }, (_, i) => new Date(Date.parse("2026-11-22T00:05:00Z") + i * 300_000));
     const wanted = times.map((time) => `nightly-${time.toISOString().replace(/[-:]|\.000/g, "")}`);
-    const events = await house.events();
+    const events = await harness.events();
     const started = events.filter(({ type }) => type === "schedule.started").map(({ fields }) => fields.firing);
-    expect(new Set(house.begunKeys).size).toBe(house.begunKeys.length);
-    expect(started).toEqual(house.begunKeys);
+    expect(new Set(harness.begunKeys).size).toBe(harness.begunKeys.length);
+    expect(started).toEqual(harness.begunKeys);
     // What was not begun waited for one before and was overtaken by a later one.
-    expect(wanted).toEqual(expect.arrayContaining(house.begunKeys));
-    expect(house.begunKeys.at(-1)).toBe(wanted.at(-1));
+    expect(wanted).toEqual(expect.arrayContaining(harness.begunKeys));
+    expect(harness.begunKeys.at(-1)).toBe(wanted.at(-1));
     // Where nobody was alive for a minute a time was missed, and made up for.
     const missed = events.filter(({ type }) => type === "schedule.missed");
     expect(missed.map(({ fields }) => fields.madeUp)).toEqual(missed.map(() => "yes"));
-    expect(events.filter(({ type }) => type === "schedule.completed")).toHaveLength(house.begunKeys.length);
+    expect(events.filter(({ type }) => type === "schedule.completed")).toHaveLength(harness.begunKeys.length);
   }
 }, 60_000);

@@ -4,12 +4,12 @@ import type { Event, EventType } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
-import { beginDeliveries } from "#jobs/begin-deliveries.ts";
-import { type DeliveryContext, deliverEvent } from "#jobs/deliver-event.ts";
-import type { SyncVerdict } from "#jobs/job.ts";
+import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
+import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/deliver-event.ts";
+import type { WorkResult } from "#engine/job-result.ts";
 import type { Keys } from "#redis/keys.ts";
-import { DeliveryLog } from "#store/delivery-log.ts";
-import { type Delivery, placeOf } from "#store/delivery-record.ts";
+import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
+import { type Delivery, placeOf } from "#jobs/webhooks/delivery-record.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
@@ -26,7 +26,7 @@ export function webhookOf(name: string, more: Partial<Webhook> = {}): Webhook {
   return { name, ...usual, ...more };
 }
 
-export class DeliveryHouse {
+export class DeliveryDeps {
   readonly log: DeliveryLog;
   readonly feed: Feed;
   readonly sent: WebhookMessage[] = [];
@@ -66,7 +66,7 @@ export class DeliveryHouse {
   }
 
   /** One turn at a delivery. */
-  turn(webhook: string, eventId: string, signal = new AbortController().signal): Promise<SyncVerdict> {
+  turn(webhook: string, eventId: string, signal = new AbortController().signal): Promise<WorkResult> {
     return deliverEvent({ webhook, eventId }, this.#context, signal);
   }
 
@@ -82,7 +82,7 @@ export class DeliveryHouse {
   }
 
   /** What the feed tells of webhooks, oldest first. */
-  async told(): Promise<unknown[]> {
+  async reported(): Promise<unknown[]> {
     const { events } = await this.feed.newest({ types: ["webhook.failed", "webhook.stopped"] }, { limit: 1_000 });
     return events.toReversed().map(({ type, fields }) => ({ type, ...fields }));
   }

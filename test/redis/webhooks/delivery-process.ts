@@ -8,11 +8,11 @@ import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import type { Config } from "#config/config.ts";
 import { Feed } from "#events/feed.ts";
-import { Presence } from "#queue/presence.ts";
+import { WorkerRegistry } from "#engine/worker-registry.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
-import { Webhooks } from "../../../src/app-webhooks.ts";
+import { Webhooks } from "../../../src/app/webhooks.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { webhookOf } from "./delivery-house.ts";
 import { redisTarget } from "../../support/redis-target.ts";
@@ -37,7 +37,7 @@ const connect = (name: string): Redis => connections.connect(name);
 const webhooks = new Webhooks({
   ...{ config, clock, redis, lifecycle: new Lifecycle(), userAgent: "simfleet/test" },
   feed: new Feed({ redis, keys, clock, bounds: keptBounds }),
-  queueHouse: { connect, keys, clock, presence: new Presence({ redis, keys }) },
+  queueDeps: { connect, keys, clock, workerRegistry: new WorkerRegistry({ redis, keys }) },
 });
 await webhooks.consume(({ message }) => console.error(message));
 console.log("ready");

@@ -3,15 +3,15 @@ import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook.ts";
-import { DeliveryQueues } from "#queue/deliveries.ts";
-import { Presence } from "#queue/presence.ts";
+import { DeliveryQueues } from "#jobs/webhooks/queue.ts";
+import { WorkerRegistry } from "#engine/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
-import { WebhookDesk } from "#runs/webhook-desk.ts";
+import { WebhookService } from "#jobs/webhooks/service.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { beganAtMs, DeliveryHouse, eventOf, webhookOf } from "./delivery-house.ts";
+import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-house.ts";
 
 const { redis, keys, connect } = openTestRedis();
-let houses = 0;
+let harnesses = 0;
 
 const webhooks = [
   webhookOf("ops"),
@@ -20,14 +20,14 @@ const webhooks = [
 ];
 
 function open() {
-  const own = new Keys(`${keys.prefix}:${(houses += 1)}`);
-  const house = new DeliveryHouse({ redis, keys: own }, webhooks);
-  const presence = new Presence({ redis, keys: own });
-  const queues = new DeliveryQueues({ connect, keys: own, presence, clock: systemClock });
+  const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
+  const harness = new DeliveryDeps({ redis, keys: own }, webhooks);
+  const workerRegistry = new WorkerRegistry({ redis, keys: own });
+  const queues = new DeliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock });
   const sent: WebhookMessage[] = [];
   let answer: Sent = { kind: "accepted", status: 200 };
-  const desk = new WebhookDesk({
-    ...{ log: house.log, queues, clock: systemClock, names: ["ops", "chat", "plant"], profile: "default" },
+  const runs = new WebhookService({
+    ...{ log: harness.log, queues, clock: systemClock, names: ["ops", "chat", "plant"], profile: "default" },
     sender: {
       send: (message) => {
         sent.push(message);
@@ -39,7 +39,7 @@ function open() {
       return webhook && { webhook, url: `https://${name}.example/hooks/secret-${name}?token=1`, secrets: [] };
     },
   });
-  return { house, desk, sent, queues, answerWith: (next: Sent) => (answer = next) };
+  return { harness, runs, sent, queues, answerWith: (next: Sent) => (answer = next) };
 }
 
 async function codeOf(promise: Promise<unknown>): Promise<string> {
@@ -51,12 +51,12 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 
 describe("the list of webhooks", () => {
   it("shows each with how it stands and nothing of its address but where it is", async () => {
-    const { house, desk } = open();
-    await house.begin(eventOf(1), eventOf(2));
-    await house.turn("ops", eventOf(1).id);
-    house.answers = [410];
-    await house.turn("chat", eventOf(2).id);
-    const list = await desk.list();
+    const { harness, runs } = open();
+    await harness.begin(eventOf(1), eventOf(2));
+    await harness.turn("ops", eventOf(1).id);
+    harness.answers = [410];
+    await harness.turn("chat", eventOf(2).id);
+    const list = await runs.list();
     expect(list.map(({ name, url, state, pending, reason }) => [name, url, state, pending, reason])).toEqual([
       ["chat", "https://chat.example", "stopped", 1, "it answered 410 Gone"],
       ["ops", "https://ops.example", "active", 1, null],
@@ -75,9 +75,9 @@ describe("the list of webhooks", () => {
 
 describe("the list of deliveries", () => {
   it("goes through those of all webhooks, newest first, page by page, with none twice and none left out", async () => {
-    const { house, desk } = open();
+    const { harness, runs } = open();
     const events = Array.from({ length: 25 }, (_, n) => eventOf(n, n % 3 === 0 ? { profile: "plant" } : {}));
-    await house.begin(...events);
+    await harness.begin(...events);
     const wanted = events
       .toReversed()
       .flatMap(({ id, profile }) => [...(profile === "plant" ? [`plant.${id}`] : []), ...[`ops.${id}`, `chat.${id}`]]);
@@ -85,7 +85,7 @@ describe("the list of deliveries", () => {
       const seen: string[] = [];
       let cursor: string | undefined;
       do {
-        const page = await desk.deliveries({}, { limit, cursor });
+        const page = await runs.deliveries({}, { limit, cursor });
         expect(page.deliveries.length).toBeLessThanOrEqual(limit);
         seen.push(...page.deliveries.map(({ deliveryId }) => deliveryId));
         cursor = page.nextCursor ?? undefined;
@@ -95,41 +95,41 @@ describe("the list of deliveries", () => {
   });
 
   it("can be of one webhook and one state", async () => {
-    const { house, desk } = open();
-    await house.begin(eventOf(1), eventOf(2), eventOf(3));
-    for (const n of [1, 3]) await house.turn("ops", eventOf(n).id);
-    const page = await desk.deliveries({ webhook: "ops", state: "delivered" }, { limit: 1 });
+    const { harness, runs } = open();
+    await harness.begin(eventOf(1), eventOf(2), eventOf(3));
+    for (const n of [1, 3]) await harness.turn("ops", eventOf(n).id);
+    const page = await runs.deliveries({ webhook: "ops", state: "delivered" }, { limit: 1 });
     expect(page.deliveries.map(({ eventId }) => eventId)).toEqual([eventOf(3).id]);
-    const next = await desk.deliveries(
+    const next = await runs.deliveries(
       { webhook: "ops", state: "delivered" },
       { limit: 1, cursor: page.nextCursor ?? "" },
     );
     expect([next.deliveries.map(({ eventId }) => eventId), next.nextCursor]).toEqual([[eventOf(1).id], null]);
-    expect((await desk.deliveries({ webhook: "ops", state: "pending" }, { limit: 9 })).deliveries).toHaveLength(1);
-    expect((await desk.deliveries({ webhook: "plant" }, { limit: 9 })).deliveries).toEqual([]);
-    expect(await codeOf(desk.deliveries({ webhook: "opps" }, { limit: 9 }))).toBe("WEBHOOK_NOT_FOUND");
-    expect(await codeOf(desk.deliveries({}, { limit: 9, cursor: "9" }))).toBe("USAGE");
+    expect((await runs.deliveries({ webhook: "ops", state: "pending" }, { limit: 9 })).deliveries).toHaveLength(1);
+    expect((await runs.deliveries({ webhook: "plant" }, { limit: 9 })).deliveries).toEqual([]);
+    expect(await codeOf(runs.deliveries({ webhook: "opps" }, { limit: 9 }))).toBe("WEBHOOK_NOT_FOUND");
+    expect(await codeOf(runs.deliveries({}, { limit: 9, cursor: "9" }))).toBe("USAGE");
   });
 
   it("leads to each with its event", async () => {
-    const { house, desk } = open();
-    await house.begin(eventOf(1));
-    expect(await desk.delivery(`ops.${eventOf(1).id}`)).toMatchObject({
+    const { harness, runs } = open();
+    await harness.begin(eventOf(1));
+    expect(await runs.delivery(`ops.${eventOf(1).id}`)).toMatchObject({
       ...{ state: "pending", attempts: 0, lastStatus: null, lastReason: null, finishedAt: null, nextAttemptAt: null },
       event: {
         ...{ id: eventOf(1).id, type: "run.completed", at: new Date(beganAtMs).toISOString(), profile: "default" },
         fields: { run: "r-1" },
       },
     });
-    expect(await codeOf(desk.delivery("ops.1-1"))).toBe("DELIVERY_NOT_FOUND");
-    expect(await codeOf(desk.delivery("nonsense"))).toBe("DELIVERY_NOT_FOUND");
+    expect(await codeOf(runs.delivery("ops.1-1"))).toBe("DELIVERY_NOT_FOUND");
+    expect(await codeOf(runs.delivery("nonsense"))).toBe("DELIVERY_NOT_FOUND");
   });
 });
 
 describe("a test message", () => {
   it("goes out at once, each with an id of its own, and what became of it is the answer", async () => {
-    const { desk, sent, answerWith, house } = open();
-    const first = await desk.test("ops");
+    const { runs, sent, answerWith, harness } = open();
+    const first = await runs.test("ops");
     expect(first).toEqual({
       ...{ webhook: "ops", messageId: expect.stringMatching(/^msg_test-[0-9a-f]{18}$/) },
       ...{ accepted: true, status: 200, reason: null },
@@ -139,26 +139,26 @@ describe("a test message", () => {
       { type: "webhook.test", timestamp: expect.any(String), data: { profile: "default", webhook: "ops" } },
     ]);
     answerWith({ kind: "unanswered", reason: "plant.example: ECONNREFUSED" });
-    const second = await desk.test("plant");
+    const second = await runs.test("plant");
     expect(second).toMatchObject({ accepted: false, status: null, reason: "plant.example: ECONNREFUSED" });
     expect([second.messageId === first.messageId, JSON.parse(sent[1]?.body ?? "").data.profile]).toEqual([
       false,
       "plant",
     ]);
     answerWith({ kind: "refused", status: 410, isFinal: true, retryAfterMs: undefined });
-    expect(await desk.test("ops")).toMatchObject({ accepted: false, status: 410, reason: "it answered 410 Gone" });
-    expect((await house.log.standing("ops")).state).toBe("active"); // a test decides nothing
-    expect(await codeOf(desk.test("constructor"))).toBe("WEBHOOK_NOT_FOUND");
+    expect(await runs.test("ops")).toMatchObject({ accepted: false, status: 410, reason: "it answered 410 Gone" });
+    expect((await harness.log.status("ops")).state).toBe("active"); // a test decides nothing
+    expect(await codeOf(runs.test("constructor"))).toBe("WEBHOOK_NOT_FOUND");
   });
 });
 
 describe("a delivery that is sent again by hand", () => {
   it("waits for a worker, and not for its next try", async () => {
-    const { house, desk, queues } = open();
-    await house.begin(eventOf(1));
-    await house.turn("ops", eventOf(1).id);
-    const again = await desk.redeliver(`ops.${eventOf(1).id}`);
-    expect([again.state, await house.log.due("ops", 9)]).toEqual(["pending", [eventOf(1).id]]);
+    const { harness, runs, queues } = open();
+    await harness.begin(eventOf(1));
+    await harness.turn("ops", eventOf(1).id);
+    const again = await runs.redeliver(`ops.${eventOf(1).id}`);
+    expect([again.state, await harness.log.due("ops", 9)]).toEqual(["pending", [eventOf(1).id]]);
     expect(await queues.isServed("ops")).toBe(false);
     const turns: string[] = [];
     const working = await queues.consume("ops", {
@@ -167,7 +167,7 @@ describe("a delivery that is sent again by hand", () => {
         return Promise.resolve({ kind: "ended" });
       },
       due: () => Promise.resolve([]),
-      onTrouble: ({ message }) => expect.unreachable(message),
+      onIncident: ({ message }) => expect.unreachable(message),
     });
     await expect.poll(() => turns).toEqual([eventOf(1).id]);
     expect(await queues.isServed("ops")).toBe(true);
@@ -176,14 +176,14 @@ describe("a delivery that is sent again by hand", () => {
   });
 
   it("is refused where it is not kept, or its webhook is stopped", async () => {
-    const { house, desk } = open();
-    await house.begin(eventOf(1), eventOf(2));
-    expect(await codeOf(desk.redeliver("ops.1-1"))).toBe("DELIVERY_NOT_FOUND");
-    house.answers = [410];
-    await house.turn("ops", eventOf(1).id);
-    expect(await codeOf(desk.redeliver(`ops.${eventOf(1).id}`))).toBe("WEBHOOK_STOPPED");
-    expect((await desk.resume("ops")).state).toBe("active");
-    expect(await codeOf(desk.redeliver(`ops.${eventOf(1).id}`))).toBe("none");
-    expect(await codeOf(desk.resume("opps"))).toBe("WEBHOOK_NOT_FOUND");
+    const { harness, runs } = open();
+    await harness.begin(eventOf(1), eventOf(2));
+    expect(await codeOf(runs.redeliver("ops.1-1"))).toBe("DELIVERY_NOT_FOUND");
+    harness.answers = [410];
+    await harness.turn("ops", eventOf(1).id);
+    expect(await codeOf(runs.redeliver(`ops.${eventOf(1).id}`))).toBe("WEBHOOK_STOPPED");
+    expect((await runs.resume("ops")).state).toBe("active");
+    expect(await codeOf(runs.redeliver(`ops.${eventOf(1).id}`))).toBe("none");
+    expect(await codeOf(runs.resume("opps"))).toBe("WEBHOOK_NOT_FOUND");
   });
 });

@@ -7,7 +7,7 @@ import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
-import { DeliveryLog } from "#store/delivery-log.ts";
+import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -47,23 +47,23 @@ interface Left {
 async function survive(seed: number): Promise<Left> {
   const random = seededRandom(seed);
   const own = new Keys(`${keys.prefix}:${seed}`);
-  const terms = { redis, keys: own, clock: systemClock, bounds: keptBounds };
-  const [feed, log] = [new Feed(terms), new DeliveryLog(terms)];
+  const storeDeps = { redis, keys: own, clock: systemClock, bounds: keptBounds };
+  const [feed, log] = [new Feed(storeDeps), new DeliveryLog(storeDeps)];
   await using receiver = await openReceiver(secret);
   const first = startProcess(own, receiver);
   await until("the first process reads the feed", first.isReady, 30_000);
   // It dies somewhere between the first message and the last, or before any, while events still come.
   const atMessage = Math.floor(random() * events);
-  const telling = (async () => {
+  const lineEncoder = (async () => {
     for (let n = 0; n < events; n += 1) {
-      await feed.tell({ type: n % 2 === 0 ? "sim.added" : "sim.gone", profile: "default", fields: { sim: `${n}` } });
+      await feed.emit({ type: n % 2 === 0 ? "sim.added" : "sim.gone", profile: "default", fields: { sim: `${n}` } });
       if (random() < 0.1) await new Promise((resolve) => setTimeout(resolve, random() * 4));
     }
   })();
   await until("the message has come", () => receiver.received.length >= atMessage, 20_000);
   await new Promise((resolve) => setTimeout(resolve, random() * 8));
   await kill(first.process);
-  await telling;
+  await lineEncoder;
   const left = {
     begun: (await log.newest("all", { limit: events * 2 })).length,
     open: await log.pendingCount("all"),
@@ -85,11 +85,11 @@ async function survive(seed: number): Promise<Left> {
 }
 
 async function expectAll(feed: Feed, log: DeliveryLog, receiver: Receiver): Promise<void> {
-  const { events: told } = await feed.newest({}, { limit: events * 2 });
-  expect(told).toHaveLength(events); // and nothing about webhooks that failed
+  const { events: reported } = await feed.newest({}, { limit: events * 2 });
+  expect(reported).toHaveLength(events); // and nothing about webhooks that failed
   for (const [name, wanted] of [
-    ["all", told],
-    ["added", told.filter(({ type }) => type === "sim.added")],
+    ["all", reported],
+    ["added", reported.filter(({ type }) => type === "sim.added")],
   ] as const) {
     const records = await log.newest(name, { limit: events * 2 });
     expect(records.map(({ event }) => event)).toEqual(wanted);

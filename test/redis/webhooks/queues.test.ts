@@ -6,10 +6,10 @@ import { Lifecycle } from "#core/lifecycle.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
-import { Presence } from "#queue/presence.ts";
+import { WorkerRegistry } from "#engine/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
-import { DeliveryLog } from "#store/delivery-log.ts";
-import { Webhooks } from "../../../src/app-webhooks.ts";
+import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
+import { Webhooks } from "../../../src/app/webhooks.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -18,12 +18,12 @@ import { openReceiver, type Receiver } from "./receiver.ts";
 
 const { redis, keys, connect } = openTestRedis();
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-let houses = 0;
+let harnesses = 0;
 
 /** A worker's webhooks, one for each receiver. */
 function open(receivers: Readonly<Record<string, Receiver>>) {
-  const own = new Keys(`${keys.prefix}:${(houses += 1)}`);
-  const terms = { redis, keys: own, clock: systemClock, bounds: keptBounds };
+  const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
+  const storeDeps = { redis, keys: own, clock: systemClock, bounds: keptBounds };
   const faults: string[] = [];
   const configured = Object.entries(receivers).map(([name, { url }]) => {
     const webhook = webhookOf(name);
@@ -32,42 +32,47 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   const config = { events: keptBounds, profile: "default", webhooks: Object.fromEntries(configured) };
   const lifecycle = new Lifecycle();
   onTestFinished(async () => void (await lifecycle.stop()));
-  const troubles: string[] = [];
-  const feed = new Feed(terms);
+  const incidents: string[] = [];
+  const feed = new Feed(storeDeps);
   const webhooks = new Webhooks({
     ...{ config: config as unknown as Config, clock: systemClock, redis, lifecycle, feed, userAgent: "simfleet/test" },
-    queueHouse: { connect: (): Redis => connect(), keys: own, clock: systemClock, presence: new Presence(terms) },
+    queueDeps: {
+      connect: (): Redis => connect(),
+      keys: own,
+      clock: systemClock,
+      workerRegistry: new WorkerRegistry(storeDeps),
+    },
   });
   const consume = async (): Promise<void> => {
-    const working = await webhooks.consume(({ message }) => troubles.push(message));
+    const working = await webhooks.consume(({ message }) => incidents.push(message));
     lifecycle.onStop("deliveries", () => working.stop());
   };
-  const tell = (n: number): Promise<void> =>
-    feed.tell({ type: "sim.gone", profile: "default", fields: { sim: `${n}` } });
-  return { webhooks, consume, feed, tell, log: new DeliveryLog(terms), troubles, faults, own };
+  const emit = (n: number): Promise<void> =>
+    feed.emit({ type: "sim.gone", profile: "default", fields: { sim: `${n}` } });
+  return { webhooks, consume, feed, emit, log: new DeliveryLog(storeDeps), incidents, faults, own };
 }
 
 it("a receiver that never answers keeps no other one waiting", async () => {
   await using slow = await openReceiver(secret);
   await using quick = await openReceiver(secret);
-  let letGo = (): void => undefined;
-  const held = new Promise<number>((resolve) => (letGo = () => resolve(204)));
+  let release = (): void => undefined;
+  const held = new Promise<number>((resolve) => (release = () => resolve(204)));
   slow.answerWith(() => held);
-  const { consume, tell, log, troubles } = open({ slow, quick });
+  const { consume, emit, log, incidents } = open({ slow, quick });
   await consume();
-  for (let n = 0; n < 40; n += 1) await tell(n);
+  for (let n = 0; n < 40; n += 1) await emit(n);
   await until("the quick one has all", () => quick.received.length === 40, 20_000);
   expect(slow.received.length).toBeLessThanOrEqual(4);
   expect(await log.pendingCount("slow")).toBe(40);
-  letGo();
+  release();
   await until("the slow one has all", () => slow.received.length === 40, 20_000);
-  expect(troubles).toEqual([]);
+  expect(incidents).toEqual([]);
 });
 
 it("what the queue has lost is put in again", async () => {
   await using ops = await openReceiver(secret);
-  const { consume, feed, tell, log, own } = open({ ops });
-  for (let n = 0; n < 3; n += 1) await tell(n);
+  const { consume, feed, emit, log, own } = open({ ops });
+  for (let n = 0; n < 3; n += 1) await emit(n);
   const { events } = await feed.newest({}, { limit: 9 });
   // Begun by a process that died before it put the jobs in, and whose place was saved.
   for (const event of events) await log.begin("ops", event);
@@ -81,9 +86,9 @@ it("what the queue has lost is put in again", async () => {
 it("what waited for a person is sent when they let it go on", async () => {
   await using ops = await openReceiver(secret);
   ops.answerWith(() => 410);
-  const { consume, webhooks, feed, tell, log } = open({ ops });
-  await tell(1);
-  await tell(2);
+  const { consume, webhooks, feed, emit, log } = open({ ops });
+  await emit(1);
+  await emit(2);
   const [second, first] = (await feed.newest({}, { limit: 9 })).events;
   if (first === undefined || second === undefined) throw new Error("there are two events");
   await log.begin("ops", second);
@@ -93,20 +98,20 @@ it("what waited for a person is sent when they let it go on", async () => {
   ops.answerWith(() => 204);
   await consume();
   expect(ops.received).toEqual([]);
-  await webhooks.desk.resume("ops");
+  await webhooks.service.resume("ops");
   await until("it has come", () => ops.received.length > 0, 20_000);
   expect(ops.received.map(({ id }) => id)).toContain(`msg_${first.id}`);
 });
 
 it("a file that can no longer be used is told of, once, and messages go on", async () => {
   await using ops = await openReceiver(secret);
-  const { consume, tell, faults, troubles } = open({ ops });
+  const { consume, emit, faults, incidents } = open({ ops });
   await consume();
   faults.push("There is no file /run/secrets/ops-webhook.");
-  for (let n = 0; n < 3; n += 1) await tell(n);
+  for (let n = 0; n < 3; n += 1) await emit(n);
   await until("all have come", () => ops.received.length === 3, 20_000);
-  await until("it was told", () => troubles.length > 0);
-  expect(troubles).toEqual([
+  await until("it was told", () => incidents.length > 0);
+  expect(incidents).toEqual([
     "messages to ops go on with what a file held before: There is no file /run/secrets/ops-webhook.",
   ]);
 });

@@ -156,9 +156,7 @@ describe("the body of an error", () => {
       fc
         .record({ code: fc.jsonValue(), message: fc.jsonValue(), errorMessage: fc.jsonValue() })
         .map((v) => JSON.stringify(v)),
-      fc
-        .array(fc.constantFrom("<", ">", "<title", "</title>", "{", '"', "\\u0000", "あ"))
-        .map((parts) => parts.join("")),
+      fc.array(fc.constantFrom("<", ">", "<title", "</title>", "{", '"', "\\u0000", "あ")).map((deps) => deps.join("")),
     );
     fc.assert(
       fc.property(text, (body) => {

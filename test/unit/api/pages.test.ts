@@ -122,8 +122,8 @@ describe("the next key", () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom("<", ">", ";", ",", " ", "rel=next", "?last_evaluated_key=", "%", "x")),
-        (parts) => {
-          readNextKey({ link: parts.join("") }, nextKeyHeader);
+        (deps) => {
+          readNextKey({ link: deps.join("") }, nextKeyHeader);
         },
       ),
     );

@@ -33,7 +33,7 @@ function keeperFor(name = "pair") {
           }),
       });
     });
-  const keeper = new PairKeeper({ clock, source: { authenticate }, tell: (event) => events.push(event) });
+  const keeper = new PairKeeper({ clock, source: { authenticate }, emit: (event) => events.push(event) });
   const obtained = async (): Promise<Pair> => {
     const pair = keeper.obtain();
     asked.at(-1)?.resolve();

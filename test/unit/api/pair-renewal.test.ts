@@ -36,7 +36,7 @@ function keeperFor(chance = 0) {
   const keeper = new PairKeeper({
     clock,
     source: { authenticate: () => ask("auth", undefined) as Promise<Pair>, renew: () => ask("token", undefined) },
-    tell: (event) => events.push(event),
+    emit: (event) => events.push(event),
     chance: () => chance,
   });
   const first = async (): Promise<Pair> => {

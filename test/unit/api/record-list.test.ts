@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RecordList, type RecordTerms } from "#api/record-list.ts";
+import { RecordList, type RecordOptions } from "#api/record-list.ts";
 import { PlatformError } from "#core/errors.ts";
 
 type Sim = Record<string, unknown>;
 
 const names = ["ki", "privateKey", "秘密"];
 
-function termsWith(secrets: readonly string[] = names): RecordTerms<Sim> {
+function termsWith(secrets: readonly string[] = names): RecordOptions<Sim> {
   return {
     operation: "listSims",
     key: "simId",

@@ -10,8 +10,8 @@ import { Context } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { csvLine, defused } from "#intake/cell.ts";
-import type { PlanReport } from "#runs/plan-report.ts";
-import type { RunReport } from "#runs/report.ts";
+import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
 import { createLogger } from "#telemetry/logger.ts";
 
 class Sink {
@@ -111,8 +111,8 @@ describe("a live secret is not printed", () => {
 it.each([[[]], [["--json"]]])("tokens create %j prints the token that it made", async (options) => {
   const [stdout, stderr] = [new Sink(), new Sink()];
   const { interrupt } = { interrupt: new AbortController().signal };
-  const surroundings = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
-  const command = tokensCommand(new Context(surroundings));
+  const io = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
+  const command = tokensCommand(new Context(io));
   await command.parseAsync(["create", "--name", "ci", "--role", "viewer", ...options], { from: "user" });
   expect(stdout.text).toMatch(/sf_[A-Za-z0-9_-]{43}/);
   expect(stdout.text).not.toContain("[secret]");
@@ -171,12 +171,12 @@ describe("text from outside does not steer the terminal", () => {
   it("in an error that ends a command", async () => {
     const [stdout, stderr] = [new Sink(), new Sink()];
     const interrupt = new AbortController().signal;
-    const surroundings = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
+    const io = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
     const serve = (): never => {
       throw new SimfleetError("USAGE", hostile);
     };
-    await runProgram(["worker", "--config", `/nowhere/${hostile}`], { surroundings, serve, version: "1" });
-    await runProgram([hostile], { surroundings, serve, version: "1" });
+    await runProgram(["worker", "--config", `/nowhere/${hostile}`], { io, serve, version: "1" });
+    await runProgram([hostile], { io, serve, version: "1" });
     expect(stderr.text).toContain("\\x1b[2J");
     expect(stderr.text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });

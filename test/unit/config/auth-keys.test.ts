@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { requireAuthKeyTerms } from "#config/auth-keys.ts";
+import { requireAuthKeyOptions } from "#config/auth-keys.ts";
 import { loadConfig } from "#config/load.ts";
 import { ConfigError } from "#core/errors.ts";
 
@@ -60,10 +60,10 @@ authKeys:
   });
 
   it("is asked for with the lines to add", () => {
-    const [problem = ""] = problemsOf(() => requireAuthKeyTerms({}, "plant", "/etc/simfleet/key"));
+    const [problem = ""] = problemsOf(() => requireAuthKeyOptions({}, "plant", "/etc/simfleet/key"));
     expect(problem).toMatch(/^authKeys\.plant\.sinks: is needed/);
     expect(problem).toContain("authKeys:\n        plant:\n          sinks: [{ file: /etc/simfleet/key }]");
-    const terms = { sinks: [], graceMs: 1 };
-    expect(requireAuthKeyTerms({ plant: terms }, "plant", undefined)).toBe(terms);
+    const storeDeps = { sinks: [], graceMs: 1 };
+    expect(requireAuthKeyOptions({ plant: storeDeps }, "plant", undefined)).toBe(storeDeps);
   });
 });

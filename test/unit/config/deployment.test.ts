@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { deploymentSchema } from "#config/deployment-schema.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
-import { deploymentOperationIds, operationTerms, termsOf } from "#fleet/deployment-operation.ts";
+import { deploymentOperationIds, operationOptions, termsOf } from "#fleet/deployment-operation.ts";
 import { textAt } from "#fleet/record-path.ts";
 
 let folder: string;
@@ -138,7 +138,7 @@ it("the example of docs/deployments.md has every key there is and no fault", () 
   expect(problems).toEqual([]);
   expect(Object.keys(deployment.operations).toSorted()).toEqual(deploymentOperationIds.toSorted());
   for (const id of deploymentOperationIds) {
-    const keys = ["method", "path", "statuses", "group", ...operationTerms[id].extras];
+    const keys = ["method", "path", "statuses", "group", ...operationOptions[id].extras];
     expect(Object.keys(deployment.operations[id] ?? {}).toSorted(), id).toEqual(keys.toSorted());
   }
   expect(Object.keys(deploymentSchema.shape).filter((key) => !new RegExp(`^${key}:`, "m").test(example))).toEqual([]);
@@ -150,11 +150,11 @@ it("the tables of docs/deployments.md say what each operation takes", () => {
   for (const id of deploymentOperationIds) {
     const { needs, knows, extras } = termsOf(id);
     const row = page.split("\n").find((line) => line.startsWith(`| \`${id}\``));
-    const told = row
+    const reported = row
       ?.split("|")
       .slice(2, 5)
       .map((cell) => cell.replace(/[\s`{}]/g, "").replaceAll(",", ", "));
-    expect(told, id).toEqual([cells(needs), cells(knows), cells(extras)]);
+    expect(reported, id).toEqual([cells(needs), cells(knows), cells(extras)]);
   }
 });
 

@@ -55,8 +55,8 @@ describe("the address of Redis", () => {
     ["redis://[::1]", { host: "::1" }],
     ["rediss://u:p@[2001:db8::7]:6380", { host: "2001:db8::7", port: 6380, username: "u", password: "p", isTls: true }],
     ["redis://a%40b%3Ac:p%2Fw%40%23%3F%25%20%C3%A9@host", { host: "host", username: "a@b:c", password: "p/w@#?% é" }],
-  ])("%s is read into its parts", (address, parts) => {
-    expect(parseRedisUrl(address)).toEqual({ ...plain, ...parts });
+  ])("%s is read into its parts", (address, deps) => {
+    expect(parseRedisUrl(address)).toEqual({ ...plain, ...deps });
   });
 
   it.each([
@@ -89,17 +89,17 @@ describe("the settings of Redis", () => {
   const passwordFile = fileOf("from file\n");
 
   it("user and password come from the address, from settings, or one from each", () => {
-    const parts = { username: "op", password: "from file" };
+    const deps = { username: "op", password: "from file" };
     const named = { SIMFLEET_REDIS_USERNAME: "op", SIMFLEET_REDIS_PASSWORD_FILE: passwordFile };
-    expect(redisOf({ SIMFLEET_REDIS_URL: "redis://localhost", ...named })).toMatchObject(parts);
+    expect(redisOf({ SIMFLEET_REDIS_URL: "redis://localhost", ...named })).toMatchObject(deps);
     expect(
       redisOf({ SIMFLEET_REDIS_URL: "redis://op@localhost", SIMFLEET_REDIS_PASSWORD_FILE: passwordFile }),
-    ).toMatchObject(parts);
+    ).toMatchObject(deps);
     expect(redisOf({ SIMFLEET_REDIS_URL: "redis://:pw@localhost", SIMFLEET_REDIS_USERNAME: "op" })).toMatchObject({
       username: "op",
       password: "pw",
     });
-    expect(redisOf({ SIMFLEET_REDIS_URL: "redis://op@localhost", ...named })).toMatchObject(parts);
+    expect(redisOf({ SIMFLEET_REDIS_URL: "redis://op@localhost", ...named })).toMatchObject(deps);
   });
 
   it("what the address and a setting say differently is refused", () => {

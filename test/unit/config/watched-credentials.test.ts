@@ -114,11 +114,11 @@ describe("a secret file that changes is taken up", () => {
     put(path, textOf("a"));
     const { all, ids } = watched(path);
     writeFileSync(path, textOf("b"));
-    all.look();
+    all.poll();
     expect(ids()[0]).toBe("keyId-b");
     all.stop();
     writeFileSync(path, textOf("c"));
-    all.look();
+    all.poll();
     expect(ids()[0]).toBe("keyId-b");
   });
 });
@@ -144,9 +144,9 @@ it("the files of a password and of one-time codes are watched as well", () => {
   const revealed = (): string[] =>
     all.forms().map((form) => (form.kind === "root" ? `${form.password.reveal()} ${form.mfaSecret?.reveal()}` : ""));
   writeFileSync(join(folder, "password"), "password-b");
-  all.look();
+  all.poll();
   writeFileSync(join(folder, "mfa"), "not base32!");
-  all.look();
+  all.poll();
   expect(revealed()).toEqual(["password-b JBSWY3DPEHPK3PXP", "password-a JBSWY3DPEHPK3PXP"]);
   expect(kept.join()).toMatch(/SIMFLEET_MFA_SECRET_FILE: must be base32/);
   expect(kept.join()).not.toContain("not base32!");
@@ -167,9 +167,9 @@ describe("what is faulty keeps the old", () => {
     expect(kept.join()).toMatch(reason);
     expect(kept.join()).not.toContain("secret-");
     expect(ids()).toEqual(["keyId-a"]);
-    const told = kept.length;
-    all.look();
-    expect(kept.length).toBe(told); // once, not with every look
+    const reported = kept.length;
+    all.poll();
+    expect(kept.length).toBe(reported); // once, not with every look
     rmSync(path, { force: true });
     put(path, textOf("c"));
     await until("a good one is taken up", () => ids()[0] === "keyId-c");
@@ -180,13 +180,13 @@ describe("what is faulty keeps the old", () => {
     put(path, textOf("a"));
     const { all, ids } = watched(path);
     writeFileSync(path, textOf("wrong"));
-    all.look();
+    all.poll();
     expect(ids()).toEqual(["keyId-wrong", "keyId-a"]);
     writeFileSync(path, textOf("b"));
-    all.look();
+    all.poll();
     expect(ids()).toEqual(["keyId-b", "keyId-a"]);
     writeFileSync(path, textOf("a"));
-    all.look();
+    all.poll();
     expect(ids()).toEqual(["keyId-a"]);
   });
 });

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { eventCatalogue, eventTypes } from "#events/event.ts";
 import { isMeantBy, knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
-import { noticeOf, type Told } from "#events/notice.ts";
+import { noticeOf, type NoticeEvent } from "#events/notice.ts";
 import { contentOf } from "#events/webhook-message.ts";
 
-function told(type: string, fields: Record<string, string> = {}, profile = "default"): Told {
+function reported(type: string, fields: Record<string, string> = {}, profile = "default"): NoticeEvent {
   return { type, profile, atMs: Date.UTC(2026, 10, 20, 8), fields };
 }
 
@@ -14,55 +14,59 @@ const run = { run: "r-1", name: "stadium", total: "12345", done: "12000", skippe
 describe("a notice", () => {
   it.each([
     [
-      told("run.completed", run),
+      reported("run.completed", run),
       "Run stadium (r-1) is completed: 12,000 done, 300 rejected, 45 failed of 12,345 rows.",
     ],
     [
-      told("run.aborted", { ...run, reason: "more than 5 % of its rows failed." }),
+      reported("run.aborted", { ...run, reason: "more than 5 % of its rows failed." }),
       "Run stadium (r-1) was aborted (more than 5 % of its rows failed): 12,000 done, 300 rejected, 45 failed of 12,345 rows.",
     ],
     [
-      told("run.awaiting-approval", { run: "r-1", name: "r-1", total: "1" }),
+      reported("run.awaiting-approval", { run: "r-1", name: "r-1", total: "1" }),
       "Run r-1 (1 row) waits for the approval of a second person: simfleet runs approve r-1",
     ],
     [
-      told("run.paused", { run: "r-1", by: "cli:ann" }, "plant"),
+      reported("run.paused", { run: "r-1", by: "cli:ann" }, "plant"),
       "[plant] Run r-1 is paused by cli:ann. Go on with: simfleet runs resume r-1",
     ],
     [
-      told("sync.failed", { reason: "the list repeats itself" }),
+      reported("sync.failed", { reason: "the list repeats itself" }),
       "The inventory could not be read (the list repeats itself).",
     ],
     [
-      told("sim.changed", { sim: "89", field: "speedClass", before: "s1.fast", after: "s1.slow", by: "outside" }),
+      reported("sim.changed", { sim: "89", field: "speedClass", before: "s1.fast", after: "s1.slow", by: "outside" }),
       "SIM 89: speedClass is s1.slow, was s1.fast (changed outside of simfleet).",
     ],
     [
-      told("credential.failed", { rotation: "mqtt", reason: "a sink", sinks: "file /x" }),
+      reported("credential.failed", { rotation: "mqtt", reason: "a sink", sinks: "file /x" }),
       "The secret of mqtt could not be replaced (a sink). The old one holds. These have the new value already: file /x.",
     ],
     [
-      told("schedule.missed", { schedule: "nightly", due: "2026-11-20T03:00:00Z", times: "2", madeUp: "yes" }, "plant"),
+      reported(
+        "schedule.missed",
+        { schedule: "nightly", due: "2026-11-20T03:00:00Z", times: "2", madeUp: "yes" },
+        "plant",
+      ),
       "[plant] The schedule nightly was due at 2026-11-20T03:00:00Z, while no worker was up: it is done once now.",
     ],
     [
-      told("changes.frozen", { by: "cli:ann", reason: "year-end", until: "2027-01-04T00:00:00Z" }, ""),
+      reported("changes.frozen", { by: "cli:ann", reason: "year-end", until: "2027-01-04T00:00:00Z" }, ""),
       "All changes are held by cli:ann (year-end) until 2027-01-04T00:00:00Z.",
     ],
-    [told("newer.thing", { a: "1", b: "", c: "x y" }), "newer.thing: a 1, c x y"],
-    [told("newer.thing"), "newer.thing"],
+    [reported("newer.thing", { a: "1", b: "", c: "x y" }), "newer.thing: a 1, c x y"],
+    [reported("newer.thing"), "newer.thing"],
   ])("of %j is a sentence", (event, sentence) => {
     expect(noticeOf(event)).toBe(sentence);
   });
 
   it.each(eventTypes)("of %s is whole with the fields of the catalogue", (type) => {
     const fields = Object.fromEntries(Object.keys(eventCatalogue[type].fields).map((name) => [name, "7"]));
-    expect(noticeOf(told(type, fields))).not.toMatch(/undefined|NaN|null/);
+    expect(noticeOf(reported(type, fields))).not.toMatch(/undefined|NaN|null/);
   });
 });
 
 describe("a message", () => {
-  const event = told("run.completed", { ...run, name: '<!channel> & "co"' });
+  const event = reported("run.completed", { ...run, name: '<!channel> & "co"' });
 
   it("for programs is the specification's", () => {
     const { body, contentType } = contentOf(event, "standard");
@@ -95,7 +99,7 @@ describe("a message", () => {
     ["![x](http://evil.example/x.png)", "]("],
     ["a\nb\u001b[2J\u202e", "\n"],
   ])("for a chat makes nothing live of a run that is called %j", (name, live) => {
-    const hostile = told("run.paused", { run: "r-1", name, by: name, reason: name }, name);
+    const hostile = reported("run.paused", { run: "r-1", name, by: name, reason: name }, name);
     const slack = contentOf(hostile, "slack").body;
     const teams = contentOf(hostile, "teams").body;
     for (const body of [slack, teams]) {

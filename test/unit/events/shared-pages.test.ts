@@ -12,7 +12,7 @@ const upTo = (last: number, from: number): Event[] =>
   Array.from({ length: last - from + 1 }, (_, i) => eventOf(from + i));
 
 /** A feed of events 1 to `last`, whose answers come when they are let go. */
-function openFeed(last: number): { pages: SharedPages; tell: () => void; answer: () => void; asked: string[] } {
+function openFeed(last: number): { pages: SharedPages; emit: () => void; answer: () => void; asked: string[] } {
   const asked: string[] = [];
   const waiting: (() => void)[] = [];
   const state = { last };
@@ -24,7 +24,7 @@ function openFeed(last: number): { pages: SharedPages; tell: () => void; answer:
     return new Promise((resolve) => waiting.push(() => resolve({ events, lastId: events.at(-1)?.id ?? id })));
   };
   const answer = (): void => waiting.splice(0).forEach((go) => go());
-  return { pages: new SharedPages({ after }), tell: () => void (state.last += 1), answer, asked };
+  return { pages: new SharedPages({ after }), emit: () => void (state.last += 1), answer, asked };
 }
 
 describe("pages for those who are behind", () => {
@@ -55,10 +55,10 @@ describe("pages for those who are behind", () => {
   });
 
   it("are empty only by a reading that was begun after somebody began to listen", async () => {
-    const { pages, tell, answer, asked } = openFeed(3);
+    const { pages, emit, answer, asked } = openFeed(3);
     const early = pages.after("1-3", pages.begun);
     // The fourth comes after the first reading was begun and before the second follower listens: nobody tells it of it.
-    tell();
+    emit();
     const late = pages.after("1-3", pages.begun);
     answer();
     expect((await early).events).toEqual([]);

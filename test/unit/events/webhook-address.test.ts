@@ -67,15 +67,15 @@ describe("a look-up", () => {
   const inside = { address: "192.168.7.7", family: 4 };
 
   it("gives what may be connected to, in the form that was asked for", async () => {
-    const look = lookupOf("public", [outside, outside], [outside]);
-    expect(await look("a.example", true)).toEqual([outside, outside]);
-    expect(await look("a.example", false)).toBe(outside.address);
+    const poll = lookupOf("public", [outside, outside], [outside]);
+    expect(await poll("a.example", true)).toEqual([outside, outside]);
+    expect(await poll("a.example", false)).toBe(outside.address);
   });
 
   it("refuses a name that is rebound to the inside for the connection", async () => {
-    const look = lookupOf("public", [outside], [inside]);
-    expect(await look("a.example", true)).toEqual([outside]);
-    await expect(look("a.example", true)).rejects.toThrow("192.168.7.7 is private");
+    const poll = lookupOf("public", [outside], [inside]);
+    expect(await poll("a.example", true)).toEqual([outside]);
+    await expect(poll("a.example", true)).rejects.toThrow("192.168.7.7 is private");
   });
 
   it("refuses a name with one address inside among others", async () => {

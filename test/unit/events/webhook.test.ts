@@ -18,41 +18,41 @@ function sender(lookup?: LookupFunction): WebhookSender {
 
 describe("a signature", () => {
   it("is that of the specification's example", () => {
-    const parts = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330, body: '{"test": 2432232314}' };
-    expect(signaturesOf(parts, [secret])).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    const deps = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330, body: '{"test": 2432232314}' };
+    expect(signaturesOf(deps, [secret])).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
   });
 
   it("is made for each secret while one is being changed", () => {
     const next = new Secret(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
-    const parts = { id: "a", timestampSeconds: 1, body: "{}" };
-    expect(signaturesOf(parts, [secret, next]).split(" ")).toEqual([
-      signaturesOf(parts, [secret]),
-      signaturesOf(parts, [next]),
+    const deps = { id: "a", timestampSeconds: 1, body: "{}" };
+    expect(signaturesOf(deps, [secret, next]).split(" ")).toEqual([
+      signaturesOf(deps, [secret]),
+      signaturesOf(deps, [next]),
     ]);
   });
 
   it.each(["MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_", "whsec_dG9vc2hvcnQ=", "whsec_no base64 at all, by far"])(
     "is not made with %s",
     (text) => {
-      const parts = { id: "a", timestampSeconds: 1, body: "{}" };
-      expect(() => signaturesOf(parts, [new Secret(text)])).toThrow("whsec_ and base64");
+      const deps = { id: "a", timestampSeconds: 1, body: "{}" };
+      expect(() => signaturesOf(deps, [new Secret(text)])).toThrow("whsec_ and base64");
     },
   );
 });
 
 describe("a message that came in", () => {
-  const parts = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330, body: '{"test": 2432232314}' };
+  const deps = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330, body: '{"test": 2432232314}' };
   const other = new Secret(`whsec_${Buffer.alloc(32, 5).toString("base64")}`);
-  const nowMs = parts.timestampSeconds * 1_000;
+  const nowMs = deps.timestampSeconds * 1_000;
   const received = {
-    ...{ id: parts.id, timestamp: String(parts.timestampSeconds), body: parts.body },
-    signature: signaturesOf(parts, [secret]),
+    ...{ id: deps.id, timestamp: String(deps.timestampSeconds), body: deps.body },
+    signature: signaturesOf(deps, [secret]),
   };
 
   it("is taken when one of the secrets has signed it", () => {
     expect(signatureFault(received, [secret], nowMs)).toBeUndefined();
     expect(signatureFault(received, [other, secret], nowMs)).toBeUndefined();
-    const twice = { ...received, signature: signaturesOf(parts, [other, secret]) };
+    const twice = { ...received, signature: signaturesOf(deps, [other, secret]) };
     expect(signatureFault(twice, [secret], nowMs + 299_000)).toBeUndefined();
   });
 
@@ -61,13 +61,13 @@ describe("a message that came in", () => {
     ["unsigned", { id: undefined }],
     ["unsigned", { timestamp: "yesterday" }],
     ["unsigned", { timestamp: undefined }],
-    ["forged", { body: `${parts.body} ` }],
+    ["forged", { body: `${deps.body} ` }],
     ["forged", { id: "msg_other" }],
     ["forged", { signature: received.signature.replace("v1,", "v1a,") }],
     ["forged", { signature: "v1,AAAA" }],
     ["forged", { signature: "" }],
-    ["stale", { timestamp: String(parts.timestampSeconds - 301) }],
-    ["stale", { timestamp: String(parts.timestampSeconds + 301) }],
+    ["stale", { timestamp: String(deps.timestampSeconds - 301) }],
+    ["stale", { timestamp: String(deps.timestampSeconds + 301) }],
   ] as const)("is %s with %j", (fault, change) => {
     expect(signatureFault({ ...received, ...change }, [secret], nowMs)).toBe(fault);
   });
@@ -106,13 +106,13 @@ describe("a message", () => {
     [500, false],
     [503, false],
   ])("that meets %i is refused, for good: %s", async (status, isFinal) => {
-    await using elsewhere = await startPlatform((_, response) => response.writeHead(200).end());
+    await using remote = await startPlatform((_, response) => response.writeHead(200).end());
     await using receiver = await startPlatform((_, response) => {
-      response.writeHead(status, { location: elsewhere.url, "retry-after": "7" }).end("x".repeat(100_000));
+      response.writeHead(status, { location: remote.url, "retry-after": "7" }).end("x".repeat(100_000));
     });
     const delivery = await sender().send({ url: receiver.url, id: "m", body: "{}", secrets: [secret] });
     expect(delivery).toEqual({ kind: "refused", status, isFinal, retryAfterMs: 7_000 });
-    expect(elsewhere.seen).toEqual([]);
+    expect(remote.seen).toEqual([]);
   });
 
   it("that nobody answers is given up at the deadline, and one that cannot be sent at once", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { RecordList } from "#api/record-list.ts";
 import { isDeeperThan, withoutDepths } from "#fleet/depth.ts";
 import { jsonWithoutSecrets, pickFields } from "#fleet/sim-fields.ts";
-import { entriesRenamed, referencesIn } from "#jobs/rotations/references.ts";
+import { entriesRenamed, referencesIn } from "#jobs/credentials/references.ts";
 
 function nested(levels: number, kind: "list" | "object" = "object", inner = "1"): unknown {
   const [open, close] = kind === "list" ? ["[", "]"] : ['{"a":', "}"];
@@ -30,12 +30,12 @@ describe("a value of a SIM that is nested very deep", () => {
   });
 
   it.each(depths)("of %d levels is no fault of the list that it is in", (levels) => {
-    const terms = { operation: "listSims", key: "simId", secrets: new Set(["psk"]), faultIn: () => undefined };
+    const storeDeps = { operation: "listSims", key: "simId", secrets: new Set(["psk"]), faultIn: () => undefined };
     const record = { simId: "8942310000000000001", deep: nested(levels) };
-    expect(RecordList.of(terms, [record]).record(0)).toMatchObject({ simId: record.simId });
+    expect(RecordList.of(storeDeps, [record]).record(0)).toMatchObject({ simId: record.simId });
     const bytes = Buffer.from(`[{"simId":"8942310000000000001","deep":${"[".repeat(levels)}${"]".repeat(levels)}}]`);
-    expect(RecordList.read(terms, bytes)?.keys).toEqual([record.simId]);
-    expect(RecordList.read(terms, bytes)?.record(0)).toMatchObject({ simId: record.simId });
+    expect(RecordList.read(storeDeps, bytes)?.keys).toEqual([record.simId]);
+    expect(RecordList.read(storeDeps, bytes)?.record(0)).toMatchObject({ simId: record.simId });
   });
 
   it("is kept whole up to a hundred levels", () => {

@@ -57,8 +57,11 @@ describe("picking fields", () => {
   });
 
   it("says which fields the record spoke of: null is spoken of and has no value", () => {
-    const { fields, told } = pickFields({ a: null, b: { c: null }, d: {}, e: 0 }, choiceOf(["a", "b", "d", "e", "f"]));
-    expect(told).toEqual(["a", "b", "d", "e"]);
+    const { fields, mentioned } = pickFields(
+      { a: null, b: { c: null }, d: {}, e: 0 },
+      choiceOf(["a", "b", "d", "e", "f"]),
+    );
+    expect(mentioned).toEqual(["a", "b", "d", "e"]);
     expect([...fields.keys()]).toEqual(["e"]);
   });
 

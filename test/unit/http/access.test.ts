@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { TokenTerms } from "#config/http-access.ts";
+import type { TokenOptions } from "#config/http-access.ts";
 import { systemClock } from "#core/time.ts";
 import { Access } from "#http/access.ts";
 
 const nowMs = 1_800_000_000_000;
 const clock = { ...systemClock, wallMs: () => nowMs };
-const terms = (name: string, expiresAtMs?: number): TokenTerms => {
+const storeDeps = (name: string, expiresAtMs?: number): TokenOptions => {
   return { name, role: "viewer", sha256: createHash("sha256").update(`sf_${name}`).digest("hex"), expiresAtMs };
 };
 
 const access = new Access({
   ...{ clock, jwt: undefined, adminToken: "the-admin" },
-  tokens: [terms("ci"), terms("past", nowMs), terms("soon", nowMs + 1)],
+  tokens: [storeDeps("ci"), storeDeps("past", nowMs), storeDeps("soon", nowMs + 1)],
 });
 
 test("a token's bearer is whoever its hash belongs to, until it expires", async () => {

@@ -4,7 +4,7 @@ import { createConnection, type Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
 import { afterEach, expect, test } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
-import { turn } from "#core/time.ts";
+import { yieldToEventLoop } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import type { Access } from "#http/access.ts";
 import { EventStreams } from "#http/event-streams.ts";
@@ -27,7 +27,7 @@ async function* twoEvents(_fromId: string | undefined, signal: AbortSignal): Asy
   if (!signal.aborted) await once(signal, "abort");
 }
 
-interface House {
+interface Harness {
   readonly clock: ManualClock;
   readonly streams: EventStreams;
   readonly client: Socket;
@@ -38,7 +38,7 @@ let server: FastifyInstance | undefined;
 afterEach(() => server?.close());
 
 /** A stream whose client does not read. */
-async function open(follow: typeof twoEvents = twoEvents): Promise<House> {
+async function open(follow: typeof twoEvents = twoEvents): Promise<Harness> {
   const clock = new ManualClock();
   const log: string[] = [];
   const logger = createLogger({ level: "warn", destination: { write: (text: string) => log.push(text) } });
@@ -91,7 +91,7 @@ test("what comes next is asked for only when the client has taken what it was se
   const askedUntilFull = asked;
   // More than any socket takes, so that it stands still long before the last.
   expect(askedUntilFull).toBeLessThan(last / 2);
-  for (let turns = 0; turns < 1_000; turns += 1) await turn();
+  for (let turns = 0; turns < 1_000; turns += 1) await yieldToEventLoop();
   expect(asked).toBe(askedUntilFull);
   const seen: number[] = [];
   let rest = "";

@@ -3,7 +3,7 @@ import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer } from "node:http";
 import { exportJWK, SignJWT } from "jose";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { JwtTerms } from "#config/http-access.ts";
+import type { JwtOptions } from "#config/http-access.ts";
 import { systemClock } from "#core/time.ts";
 import { JwtReader } from "#http/jwt.ts";
 
@@ -13,7 +13,7 @@ const publicKeyPem = keys.publicKey.export({ type: "spki", format: "pem" }).toSt
 const nowSeconds = 1_800_000_000;
 const clock = { ...systemClock, wallMs: () => nowSeconds * 1_000 };
 
-const terms: JwtTerms = {
+const storeDeps: JwtOptions = {
   ...{ issuer: "https://login.example.com/", audience: "simfleet", keys: { publicKeyPem } },
   algorithms: ["ES256", "RS256", "EdDSA"],
   roleClaim: ["realm", "roles"],
@@ -21,7 +21,7 @@ const terms: JwtTerms = {
 };
 
 const good = {
-  ...{ iss: terms.issuer, aud: "simfleet", sub: "anna" },
+  ...{ iss: storeDeps.issuer, aud: "simfleet", sub: "anna" },
   ...{ nbf: nowSeconds - 60, exp: nowSeconds + 60, realm: { roles: ["ops", "everyone"] } },
 };
 
@@ -33,7 +33,7 @@ const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).
 
 let reader: JwtReader;
 beforeAll(() => {
-  reader = new JwtReader(terms, clock);
+  reader = new JwtReader(storeDeps, clock);
 });
 
 test("a good one names its bearer and the greatest role that its claim has", async () => {
@@ -103,7 +103,7 @@ test("keys come from the issuer's address; while it does not answer nobody is le
   onTestFinished(() => void server.close());
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const remote = new JwtReader({ ...terms, keys: { jwksUrl: `http://127.0.0.1:${port}/keys` } }, clock);
+  const remote = new JwtReader({ ...storeDeps, keys: { jwksUrl: `http://127.0.0.1:${port}/keys` } }, clock);
   const token = await new SignJWT({ ...good }).setProtectedHeader({ alg: "ES256", kid: "1" }).sign(keys.privateKey);
   await expect(remote.principalOf(token)).rejects.toMatchObject({ code: "OVERLOADED" });
   isUp = true;

@@ -16,13 +16,13 @@ async function spool(clock: Clock = systemClock): Promise<{ spool: Spool; names:
 }
 
 test("a stream lies in its file with its digest, up to the bound", async () => {
-  const { spool: house, names } = await spool();
-  const taken = await house.take(Readable.from([Buffer.from("01234"), Buffer.from("56789")]), "full");
+  const { spool: harness, names } = await spool();
+  const taken = await harness.take(Readable.from([Buffer.from("01234"), Buffer.from("56789")]), "full");
   expect(taken).toMatchObject({
     bytes: 10,
     sha256: "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882",
   });
-  await expect(house.take(Readable.from([Buffer.from("0123456789a")]), "over")).rejects.toMatchObject({
+  await expect(harness.take(Readable.from([Buffer.from("0123456789a")]), "over")).rejects.toMatchObject({
     code: "TOO_LARGE",
   });
   expect(await names()).toEqual(["full"]);
@@ -38,9 +38,9 @@ test("a stream that stops coming is given up, and leaves nothing", async () => {
         signal?.addEventListener("abort", () => reject(signal.reason as Error));
       }),
   };
-  const { spool: house, names } = await spool(clock);
+  const { spool: harness, names } = await spool(clock);
   const slow = new PassThrough();
-  const taking = house.take(slow, "slow");
+  const taking = harness.take(slow, "slow");
   slow.write("012");
   await new Promise((resolve) => slow.once("drain", resolve).once("resume", resolve));
   const passing = setInterval(() => passTime(), 1);
@@ -50,11 +50,11 @@ test("a stream that stops coming is given up, and leaves nothing", async () => {
 });
 
 test("what an earlier process left behind is swept, what is new stays", async () => {
-  const { spool: house, names } = await spool();
-  await house.open();
-  await writeFile(house.path("new"), "");
-  await writeFile(house.path("old"), "");
-  await utimes(house.path("old"), 1, 1);
-  await house.sweep();
+  const { spool: harness, names } = await spool();
+  await harness.open();
+  await writeFile(harness.path("new"), "");
+  await writeFile(harness.path("old"), "");
+  await utimes(harness.path("old"), 1, 1);
+  await harness.sweep();
   expect(await names()).toEqual(["new"]);
 });

@@ -7,10 +7,10 @@ import { readSecretFile } from "#config/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import type { Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
-import { CommandRunner } from "#jobs/rotations/command.ts";
-import { drawn, newSecret } from "#jobs/rotations/new-secret.ts";
-import { entriesRenamed, mayMean, referencesIn } from "#jobs/rotations/references.ts";
-import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/rotations/sinks.ts";
+import { CommandRunner } from "#jobs/credentials/command.ts";
+import { drawn, newSecret } from "#jobs/credentials/steps/new-secret.ts";
+import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
+import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { until } from "../../support/until.ts";
 
 let folder: string;
@@ -30,7 +30,7 @@ function isAlive(pid: number): boolean {
 const never = new AbortController().signal;
 const env = { PATH: process.env.PATH, SIMFLEET_AUTH_KEY: "not-for-programs" };
 const commands = new CommandRunner({ env, clock: systemClock, timeoutMs: 400 });
-const house = { commands, readSecretFile, webhooks: { send: () => Promise.reject(new Error("no webhook here")) } };
+const harness = { commands, readSecretFile, webhooks: { send: () => Promise.reject(new Error("no webhook here")) } };
 
 const rotationOf = (source: SecretSource, more: Partial<Rotation> = {}): Rotation => ({
   ...{ name: "a", profile: "default", type: "psk", credentialsId: "a", description: undefined, source },
@@ -68,7 +68,7 @@ describe("a drawn value", () => {
 describe("a new secret", () => {
   const made = async (source: SecretSource, more: Partial<Rotation> = {}): Promise<Record<string, string>> => {
     const types = { psk: ["key"], pair: ["user", "word"] };
-    const fields = await newSecret(rotationOf(source, more), types, house, never);
+    const fields = await newSecret(rotationOf(source, more), types, harness, never);
     return Object.fromEntries(Object.entries(fields).map(([name, secret]) => [name, secret.reveal()]));
   };
   const printed = (text: string, field?: string): SecretSource => ({
@@ -109,7 +109,7 @@ describe("a new secret", () => {
 describe("a program", () => {
   it("that makes a secret is not quoted, since nobody else knows what to blot out", async () => {
     const source = { kind: "command", command: ["sh", "-c", "echo a-canary >&2; exit 3"], field: "key" } as const;
-    const making = newSecret(rotationOf(source), { psk: ["key"] }, house, never);
+    const making = newSecret(rotationOf(source), { psk: ["key"] }, harness, never);
     await expect(making).rejects.toThrow(/sh ended with exit code 3$/);
   });
 
@@ -182,20 +182,20 @@ describe("a file sink", () => {
     const inside = mkdtempSync(join(folder, "sink-"));
     const path = join(inside, "key");
     writeFileSync(path, "before", { mode: 0o644 });
-    await handOver({ kind: "file", path }, what, house, never);
-    await handOver({ kind: "file", path }, what, house, never);
+    await handOver({ kind: "file", path }, what, harness, never);
+    await handOver({ kind: "file", path }, what, harness, never);
     expect([readFileSync(path, "utf8"), readdirSync(inside)]).toEqual(["the value", ["key"]]);
-    await handOver({ kind: "file", path }, { ...what, field: undefined }, house, never);
+    await handOver({ kind: "file", path }, { ...what, field: undefined }, harness, never);
     expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ key: "the value", user: "me" });
   });
 
   it("does not follow a link that somebody put there", async () => {
     const inside = mkdtempSync(join(folder, "sink-"));
-    const elsewhere = join(inside, "elsewhere");
-    writeFileSync(elsewhere, "untouched");
-    symlinkSync(elsewhere, join(inside, "key"));
-    await handOver({ kind: "file", path: join(inside, "key") }, what, house, never);
-    expect(readFileSync(elsewhere, "utf8")).toBe("untouched");
+    const remote = join(inside, "elsewhere");
+    writeFileSync(remote, "untouched");
+    symlinkSync(remote, join(inside, "key"));
+    await handOver({ kind: "file", path: join(inside, "key") }, what, harness, never);
+    expect(readFileSync(remote, "utf8")).toBe("untouched");
   });
 
   it("is written through no link that was put where its unfinished file could be", async () => {
@@ -205,7 +205,7 @@ describe("a file sink", () => {
     for (const name of [`.key.${process.pid}.simfleet`, ".key.simfleet-probe"]) symlinkSync(victim, join(inside, name));
     const sink = { kind: "file", path: join(inside, "key") } as const;
     expect(await sinkFault(sink)).toBeUndefined();
-    await handOver(sink, what, house, never);
+    await handOver(sink, what, harness, never);
     expect(readFileSync(victim, "utf8")).toBe("untouched");
     expect(readFileSync(sink.path, "utf8")).toBe("the value");
     expect(readdirSync(inside)).toHaveLength(4);
@@ -213,7 +213,7 @@ describe("a file sink", () => {
 
   it("without its folder fails for good", async () => {
     const sink = { kind: "file", path: join(folder, "no", "key") } as const;
-    const thrown = await handOver(sink, what, house, never).catch((error: unknown) => error);
+    const thrown = await handOver(sink, what, harness, never).catch((error: unknown) => error);
     expect(thrown).toBeInstanceOf(SinkError);
     expect(thrown).toMatchObject({ isFinal: true, message: expect.stringContaining("(ENOENT)") });
   });

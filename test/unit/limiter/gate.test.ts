@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
-import { Gate } from "#limiter/gate.ts";
+import { PermitQueue } from "#limiter/gate.ts";
 import type { Permit } from "#limiter/permit.ts";
 
 const unknown = (): number => -1;
 
 /** A gate, and each exchange that it asks for, to be answered by the test. */
 function openGate(): {
-  gate: Gate;
+  gate: PermitQueue;
   exchanges: {
     request: ExchangeRequest;
     grant: (granted: number, waitMs?: number) => void;
@@ -18,7 +18,7 @@ function openGate(): {
 } {
   const exchanges: ReturnType<typeof openGate>["exchanges"] = [];
   const arrived: (() => void)[] = [];
-  const gate = new Gate({
+  const gate = new PermitQueue({
     bucket: "b",
     clock: systemClock,
     exchange: (request) =>

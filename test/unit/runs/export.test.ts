@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type SimFields, documentOf, pickFields } from "#fleet/sim-fields.ts";
 import { openCsv } from "#intake/csv.ts";
-import { exportLines } from "#runs/export.ts";
-import type { FoundSim } from "#store/inventory.ts";
+import { exportLines } from "#jobs/inventory/export.ts";
+import type { FoundSim } from "#jobs/inventory/store/inventory.ts";
 
 const kept = ["speedClass", "tags", "n"];
 

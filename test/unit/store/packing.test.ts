@@ -10,7 +10,7 @@ import {
   packRows,
   unpackOutcomes,
   unpackRows,
-} from "#store/packing.ts";
+} from "#jobs/runs/ledger/packing.ts";
 
 const text = fc.oneof(
   fc.string({ unit: "grapheme" }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
-import { Seal, type SealedFields } from "#store/seal.ts";
+import { Seal, type SealedFields } from "#engine/seal.ts";
 
 function key(fill: number): Secret {
   return new Secret(Buffer.alloc(32, fill).toString("base64url"));

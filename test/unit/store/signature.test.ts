@@ -5,8 +5,8 @@ import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter
 import { type SimFields, pickFields, secretFields, textOf, usualFields } from "#fleet/sim-fields.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims.ts";
-import { Signatures, sighting, simsPerChunk } from "#store/signature.ts";
-import { type CodeBook, type CodeLookup, type Column, codedFields, isWide } from "#store/value-codes.ts";
+import { Signatures, prefilter, simsPerChunk } from "#jobs/inventory/store/signature.ts";
+import { type CodeBook, type CodeLookup, type Column, codedFields, isWide } from "#jobs/inventory/store/value-codes.ts";
 
 const signatures = new Signatures();
 
@@ -80,9 +80,9 @@ function valueIn(fields: SimFields): (name: string) => string | undefined {
   };
 }
 
-function sightingsOf(filter: Filter, sims: readonly SimFields[]): string[] {
+function prefiltersOf(filter: Filter, sims: readonly SimFields[]): string[] {
   const codes = dictionary();
-  const see = sighting(filter, Buffer.from(sims.map((fields) => signatures.of(fields, codes)).join("")), codes.lookup);
+  const see = prefilter(filter, Buffer.from(sims.map((fields) => signatures.of(fields, codes)).join("")), codes.lookup);
   return sims.map((_, place) => see(place));
 }
 
@@ -107,9 +107,9 @@ describe("a signature", () => {
   });
 
   it("stands for a SIM that is not there as for one without fields", () => {
-    const see = sighting(parseFilter("a=1"), Buffer.alloc(0), noCodes.lookup);
+    const see = prefilter(parseFilter("a=1"), Buffer.alloc(0), noCodes.lookup);
     expect(see(simsPerChunk - 1)).toBe("differs");
-    expect(sighting(parseFilter("a not exists"), Buffer.alloc(0), noCodes.lookup)(0)).toBe("matches");
+    expect(prefilter(parseFilter("a not exists"), Buffer.alloc(0), noCodes.lookup)(0)).toBe("matches");
   });
 });
 
@@ -126,7 +126,7 @@ describe("the codes of a signature", () => {
   const seenIn = (records: readonly Record<string, unknown>[], text: string): string[] => {
     const sims = records.map((record) => fieldsOf(record, ["speedClass", "status", "tags"]));
     const chunk = Buffer.from(sims.map((one) => signatures.of(one, known)).join(""));
-    const seen = sighting(parseFilter(text), chunk, known.lookup);
+    const seen = prefilter(parseFilter(text), chunk, known.lookup);
     return sims.map((_, place) => seen(place));
   };
   const see = (text: string): string[] =>
@@ -227,7 +227,7 @@ describe("what a signature says of a filter", () => {
         for (const conditions of filters) {
           const filter = { text: "", conditions };
           const holds = matches(filter, valueIn(fields));
-          const [seen] = sightingsOf(filter, [fields]);
+          const [seen] = prefiltersOf(filter, [fields]);
           if (holds) expect(seen, JSON.stringify(conditions)).not.toBe("differs");
           else expect(seen, JSON.stringify(conditions)).not.toBe("matches");
         }
@@ -238,7 +238,7 @@ describe("what a signature says of a filter", () => {
 
   it("is about the SIM at its place in the chunk", () => {
     const sims = ["a", "b", "a", "c"].map((status) => fieldsOf({ status }, ["status"]));
-    expect(sightingsOf(parseFilter("status=a"), sims)).toEqual(["may-match", "differs", "may-match", "differs"]);
+    expect(prefiltersOf(parseFilter("status=a"), sims)).toEqual(["may-match", "differs", "may-match", "differs"]);
   });
 });
 
@@ -266,7 +266,7 @@ describe("ten thousand SIMs with the fields that are kept by default", () => {
     `imsi=${fleet.imsiAt(7)}`,
   ])("%s: fewer than one in twenty is looked up in vain", async (text, { annotate }) => {
     const filter = parseFilter(text);
-    const see = sighting(filter, chunk, noCodes.lookup);
+    const see = prefilter(filter, chunk, noCodes.lookup);
     const seen = sims.map((_, place) => see(place));
     const vain = sims.filter((fields, place) => seen[place] !== "differs" && !matches(filter, valueIn(fields)));
     await annotate(`${vain.length} of ${sims.length} in vain`);
@@ -275,7 +275,7 @@ describe("ten thousand SIMs with the fields that are kept by default", () => {
 
   it("of two hundred values that no SIM has, fewer than one look in fifty is in vain", async ({ annotate }) => {
     const looks = Array.from({ length: 200 }, (_, i) => {
-      const see = sighting(parseFilter(`tags.site=nowhere-${i}`), chunk, noCodes.lookup);
+      const see = prefilter(parseFilter(`tags.site=nowhere-${i}`), chunk, noCodes.lookup);
       return sims.filter((_sim, place) => see(place) !== "differs").length;
     });
     const share = looks.reduce((sum, count) => sum + count, 0) / (looks.length * sims.length);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { bucketOf } from "../../../web/src/pure/bucket.ts";
 import { Rate } from "../../../web/src/pure/rate.ts";
-import { isUnderWay, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
+import { isInProgress, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
 import { actionsFor, segmentsOf, settledRows } from "../../../web/src/pure/tally.ts";
 import { runStates } from "../../../src/fleet/run.ts";
-import { rotationStates } from "../../../src/store/rotation-record.ts";
+import { rotationStates } from "../../../src/jobs/credentials/record.ts";
 
 const none = { total: 0, done: 0, skipped: 0, rejected: 0, failed: 0, cancelled: 0, pending: 0 };
 
@@ -84,6 +84,10 @@ describe("the steps of a rotation", () => {
   });
 
   it("lead to an end", () => {
-    expect([...rotationStates, "never"].filter((state) => !isUnderWay({ state }))).toEqual(["done", "failed", "never"]);
+    expect([...rotationStates, "never"].filter((state) => !isInProgress({ state }))).toEqual([
+      "done",
+      "failed",
+      "never",
+    ]);
   });
 });

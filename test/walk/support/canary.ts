@@ -122,11 +122,11 @@ export async function titleOf(running: RunningProcess): Promise<string> {
 
 /** All keys and values as they lie in Redis, and what is packed also unpacked. */
 export async function dumpOf(redis: Redis): Promise<string> {
-  const parts: string[] = [];
+  const deps: string[] = [];
   for await (const keys of redis.scanStream({ count: 500 })) {
-    for (const key of keys as string[]) parts.push(key, await valueOf(redis, key));
+    for (const key of keys as string[]) deps.push(key, await valueOf(redis, key));
   }
-  return parts.join("\n");
+  return deps.join("\n");
 }
 
 async function valueOf(redis: Redis, key: string): Promise<string> {

@@ -51,11 +51,11 @@ export class Walk implements AsyncDisposable {
   #connection: Redis | undefined;
   #redis: { embedded: EmbeddedRedis; connections: RedisConnections } | undefined;
 
-  private constructor(parts: { cli: string; folder: string; sandbox: Sandbox; env: Environment }) {
-    this.#cli = parts.cli;
-    this.folder = parts.folder;
-    this.sandbox = parts.sandbox;
-    this.env = parts.env;
+  private constructor(deps: { cli: string; folder: string; sandbox: Sandbox; env: Environment }) {
+    this.#cli = deps.cli;
+    this.folder = deps.folder;
+    this.sandbox = deps.sandbox;
+    this.env = deps.env;
   }
 
   /** Windows are 2 s long and wide, so that tests are quick; every option can be given. */

@@ -58,21 +58,21 @@ export class WatchedPage implements AsyncDisposable {
     });
   }
 
-  static async open(browser: Browser, origin: string, look: Look): Promise<WatchedPage> {
+  static async open(browser: Browser, origin: string, poll: Look): Promise<WatchedPage> {
     const context = await browser.newContext({
       baseURL: origin,
-      viewport: { width: look.width, height: look.width < 600 ? 760 : 860 },
-      colorScheme: look.scheme ?? "light",
+      viewport: { width: poll.width, height: poll.width < 600 ? 760 : 860 },
+      colorScheme: poll.scheme ?? "light",
       reducedMotion: "reduce",
       acceptDownloads: true,
-      bypassCSP: look.isExamined ?? false,
+      bypassCSP: poll.isExamined ?? false,
     });
     const watched = new WatchedPage(await context.newPage(), context, origin);
     await watched.page.addInitScript(
       "addEventListener('securitypolicyviolation', (event) => console.error('CSP refused ' + event.violatedDirective + ' ' + event.blockedURI));",
     );
-    if (look.token !== undefined) {
-      await watched.page.addInitScript(`sessionStorage.setItem("simfleet.token", ${JSON.stringify(look.token)});`);
+    if (poll.token !== undefined) {
+      await watched.page.addInitScript(`sessionStorage.setItem("simfleet.token", ${JSON.stringify(poll.token)});`);
     }
     return watched;
   }

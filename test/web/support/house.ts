@@ -6,7 +6,7 @@ import type { RunningProcess } from "../../walk/support/process.ts";
 import { type Look, openBrowser, WatchedPage } from "./browser.ts";
 import { type Furniture, furnish, furnishedEnvironment, furnishedSandbox, tokens } from "./furniture.ts";
 
-interface HouseOptions extends WalkOptions {
+interface HarnessOptions extends WalkOptions {
   /** Puts into the folder what the configuration needs, and says what it has of its own. */
   readonly furnish?: (walk: Walk) => Furniture;
 }
@@ -18,21 +18,21 @@ interface Asking {
   readonly as?: keyof typeof tokens;
 }
 
-export class WebHouse implements AsyncDisposable {
+export class WebHarness implements AsyncDisposable {
   readonly walk: Walk;
   /** `http://127.0.0.1:41234` */
   readonly origin: string;
   readonly #browser: Browser;
   #worker: RunningProcess;
 
-  private constructor(parts: { walk: Walk; origin: string; browser: Browser; worker: RunningProcess }) {
-    this.walk = parts.walk;
-    this.origin = parts.origin;
-    this.#browser = parts.browser;
-    this.#worker = parts.worker;
+  private constructor(deps: { walk: Walk; origin: string; browser: Browser; worker: RunningProcess }) {
+    this.walk = deps.walk;
+    this.origin = deps.origin;
+    this.#browser = deps.browser;
+    this.#worker = deps.worker;
   }
 
-  static async open({ env, limits, furnish: own, ...options }: HouseOptions = {}): Promise<WebHouse> {
+  static async open({ env, limits, furnish: own, ...options }: HarnessOptions = {}): Promise<WebHarness> {
     const browser = await openBrowser();
     const walk = await Walk.open({
       ...furnishedSandbox,
@@ -44,12 +44,12 @@ export class WebHouse implements AsyncDisposable {
     furnish(walk, own?.(walk));
     const worker = await walk.worker();
     const [, origin = ""] = await worker.said(/"http":"(http:[^"]+)"/);
-    return new WebHouse({ walk, origin, browser, worker });
+    return new WebHarness({ walk, origin, browser, worker });
   }
 
   /** A page of its own, with nothing kept from others. */
-  page(look: Look): Promise<WatchedPage> {
-    return WatchedPage.open(this.#browser, this.origin, look);
+  page(poll: Look): Promise<WatchedPage> {
+    return WatchedPage.open(this.#browser, this.origin, poll);
   }
 
   async stopWorker(): Promise<void> {

@@ -28,6 +28,6 @@ export function stepsOf({ state, strategy }: Pick<RotationReport, "state" | "str
   return at < 0 ? [] : course.map((name, i) => ({ word: words[name] ?? name, isPast: i <= at }));
 }
 
-export function isUnderWay({ state }: Pick<RotationReport, "state">): boolean {
+export function isInProgress({ state }: Pick<RotationReport, "state">): boolean {
   return state !== "done" && state !== "failed" && state !== "never";
 }

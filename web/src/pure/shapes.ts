@@ -72,7 +72,7 @@ export interface RunRow {
 }
 
 export const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "invalid"] as const;
-export type Verdict = (typeof verdicts)[number];
+export type JobResult = (typeof verdicts)[number];
 
 export interface PlanReport {
   readonly planId: string;
@@ -80,7 +80,7 @@ export interface PlanReport {
   readonly file?: string;
   readonly where?: string;
   readonly rows: number;
-  readonly verdicts: Readonly<Record<Verdict, number>>;
+  readonly verdicts: Readonly<Record<JobResult, number>>;
   readonly calls: number;
   readonly estimateSeconds: number | null;
   readonly problems: readonly PlanProblem[];
@@ -98,7 +98,7 @@ export interface PlanProblem {
 export interface PlanRow {
   readonly line: number;
   readonly key: string;
-  readonly verdict: Verdict;
+  readonly verdict: JobResult;
   readonly before: string | null;
   readonly after: string | null;
   readonly problem?: { readonly code: string; readonly column: string; readonly message: string } | undefined;

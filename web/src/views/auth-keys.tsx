@@ -19,11 +19,11 @@ interface Answer {
 export function AuthKeys(): JSX.Element {
   const address = addressOf("/v1/authkeys", { profile: profile.value });
   const { value, problem, refresh } = useLive<Answer>(address, { ms: 60_000, andOn: ["authkey.", "secret."] });
-  const isUnderWay = value?.rotation?.now !== null && value?.rotation?.now !== undefined;
+  const isInProgress = value?.rotation?.now !== null && value?.rotation?.now !== undefined;
   return (
     <Panel
       title="AuthKeys"
-      actions={value !== undefined && !isUnderWay && <Rotate keys={value.authKeys} onStarted={refresh} />}
+      actions={value !== undefined && !isInProgress && <Rotate keys={value.authKeys} onStarted={refresh} />}
     >
       <ProblemNotice problem={problem} what="The AuthKeys could not be read" />
       {value === undefined && problem === undefined && <Waiting what="the AuthKeys from the platform" />}

@@ -28,7 +28,7 @@ export function Fleet(): JSX.Element {
     <View
       title="Fleet"
       says={(session.value?.profiles.length ?? 0) > 1 ? `Of the profile ${profile.value}` : undefined}
-      actions={<SyncButton isRunning={isUnderWay(value?.lastSync)} onStarted={fleet.refresh} />}
+      actions={<SyncButton isRunning={isInProgress(value?.lastSync)} onStarted={fleet.refresh} />}
     >
       <ProblemNotice problem={fleet.problem} what="The fleet could not be read" />
       {value === undefined ? (
@@ -42,7 +42,7 @@ export function Fleet(): JSX.Element {
 
 function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
   const { total, gone, lastSync, bySpeedClass, byStatus, byGroup } = fleet;
-  if (total + gone === 0 && !isUnderWay(lastSync)) {
+  if (total + gone === 0 && !isInProgress(lastSync)) {
     return (
       <>
         <SyncProblem sync={lastSync} />
@@ -65,7 +65,7 @@ function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
           </Figure>
           <Figure name="No longer listed">{grouped(gone)}</Figure>
           <Figure name="Last sync" note={<SyncNote sync={lastSync} />}>
-            {isUnderWay(lastSync) ? "in progress" : <Ago at={lastSync?.finishedAt} none="never" />}
+            {isInProgress(lastSync) ? "in progress" : <Ago at={lastSync?.finishedAt} none="never" />}
           </Figure>
         </dl>
       </section>
@@ -86,7 +86,7 @@ function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
   );
 }
 
-function isUnderWay(sync: SyncReport | null | undefined): boolean {
+function isInProgress(sync: SyncReport | null | undefined): boolean {
   return sync?.state === "listing" || sync?.state === "sweeping";
 }
 
@@ -111,7 +111,7 @@ function SyncProblem({ sync }: { sync: SyncReport | null }): JSX.Element | null 
 
 function SyncNote({ sync }: { sync: SyncReport | null }): JSX.Element | null {
   if (sync === null) return null;
-  if (isUnderWay(sync)) return <>{`${counted(sync.sims, "SIM")} on ${counted(sync.pages, "page")} so far`}</>;
+  if (isInProgress(sync)) return <>{`${counted(sync.sims, "SIM")} on ${counted(sync.pages, "page")} so far`}</>;
   const { added, changed, gone, seconds } = sync;
   return (
     <>

@@ -8,7 +8,7 @@ import { CurrentProblemNotice, Empty, Notice, Panel, ProblemNotice, Waiting } fr
 import { confirmed } from "../parts/question.tsx";
 import { Ago } from "../parts/time.tsx";
 import { counted } from "../pure/format.ts";
-import { isUnderWay, stepsOf } from "../pure/rotation-steps.ts";
+import { isInProgress, stepsOf } from "../pure/rotation-steps.ts";
 import type { Reference, RotationReport } from "../pure/shapes.ts";
 import { profile, refusal } from "../session.ts";
 
@@ -104,7 +104,7 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
 }
 
 function Steps({ rotation }: { rotation: RotationReport }): JSX.Element | null {
-  const steps = isUnderWay(rotation) ? stepsOf(rotation) : [];
+  const steps = isInProgress(rotation) ? stepsOf(rotation) : [];
   if (steps.length === 0) return null;
   const past = steps.filter(({ isPast }) => isPast);
   return (
@@ -158,7 +158,7 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
           Confirm
         </Button>
       )}
-      {!isUnderWay(rotation) && (
+      {!isInProgress(rotation) && (
         <Button isSmall isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(() => post("rotate"))}>
           Rotate
         </Button>

@@ -80,7 +80,7 @@ function Lineage({ report: { retryOf, undoOf } }: { report: RunReport }): JSX.El
   );
 }
 
-const mends: Partial<Record<RunReport["state"], string>> = {
+const hints: Partial<Record<RunReport["state"], string>> = {
   paused: "Nothing is lost. Fix the cause, then resume.",
   aborted: "Completed rows stay changed. Check the rejected and failed rows below, then retry.",
   "awaiting-approval": "It starts when someone other than the submitter approves it.",
@@ -88,7 +88,7 @@ const mends: Partial<Record<RunReport["state"], string>> = {
 
 /** Why it stands still, which is what one comes to look for at night. */
 function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element | null {
-  const mend = mends[state];
+  const mend = hints[state];
   if (reason === undefined && (mend === undefined || state === "paused")) return null;
   const said = reason === undefined ? undefined : reason.charAt(0).toUpperCase() + reason.slice(1);
   return (

@@ -64,7 +64,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
           </ul>
         </div>
         <div>
-          {running !== null && <Running underWay={running} />}
+          {running !== null && <Running inProgress={running} />}
           <h3>Last</h3>
           {last === null ? <p class="quiet">Not run yet.</p> : <Firing firing={last} />}
         </div>
@@ -73,7 +73,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
   );
 }
 
-function Running({ underWay: { startedAt, ref, fault } }: { underWay: UnderWay }): JSX.Element {
+function Running({ inProgress: { startedAt, ref, fault } }: { inProgress: UnderWay }): JSX.Element {
   return (
     <p class="under-way">
       Under way since <Ago at={startedAt} /> {ref !== null && <Ref id={ref} />}

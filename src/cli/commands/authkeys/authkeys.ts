@@ -1,6 +1,6 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
 import { Command } from "@commander-js/extra-typings";
-import type { AuthKeyReport, AuthKeyRotationReport } from "#runs/auth-key-report.ts";
+import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
 import { rotateCommand } from "./rotate.ts";

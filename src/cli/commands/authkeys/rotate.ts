@@ -1,9 +1,9 @@
 /** `simfleet authkeys rotate`: replaces the AuthKey in use by a new one, under the calls that go on. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
-import type { AuthKeyReport, AuthKeyRotationReport } from "#runs/auth-key-report.ts";
+import type { App } from "#app/app.ts";
+import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
-import { followAuthKey, followAuthKeyElsewhere } from "../../follow-auth-key.ts";
+import { followAuthKey, followRemoteAuthKey } from "../../follow-auth-key.ts";
 import type { Output } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
 
@@ -16,14 +16,14 @@ export function rotateCommand(context: Context): Command {
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
     const output = context.output(options);
     const { replace } = options;
-    const asked = { replace, output, interrupt: context.surroundings.interrupt };
+    const asked = { replace, output, interrupt: context.io.interrupt };
     const choice = { replace, isAgreed: options.yes === true, isDetached: options.detach === true };
     const exitCode = await context.ask(options, {
       here: (app, { profile }) =>
-        rotate(handsHere(app, { ...asked, profile, by: context.actor }), { context, output, choice }),
-      there: (worker) => rotate(handsElsewhere(worker, asked), { context, output, choice }),
+        rotate(localActions(app, { ...asked, profile, by: context.actor }), { context, output, choice }),
+      there: (worker) => rotate(remoteActions(worker, asked), { context, output, choice }),
     });
-    context.surroundings.setExitCode(exitCode);
+    context.io.setExitCode(exitCode);
   });
 }
 
@@ -34,7 +34,7 @@ interface Asked {
 }
 
 /** What is done where the AuthKeys are. */
-interface Hands {
+interface Actions {
   /** `of`: whose AuthKey it is, in words. */
   plan(): Promise<{ oldId: string; of: string; goesOn: boolean }>;
   rotate(): Promise<AuthKeyRotationReport>;
@@ -43,7 +43,7 @@ interface Hands {
 }
 
 async function rotate(
-  hands: Hands,
+  hands: Actions,
   ask: {
     context: Context;
     output: Output;
@@ -55,7 +55,7 @@ async function rotate(
   if (goesOn) output.say(`Going on with the rotation of ${oldId} that is under way.`);
   else if (!choice.isAgreed) {
     const first = choice.replace === undefined ? "" : `Revoke ${choice.replace}, then replace`;
-    if (!(await confirm(context.surroundings, `${first || "Replace"} the AuthKey ${oldId} of ${of}?`))) return 1;
+    if (!(await confirm(context.io, `${first || "Replace"} the AuthKey ${oldId} of ${of}?`))) return 1;
   }
   const begun = await hands.rotate();
   const { profile } = begun;
@@ -73,7 +73,7 @@ async function rotate(
   return exitCode;
 }
 
-function handsHere(app: App, { profile, replace, by, ...shown }: Asked & { profile: string; by: string }): Hands {
+function localActions(app: App, { profile, replace, by, ...shown }: Asked & { profile: string; by: string }): Actions {
   return {
     plan: async () => ({ ...(await app.authKeys.plan(profile, replace)), of: profile }),
     rotate: () => app.authKeys.rotate(profile, { by, replaceId: replace }),
@@ -82,7 +82,7 @@ function handsHere(app: App, { profile, replace, by, ...shown }: Asked & { profi
   };
 }
 
-function handsElsewhere(worker: RemoteWorker, { replace, ...shown }: Asked): Hands {
+function remoteActions(worker: RemoteWorker, { replace, ...shown }: Asked): Actions {
   const query = worker.ofProfile();
   return {
     async plan() {
@@ -102,7 +102,7 @@ function handsElsewhere(worker: RemoteWorker, { replace, ...shown }: Asked): Han
         query,
         body: replace === undefined ? undefined : { replace },
       }),
-    follow: (profile) => followAuthKeyElsewhere({ ...shown, worker, profile }),
+    follow: (profile) => followRemoteAuthKey({ ...shown, worker, profile }),
     isServed: () => Promise.resolve(true),
   };
 }

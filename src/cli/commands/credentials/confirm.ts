@@ -1,8 +1,8 @@
 /** `simfleet credentials confirm`: a person's word that nothing names the old set any more. */
 import { Command } from "@commander-js/extra-typings";
-import type { RotationReport } from "#runs/rotation-report.ts";
+import type { RotationReport } from "#jobs/credentials/report.ts";
 import { type Context, withCommon } from "../../context.ts";
-import { standingText } from "../../rotation-text.ts";
+import { rotationStatusText } from "../../rotation-text.ts";
 
 export function confirmCommand(context: Context): Command {
   const command = new Command("confirm")
@@ -18,7 +18,7 @@ export function confirmCommand(context: Context): Command {
       },
       there: async (worker) => ({ report: await worker.post<RotationReport>(path), isServed: true }),
     });
-    output.answer(report, (shown) => standingText(shown));
+    output.answer(report, (shown) => rotationStatusText(shown));
     if (!isServed) {
       output.say(`No worker is up: run simfleet worker, or go on with simfleet credentials rotate ${name}`);
     }

@@ -1,6 +1,6 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
 import { Command } from "@commander-js/extra-typings";
-import type { SetReport } from "#runs/credential-desk.ts";
+import type { SetReport } from "#jobs/credentials/service.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
 import { ageText, referencesText } from "./columns.ts";
@@ -23,7 +23,7 @@ function listCommand(context: Context): Command {
     const output = context.output(options);
     const page = await context.ask(options, {
       here: async (app, { profile }) => ({
-        credentials: await app.credentials.list(profile, context.surroundings.interrupt),
+        credentials: await app.credentials.list(profile, context.io.interrupt),
         nextCursor: null,
       }),
       there: (worker) =>

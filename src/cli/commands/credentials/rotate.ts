@@ -1,13 +1,13 @@
 /** `simfleet credentials rotate`: gives a Credential Set a new secret, and shows it being done. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import { SimfleetError } from "#core/errors.ts";
-import type { RotationReport } from "#runs/rotation-report.ts";
+import type { RotationReport } from "#jobs/credentials/report.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
-import { followRotation, followRotationElsewhere } from "../../follow-rotation.ts";
+import { followRotation, followRemoteRotation } from "../../follow-rotation.ts";
 import type { Output } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
-import { standingText, waitText } from "../../rotation-text.ts";
+import { rotationStatusText, waitText } from "../../rotation-text.ts";
 
 export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
@@ -17,13 +17,13 @@ export function rotateCommand(context: Context): Command {
     .option("--detach", "leave it to a worker and return at once");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
-    const asked = { name, output, interrupt: context.surroundings.interrupt };
+    const asked = { name, output, interrupt: context.io.interrupt };
     const choice = { profile: options.profile, isAgreed: options.yes === true, isDetached: options.detach === true };
     const exitCode = await context.ask(options, {
-      here: (app) => rotate(handsHere(app, { ...asked, by: context.actor }), { ...asked, context, choice }),
-      there: (worker) => rotate(handsElsewhere(worker, asked), { ...asked, context, choice }),
+      here: (app) => rotate(localActions(app, { ...asked, by: context.actor }), { ...asked, context, choice }),
+      there: (worker) => rotate(remoteActions(worker, asked), { ...asked, context, choice }),
     });
-    context.surroundings.setExitCode(exitCode);
+    context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
@@ -34,7 +34,7 @@ interface Asked {
 }
 
 /** What is done where the rotation is. */
-interface Hands {
+interface Actions {
   /** The rotation as it stands before, and the set that it is about. */
   present(): Promise<RotationReport & { readonly set: string }>;
   rotate(): Promise<RotationReport>;
@@ -43,7 +43,7 @@ interface Hands {
 }
 
 async function rotate(
-  hands: Hands,
+  hands: Actions,
   ask: Asked & {
     context: Context;
     choice: { profile: string | undefined; isAgreed: boolean; isDetached: boolean };
@@ -56,7 +56,7 @@ async function rotate(
   }
   if (nextStep === null && !choice.isAgreed) {
     const what = strategy === "successor" ? "a successor of" : "a new secret for";
-    if (!(await confirm(context.surroundings, `Make ${what} ${set}, and hand it to its sinks?`))) return 1;
+    if (!(await confirm(context.io, `Make ${what} ${set}, and hand it to its sinks?`))) return 1;
   }
   const begun = await hands.rotate();
   if (nextStep !== null) output.say(`Going on with the rotation of ${begun.startedAt ?? ""}.`);
@@ -68,7 +68,7 @@ async function rotate(
     return 0;
   }
   const { report, exitCode } = await hands.follow(profile);
-  output.answer(report, (shown) => standingText(shown));
+  output.answer(report, (shown) => rotationStatusText(shown));
   if (report.nextStep !== null) {
     output.say(waitText(report));
     if (!(await hands.isServed(profile))) {
@@ -78,7 +78,7 @@ async function rotate(
   return exitCode;
 }
 
-function handsHere(app: App, { by, ...asked }: Asked & { readonly by: string }): Hands {
+function localActions(app: App, { by, ...asked }: Asked & { readonly by: string }): Actions {
   const { credentials } = app;
   const { name, interrupt } = asked;
   return {
@@ -92,7 +92,7 @@ function handsHere(app: App, { by, ...asked }: Asked & { readonly by: string }):
   };
 }
 
-function handsElsewhere(worker: RemoteWorker, asked: Asked): Hands {
+function remoteActions(worker: RemoteWorker, asked: Asked): Actions {
   const path = `/v1/rotations/${encodeURIComponent(asked.name)}`;
   return {
     async present() {
@@ -100,7 +100,7 @@ function handsElsewhere(worker: RemoteWorker, asked: Asked): Hands {
       return { ...report, set: report.credentialsId ?? report.name };
     },
     rotate: () => worker.post<RotationReport>(`${path}/rotate`),
-    follow: () => followRotationElsewhere({ ...asked, worker }),
+    follow: () => followRemoteRotation({ ...asked, worker }),
     isServed: () => Promise.resolve(true),
   };
 }

@@ -1,9 +1,9 @@
 /** `simfleet credentials status`: how every rotation stands. */
 import { Command } from "@commander-js/extra-typings";
-import type { RotationReport } from "#runs/rotation-report.ts";
+import type { RotationReport } from "#jobs/credentials/report.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
-import { standingText } from "../../rotation-text.ts";
+import { rotationStatusText } from "../../rotation-text.ts";
 import { ageText, referencesText } from "./columns.ts";
 
 export function statusCommand(context: Context): Command {
@@ -15,7 +15,7 @@ export function statusCommand(context: Context): Command {
     const { rotations, unknown } = await context.ask(options, {
       here: (app, { profile, profiles }) => {
         const asked = options.profile === undefined ? Object.keys(profiles) : [profile];
-        return app.credentials.status(asked, context.surroundings.interrupt);
+        return app.credentials.status(asked, context.io.interrupt);
       },
       there: (worker) => worker.get<Standing>("/v1/rotations", { profile: options.profile }),
     });
@@ -38,6 +38,6 @@ function statusText(rotations: readonly RotationReport[]): string {
     credentialsId === null ? "-" : referencesText(references),
   ]);
   const waiting = rotations.filter(({ reason, nextStep }) => reason !== null || nextStep !== null);
-  const words = waiting.map((report) => `\n${standingText(report)}`);
+  const words = waiting.map((report) => `\n${rotationStatusText(report)}`);
   return `${table(["ROTATION", "STATE", "SET", "AGE", "LAST USED", "NEXT", "NAMED BY"], rows)}${words.join("")}`;
 }

@@ -4,10 +4,10 @@ import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { beforeAll } from "#events/feed.ts";
 import type { EventType } from "#events/event.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
-import type { EventDocument } from "#runs/webhook-report.ts";
+import type { EventDocument } from "#jobs/webhooks/report.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { type EventSource, eventsHere } from "../../event-source.ts";
-import { eventsElsewhere } from "../../event-source-elsewhere.ts";
+import { remoteEvents } from "../../event-source-elsewhere.ts";
 import { asInstant } from "../../instant.ts";
 import type { Output } from "../../output.ts";
 
@@ -28,7 +28,7 @@ export function tailCommand(context: Context): Command {
   return withCommon(command, "simfleet events tail --since 1h --type run.* --type sync.failed --follow").action(
     async (options) => {
       const output = context.output(options);
-      const { interrupt } = context.surroundings;
+      const { interrupt } = context.io;
       const choice = { types: options.type, profile: options.profile };
       const isFollowing = options.follow === true;
       const form = output.isJson && !isFollowing ? inOneDocument(output) : byLine(output);
@@ -40,7 +40,7 @@ export function tailCommand(context: Context): Command {
       };
       await context.ask(options, {
         here: (app) => show(eventsHere(app, choice, interrupt)),
-        there: (worker) => show(eventsElsewhere(worker, choice, { interrupt, say: (text) => output.say(text) })),
+        there: (worker) => show(remoteEvents(worker, choice, { interrupt, say: (text) => output.say(text) })),
       });
     },
   );
@@ -91,10 +91,10 @@ async function showAll(source: EventSource, from: string, form: Form): Promise<s
 }
 
 function textOf({ at, type, profile, fields }: EventDocument): string {
-  const told = Object.entries(fields).map(
+  const reported = Object.entries(fields).map(
     ([name, value]) => `${name}=${/^[\w.:+/@-]*$/.test(value) ? value : JSON.stringify(value)}`,
   );
-  return [at, type, profile || "*", ...told].join("  ");
+  return [at, type, profile || "*", ...reported].join("  ");
 }
 
 /** The event after which to begin. */

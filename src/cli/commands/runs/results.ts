@@ -1,7 +1,7 @@
 /** `simfleet runs results`: every row of the input and what became of it. */
 import { Command, Option } from "@commander-js/extra-typings";
-import type { RunReport } from "#runs/report.ts";
-import { writeResults } from "#runs/results.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
+import { writeResults } from "#jobs/runs/results.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { outcomeOption } from "./outcome-option.ts";
 
@@ -31,8 +31,8 @@ export function resultsCommand(context: Context): Command {
         }
       };
       await context.ask(options, {
-        here: async ({ desk }) =>
-          give(await desk.show(runId), desk.results(runId, { format, outcomes: outcomesAsked })),
+        here: async ({ runs }) =>
+          give(await runs.show(runId), runs.results(runId, { format, outcomes: outcomesAsked })),
         there: async (worker) => {
           const lines = worker.text(`/v1/runs/${encodeURIComponent(runId)}/results`, {
             format,

@@ -1,10 +1,10 @@
 /** `simfleet runs retry`: redoes rows of a run, as a new run. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import type { Outcome } from "#fleet/run.ts";
-import type { RunReport } from "#runs/report.ts";
-import { retriedByDefault } from "#runs/retry.ts";
-import { showToEndElsewhere } from "../../apply-remote.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
+import { retriedByDefault } from "#jobs/runs/retry.ts";
+import { showRemoteToEnd } from "../../apply-remote.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
 import { grouped } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
@@ -20,7 +20,7 @@ export function retryCommand(context: Context): Command {
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const output = context.output(options);
-    const { interrupt } = context.surroundings;
+    const { interrupt } = context.io;
     const { outcome: outcomes, detach } = options;
     /** @param before the run whose rows are redone */
     const isAgreed = async (before: RunReport): Promise<boolean> => {
@@ -28,7 +28,7 @@ export function retryCommand(context: Context): Command {
       // With none the desk says why.
       if (options.yes === true || rows === 0) return true;
       const what = `${grouped(rows)} ${rows === 1 ? "row" : "rows"}`;
-      if (await confirm(context.surroundings, `Send ${what} of ${ofRunId} again?`)) return true;
+      if (await confirm(context.io, `Send ${what} of ${ofRunId} again?`)) return true;
       output.say("Nothing was started.");
       return false;
     };
@@ -42,10 +42,10 @@ export function retryCommand(context: Context): Command {
       return showOn(runId);
     };
     const here = async (app: App): Promise<number> => {
-      const before = await app.desk.show(ofRunId);
+      const before = await app.runs.show(ofRunId);
       if (detach !== true) await app.client(before.profile).whoAmI(interrupt);
       if (!(await isAgreed(before))) return 2;
-      const report = await app.desk.retry(ofRunId, { outcomes, by: context.actor });
+      const report = await app.runs.retry(ofRunId, { outcomes, by: context.actor });
       return shown(report, (runId) => showToEnd({ app, output, context, runId }));
     };
     const there = async (worker: RemoteWorker): Promise<number> => {
@@ -53,9 +53,9 @@ export function retryCommand(context: Context): Command {
       if (!(await isAgreed(await worker.get<RunReport>(path)))) return 2;
       const body = outcomes === undefined ? undefined : { outcomes };
       const report = await worker.post<RunReport>(`${path}/retry`, { body });
-      return shown(report, (runId) => showToEndElsewhere(worker, { runId, output, interrupt }));
+      return shown(report, (runId) => showRemoteToEnd(worker, { runId, output, interrupt }));
     };
-    context.surroundings.setExitCode(await context.ask(options, { here, there }));
+    context.io.setExitCode(await context.ask(options, { here, there }));
   }) as unknown as Command;
 }
 

@@ -1,6 +1,6 @@
 /** `simfleet runs …`: the life of runs. */
 import { Command } from "@commander-js/extra-typings";
-import type { RunReport } from "#runs/report.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
 import { type Context, asCount, confirm, withCommon } from "../../context.ts";
 import { followRemote } from "../../follow-remote.ts";
 import { follow } from "../../follow.ts";
@@ -34,7 +34,7 @@ function listCommand(context: Context): Command {
     const output = context.output(options);
     const { limit, cursor } = options;
     const page = await context.ask(options, {
-      here: (app) => app.desk.list({ limit, cursor }),
+      here: (app) => app.runs.list({ limit, cursor }),
       there: (worker) => worker.get<{ runs: RunReport[]; nextCursor: string | null }>("/v1/runs", { limit, cursor }),
     });
     output.answer(page, (shown) => runTable(shown.runs));
@@ -46,7 +46,7 @@ function showCommand(context: Context): Command {
   return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const { report, quarantined } = await context.ask(options, {
-      here: async (app) => ({ report: await app.desk.show(runId), quarantined: await app.desk.quarantined(runId) }),
+      here: async (app) => ({ report: await app.runs.show(runId), quarantined: await app.runs.quarantined(runId) }),
       there: async (worker) => ({
         report: await worker.get<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`),
         quarantined: 0,
@@ -63,13 +63,13 @@ function watchCommand(context: Context): Command {
   const command = new Command("watch").description("look on until a run ends").argument("<run>", "the run's id");
   return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
-    const { interrupt } = context.surroundings;
+    const { interrupt } = context.io;
     const { report, exitCode } = await context.ask(options, {
       here: (app) => follow({ app, output, runId, interrupt, mode: "watch" }),
       there: (worker) => followRemote(worker, { runId, output, interrupt }),
     });
     output.answer(report, (shown) => runText(shown));
-    context.surroundings.setExitCode(exitCode);
+    context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
@@ -78,9 +78,9 @@ function pauseCommand(context: Context): Command {
   return withCommon(command, "simfleet runs pause r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const report = await context.ask(options, {
-      here: async ({ desk }) => {
-        await desk.control.pause(runId, { reason: "paused by a person", by: context.actor });
-        return desk.show(runId);
+      here: async ({ runs }) => {
+        await runs.control.pause(runId, { reason: "paused by a person", by: context.actor });
+        return runs.show(runId);
       },
       there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/pause`),
     });
@@ -96,16 +96,16 @@ function cancelCommand(context: Context): Command {
   return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     // It changes no SIM, so that a script needs no --yes; on a terminal it may be a slip, and cannot be taken back.
-    const isAsked = options.yes !== true && context.surroundings.stdin.isTTY === true;
-    if (isAsked && !(await confirm(context.surroundings, `Cancel ${runId}? It cannot be resumed.`))) {
+    const isAsked = options.yes !== true && context.io.stdin.isTTY === true;
+    if (isAsked && !(await confirm(context.io, `Cancel ${runId}? It cannot be resumed.`))) {
       output.say("Nothing was changed.");
-      context.surroundings.setExitCode(2);
+      context.io.setExitCode(2);
       return;
     }
     const report = await context.ask(options, {
-      here: async ({ desk }) => {
-        await desk.control.cancel(runId, { by: context.actor });
-        return desk.show(runId);
+      here: async ({ runs }) => {
+        await runs.control.cancel(runId, { by: context.actor });
+        return runs.show(runId);
       },
       there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/cancel`),
     });
@@ -120,9 +120,9 @@ function approveCommand(context: Context): Command {
   return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const report = await context.ask(options, {
-      here: async ({ desk }) => {
-        await desk.control.approve(runId, context.actor);
-        return desk.show(runId);
+      here: async ({ runs }) => {
+        await runs.control.approve(runId, context.actor);
+        return runs.show(runId);
       },
       there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/approve`),
     });

@@ -1,12 +1,12 @@
 /** `simfleet runs undo`: reads the fleet, then puts back what a run changed and nobody has changed since. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import { isRunOver } from "#fleet/run.ts";
-import type { RunReport } from "#runs/report.ts";
-import type { SyncReport } from "#runs/sync-report.ts";
-import { showToEndElsewhere } from "../../apply-remote.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
+import type { SyncReport } from "#jobs/inventory/sync-report.ts";
+import { showRemoteToEnd } from "../../apply-remote.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
-import { followSync, followSyncElsewhere } from "../../follow-sync.ts";
+import { followSync, followRemoteSync } from "../../follow-sync.ts";
 import { type Output, grouped } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
 import { showToEnd } from "../apply.ts";
@@ -23,10 +23,10 @@ export function undoCommand(context: Context): Command {
     const undoing = { runId, context, output };
     const choice = { isAgreed: options.yes === true, syncs: options.sync, isDetached: options.detach === true };
     const exitCode = await context.ask(options, {
-      here: async (app) => undo(await handsHere(app, undoing), undoing, choice),
-      there: async (worker) => undo(await handsElsewhere(worker, undoing), undoing, choice),
+      here: async (app) => undo(await localActions(app, undoing), undoing, choice),
+      there: async (worker) => undo(await remoteActions(worker, undoing), undoing, choice),
     });
-    context.surroundings.setExitCode(exitCode);
+    context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
@@ -37,7 +37,7 @@ interface Undoing {
 }
 
 /** What is done where the run is. */
-interface Hands {
+interface Actions {
   /** SIMs that may be put back. */
   readonly total: number;
   sync(): Promise<{ report: SyncReport; exitCode: number }>;
@@ -46,13 +46,13 @@ interface Hands {
 }
 
 async function undo(
-  hands: Hands,
+  hands: Actions,
   { runId, context, output }: Undoing,
   choice: { isAgreed: boolean; syncs: boolean; isDetached: boolean },
 ): Promise<number> {
-  const isTerminal = context.surroundings.stdin.isTTY === true;
+  const isTerminal = context.io.stdin.isTTY === true;
   // Without a terminal the answer is known: the fleet is not read for nothing.
-  if (!choice.isAgreed && !isTerminal) await confirm(context.surroundings, "");
+  if (!choice.isAgreed && !isTerminal) await confirm(context.io, "");
   if (choice.syncs) {
     output.say("Reading the fleet first, so that what was changed since is left alone …");
     const { report, exitCode } = await hands.sync();
@@ -60,7 +60,7 @@ async function undo(
   }
   if (!choice.isAgreed) {
     const question = `Put back up to ${grouped(hands.total)} ${hands.total === 1 ? "SIM" : "SIMs"}?`;
-    if (!(await confirm(context.surroundings, question))) return declined(output);
+    if (!(await confirm(context.io, question))) return declined(output);
   }
   const report = await hands.undo();
   if (choice.isDetached) {
@@ -77,11 +77,11 @@ function declined(output: Output): number {
 }
 
 /** @throws SimfleetError RUN_STATE when there is nothing to undo */
-async function handsHere(app: App, { runId, context, output }: Undoing): Promise<Hands> {
-  const { interrupt } = context.surroundings;
-  const { profile } = await app.desk.record(runId);
+async function localActions(app: App, { runId, context, output }: Undoing): Promise<Actions> {
+  const { interrupt } = context.io;
+  const { profile } = await app.runs.record(runId);
   const wording = app.wordingOf(profile);
-  const { total } = await app.desk.planUndo(runId, wording);
+  const { total } = await app.runs.planUndo(runId, wording);
   await app.client(profile).whoAmI(interrupt);
   return {
     total,
@@ -89,14 +89,14 @@ async function handsHere(app: App, { runId, context, output }: Undoing): Promise
       await app.sims.sync(profile, { by: context.actor, how: "restart" });
       return followSync({ app, output, profile, interrupt });
     },
-    undo: () => app.desk.undo(runId, { wording, by: context.actor }),
+    undo: () => app.runs.undo(runId, { wording, by: context.actor }),
     showToEnd: (newId) => showToEnd({ app, output, context, runId: newId }),
   };
 }
 
 /** @throws SimfleetError RUN_STATE when there is nothing to undo */
-async function handsElsewhere(worker: RemoteWorker, { runId, context, output }: Undoing): Promise<Hands> {
-  const { interrupt } = context.surroundings;
+async function remoteActions(worker: RemoteWorker, { runId, context, output }: Undoing): Promise<Actions> {
+  const { interrupt } = context.io;
   const path = `/v1/runs/${encodeURIComponent(runId)}`;
   const undone = (): Promise<RunReport> => worker.post<RunReport>(`${path}/undo`);
   const { profile, state, counts } = await worker.get<RunReport>(path);
@@ -106,9 +106,9 @@ async function handsElsewhere(worker: RemoteWorker, { runId, context, output }: 
     total: counts.done,
     sync: async () => {
       await worker.post<SyncReport>("/v1/syncs", { query: { profile, restart: true } });
-      return followSyncElsewhere({ worker, output, profile, interrupt });
+      return followRemoteSync({ worker, output, profile, interrupt });
     },
     undo: undone,
-    showToEnd: (newId) => showToEndElsewhere(worker, { runId: newId, output, interrupt }),
+    showToEnd: (newId) => showRemoteToEnd(worker, { runId: newId, output, interrupt }),
   };
 }

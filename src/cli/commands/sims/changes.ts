@@ -1,6 +1,6 @@
 /** `simfleet sims changes`: what has changed in the fleet, and whether our runs did it. */
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { type Change, changeTypes } from "#runs/changes.ts";
+import { type Change, changeTypes } from "#jobs/inventory/changes.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { asInstant } from "../../instant.ts";
 import { table } from "../../output.ts";

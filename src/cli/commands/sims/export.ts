@@ -1,6 +1,6 @@
 /** `simfleet sims export`: the inventory as a file. */
 import { Command, Option } from "@commander-js/extra-typings";
-import { writeResults } from "#runs/results.ts";
+import { writeResults } from "#jobs/runs/results.ts";
 import { type Context, withCommon } from "../../context.ts";
 import type { Output } from "../../output.ts";
 import { filterOf, whereOption } from "../../where.ts";
@@ -27,9 +27,9 @@ export function exportCommand(context: Context): Command {
     const { format } = target;
     await context.ask(options, {
       here: async ({ sims }, { profile }) => {
-        const standing = gone === true ? "gone" : "listed";
+        const presence = gone === true ? "gone" : "listed";
         const names = columns?.split(",").map((name) => name.trim());
-        return give(await sims.export(profile, { filter, standing, columns: names, format }), target);
+        return give(await sims.export(profile, { filter, presence, columns: names, format }), target);
       },
       there: (worker) =>
         give(worker.text("/v1/sims/export", worker.ofProfile({ where, gone, columns, format })), target),

@@ -1,6 +1,6 @@
 /** `simfleet sims …`: the inventory. */
 import { Command } from "@commander-js/extra-typings";
-import type { SimDocument, SimPage } from "#runs/sim-desk.ts";
+import type { SimDocument, SimPage } from "#jobs/inventory/service.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
 import { filterOf, whereOption } from "../../where.ts";
@@ -34,7 +34,7 @@ function listCommand(context: Context): Command {
     const { where, limit, cursor, gone } = options;
     const page = await context.ask<SimPage>(options, {
       here: ({ sims }, { profile }) =>
-        sims.list(profile, { filter, limit, cursor, standing: gone === true ? "gone" : "listed" }),
+        sims.list(profile, { filter, limit, cursor, presence: gone === true ? "gone" : "listed" }),
       there: (worker) => worker.get<SimPage>("/v1/sims", worker.ofProfile({ where, limit, cursor, gone })),
     });
     output.answer(page, (shown) => listText(shown.sims));

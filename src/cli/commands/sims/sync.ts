@@ -1,10 +1,10 @@
 /** `simfleet sims sync`: reads the whole fleet and shows it being read. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app.ts";
+import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
-import type { SyncReport } from "#runs/sync-report.ts";
+import type { SyncReport } from "#jobs/inventory/sync-report.ts";
 import { type Context, withCommon } from "../../context.ts";
-import { followSync, followSyncElsewhere } from "../../follow-sync.ts";
+import { followSync, followRemoteSync } from "../../follow-sync.ts";
 import { type Output, duration, grouped } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
 
@@ -15,7 +15,7 @@ export function syncCommand(context: Context): Command {
     .option("--detach", "leave it to a worker and return at once");
   return withCommon(command, "simfleet sims sync").action(async (options) => {
     const output = context.output(options);
-    const { interrupt } = context.surroundings;
+    const { interrupt } = context.io;
     const isRestart = options.restart === true;
     const isDetached = options.detach === true;
     const here = async (app: App, { profile }: Config): Promise<number> => {
@@ -35,11 +35,11 @@ export function syncCommand(context: Context): Command {
       const begun = await worker.post<SyncReport>("/v1/syncs", { query });
       const { profile } = begun;
       sayWhereItGoesOn(begun, output);
-      if (!isDetached) return shown(await followSyncElsewhere({ worker, output, profile, interrupt }), output);
+      if (!isDetached) return shown(await followRemoteSync({ worker, output, profile, interrupt }), output);
       output.answer(begun, ({ syncId }) => syncId);
       return 0;
     };
-    context.surroundings.setExitCode(await context.ask(options, { here, there }));
+    context.io.setExitCode(await context.ask(options, { here, there }));
   });
 }
 

@@ -1,6 +1,6 @@
 /** `simfleet deliveries …`: what was sent to webhooks, and what became of it. */
 import { Command, Option } from "@commander-js/extra-typings";
-import type { DeliveryDocument, DeliveryReport } from "#runs/webhook-report.ts";
+import type { DeliveryDocument, DeliveryReport } from "#jobs/webhooks/report.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
 

@@ -1,6 +1,6 @@
 /** `simfleet webhooks …`: who is told of events. */
 import { Command } from "@commander-js/extra-typings";
-import type { TestReport, WebhookReport } from "#runs/webhook-report.ts";
+import type { TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { grouped, table } from "../../output.ts";
 
@@ -35,7 +35,7 @@ function testCommand(context: Context): Command {
       there: (worker) => worker.post<TestReport>(`/v1/webhooks/${encodeURIComponent(name)}/test`),
     });
     output.answer(report, (shown) => testText(shown));
-    if (!report.accepted) context.surroundings.setExitCode(1);
+    if (!report.accepted) context.io.setExitCode(1);
   }) as unknown as Command;
 }
 

@@ -14,7 +14,7 @@ export const settleMs = 5_000;
 class MemoryRuns implements FileRuns {
   readonly submitted: { readonly name: string; readonly runId: string; readonly content: string }[] = [];
   readonly runs = new Map<string, FileRun>();
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   refusal: Refusal | undefined;
   fault: Error | undefined;
   /** Happens while the file is read. */
@@ -40,7 +40,7 @@ class MemoryRuns implements FileRuns {
     return Promise.resolve(undefined);
   }
 
-  standing(runId: string): Promise<FileRun | undefined> {
+  status(runId: string): Promise<FileRun | undefined> {
     return Promise.resolve(this.runs.get(runId));
   }
 
@@ -49,8 +49,8 @@ class MemoryRuns implements FileRuns {
   }
 
   /** Marks are kept by whoever tells. */
-  tellOnce({ type, fields }: { type: string; fields: Readonly<Record<string, string>> }, mark: string): Promise<void> {
-    if (!this.#marks.has(mark)) this.told.push([type, fields.file, fields.reason].filter(Boolean).join(" "));
+  emitOnce({ type, fields }: { type: string; fields: Readonly<Record<string, string>> }, mark: string): Promise<void> {
+    if (!this.#marks.has(mark)) this.reported.push([type, fields.file, fields.reason].filter(Boolean).join(" "));
     this.#marks.add(mark);
     return Promise.resolve();
   }
@@ -66,11 +66,11 @@ class MemoryRuns implements FileRuns {
   }
 }
 
-export class FolderHouse {
+export class FolderHarness {
   readonly path = mkdtempSync(join(tmpdir(), "simfleet-drop-"));
   readonly clock = new ManualClock();
   readonly runs = new MemoryRuns();
-  readonly troubles: string[] = [];
+  readonly incidents: string[] = [];
   readonly work = this.worker();
 
   constructor() {
@@ -81,8 +81,8 @@ export class FolderHouse {
   worker(): DropFolderWork {
     const options = { partial: false, skipUnchanged: false };
     const folder = { path: this.path, profile: "default", speedClass: undefined, name: undefined, options, settleMs };
-    const onTrouble = (message: string): void => void this.troubles.push(message.replaceAll(this.path, "(folder)"));
-    return new DropFolderWork({ folder, runs: this.runs, feed: this.runs, clock: this.clock, onTrouble });
+    const onIncident = (message: string): void => void this.incidents.push(message.replaceAll(this.path, "(folder)"));
+    return new DropFolderWork({ folder, runs: this.runs, feed: this.runs, clock: this.clock, onIncident });
   }
 
   write(name: string, content = "simId,speedClass\n"): void {
@@ -102,7 +102,7 @@ export class FolderHouse {
   }
 
   /** Time passes, and a worker looks. */
-  async look(afterMs = 0, worker = this.work): Promise<void> {
+  async fingerprint(afterMs = 0, worker = this.work): Promise<void> {
     this.clock.pass(afterMs);
     await worker.round(new AbortController().signal);
   }
@@ -110,7 +110,7 @@ export class FolderHouse {
   /** A file is put there and taken. */
   async drop(name: string, content?: string): Promise<void> {
     this.write(name, content);
-    await this.look();
-    await this.look(settleMs);
+    await this.fingerprint();
+    await this.fingerprint(settleMs);
   }
 }

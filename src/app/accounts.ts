@@ -1,0 +1,265 @@
+/**
+ * The part of the hall that builds what speaks to the platform for each profile: its client, the watch over its
+ * credentials, and the word to other processes which AuthKey it uses. All of it is made at a profile's first use.
+ */
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type { ClientEvent } from "#api/client-event.ts";
+import { PlatformClient } from "#api/client.ts";
+import { type Config, requirePlatform } from "#config/config.ts";
+import type { Credentials } from "#config/credentials.ts";
+import { WatchedCredentials } from "#config/watched-credentials.ts";
+import { backoffMs } from "#core/backoff.ts";
+import { PlatformError, messageOf } from "#core/errors.ts";
+import type { Lifecycle } from "#core/lifecycle.ts";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
+import type { Clock } from "#core/time.ts";
+import type { EventType } from "#events/event.ts";
+import type { Feed } from "#events/feed.ts";
+import { keptFields, secretFields } from "#fleet/sim-fields.ts";
+import { keyColumnOf } from "#fleet/sim.ts";
+import type { Account } from "#api/account.ts";
+import type { Limiter } from "#limiter/limiter.ts";
+import type { AuthKeyUsers } from "#jobs/authkeys/users.ts";
+import type { Logger } from "#telemetry/logger.ts";
+
+const takeUpBackoff = { baseMs: 500, capMs: 30_000 };
+const leaveMs = 500;
+const ourHost = hostname().replace(/[^A-Za-z0-9_-]/g, "-");
+
+interface Deps {
+  readonly config: Config;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly limiter: Limiter;
+  readonly feed: Feed;
+  readonly users: AuthKeyUsers;
+  readonly lifecycle: Lifecycle;
+  readonly logger: Logger;
+}
+
+export class Accounts {
+  /** Names this process to people and to other processes. */
+  readonly worker = `${ourHost}-${process.pid}-${randomBytes(2).toString("hex")}`;
+  readonly #deps: Deps;
+  readonly #open = new Map<string, OpenAccount>();
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The account of a profile, made at its first use.
+   * @throws ConfigError when the profile lacks credentials or an address
+   */
+  account(profile: string): Account {
+    return this.#opened(profile).account;
+  }
+
+  /** Has the change of a secret file taken up at once, and says which AuthKey is in use then. */
+  checkSecrets(profile: string): string | undefined {
+    const opened = this.#opened(profile);
+    opened.watch.poll();
+    return opened.authKeyInUse();
+  }
+
+  /** Says to other processes which AuthKey the profile uses here, from now on. */
+  async announce(profile: string): Promise<void> {
+    await this.#opened(profile).announce();
+  }
+
+  /** Authenticates with each AuthKey by itself, where there are two; a fault is what the platform threw. */
+  async proveAuthKeys(profile: string): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
+    const { watch, account } = this.#opened(profile);
+    const keys = watch.forms().filter((form) => form.kind === "auth-key");
+    const proofs: { authKeyId: string; fault: unknown }[] = [];
+    if (keys.length < 2) return proofs;
+    for (const key of keys) {
+      const { authKeyId } = key;
+      const fault = await account.client.prove(key).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      proofs.push({ authKeyId, fault });
+    }
+    return proofs;
+  }
+
+  #opened(profile: string): OpenAccount {
+    let opened = this.#open.get(profile);
+    if (opened === undefined) {
+      opened = new OpenAccount(profile, this.worker, this.#deps);
+      this.#open.set(profile, opened);
+      const { lifecycle } = this.#deps;
+      lifecycle.onStop(`client of ${profile}`, () => this.#open.get(profile)?.close());
+    }
+    return opened;
+  }
+}
+
+class OpenAccount {
+  readonly account: Account;
+  readonly watch: WatchedCredentials;
+  readonly #profile: string;
+  readonly #worker: string;
+  readonly #deps: Deps;
+  readonly #log: Logger;
+  readonly #closing = new AbortController();
+  /** AuthKeys whose refusal was told of. */
+  readonly #refused = new Set<string>();
+  #announced: Promise<Awaited<ReturnType<AuthKeyUsers["announce"]>>> | undefined;
+
+  constructor(profile: string, worker: string, deps: Deps) {
+    this.#profile = profile;
+    this.#worker = worker;
+    this.#deps = deps;
+    this.#log = deps.logger.child({ profile });
+    const { config, clock } = deps;
+    const access = requirePlatform(config, profile);
+    const { secrets: origin } = config.profiles[profile] ?? {};
+    if (origin === undefined) throw new Error(`profile ${profile} vanished`);
+    this.watch = new WatchedCredentials({
+      ...{ initial: access.credentials, origin, clock },
+      listener: { takenUp: () => this.#takenUp(), kept: (reason) => this.#kept(reason) },
+    });
+    this.account = this.#makeAccount();
+    this.watch.start();
+  }
+
+  get #client(): PlatformClient {
+    return this.account.client;
+  }
+
+  /** That of the pair at hand, else the one that would be used first. */
+  authKeyInUse(): string | undefined {
+    const form = (this.#client.inUse as Credentials | undefined) ?? this.watch.forms()[0];
+    return form?.kind === "auth-key" ? form.authKeyId : undefined;
+  }
+
+  async announce(): Promise<void> {
+    this.#announced ??= this.#deps.users.announce(this.#profile, this.#worker, () => this.authKeyInUse());
+    await this.#announced;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("the house is closing"));
+    this.watch.stop();
+    await this.#client.close();
+    if (this.#announced === undefined) return;
+    const hasLeft = new AbortController();
+    // A Redis that is away lets the word end by itself.
+    await Promise.race([
+      this.#announced.then(({ leave }) => leave()).finally(() => hasLeft.abort()),
+      this.#deps.clock.sleep(leaveMs, hasLeft.signal).catch(() => undefined),
+    ]);
+  }
+
+  #makeAccount(): Account {
+    const { config, clock, limiter, userAgent } = this.#deps;
+    const { profile: storeDeps, language } = config.profiles[this.#profile] ?? {};
+    if (storeDeps === undefined || language === undefined) throw new Error(`profile ${this.#profile} vanished`);
+    const { deployment, inventory, limits, tokenTtlMs } = config;
+    const client = new PlatformClient({
+      profile: storeDeps,
+      brand: deployment.brand,
+      language,
+      endpoints: deployment.endpoints,
+      ttlField: deployment.ttlField,
+      ttlSeconds: tokenTtlMs === undefined ? undefined : tokenTtlMs / 1_000,
+      credentials: () => this.watch.forms(),
+      renewToken: deployment.operations.renewToken,
+      tokenVerification: config.tokenKey,
+      periodMs: limits.periodMs,
+      connections: limits.connections,
+      clock,
+      permits: limiter,
+      userAgent,
+      // Hosts that share an address without saying so learn of each other from the answers.
+      egress: limits.egress ?? ourHost,
+      onEvent: (event) => this.#heard(event),
+    });
+    return {
+      client,
+      wording: storeDeps.wording,
+      choice: {
+        fields: keptFields(inventory.fields, keyColumnOf(storeDeps.wording)),
+        secrets: new Set([...secretFields, ...inventory.secrets]),
+        places: { ...deployment.recordPaths },
+      },
+      pageLimit: inventory.limit,
+    };
+  }
+
+  #heard(event: ClientEvent): void {
+    switch (event.type) {
+      case "throttled":
+        this.#log.warn(event, "the platform answered 429");
+        break;
+      case "renewal-failed":
+        this.#log.warn(event, "authentication failed");
+        break;
+      case "renewed":
+        this.#log.debug(event, "authenticated");
+        this.#renewed();
+        break;
+      case "auth-key-refused":
+        this.#keyRefused(event.authKeyId, event.message);
+        break;
+      case "credentials-kept":
+        this.#log.warn(event, "new credentials cannot be used, so the ones before are kept");
+        break;
+      default:
+    }
+  }
+
+  #renewed(): void {
+    const { inUse } = this.#client;
+    if (inUse?.kind === "auth-key") this.#refused.delete(inUse.authKeyId);
+    if (inUse !== undefined) this.watch.proven(inUse as Credentials);
+    // Others may wait for this one to leave its AuthKey.
+    if (this.#announced === undefined) void this.announce().catch(() => undefined);
+    else void this.#announced.then(({ now }) => now());
+  }
+
+  #keyRefused(authKeyId: string, reason: string): void {
+    if (this.#refused.has(authKeyId)) return;
+    this.#refused.add(authKeyId);
+    this.#log.warn({ authKeyId, reason }, "the platform does not accept an AuthKey");
+    this.#emit("authkey.refused", { authKeyId, reason });
+  }
+
+  #takenUp(): void {
+    this.#log.info("a secret file has changed: authenticating with what it holds now");
+    this.#emit("secret.reloaded", {});
+    void this.#renewNow(this.watch.forms());
+  }
+
+  #kept(reason: string): void {
+    this.#log.warn({ reason }, "a secret file has changed and cannot be taken up, so what was there before is kept");
+    this.#emit("secret.kept", { reason });
+  }
+
+  /** Until it succeeds, is refused for good, or others have taken their place. */
+  async #renewNow(forms: readonly Credentials[]): Promise<void> {
+    const { signal } = this.#closing;
+    for (let attempt = 1; !signal.aborted && this.watch.forms()[0] === forms[0]; attempt += 1) {
+      try {
+        await this.#client.renewNow(signal);
+        return;
+      } catch (thrown) {
+        if (thrown instanceof PlatformError && thrown.disposition === "never") return; // told of as an event
+        const waitMs = thrown instanceof PlatformError ? (thrown.retryAfterMs ?? 0) : 0;
+        await this.#deps.clock.sleep(waitMs + backoffMs(takeUpBackoff, attempt), signal).catch(() => undefined);
+      }
+    }
+  }
+
+  #emit(type: EventType, fields: Readonly<Record<string, string>>): void {
+    const { feed } = this.#deps;
+    // A platform may throw a secret back in its words.
+    const clean = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, scrubSecrets(value)]));
+    feed.emit({ type, profile: this.#profile, fields: { worker: this.#worker, ...clean } }).catch((thrown: unknown) => {
+      this.#log.warn({ type, reason: messageOf(thrown) }, "an event could not be written");
+    });
+  }
+}

@@ -1,0 +1,389 @@
+/**
+ * The hall: builds every room from the configuration and knows the order in which they open and close. It decides
+ * nothing; commands and the worker open it, use the rooms and close it.
+ */
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { PlatformClient } from "#api/client.ts";
+import type { Config } from "#config/config.ts";
+import { Lifecycle } from "#core/lifecycle.ts";
+import { type Clock, systemClock } from "#core/time.ts";
+import { keepHeapSmall, letHeapGrow } from "#core/heap-room.ts";
+import type { Feed } from "#events/feed.ts";
+import { FeedTail } from "#events/tail.ts";
+import type { Wording } from "#fleet/sim.ts";
+import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
+import { speedClassBucket } from "#jobs/runs/work/change-speed-class.ts";
+import { execute } from "#jobs/runs/work/execute.ts";
+import type { WorkResult, JobResult } from "#engine/job-result.ts";
+import type { SegmentReference } from "#jobs/runs/work/row-attempt.ts";
+import { syncInventory } from "#jobs/inventory/sync-inventory.ts";
+import { RunWatch } from "#jobs/runs/work/run-watch.ts";
+import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
+import type { Redis } from "ioredis";
+import type { Limiter } from "#limiter/limiter.ts";
+import { Consumer } from "#jobs/runs/work/consumer.ts";
+import type { Incident, Working } from "#engine/working.ts";
+import { Queues } from "#jobs/runs/work/queues.ts";
+import { SyncQueues } from "#jobs/inventory/queue.ts";
+import { type RedisConnections, type RedisFacts, type RedisServerTarget, verifyRedis } from "#redis/connection.ts";
+import { inWordsOfRedis } from "#redis/refusal.ts";
+import { openRedis } from "#redis/open.ts";
+import type { CredentialService } from "#jobs/credentials/service.ts";
+import type { AutomationService } from "#jobs/automations/service.ts";
+import type { AuthKeyService } from "#jobs/authkeys/service.ts";
+import { RunService } from "#jobs/runs/service.ts";
+import type { ScheduleService } from "#jobs/schedules/service.ts";
+import { SimService } from "#jobs/inventory/service.ts";
+import type { WebhookService } from "#jobs/webhooks/service.ts";
+import { newSyncId } from "#jobs/inventory/sync-report.ts";
+import type { Freezes } from "#jobs/freezes/freezes.ts";
+import type { Inventory } from "#jobs/inventory/store/inventory.ts";
+import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { isSyncOver } from "#jobs/inventory/store/sync-record.ts";
+import type { Logger } from "#telemetry/logger.ts";
+import { Accounts } from "./accounts.ts";
+import { AuthKeys } from "./authkeys.ts";
+import { buildStores, type Stores } from "./stores.ts";
+import { Unattended } from "./unattended.ts";
+import { ControlParts } from "./control.ts";
+import { Rotations } from "./credentials.ts";
+import { Webhooks } from "./webhooks.ts";
+
+/** Segments that one process has under way at once; each has several calls in flight. */
+const segmentsAtOnce = 4;
+
+export const version = (
+  JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
+).version;
+
+const userAgent = `simfleet/${version}`;
+
+export type { Working } from "#engine/working.ts";
+
+export class App {
+  readonly config: Config;
+  readonly runs: RunService;
+  readonly sims: SimService;
+  readonly credentials: CredentialService;
+  /** What the control API alone needs. */
+  readonly control: ControlParts;
+  readonly authKeys: AuthKeyService;
+  readonly schedules: ScheduleService;
+  readonly automations: AutomationService;
+  readonly webhooks: WebhookService;
+  /** The live end of the feed, one reader for all who follow. */
+  readonly tail: FeedTail;
+  readonly redisFacts: RedisFacts;
+  /** Where the data lies, for people. */
+  readonly redisPlace: string;
+  readonly #clock: Clock;
+  readonly #stores: Stores;
+  readonly #redis: Redis;
+  readonly #connections: RedisConnections;
+  readonly #queues: Queues;
+  readonly #lifecycle: Lifecycle;
+  readonly #syncQueues: SyncQueues;
+  readonly #rotations: Rotations;
+  readonly #accounts: Accounts;
+  readonly #authKeys: AuthKeys;
+  readonly #unattended: Unattended;
+  readonly #webhooks: Webhooks;
+  readonly #working = new Set<Working>();
+  /** Segments of runs under way: calls per second count then. */
+  #segments = 0;
+  readonly #backlog = new Backlog();
+  readonly #watch: RunWatch;
+
+  private constructor(deps: {
+    config: Config;
+    clock: Clock;
+    connections: RedisConnections;
+    redisFacts: RedisFacts;
+    redisPlace: string;
+    lifecycle: Lifecycle;
+    logger: Logger;
+    env: NodeJS.ProcessEnv;
+  }) {
+    this.config = deps.config;
+    this.redisFacts = deps.redisFacts;
+    this.redisPlace = deps.redisPlace;
+    this.#clock = deps.clock;
+    this.#connections = deps.connections;
+    this.#lifecycle = deps.lifecycle;
+    const redis = deps.connections.connect("main");
+    this.#redis = redis;
+    const stores = buildStores({ ...deps, redis });
+    this.#stores = stores;
+    const { ledger, inventory, limiter, feed, workerRegistry, syncs, keys } = stores;
+    this.#watch = new RunWatch({ ledger });
+    this.#accounts = new Accounts({ ...deps, ...stores, userAgent });
+    const connect = (name: string): Redis => deps.connections.connect(name);
+    this.#queues = new Queues({ connect, keys, ledger });
+    deps.lifecycle.onStop("queues", () => this.#queues.close());
+    const { periodMs } = deps.config.limits;
+    const policy = deps.config.changes;
+    this.runs = new RunService({
+      ...{ ledger, inventory, limiter, workerRegistry, queues: this.#queues },
+      ...{ clock: deps.clock, periodMs, policy },
+    });
+    const queueDeps = { connect, keys, workerRegistry, clock: deps.clock };
+    this.#syncQueues = new SyncQueues(queueDeps);
+    deps.lifecycle.onStop("sync queues", () => this.#syncQueues.close());
+    const wordingOf = (profile: string): Wording => this.wordingOf(profile);
+    this.sims = new SimService({ inventory, syncs, syncQueues: this.#syncQueues, feed, wordingOf });
+    const { accounts, freezeDeps } = { accounts: this.#accounts, freezeDeps: this.#freezeDeps };
+    const appDeps = { ...deps, ...stores, redis, queueDeps, userAgent, accounts, freezeDeps };
+    this.#rotations = new Rotations({ ...appDeps, clientOf: (profile) => this.client(profile) });
+    this.credentials = this.#rotations.service;
+    this.#authKeys = new AuthKeys(appDeps);
+    this.authKeys = this.#authKeys.service;
+    const { runs, sims, credentials, authKeys } = this;
+    this.#unattended = new Unattended({
+      ...{ ...appDeps, runService: runs, sims, credentials, authKeys, wordingOf },
+      bucketOf: (profile) => this.bucketOf(profile),
+    });
+    this.schedules = this.#unattended.schedules;
+    this.automations = this.#unattended.automations;
+    this.#webhooks = new Webhooks(appDeps);
+    this.webhooks = this.#webhooks.service;
+    this.tail = new FeedTail({ feed, connect: () => connect("tail"), clock: deps.clock });
+    deps.lifecycle.onStop("followers of the feed", () => this.tail.close());
+    this.control = new ControlParts({ ...{ ...appDeps, sims, connect }, auditKeepMs: deps.config.audit.keepMs });
+  }
+
+  get ledger(): Ledger {
+    return this.#stores.ledger;
+  }
+
+  get inventory(): Inventory {
+    return this.#stores.inventory;
+  }
+
+  get limiter(): Limiter {
+    return this.#stores.limiter;
+  }
+
+  get feed(): Feed {
+    return this.#stores.feed;
+  }
+
+  get freezes(): Freezes {
+    return this.#stores.freezes;
+  }
+
+  get #freezeDeps(): FreezeDeps {
+    return { clock: this.#clock, freezeOf: (profile) => this.freezes.of(profile) };
+  }
+
+  /**
+   * Opens Redis (its own where none is configured) and builds the rooms on it.
+   * @throws SimfleetError STORE_UNAVAILABLE
+   */
+  static async open(config: Config, deps: { logger: Logger; env: NodeJS.ProcessEnv; clock?: Clock }): Promise<App> {
+    const clock = deps.clock ?? systemClock;
+    const lifecycle = new Lifecycle(clock);
+    try {
+      const connections = await openRedis(redisPlaceOf(config), {
+        ...{ clock, lifecycle },
+        cacheDir: join(deps.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet"),
+        path: deps.env.PATH ?? "/usr/bin:/bin",
+        env: deps.env,
+        onError: (error) => deps.logger.debug({ error }, "Redis"),
+      });
+      const probe = connections.connect("probe");
+      const redisFacts = await verifyRedis(probe, clock);
+      probe.disconnect();
+      const redisPlace = config.redis?.address ?? `embedded, in ${join(config.dataDir, "redis")}`;
+      const { logger, env } = deps;
+      return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger, env });
+    } catch (thrown) {
+      await lifecycle.stop(5_000);
+      throw thrown;
+    }
+  }
+
+  /** The bucket, and with it the queue, that a profile's speed-class changes go through. */
+  bucketOf(profile: string): string {
+    return speedClassBucket(profile, this.wordingOf(profile));
+  }
+
+  /**
+   * The client of a profile, made at its first use.
+   * @throws ConfigError when the profile lacks credentials or an address
+   */
+  client(profile: string): PlatformClient {
+    return this.#accounts.account(profile).client;
+  }
+
+  wordingOf(profile: string): Wording {
+    return this.config.profiles[profile]?.profile.wording ?? "sims";
+  }
+
+  /** Works on a bucket's queue until it is stopped. */
+  async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
+    const consumer = await Consumer.start({
+      bucket: this.bucketOf(profile),
+      connect: (name) => this.#connections.connect(name),
+      keys: this.#stores.keys,
+      queues: this.#queues,
+      ledger: this.ledger,
+      workerRegistry: this.#stores.workerRegistry,
+      clock: this.#clock,
+      segmentsAtOnce,
+      onIncident,
+      execute: (reference, stop) =>
+        unlessFrozen(profile, { ...this.#freezeDeps, scope: "bucket", signal: stop }, (signal) =>
+          this.#execute(reference, signal),
+        ),
+    });
+    return this.#watchOver(`consumer of ${profile}`, consumer);
+  }
+
+  /** Works on a profile's syncs until it is stopped. */
+  async consumeSyncs(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
+    const working = await this.#syncQueues.consume(profile, {
+      onIncident,
+      sync: (name, signal) => this.#sync(name, signal),
+      isInProgress: async (name) => {
+        const state = await this.#stores.syncs.state(name);
+        return state !== undefined && !isSyncOver(state);
+      },
+    });
+    return this.#watchOver(`syncs of ${profile}`, working);
+  }
+
+  /** Works on a profile's rotations until it is stopped. @throws ConfigError where no key seals secrets */
+  async consumeRotations(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
+    return this.#watchOver(`rotations of ${profile}`, await this.#rotations.consume(profile, onIncident));
+  }
+
+  /** Works on the rotations of a profile's AuthKey until it is stopped. @throws ConfigError with what they lack */
+  async consumeAuthKeys(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
+    return this.#watchOver(`AuthKeys of ${profile}`, await this.#authKeys.consume(profile, onIncident));
+  }
+
+  /** Does the tasks of the schedules at their times until it is stopped. */
+  async consumeSchedules(onIncident: (incident: Incident) => void): Promise<Working> {
+    return this.#watchOver("schedules", await this.#unattended.consumeSchedules(onIncident));
+  }
+
+  /** Acts on what happens as the automations say until it is stopped. */
+  async consumeAutomations(onIncident: (incident: Incident) => void): Promise<void> {
+    for (const automation of this.config.automations) {
+      const consumer = await this.#unattended.consumeAutomation(automation, onIncident);
+      this.#lifecycle.onStop(`automation ${automation.name}`, () => consumer.stop());
+    }
+  }
+
+  /** Makes the files of the drop folder runs until it is stopped; nothing where no folder is configured. */
+  watchDropFolder(onIncident: (incident: Incident) => void): void {
+    const watch = this.#unattended.watchDropFolder(onIncident);
+    if (watch !== undefined) this.#lifecycle.onStop("drop folder", () => watch.stop());
+  }
+
+  /** Turns events into messages to webhooks, and delivers them, until it is stopped. */
+  async consumeDeliveries(onIncident: (incident: Incident) => void): Promise<Working> {
+    return this.#watchOver("deliveries", await this.#webhooks.consume(onIncident));
+  }
+
+  /** Authenticates with each of a profile's AuthKeys by itself, where it has two, and says which is refused. */
+  proveAuthKeys(profile: string): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
+    return this.#accounts.proveAuthKeys(profile);
+  }
+
+  /** Says to other processes which AuthKey a profile uses here. @throws ConfigError as `client` */
+  announceAuthKey(profile: string): Promise<void> {
+    return this.#accounts.announce(profile);
+  }
+
+  /** Whoever started it may stop it; at the end of the house it stops in any case. */
+  #watchOver(name: string, working: Working): Working {
+    const stop = async (): Promise<void> => {
+      if (this.#working.delete(working)) await working.stop();
+    };
+    this.#working.add(working);
+    this.#lifecycle.onStop(name, stop);
+    return { isMoving: (withinMs) => working.isMoving(withinMs), stop };
+  }
+
+  async #execute(reference: SegmentReference, signal: AbortSignal): Promise<JobResult> {
+    const context = {
+      ledger: this.ledger,
+      inventory: this.inventory,
+      clock: this.#clock,
+      lanes: this.config.limits.connections,
+      backlog: this.#backlog,
+      watch: this.#watch,
+      accountFor: (profile: string) => this.#accounts.account(profile),
+    };
+    this.#segments += 1;
+    letHeapGrow();
+    try {
+      return await execute(reference, context, signal);
+    } finally {
+      this.#segments -= 1;
+      if (this.#segments === 0) keepHeapSmall();
+    }
+  }
+
+  async #sync(profile: string, signal: AbortSignal): Promise<WorkResult> {
+    const context = {
+      syncs: this.#stores.syncs,
+      inventory: this.inventory,
+      clock: this.#clock,
+      accountFor: (name: string) => this.#accounts.account(name),
+      newSyncId: () => newSyncId(this.#clock.wallMs()),
+    };
+    try {
+      const verdict = await syncInventory(profile, context, signal);
+      if (verdict.kind === "ended") await this.feed.trim();
+      return verdict;
+    } finally {
+      if (this.#segments === 0) keepHeapSmall();
+    }
+  }
+
+  /** Whether Redis answers within a second. */
+  async ping(): Promise<boolean> {
+    const late = new AbortController();
+    try {
+      return await Promise.race([
+        this.#redis.ping().then(() => true),
+        this.#clock.sleep(1_000, late.signal).then(() => false),
+      ]);
+    } catch {
+      return false;
+    } finally {
+      late.abort();
+    }
+  }
+
+  /** What was thrown while the house was open, with a refusal of Redis in words for an operator. */
+  static explained(thrown: unknown): unknown {
+    return inWordsOfRedis(thrown);
+  }
+
+  /**
+   * Closes everything in the reverse order of its opening.
+   * @returns what did not close well, one line each
+   */
+  close(deadlineMs?: number): Promise<string[]> {
+    return this.#lifecycle.stop(deadlineMs);
+  }
+}
+
+/** As plain options, which is where the password leaves its Secret. */
+function redisPlaceOf({ redis, dataDir }: Config): RedisServerTarget | { readonly dataDir: string } {
+  if (redis === undefined) return { dataDir };
+  const { host, port, username, database, tls } = redis;
+  return {
+    host,
+    port,
+    username,
+    password: redis.password?.reveal(),
+    database,
+    tls: tls === undefined ? undefined : { ca: tls.ca, cert: tls.cert, key: tls.key?.reveal() },
+  };
+}

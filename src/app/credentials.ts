@@ -1,0 +1,93 @@
+/** The part of the hall that builds what rotations need: their log, queue, seal, sinks and desk. */
+import type { Redis } from "ioredis";
+import type { PlatformClient } from "#api/client.ts";
+import { type Config, requireSeal } from "#config/config.ts";
+import { readSecretFile } from "#config/secret-file.ts";
+import type { Lifecycle } from "#core/lifecycle.ts";
+import type { Clock } from "#core/time.ts";
+import { WebhookSender } from "#events/webhook.ts";
+import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
+import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
+import { CommandRunner } from "#jobs/credentials/command.ts";
+import type { RotationContext } from "#jobs/credentials/steps/turn.ts";
+import { statusOf, workOnRotations } from "#jobs/credentials/work.ts";
+import type { Incident, Working } from "#engine/working.ts";
+import type { ProfileJobs, ProfileJobsOptions } from "#engine/profile-queue.ts";
+import { rotationQueues } from "#jobs/credentials/queue.ts";
+import { CredentialService } from "#jobs/credentials/service.ts";
+import { RotationLog } from "#jobs/credentials/record-store.ts";
+import { Seal } from "#engine/seal.ts";
+
+const feature = "Rotating Credential Sets";
+
+interface AppDeps {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly redis: Redis;
+  readonly queueDeps: ProfileJobsOptions;
+  readonly lifecycle: Lifecycle;
+  readonly env: NodeJS.ProcessEnv;
+  readonly userAgent: string;
+  readonly clientOf: (profile: string) => PlatformClient;
+  readonly freezeDeps: FreezeDeps;
+}
+
+export class Rotations {
+  readonly service: CredentialService;
+  readonly #appDeps: AppDeps;
+  readonly #log: RotationLog;
+  readonly #queues: ProfileJobs;
+  #context: RotationContext | undefined;
+
+  constructor(appDeps: AppDeps) {
+    const { config, clock, redis, queueDeps, lifecycle } = appDeps;
+    this.#appDeps = appDeps;
+    this.#log = new RotationLog({ redis, keys: queueDeps.keys, bounds: config.events });
+    this.#queues = rotationQueues(queueDeps);
+    lifecycle.onStop("rotation queues", () => this.#queues.close());
+    this.service = new CredentialService({
+      log: this.#log,
+      queues: this.#queues,
+      clock,
+      rotations: config.rotations,
+      accountFor: (profile) => this.#account(profile),
+      requireSeal: () => requireSeal(config, feature),
+    });
+  }
+
+  /** Works on a profile's rotations until it is stopped. @throws ConfigError where no key seals secrets */
+  async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
+    this.#context ??= this.#makeContext();
+    const context = this.#context;
+    return this.#queues.consume(profile, {
+      onIncident,
+      status: (name) => statusOf(name, context),
+      work: (name, stop) =>
+        unlessFrozen(name, { ...this.#appDeps.freezeDeps, scope: "job", signal: stop }, (signal) =>
+          workOnRotations(name, context, { signal, emit: onIncident }),
+        ),
+    });
+  }
+
+  #makeContext(): RotationContext {
+    const { config, clock, lifecycle, env, userAgent } = this.#appDeps;
+    const { rotations } = config;
+    const seal = new Seal(requireSeal(config, feature));
+    const webhooks = new WebhookSender({ clock, userAgent });
+    lifecycle.onStop("webhooks", () => webhooks.close());
+    return {
+      log: this.#log,
+      seal,
+      clock,
+      sinkDeps: { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks },
+      rotationOf: (name) => (Object.hasOwn(rotations, name) ? rotations[name] : undefined),
+      rotationsOf: (profile) => Object.values(rotations).filter((rotation) => rotation.profile === profile),
+      accountFor: (profile) => this.#account(profile),
+    };
+  }
+
+  #account(profile: string): RotationAccount {
+    const { deployment, credentialSets } = this.#appDeps.config;
+    return { client: this.#appDeps.clientOf(profile), deployment, mostSets: credentialSets };
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The part of the hall that answers over HTTP: who may call, where files lie that are handed over, and the server on top.
+ * A worker without credentials for its control API makes an admin token of its own, in the data directory, as long as
+ * only this machine can reach it.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Config } from "#config/config.ts";
+import { readSecretFile } from "#config/secret-file.ts";
+import { ConfigError, messageOf } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+import { every, minuteMs, systemClock } from "#core/time.ts";
+import { createFile } from "#core/write-file.ts";
+import { Access } from "#http/access.ts";
+import { AuthFailures } from "#http/auth-failures.ts";
+import { BucketWindows } from "#http/bucket-windows.ts";
+import { EventStreams } from "#http/event-streams.ts";
+import type { Health } from "#http/health.ts";
+import { JwtReader } from "#http/jwt.ts";
+import { isLoopback } from "#core/loopback.ts";
+import { PlanStore } from "#http/plan-shelf.ts";
+import { QueueSessions } from "#http/queue-sessions.ts";
+import { type HttpServer, startHttp } from "#http/server.ts";
+import { Spool } from "#http/spool.ts";
+import { reportOfBucket } from "#jobs/quota/report.ts";
+import type { Logger } from "#telemetry/logger.ts";
+import { type App, version } from "./app.ts";
+
+/**
+ * Starts to answer.
+ * @throws ConfigError for an address that others can reach without credentials; SimfleetError USAGE when it is taken
+ */
+export async function openHttp(deps: {
+  app: App;
+  config: Config;
+  logger: Logger;
+  health: Health;
+}): Promise<HttpServer> {
+  const { app, config, logger, health } = deps;
+  const { host, port, hosts, uploadBytes } = config.http;
+  const clock = systemClock;
+  const access = await openAccess(config, logger);
+  const spool = new Spool({ dataDir: config.dataDir, mostBytes: uploadBytes, clock });
+  await spool.sweep();
+  const limits = { mostPlans: config.http.plansPerCaller, mostBytes: config.http.planBytesPerCaller };
+  const plans = new PlanStore({ spool, clock, limits });
+  const streams = new EventStreams({ tail: app.tail, clock, logger, access });
+  const windows = new BucketWindows();
+  const sessions = new QueueSessions({ clock, isPlain: isLoopback(host), access });
+  const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
+  const shared = { spool, plans, streams, windows, sessions, authFailures };
+  const control = { app, config, access, clock, logger, version, ...shared };
+  const server = await startHttp({ host, port, hosts, version, health, control });
+  const stopSampling = every(config.limits.periodMs, () => void sample(app, windows));
+  const stopRemembering = every(minuteMs, () => void rememberFleets(app, config));
+  const stopSweeping = every(minuteMs, () => {
+    Promise.all([plans.sweep(), spool.sweep()]).catch((thrown: unknown) =>
+      logger.warn(`expired plans could not be removed: ${messageOf(thrown)}`),
+    );
+  });
+  return {
+    ...server,
+    close: () => {
+      stopSweeping();
+      stopSampling();
+      stopRemembering();
+      return server.close();
+    },
+  };
+}
+
+/** What cannot be read just now is missing in a picture, and that is all. */
+async function sample(app: App, windows: BucketWindows): Promise<void> {
+  const buckets = await app.runs.buckets().catch(() => []);
+  windows.take(buckets.map(reportOfBucket), systemClock.wallMs());
+}
+
+async function rememberFleets(app: App, { profiles }: Config): Promise<void> {
+  for (const profile of Object.keys(profiles)) await app.control.fleet.remember(profile).catch(() => undefined);
+}
+
+async function openAccess({ http, dataDir }: Config, logger: Logger): Promise<Access> {
+  const clock = systemClock;
+  const jwt = http.jwt === undefined ? undefined : new JwtReader(http.jwt, clock);
+  let { adminToken } = http;
+  if (adminToken === undefined && http.tokens.length === 0 && jwt === undefined) {
+    if (!isLoopback(http.host)) throw new ConfigError([openToAll(http.host)]);
+    const place = await ownToken(dataDir);
+    adminToken = place.token;
+    logger.info(
+      { adminTokenFile: place.path },
+      "no credentials are configured for the control API: it takes the token of this file",
+    );
+  }
+  return new Access({ tokens: http.tokens, adminToken: adminToken?.reveal(), jwt, clock });
+}
+
+function openToAll(host: string): { where: string; message: string } {
+  const message =
+    `${host} can be reached from other machines, and nothing says who may use the control API. ` +
+    "Set SIMFLEET_HTTP_ADMIN_TOKEN_FILE, http.tokens or http.jwt, or leave http.host at 127.0.0.1.";
+  return { where: "http.host", message };
+}
+
+/** Of an admin token, wherever it comes from (http.adminToken). */
+const fewestCharacters = 32;
+
+/** Where the token of a worker without configured credentials lies. */
+function ownTokenFile(dataDir: string): string {
+  return join(dataDir, "admin-token");
+}
+
+/** The admin token of the data directory, made at its first use. @throws ConfigError when its file cannot be used */
+async function ownToken(dataDir: string): Promise<{ path: string; token: Secret }> {
+  const path = ownTokenFile(dataDir);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const fresh = `sf_${randomBytes(32).toString("base64url")}`;
+  // Of several workers that start at once, one makes it and all read it.
+  await createFile(path, `${fresh}\n`, { mode: 0o600 }).catch((thrown: unknown) => {
+    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
+  });
+  const read = readSecretFile(path);
+  if ("fault" in read) throw new ConfigError([{ where: path, message: read.fault }]);
+  if (read.secret.length < fewestCharacters) {
+    const message = `holds a token of less than ${fewestCharacters} characters: remove the file, and the worker makes a new one.`;
+    throw new ConfigError([{ where: path, message }]);
+  }
+  return { path, token: new Secret(read.secret) };
+}

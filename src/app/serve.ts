@@ -1,0 +1,100 @@
+/** The always-on process: works on the queues of every profile, and answers for its health over HTTP. */
+import type { Config } from "#config/config.ts";
+import { messageOf } from "#core/errors.ts";
+import { every, minuteMs } from "#core/time.ts";
+import type { Incident } from "#engine/working.ts";
+import type { Logger } from "#telemetry/logger.ts";
+import { App, type Working } from "./app.ts";
+
+/** Work that waits and is not taken up for so long is a sick worker. */
+const standstillMs = 60_000;
+const stopMs = 25_000;
+const trimEveryMs = 60 * minuteMs;
+
+/**
+ * Runs until the signal aborts, then stops within 25 s: calls in flight end, the rest goes back to the queue.
+ * @throws ConfigError, SimfleetError STORE_UNAVAILABLE when it cannot start
+ */
+export async function serve(deps: {
+  config: Config;
+  env: NodeJS.ProcessEnv;
+  logger: Logger;
+  stop: AbortSignal;
+  /** Told of the address once it answers. */
+  onReady?: (url: string) => void;
+}): Promise<void> {
+  const { config, logger, stop } = deps;
+  for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
+  if (config.seal === undefined && Object.keys(config.rotations).length > 0) {
+    logger.warn({ where: "seal.keyFile" }, "rotations are configured and nothing is rotated without a key that seals");
+  }
+  const app = await App.open(config, deps);
+  try {
+    const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials.length !== 0);
+    if (profiles.length === 0) app.client(config.profile); // throws with what is missing
+    // Before the work, so that clients are closed after it.
+    for (const profile of profiles) {
+      await app.announceAuthKey(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
+    }
+    const consumers = await startWork(app, profiles, logger);
+    // Only here: the other commands start without what a server brings along.
+    const { openHttp } = await import("./http.ts");
+    const http = await openHttp({
+      ...{ app, config, logger },
+      health: {
+        isMoving: async () => (await Promise.all(consumers.map((c) => c.isMoving(standstillMs)))).every(Boolean),
+        isReady: async () => (await app.ping()) && !stop.aborted,
+      },
+    });
+    if (config.http.port !== 0 && http.port !== config.http.port) {
+      logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is answered on another`);
+    }
+    const stopTrimming = every(trimEveryMs, () => {
+      app.feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
+    });
+    logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
+    deps.onReady?.(http.url);
+    await aborted(stop);
+    stopTrimming();
+    logger.info("the worker is stopping");
+    await http.close();
+  } finally {
+    for (const problem of await app.close(stopMs)) logger.warn(problem);
+  }
+  logger.info("the worker has stopped");
+}
+
+/** Everything that this process works on. */
+async function startWork(app: App, profiles: readonly string[], logger: Logger): Promise<Working[]> {
+  const { config } = app;
+  const consumers = await Promise.all(
+    profiles.flatMap((profile) => [
+      app.consume(profile, (incident) => logger.error({ profile, runId: incident.runId }, incident.message)),
+      app.consumeSyncs(profile, (incident) => logger.error({ profile, job: "sync" }, incident.message)),
+      // Without a key that seals secrets nothing is rotated, and the worker does everything else.
+      ...(config.seal !== undefined
+        ? [app.consumeRotations(profile, (incident) => logger.error({ profile, job: "rotate" }, incident.message))]
+        : []),
+    ]),
+  );
+  // What they lack keeps nobody from the rest of the work.
+  for (const profile of Object.keys(config.authKeys).filter((name) => profiles.includes(name))) {
+    const onIncident = (incident: Incident): void => logger.error({ profile, job: "authkeys" }, incident.message);
+    await app.consumeAuthKeys(profile, onIncident).then(
+      (working) => consumers.push(working),
+      (thrown: unknown) => logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`),
+    );
+  }
+  const onIncident = (incident: Incident): void => logger.error({ job: "schedules" }, incident.message);
+  // Also without any: those that are no longer configured are taken out of the queue's clock.
+  consumers.push(await app.consumeSchedules(onIncident));
+  await app.consumeAutomations((incident) => logger.error({ job: "automations" }, incident.message));
+  app.watchDropFolder((incident) => logger.error({ job: "drop-folder" }, incident.message));
+  consumers.push(await app.consumeDeliveries((incident) => logger.error({ job: "deliver" }, incident.message)));
+  return consumers;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

@@ -1,0 +1,44 @@
+/** The part of the hall that builds what lies in Redis: the ledger, the inventory, the feed, and the limiter beside them. */
+import type { Redis } from "ioredis";
+import type { Config } from "#config/config.ts";
+import type { Clock } from "#core/time.ts";
+import { Feed } from "#events/feed.ts";
+import { Limiter } from "#limiter/limiter.ts";
+import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { Keys } from "#redis/keys.ts";
+import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
+import { Freezes } from "#jobs/freezes/freezes.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
+
+export interface Stores {
+  readonly keys: Keys;
+  readonly storeDeps: StoreDeps;
+  readonly limiter: Limiter;
+  readonly feed: Feed;
+  readonly ledger: Ledger;
+  readonly inventory: Inventory;
+  readonly freezes: Freezes;
+  readonly syncs: SyncLog;
+  readonly users: AuthKeyUsers;
+  readonly workerRegistry: WorkerRegistry;
+}
+
+export function buildStores({ redis, config, clock }: { redis: Redis; config: Config; clock: Clock }): Stores {
+  const keys = new Keys();
+  const { periodMs, reserve } = config.limits;
+  const storeDeps = { redis, keys, bounds: config.events };
+  return {
+    ...{ keys, storeDeps },
+    limiter: new Limiter({ redis, keys, periodMs, reserve, clock }),
+    feed: new Feed({ ...storeDeps, clock }),
+    ledger: new Ledger({ ...storeDeps, clock }),
+    inventory: new Inventory(storeDeps),
+    freezes: new Freezes({ ...storeDeps, clock, windows: config.freezes }),
+    syncs: new SyncLog(storeDeps),
+    users: new AuthKeyUsers(storeDeps),
+    workerRegistry: new WorkerRegistry({ redis, keys }),
+  };
+}

@@ -1,0 +1,114 @@
+/** The part of the hall that builds what works while nobody looks: tasks at times, and when something happens. */
+import type { Config } from "#config/config.ts";
+import type { Lifecycle } from "#core/lifecycle.ts";
+import type { Clock } from "#core/time.ts";
+import { FeedConsumer } from "#events/consumer.ts";
+import type { Feed } from "#events/feed.ts";
+import type { Automation } from "#fleet/automation.ts";
+import { type Wording, keyColumnOf } from "#fleet/sim.ts";
+import { type AutomationDeps, actOn } from "#jobs/automations/act.ts";
+import { DropFolderWatch } from "#jobs/drop-folder/watch.ts";
+import { DropFolderWork } from "#jobs/drop-folder/work.ts";
+import { type ScheduleContext, workOnSchedule } from "#jobs/schedules/work.ts";
+import type { Incident, Working } from "#engine/working.ts";
+import type { ProfileJobsOptions } from "#engine/profile-queue.ts";
+import { ScheduleQueue } from "#jobs/schedules/queue.ts";
+import type { AuthKeyService } from "#jobs/authkeys/service.ts";
+import { AutomationService } from "#jobs/automations/service.ts";
+import type { CredentialService } from "#jobs/credentials/service.ts";
+import type { RunService } from "#jobs/runs/service.ts";
+import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
+import { ScheduleService } from "#jobs/schedules/service.ts";
+import type { SimService } from "#jobs/inventory/service.ts";
+import { ServiceTasks } from "#jobs/tasks/tasks.ts";
+import { AutomationLog } from "#jobs/automations/record.ts";
+import type { Freezes } from "#jobs/freezes/freezes.ts";
+import type { Inventory } from "#jobs/inventory/store/inventory.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
+import { ScheduleLog } from "#jobs/schedules/record.ts";
+
+/** A sync tells of thousands of SIMs at once: they become one run. */
+const eventsAtOnce = 5_000;
+
+interface AppDeps {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly storeDeps: StoreDeps;
+  readonly queueDeps: ProfileJobsOptions;
+  readonly lifecycle: Lifecycle;
+  readonly feed: Feed;
+  readonly inventory: Inventory;
+  readonly freezes: Freezes;
+  readonly runService: RunService;
+  readonly sims: SimService;
+  readonly credentials: CredentialService;
+  readonly authKeys: AuthKeyService;
+  readonly wordingOf: (profile: string) => Wording;
+  readonly bucketOf: (profile: string) => string;
+}
+
+export class Unattended {
+  readonly schedules: ScheduleService;
+  readonly automations: AutomationService;
+  readonly #appDeps: AppDeps;
+  readonly #scheduleQueue: ScheduleQueue;
+  readonly #scheduleContext: ScheduleContext;
+  readonly #automationDeps: AutomationDeps;
+
+  constructor(appDeps: AppDeps) {
+    const { config, clock, storeDeps, queueDeps, lifecycle, freezes } = appDeps;
+    this.#appDeps = appDeps;
+    const tasks = new ServiceTasks({ ...appDeps, speedClasses: config.deployment.speedClasses });
+    this.#scheduleQueue = new ScheduleQueue(queueDeps);
+    lifecycle.onStop("schedule queue", () => this.#scheduleQueue.close());
+    const log = new ScheduleLog(storeDeps);
+    this.#scheduleContext = { log, clock, tasks, freezeOf: (profile) => freezes.of(profile) };
+    this.schedules = new ScheduleService({ log, queue: this.#scheduleQueue, clock, schedules: config.schedules });
+    this.#automationDeps = {
+      ...{ clock, tasks, inventory: appDeps.inventory, log: new AutomationLog(storeDeps) },
+      keyColumnOf: (profile) => keyColumnOf(appDeps.wordingOf(profile)),
+    };
+    const { automations } = config;
+    this.automations = new AutomationService({ deps: this.#automationDeps, feed: appDeps.feed, automations });
+  }
+
+  /** Acts on what happens as an automation says until it is stopped: each follows the feed by itself. */
+  consumeAutomation(automation: Automation, onIncident: (incident: Incident) => void): Promise<FeedConsumer> {
+    const { storeDeps, feed, clock, queueDeps } = this.#appDeps;
+    return FeedConsumer.start({
+      ...{ redis: storeDeps.redis, keys: storeDeps.keys, connect: queueDeps.connect, feed, clock },
+      name: `automation-${automation.name}`,
+      atOnce: eventsAtOnce,
+      handle: (events) => actOn(automation, events, this.#automationDeps),
+      onIncident: (message) => onIncident({ message }),
+    });
+  }
+
+  /** Makes the files of the drop folder runs until it is stopped; undefined where no folder is configured. */
+  watchDropFolder(onIncident: (incident: Incident) => void): DropFolderWatch | undefined {
+    const { config, clock, feed, runService, wordingOf, bucketOf } = this.#appDeps;
+    const { dropFolder: folder, deployment } = config;
+    if (folder === undefined) return undefined;
+    const emit = (message: string): void => onIncident({ message });
+    const { profile } = folder;
+    const place = { wording: wordingOf(profile), bucket: bucketOf(profile), speedClasses: deployment.speedClasses };
+    const runs = new DroppedFileRuns({ runService, clock, folder, ...place });
+    const work = new DropFolderWork({ folder, runs, feed, clock, onIncident: emit });
+    return new DropFolderWatch(work, { clock, onIncident: emit });
+  }
+
+  /** Does the tasks of all schedules at their times until it is stopped. */
+  consumeSchedules(onIncident: (incident: Incident) => void): Promise<Working> {
+    const { config, feed } = this.#appDeps;
+    return this.#scheduleQueue.consume({
+      schedules: config.schedules,
+      poll: (schedule) => workOnSchedule(schedule, this.#scheduleContext),
+      onLate: async ({ name, profile }, dueMs) => {
+        const due = new Date(dueMs).toISOString();
+        onIncident({ message: `the queue's clock had not told of ${name} at ${due}; it is set again` });
+        await feed.emit({ type: "schedule.late", profile, fields: { schedule: name, due } });
+      },
+      onIncident,
+    });
+  }
+}

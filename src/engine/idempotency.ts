@@ -1,0 +1,92 @@
+/**
+ * Remembers for a day which request an `Idempotency-Key` belongs to and what was answered, so that a request whose answer
+ * was lost can be sent again. While a request is under way its key is held by a lease. A process that dies in between
+ * leaves the key with the reference (a run's id) under which the request was making something: whoever takes the request
+ * up again makes the same thing under the same reference, or finds it made.
+ */
+import { randomUUID } from "node:crypto";
+import type { Redis } from "ioredis";
+import { SimfleetError } from "#core/errors.ts";
+import { every } from "#core/time.ts";
+import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
+
+const beginScript = Script.load(new URL("./begin-request.lua", import.meta.url));
+const holdScript = Script.load(new URL("./hold-request.lua", import.meta.url));
+
+const keepSeconds = 86_400;
+const usualLeaseMs = 30_000;
+
+/** What was answered to a request. */
+export interface Remembered {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly body: string;
+}
+
+/** A request that is being carried out under its key. */
+export interface Claim {
+  /** Under which the request makes what it makes. */
+  readonly ref: string;
+  /** Whether an earlier try under this reference may have made it already. */
+  readonly isTakenUp: boolean;
+  /** Remembers the answer. */
+  answer(answer: Remembered): Promise<void>;
+  /** Nothing was made: the key is as if it had never come. */
+  forget(): Promise<void>;
+  /** It is not known what was made: the request may be taken up again at once, under the same reference. */
+  release(): Promise<void>;
+}
+
+export class Idempotency {
+  readonly #redis: Redis;
+  readonly #keys: Keys;
+  readonly #leaseMs: number;
+
+  constructor(deps: { redis: Redis; keys: Keys; leaseMs?: number }) {
+    this.#redis = deps.redis;
+    this.#keys = deps.keys;
+    this.#leaseMs = deps.leaseMs ?? usualLeaseMs;
+  }
+
+  /**
+   * Claims a key for a request, or gives the answer that the request had before.
+   * @param request `id` is made of the caller, the route and the key; `ref` is used where the request is new
+   * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY
+   */
+  async begin(request: { id: string; fingerprint: string; ref: string }): Promise<Claim | Remembered> {
+    const key = this.#keys.idempotency(request.id);
+    const owner = randomUUID();
+    const args = [request.fingerprint, request.ref, owner, this.#leaseMs, keepSeconds];
+    const [how, value = ""] = (await beginScript.run(this.#redis, [key], args)) as [string, string?];
+    switch (how) {
+      case "answered":
+        return JSON.parse(value) as Remembered;
+      case "other":
+        throw new SimfleetError(
+          "IDEMPOTENCY_REUSED",
+          "This Idempotency-Key was sent with another request: choose a new one",
+        );
+      case "busy":
+        throw new SimfleetError("IDEMPOTENCY_BUSY", "The first request with this Idempotency-Key is still under way");
+      default:
+        return this.#claim({ key, owner, ref: value, isTakenUp: how === "taken-up" });
+    }
+  }
+
+  #claim({ key, owner, ref, isTakenUp }: { key: string; owner: string; ref: string; isTakenUp: boolean }): Claim {
+    const hold = (what: string, value: string | number = ""): Promise<unknown> =>
+      holdScript.run(this.#redis, [key], [owner, what, value]);
+    const stopRenewing = every(this.#leaseMs / 3, () => void hold("renew", this.#leaseMs).catch(() => undefined));
+    const end = async (what: string, value?: string): Promise<void> => {
+      stopRenewing();
+      await hold(what, value);
+    };
+    return {
+      ...{ ref, isTakenUp },
+      answer: (answer) => end("answer", JSON.stringify(answer)),
+      forget: () => end("forget"),
+      release: () => end("release"),
+    };
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The current problem of durable work (a run, a sync, a rotation): why it makes no progress, and when it tries again.
+ * It is part of the work's record, and the next success removes it. A spent quota is no problem, nor is a rejected row.
+ */
+export interface Problem {
+  /** One sentence for people. */
+  readonly message: string;
+  /** Since when no attempt has succeeded, ms since the epoch. */
+  readonly sinceMs: number;
+  /** Failed attempts since then. */
+  readonly attempts: number;
+  /** When the next attempt is due, ms since the epoch; 0 when it is not known. */
+  readonly nextAttemptMs: number;
+}
+
+/** A problem as programs see it. */
+export interface ProblemReport {
+  readonly message: string;
+  /** ISO 8601, UTC. */
+  readonly since: string;
+  readonly attempts: number;
+  /** ISO 8601, UTC; null when it is not known. */
+  readonly nextAttemptAt: string | null;
+}
+
+/** Whether it lasts: a single failed call that is repeated within a second is not worth showing. */
+export function isLasting({ sinceMs, nextAttemptMs }: Problem): boolean {
+  return nextAttemptMs - sinceMs >= 1_000;
+}
+
+export function reportOfProblem({ message, sinceMs, attempts, nextAttemptMs }: Problem): ProblemReport {
+  return {
+    message,
+    since: new Date(sinceMs).toISOString(),
+    attempts,
+    nextAttemptAt: nextAttemptMs === 0 ? null : new Date(nextAttemptMs).toISOString(),
+  };
+}
+
+/** The problem after one more failure. */
+export function nextProblem(
+  before: Problem | undefined,
+  failure: { readonly message: string; readonly nowMs: number; readonly delayMs: number },
+): Problem {
+  const { message, nowMs, delayMs } = failure;
+  const { sinceMs = nowMs, attempts = 0 } = before ?? {};
+  return { message, sinceMs, attempts: attempts + 1, nextAttemptMs: nowMs + Math.max(1, Math.ceil(delayMs)) };
+}
+
+/** Lua that reads and writes these fields, for scripts that need it. */
+export const problemScriptPart = new URL("./problem.lua", import.meta.url);
+
+export const problemFieldNames = ["problem", "problemSinceMs", "problemAttempts", "problemNextMs"] as const;
+
+/** A problem as fields of a hash; each undefined, to be removed, when there is none. */
+export function problemFields(
+  problem: Problem | undefined,
+): Record<(typeof problemFieldNames)[number], string | number | undefined> {
+  return {
+    problem: problem?.message,
+    problemSinceMs: problem?.sinceMs,
+    problemAttempts: problem?.attempts,
+    problemNextMs: problem?.nextAttemptMs,
+  };
+}
+
+/** Reads the fields of `problemFields`, which `problem.lua` writes as well. @returns undefined when there is no problem */
+export function problemIn(hash: Readonly<Record<string, string>>): Problem | undefined {
+  if (!hash.problem) return undefined;
+  return {
+    message: hash.problem,
+    sinceMs: Number(hash.problemSinceMs ?? 0),
+    attempts: Number(hash.problemAttempts ?? 0),
+    nextAttemptMs: Number(hash.problemNextMs ?? 0),
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * Every queue as it lies in Redis, whoever made it: for the page on which an admin looks into them, and for their depths.
+ * Their names are in a list that opening a queue adds to, so that a new kind of work is seen without being named here.
+ */
+import type { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
+import type { Queue } from "bullmq";
+import type { Redis } from "ioredis";
+import type { Keys } from "#redis/keys.ts";
+import { openQueue } from "./open-queue.ts";
+
+/** Jobs of one queue in one state. */
+export interface QueueDepth {
+  readonly queue: string;
+  readonly state: string;
+  readonly jobs: number;
+}
+
+const states = ["waiting", "active", "delayed", "failed", "prioritized"] as const;
+
+interface OpenQueue {
+  readonly queue: Queue;
+  adapter: BullMQAdapter | undefined;
+}
+
+export class QueueBoard {
+  readonly #connect: (name: string) => Redis;
+  readonly #keys: Keys;
+  readonly #open = new Map<string, OpenQueue>();
+  #redis: Redis | undefined;
+
+  constructor(deps: { connect: (name: string) => Redis; keys: Keys }) {
+    this.#connect = deps.connect;
+    this.#keys = deps.keys;
+  }
+
+  /** By name, for bull-board, which is loaded here first. */
+  async adapters({ isReadOnly }: { isReadOnly: boolean }): Promise<BullMQAdapter[]> {
+    const { BullMQAdapter: Adapter } = await import("@bull-board/api/bullMQAdapter");
+    return (await this.#queues()).map(
+      (open) => (open.adapter ??= new Adapter(open.queue, { readOnlyMode: isReadOnly })),
+    );
+  }
+
+  async depths(): Promise<QueueDepth[]> {
+    const queues = await this.#queues();
+    const depths = queues.map(async ({ queue }) => {
+      const counts = await queue.getJobCounts(...states);
+      return states.map((state) => ({ queue: queue.name, state, jobs: counts[state] ?? 0 }));
+    });
+    return (await Promise.all(depths)).flat();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map(({ queue }) => queue.close()));
+  }
+
+  async #queues(): Promise<OpenQueue[]> {
+    const redis = (this.#redis ??= this.#connect("board"));
+    const names = await redis.smembers(this.#keys.queueNames());
+    return names.toSorted().map((name) => this.#queue(name, redis));
+  }
+
+  #queue(name: string, redis: Redis): OpenQueue {
+    let open = this.#open.get(name);
+    if (open === undefined) {
+      const queue: Queue = openQueue(name, { redis, keys: this.#keys });
+      open = { queue, adapter: undefined };
+      this.#open.set(name, open);
+    }
+    return open;
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Takes jobs of one queue, several at a time, and tells the queue how each ended. It keeps BullMQ's sharp edges away from
+ * the rest: a lost lock stops the work on that job, a stop has a deadline, and whether work moves can be asked.
+ */
+import { randomBytes } from "node:crypto";
+import { type Job, type Queue, Worker } from "bullmq";
+import type { Redis } from "ioredis";
+import { messageOf } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { WorkResult, JobResult } from "./job-result.ts";
+import type { Keys } from "#redis/keys.ts";
+import type { WorkerRegistry } from "./worker-registry.ts";
+import { faultBackoffMs } from "./job-options.ts";
+import { reportToQueue } from "./report-result.ts";
+
+/** A killed worker's jobs are taken up by others after 5 to 15 s. */
+const lockMs = 10_000;
+const stalledCheckMs = 5_000;
+/** A job that was on so many workers when they died stays in quarantine. */
+const mostStalls = 5;
+const stopMs = 15_000;
+
+export interface QueueWorkerOptions<Data, V> {
+  readonly queue: Queue<Data>;
+  readonly connect: (name: string) => Redis;
+  readonly keys: Keys;
+  readonly workerRegistry: WorkerRegistry;
+  readonly clock: Clock;
+  /** Jobs under way at once. */
+  readonly atOnce: number;
+  /** The work; its signal aborts when this process stops or has lost the job. */
+  readonly work: (data: Data, signal: AbortSignal) => Promise<V>;
+  /** After the work, while the job is still this process's; before the queue is told. */
+  readonly beforeReporting?: (data: Data, verdict: V) => Promise<void>;
+  readonly afterReporting?: (data: Data, kind: string) => void;
+  /** When a job that repeats comes again: the time after one, ms since the epoch. */
+  readonly repeatStrategy?: (afterMs: number, repeat: { pattern?: string; tz?: string }) => number | undefined;
+  readonly onIncident: (incident: { readonly message: string; readonly data?: Data }) => void;
+}
+
+export class QueueWorker<Data, V extends JobResult | WorkResult> {
+  readonly #options: QueueWorkerOptions<Data, V>;
+  readonly #stopping = new AbortController();
+  #worker: Worker<Data, string> | undefined;
+  #leave: (() => Promise<void>) | undefined;
+  #lastStartMs: number;
+
+  private constructor(options: QueueWorkerOptions<Data, V>) {
+    this.#options = options;
+    this.#lastStartMs = options.clock.monotonicMs();
+  }
+
+  static async start<Data, V extends JobResult | WorkResult>(
+    options: QueueWorkerOptions<Data, V>,
+  ): Promise<QueueWorker<Data, V>> {
+    const worker = new QueueWorker(options);
+    await worker.#start();
+    return worker;
+  }
+
+  async #start(): Promise<void> {
+    const { queue, connect, keys, workerRegistry, atOnce, repeatStrategy, onIncident } = this.#options;
+    this.#leave = await workerRegistry.announce(queue.name, `${process.pid}-${randomBytes(3).toString("hex")}`);
+    const worker = new Worker<Data, string>(queue.name, (job, token, signal) => this.#work(job, token, signal), {
+      connection: connect(`worker-${queue.name}`),
+      prefix: keys.queues(),
+      concurrency: atOnce,
+      lockDuration: lockMs,
+      stalledInterval: stalledCheckMs,
+      maxStalledCount: mostStalls,
+      maximumRateLimitDelay: 1_000,
+      drainDelay: 2,
+      settings: {
+        backoffStrategy: (attempts) => faultBackoffMs(attempts),
+        ...(repeatStrategy === undefined ? {} : { repeatStrategy }),
+      },
+    });
+    worker.on("error", (error) => {
+      onIncident({ message: `the queue is tried again after an error: ${messageOf(error)}` });
+    });
+    worker.on("failed", (job, error) => onIncident({ ...(job ? { data: job.data } : {}), message: messageOf(error) }));
+    worker.on("lockRenewalFailed", (jobIds) => {
+      for (const jobId of jobIds) worker.cancelJob(jobId, "its lock was lost");
+    });
+    worker.on("completed", (job, kind) => this.#options.afterReporting?.(job.data, kind));
+    this.#worker = worker;
+    await worker.waitUntilReady();
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  /**
+   * Whether work moves: false when work waits, nothing holds it back, and none was taken up for `withinMs`. A worker
+   * can be connected and yet stand still after an outage of Redis; a health check asks this.
+   */
+  async isMoving(withinMs: number): Promise<boolean> {
+    const { queue, clock } = this.#options;
+    const [counts, heldMs] = await Promise.all([queue.getJobCounts("wait", "active"), queue.getRateLimitTtl()]);
+    const isIdle = (counts.wait ?? 0) === 0 || (counts.active ?? 0) > 0 || heldMs > 0;
+    return isIdle || clock.monotonicMs() - this.#lastStartMs < withinMs;
+  }
+
+  async #work(job: Job<Data>, token: string | undefined, lost: AbortSignal | undefined): Promise<string> {
+    const { queue, clock, work, beforeReporting } = this.#options;
+    this.#lastStartMs = clock.monotonicMs();
+    const signal = lost === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, lost]);
+    const verdict = await work(job.data, signal);
+    // Without the lock the job is another worker's by now: leave it alone.
+    if (lost?.aborted) return verdict.kind;
+    await beforeReporting?.(job.data, verdict);
+    await reportToQueue(verdict, { queue, job, token, clock });
+    return verdict.kind;
+  }
+
+  /** Takes nothing up any more, lets what is under way come to its next end; after 15 s it leaves what hangs. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("this process is stopping"));
+    await this.#leave?.();
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const late = new AbortController();
+    const isClosed = await Promise.race([
+      worker.close().then(() => true),
+      this.#options.clock.sleep(stopMs, late.signal).then(
+        () => false,
+        () => true,
+      ),
+    ]).catch(() => false);
+    late.abort();
+    if (!isClosed) await worker.close(true).catch(() => undefined);
+  }
+}

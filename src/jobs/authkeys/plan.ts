@@ -1,0 +1,60 @@
+/** Whether an AuthKey can be rotated as things stand, and if not, why, before anything is changed. */
+import type { AuthKeyUser } from "./users.ts";
+import type { AuthKey } from "./account.ts";
+
+/** Each user can hold so many (interface, section 8). */
+const slots = 2;
+
+export interface AuthKeyStatus {
+  readonly profile: string;
+  /** All of the user's. */
+  readonly keys: readonly AuthKey[];
+  /** Live processes and what each uses. */
+  readonly users: readonly AuthKeyUser[];
+  /** The one that this process uses; undefined where it authenticates otherwise. */
+  readonly inUseHere: string | undefined;
+  /** The one that a person named to be revoked first. */
+  readonly replaceId: string | undefined;
+}
+
+/** @returns what stands in the way, or undefined */
+export function obstacleOf(status: AuthKeyStatus): string | undefined {
+  const { profile, keys, users, inUseHere, replaceId } = status;
+  const known = keys.map(({ authKeyId }) => authKeyId).join(", ");
+  if (inUseHere === undefined) {
+    return `The profile ${profile} does not authenticate with an AuthKey, so that there is none to rotate.`;
+  }
+  if (!keys.some(({ authKeyId }) => authKeyId === inUseHere)) {
+    return `The AuthKey ${inUseHere} of the profile ${profile} is not among those that the platform lists (${known}).`;
+  }
+  if (replaceId === undefined) return keys.length < slots ? undefined : bothTaken(status);
+  if (replaceId === inUseHere) return `${replaceId} is in use here and cannot go first. Name another with --replace.`;
+  if (!keys.some(({ authKeyId }) => authKeyId === replaceId)) {
+    return `There is no AuthKey ${replaceId}; there are ${known}.`;
+  }
+  const user = users.find(({ authKeyId }) => authKeyId === replaceId);
+  return user === undefined
+    ? undefined
+    : `${replaceId} is in use by ${user.worker} and cannot go first. Let that process use another one.`;
+}
+
+function bothTaken({ keys, users, inUseHere }: AuthKeyStatus): string {
+  const lines = keys.map((key) => {
+    const { authKeyId, createdAtMs, lastUsedAtMs } = key;
+    const by = users.filter((user) => user.authKeyId === authKeyId).map(({ worker }) => worker);
+    const use = authKeyId === inUseHere ? "in use here" : by.length > 0 ? `in use by ${by.join(", ")}` : "";
+    const facts = [`created ${dayOf(createdAtMs)}`, `last used ${dayOf(lastUsedAtMs)}`, use].filter(
+      (fact) => fact !== "",
+    );
+    return `${authKeyId} (${facts.join(", ")})`;
+  });
+  const spare = keys.find(
+    ({ authKeyId }) => authKeyId !== inUseHere && !users.some((user) => user.authKeyId === authKeyId),
+  );
+  const mend = spare === undefined ? "" : ` To revoke one first, add --replace ${spare.authKeyId}.`;
+  return `Both AuthKeys that a user can hold are taken: ${lines.join("; ")}.${mend}`;
+}
+
+function dayOf(atMs: number | undefined): string {
+  return atMs === undefined ? "never, or it is not told" : new Date(atMs).toISOString();
+}

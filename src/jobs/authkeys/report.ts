@@ -1,0 +1,88 @@
+/** AuthKeys and their rotation as people and programs are shown them; there is never a secret among it. */
+import { type ProblemReport, reportOfProblem } from "#engine/problem.ts";
+import type { AuthKey } from "./account.ts";
+import type { AuthKeyPhase, AuthKeyRotation } from "./record.ts";
+import type { AuthKeyUser } from "./users.ts";
+
+export interface AuthKeyReport {
+  readonly authKeyId: string;
+  /** ISO 8601, UTC; null where the platform does not tell. */
+  readonly createdAt: string | null;
+  readonly ageDays: number | null;
+  /** Null: never, or not told. */
+  readonly lastUsedAt: string | null;
+  /** Place in the profile's configuration: the first is preferred. */
+  readonly configured: "first" | "second" | null;
+  /** Live processes that use it. */
+  readonly usedBy: readonly string[];
+}
+
+export interface AuthKeyRotationReport {
+  readonly rotationId: string;
+  readonly profile: string;
+  readonly state: AuthKeyPhase;
+  readonly oldAuthKeyId: string | null;
+  readonly newAuthKeyId: string | null;
+  /** What it does or waits for, in words; null when it is over. */
+  readonly now: string | null;
+  /** ISO 8601, UTC. */
+  readonly startedAt: string;
+  /** Who asked for it; null where that is not known. */
+  readonly startedBy: string | null;
+  readonly finishedAt: string | null;
+  /** Why it failed. */
+  readonly reason: string | null;
+  /** Why the present step fails, and when it is tried again. */
+  readonly problem?: ProblemReport;
+}
+
+const dayMs = 86_400_000;
+
+export function reportOfKey(
+  key: AuthKey,
+  facts: { nowMs: number; configuredIds: readonly string[]; users: readonly AuthKeyUser[] },
+): AuthKeyReport {
+  const { authKeyId, createdAtMs, lastUsedAtMs } = key;
+  const place = facts.configuredIds.indexOf(authKeyId);
+  return {
+    authKeyId,
+    createdAt: instant(createdAtMs),
+    ageDays: createdAtMs === undefined ? null : Math.max(0, Math.floor((facts.nowMs - createdAtMs) / dayMs)),
+    lastUsedAt: instant(lastUsedAtMs),
+    configured: place === 0 ? "first" : place > 0 ? "second" : null,
+    usedBy: facts.users.filter((user) => user.authKeyId === authKeyId).map(({ worker }) => worker),
+  };
+}
+
+export function reportOfRotation(record: AuthKeyRotation): AuthKeyRotationReport {
+  const { rotationId, profile, phase, oldId, newId, startedAtMs, startedBy, finishedAtMs, reason } = record;
+  const { waitsFor, problem } = record;
+  return {
+    ...{ rotationId, profile, state: phase },
+    oldAuthKeyId: oldId ?? null,
+    newAuthKeyId: newId ?? null,
+    now: phase === "done" || phase === "failed" ? null : (waitsFor ?? doing[phase]),
+    startedAt: new Date(startedAtMs).toISOString(),
+    startedBy: startedBy ?? null,
+    finishedAt: instant(finishedAtMs),
+    reason: reason ?? null,
+    ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
+  };
+}
+
+const doing: Readonly<Record<Exclude<AuthKeyPhase, "done" | "failed">, string>> = {
+  begun: "looks at the AuthKeys that are there",
+  "making-room": "revokes the AuthKey that makes room",
+  creating: "creates a new AuthKey",
+  created: "authenticates with the new AuthKey, to prove it",
+  proved: "hands the new AuthKey to its sinks",
+  "handed-over": "waits for simfleet to take the new AuthKey up",
+  "taken-up": "waits until nobody uses the old AuthKey",
+  revoking: "revokes the old AuthKey",
+  revoked: "is about to end",
+  "taking-back": "takes the new AuthKey back",
+};
+
+function instant(atMs: number | undefined): string | null {
+  return atMs === undefined ? null : new Date(atMs).toISOString();
+}

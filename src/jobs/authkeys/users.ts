@@ -1,0 +1,79 @@
+/**
+ * Which live process uses which AuthKey, so that none is revoked under somebody's hands. A process says it again every
+ * few seconds; one that was killed is believed for a while longer. Instants are Redis's.
+ */
+import type { Redis } from "ioredis";
+import { every } from "#core/time.ts";
+import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
+
+/** How long a process is believed after its last word. */
+export const believedMs = 10_000;
+const sayEveryMs = 2_500;
+
+export const usersScriptPart = new URL("./users.lua", import.meta.url);
+const announceScript = Script.load(usersScriptPart, new URL("./announce.lua", import.meta.url));
+
+export interface AuthKeyUser {
+  readonly worker: string;
+  readonly authKeyId: string;
+}
+
+export class AuthKeyUsers {
+  readonly #redis: Redis;
+  readonly #keys: Keys;
+
+  constructor(storeDeps: { readonly redis: Redis; readonly keys: Keys }) {
+    this.#redis = storeDeps.redis;
+    this.#keys = storeDeps.keys;
+  }
+
+  /** Says which AuthKey a process uses now; undefined for none. */
+  async say(profile: string, worker: string, authKeyId: string | undefined): Promise<void> {
+    await announceScript.run(this.#redis, [this.#keys.authKeyUsers(profile)], [worker, authKeyId ?? "", believedMs]);
+  }
+
+  /**
+   * Keeps saying it until the process leaves.
+   * @param inUse gives the AuthKey that is used at that moment
+   */
+  async announce(
+    profile: string,
+    worker: string,
+    inUse: () => string | undefined,
+  ): Promise<{ readonly now: () => void; readonly leave: () => Promise<void> }> {
+    let hasLeft = false;
+    let said = "";
+    let isSaying = false;
+    const now = async (): Promise<void> => {
+      // While Redis is away one word waits for it, not one for every few seconds.
+      if (hasLeft || (isSaying && said === inUse())) return;
+      isSaying = true;
+      said = inUse() ?? "";
+      await this.say(profile, worker, said === "" ? undefined : said).catch(() => undefined);
+      isSaying = false;
+    };
+    await now();
+    const stop = every(sayEveryMs, () => void now());
+    return {
+      now: () => void now(),
+      leave: async () => {
+        hasLeft = true;
+        stop();
+        await this.say(profile, worker, undefined).catch(() => undefined);
+      },
+    };
+  }
+
+  /** The live processes and what each uses, by name. */
+  async list(profile: string): Promise<AuthKeyUser[]> {
+    const [uses, time] = await Promise.all([this.#redis.hgetall(this.#keys.authKeyUsers(profile)), this.#redis.time()]);
+    const nowMs = Number(time[0]) * 1_000;
+    return Object.entries(uses)
+      .flatMap(([worker, use]) => {
+        const [untilMs = "0", authKeyId = ""] = use.split(" ");
+        return Number(untilMs) > nowMs ? { worker, authKeyId } : [];
+      })
+      .sort((a, b) => a.worker.localeCompare(b.worker));
+  }
+}

@@ -1,0 +1,176 @@
+/** The front desk for automations: what a person can ask about them, the same for the command line and for HTTP. */
+import { SimfleetError } from "#core/errors.ts";
+import type { Event } from "#events/event.ts";
+import type { Feed } from "#events/feed.ts";
+import type { Automation, AutomationState } from "#fleet/automation.ts";
+import { type AutomationDeps, actOn } from "./act.ts";
+import { type Decided, type Decision, decide } from "./decide.ts";
+
+export interface AutomationReport {
+  readonly name: string;
+  readonly profile: string;
+  readonly on: readonly string[];
+  /** The condition as a filter; empty where there is none. */
+  readonly where: string;
+  readonly job: string;
+  readonly speedClass: string | null;
+  readonly state: AutomationState;
+  /** Why it has stopped. */
+  readonly reason: string | null;
+  /** Events that it acted on, those with nothing to do, and those that it could not act on. */
+  readonly done: number;
+  readonly unchanged: number;
+  readonly failed: number;
+  readonly lastEventAt: string | null;
+  /** The run, sync or rotation that it began last. */
+  readonly lastRef: string | null;
+  readonly mostPerHour: number;
+}
+
+/** What an automation makes of one event. */
+export interface DecisionReport {
+  readonly event: string;
+  readonly at: string;
+  readonly type: string;
+  readonly sim: string | null;
+  /** `done`: it has acted on it. */
+  readonly decision: Decision | "done";
+}
+
+const readAtOnce = 1_000;
+/** Claims of events live for two days; what is older could be done twice. */
+const oldestMs = 86_400_000;
+
+export class AutomationService {
+  readonly #deps: AutomationDeps;
+  readonly #feed: Feed;
+  readonly #automations: readonly Automation[];
+
+  constructor(deps: { deps: AutomationDeps; feed: Feed; automations: readonly Automation[] }) {
+    this.#deps = deps.deps;
+    this.#feed = deps.feed;
+    this.#automations = deps.automations;
+  }
+
+  /** In the order of the configuration. */
+  list(): Promise<AutomationReport[]> {
+    return Promise.all(this.#automations.map((one) => this.#report(one)));
+  }
+
+  /** @throws SimfleetError AUTOMATION_NOT_FOUND */
+  async show(name: string): Promise<AutomationReport> {
+    const automation = this.#automation(name);
+    return this.#report(automation);
+  }
+
+  /** It acts on nothing that happens from now on. */
+  pause(name: string, by: string): Promise<AutomationReport> {
+    return this.#move(name, { from: ["active"], to: "paused", type: "automation.paused", by });
+  }
+
+  /** Acts again on what happens from now on; `replay` sees to what happened meanwhile. */
+  resume(name: string, by: string): Promise<AutomationReport> {
+    return this.#move(name, { from: ["paused", "stopped"], to: "active", type: "automation.resumed", by });
+  }
+
+  /** What it would make of the events of the last day at most, oldest first, as the inventory is now. */
+  async *dryRun(name: string, sinceMs: number): AsyncGenerator<DecisionReport> {
+    const automation = this.#automation(name);
+    for await (const events of this.#since(sinceMs)) {
+      const all = await decide(automation, events, this.#deps);
+      const claimed = await this.#deps.log.claimed(
+        name,
+        all.map(({ event }) => event.id),
+      );
+      for (const one of all) yield reportOf(one, claimed.has(one.event.id));
+    }
+  }
+
+  /**
+   * Sees to events of the last day at most that it has not acted on, such as those that happened while it was stopped.
+   * @returns how many events it is about were looked at
+   * @throws SimfleetError AUTOMATION_STATE unless it is active
+   */
+  async replay(name: string, sinceMs: number): Promise<{ events: number }> {
+    const automation = this.#automation(name);
+    const { state } = await this.show(name);
+    if (state !== "active") {
+      const mend = `simfleet automations resume ${name}`;
+      throw new SimfleetError("AUTOMATION_STATE", `The automation ${name} is ${state}: let it go on first (${mend})`);
+    }
+    let events = 0;
+    for await (const stretch of this.#since(sinceMs)) {
+      events += stretch.filter(
+        ({ type, profile }) => automation.on.includes(type) && profile === automation.profile,
+      ).length;
+      await actOn(automation, stretch, this.#deps);
+    }
+    return { events };
+  }
+
+  async *#since(sinceMs: number): AsyncGenerator<readonly Event[]> {
+    const fromMs = Math.max(sinceMs, this.#deps.clock.wallMs() - oldestMs);
+    const headId = await this.#feed.head();
+    const until = Number(headId.split("-")[0]);
+    let lastId = `${Math.max(0, Math.floor(fromMs) - 1)}-18446744073709551615`;
+    for (;;) {
+      const page = await this.#feed.after(lastId, readAtOnce);
+      if (page.lastId === lastId) return;
+      lastId = page.lastId;
+      // What happens meanwhile is seen to by the workers.
+      yield page.events.filter(({ atMs }) => atMs <= until);
+      if (Number(lastId.split("-")[0]) > until) return;
+    }
+  }
+
+  async #move(
+    name: string,
+    move: {
+      from: readonly AutomationState[];
+      to: AutomationState;
+      type: "automation.paused" | "automation.resumed";
+      by: string;
+    },
+  ): Promise<AutomationReport> {
+    const automation = this.#automation(name);
+    const { state } = await this.#deps.log.record(name);
+    if (move.from.includes(state)) {
+      await this.#deps.log.move(automation, {
+        ...{ from: state, to: move.to, atMs: this.#deps.clock.wallMs() },
+        event: { type: move.type, fields: { by: move.by } },
+      });
+    }
+    return this.show(name);
+  }
+
+  #automation(name: string): Automation {
+    const found = this.#automations.find((one) => one.name === name);
+    if (found !== undefined) return found;
+    const known = this.#automations.map((one) => one.name).join(", ");
+    const hint = known === "" ? "there are none under `automations`" : `known are: ${known}`;
+    throw new SimfleetError("AUTOMATION_NOT_FOUND", `There is no automation ${name} in the configuration; ${hint}`);
+  }
+
+  async #report({ name, profile, on, condition, action, mostPerHour }: Automation): Promise<AutomationReport> {
+    const record = await this.#deps.log.record(name);
+    const { state, reason, done, unchanged, failed, lastEventAtMs, lastRef } = record;
+    return {
+      ...{ name, profile, on, where: condition.text, job: action.job },
+      speedClass: action.job === "apply" ? action.speedClass : null,
+      ...{ state, reason: reason ?? null, done, unchanged, failed },
+      lastEventAt: lastEventAtMs === undefined ? null : new Date(lastEventAtMs).toISOString(),
+      ...{ lastRef: lastRef ?? null, mostPerHour },
+    };
+  }
+}
+
+function reportOf({ event, decision }: Decided, isClaimed: boolean): DecisionReport {
+  const { id, atMs, type, fields } = event;
+  return {
+    event: id,
+    at: new Date(atMs).toISOString(),
+    type,
+    sim: fields.sim ?? null,
+    decision: isClaimed ? "done" : decision,
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * Runs a program of the configuration: what it is given goes to its standard input and nowhere else, so that no list of
+ * processes shows it, and of its environment everything of ours is left out. No shell reads the arguments.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { secondMs, type Clock } from "#core/time.ts";
+import type { Command } from "#fleet/rotation.ts";
+
+export interface Ended {
+  /** What it printed, where it ended well; it may hold a secret. */
+  readonly output: string;
+  /** What went wrong, without any secret that we know; undefined when it ended well. */
+  readonly fault: string | undefined;
+}
+
+const mostOutput = 65_536;
+const mostWords = 200;
+/** Between the request to end and the kill. */
+const graceMs = 2 * secondMs;
+
+export class CommandRunner {
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+
+  /** @param options `timeoutMs` after which a program is ended, with all that it started; 30,000 by default */
+  constructor(options: {
+    env: Readonly<Record<string, string | undefined>>;
+    clock: Clock;
+    timeoutMs?: number | undefined;
+  }) {
+    // Our own credentials are among our variables.
+    const others = Object.entries(options.env).filter(([name]) => !name.startsWith("SIMFLEET_"));
+    this.#env = Object.fromEntries(others);
+    this.#clock = options.clock;
+    this.#timeoutMs = options.timeoutMs ?? 30 * secondMs;
+  }
+
+  /**
+   * Runs a program to its end.
+   * @param terms `env` is added to its environment and holds no secret; when the signal aborts, it is ended;
+   *   `complaint` is left out where the program knows a secret that we do not, and could not blot out of it
+   * @throws the signal's reason
+   */
+  async run(
+    [program, ...args]: Command,
+    storeDeps: {
+      input: string;
+      env?: Readonly<Record<string, string>>;
+      complaint: "told" | "left-out";
+      signal: AbortSignal;
+    },
+  ): Promise<Ended> {
+    const { signal } = storeDeps;
+    signal.throwIfAborted();
+    // In a process group of its own, so that what it starts can be ended with it.
+    const child = spawn(program, args, {
+      env: { ...this.#env, ...storeDeps.env },
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+    });
+    const output = gather(child.stdout);
+    const complaint = gather(child.stderr);
+    // One that does not read all of its input is judged by how it ends.
+    child.stdin.on("error", () => undefined).end(storeDeps.input);
+    const closed = once(child, "close") as Promise<[number | null, string | null]>;
+    const done = new AbortController();
+    let late: string | undefined;
+    const stopped = this.#clock
+      .sleep(this.#timeoutMs, AbortSignal.any([done.signal, signal]))
+      .then(
+        () => (late = lateText(child, program, this.#timeoutMs)),
+        () => undefined,
+      )
+      .then(() => (done.signal.aborted ? undefined : this.#stop(child, closed)));
+    let fault: string | undefined;
+    try {
+      const [code, killedBy] = (await Promise.race([closed, stopped])) ?? [0, null];
+      if (code !== 0) fault = `${program} ended with ${code === null ? killedBy : `exit code ${code}`}`;
+    } catch (thrown) {
+      fault = `${program} cannot be started (${codeOf(thrown)})`;
+    } finally {
+      done.abort();
+      await stopped;
+    }
+    signal.throwIfAborted();
+    if (late !== undefined) fault = late;
+    else if (output.isTooLong()) fault ??= `${program} printed more than ${mostOutput} bytes`;
+    if (fault === undefined) return { output: output.text(), fault };
+    if (storeDeps.complaint === "left-out") return { output: "", fault };
+    const words = scrubSecrets(complaint.text()).replaceAll(/\s+/g, " ").trim().slice(0, mostWords);
+    return { output: "", fault: words === "" ? fault : `${fault}: ${words}` };
+  }
+
+  /** Ends the program and all that it started, and waits no longer for a process that keeps its output open. */
+  async #stop(child: ChildProcessWithoutNullStreams, closed: Promise<unknown>): Promise<undefined> {
+    signalGroup(child, "SIGTERM");
+    const grace = new AbortController();
+    const waited = this.#clock.sleep(graceMs, grace.signal).catch(() => undefined);
+    await Promise.race([closed.catch(() => undefined), waited]);
+    grace.abort();
+    signalGroup(child, "SIGKILL");
+    for (const stream of child.stdio) stream?.destroy();
+  }
+}
+
+function signalGroup({ pid }: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // Nothing of the group is left.
+  }
+}
+
+function lateText(
+  { exitCode, signalCode }: ChildProcessWithoutNullStreams,
+  program: string,
+  timeoutMs: number,
+): string {
+  const hasEnded = exitCode !== null || signalCode !== null;
+  return hasEnded
+    ? `${program} ended, but a process that it started kept its output open for ${timeoutMs / secondMs} s`
+    : `${program} did not end within ${timeoutMs / secondMs} s`;
+}
+
+function gather(stream: NodeJS.ReadableStream): { text: () => string; isTooLong: () => boolean } {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  stream.on("data", (chunk: Buffer) => {
+    length += chunk.length;
+    if (length <= mostOutput) chunks.push(chunk);
+  });
+  return { text: () => Buffer.concat(chunks).toString(), isTooLong: () => length > mostOutput };
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
+}

@@ -1,0 +1,96 @@
+/**
+ * Looks at everything that could keep a rotation from its end before anything happens: what the deployment describes,
+ * the sinks, and the account's sets.
+ */
+import { randomInt } from "node:crypto";
+import type { CredentialSet } from "#api/operations/credentials.ts";
+import { ConfigError, type Problem, SimfleetError } from "#core/errors.ts";
+import { isSetOf, type Rotation, successorId } from "#fleet/rotation.ts";
+import { requireOperations } from "#fleet/required-operation.ts";
+import type { RotationHead, RotationRecord } from "./record.ts";
+import { AccountSets, feature, type RotationAccount } from "./account-sets.ts";
+import { sinkFault } from "./sinks.ts";
+
+const needed = {
+  successor: ["listCredentials"],
+  "in-place": ["listCredentials", "updateCredential"],
+} as const;
+
+/**
+ * What a rotation begins with.
+ * @param terms `record` is that of the last turn
+ * @throws ConfigError for what the deployment lacks and for sinks that cannot take anything
+ * @throws SimfleetError ROTATION_STATE when the account's sets do not allow it; PlatformError
+ */
+export async function planRotation(
+  rotation: Rotation,
+  storeDeps: { account: RotationAccount; record: RotationRecord | undefined; nowMs: number },
+  signal: AbortSignal,
+): Promise<RotationHead> {
+  const { account, record, nowMs } = storeDeps;
+  const { name, profile, strategy, type, credentialsId } = rotation;
+  requireOperations(account.deployment, needed[strategy], feature);
+  const problems = await faultsOfSinks(rotation);
+  if (problems.length > 0) throw new ConfigError(problems);
+  const accountSets = new AccountSets(account, signal);
+  const sets = await accountSets.list();
+  const current = currentSet(rotation, record, sets);
+  if (current !== undefined && current.type !== undefined && current.type !== type) {
+    throw refused(
+      `the Credential Set ${current.credentialsId} is of type ${current.type}, and rotations.${name}.type says ${type}`,
+    );
+  }
+  const head = { name, profile, strategy, type, rotationId: newRotationId(nowMs), startedAtMs: nowMs };
+  if (strategy === "in-place") {
+    if (!sets.some((set) => set.credentialsId === credentialsId)) {
+      throw refused(
+        `there is no Credential Set ${credentialsId} to change in place: create it first, or rotate it once with strategy: successor`,
+      );
+    }
+    return { ...head, oldId: credentialsId, newId: credentialsId };
+  }
+  if (sets.length >= account.mostSets) {
+    throw refused(
+      `the account holds ${sets.length} Credential Sets and may hold ${account.mostSets}, so there is no room for a successor: delete one that nothing uses (simfleet credentials list), or raise limits.credentialSets if support has raised the limit`,
+    );
+  }
+  const taken = new Set(sets.map((set) => set.credentialsId));
+  const oldId = current?.credentialsId ?? (await namedInVain(credentialsId, accountSets));
+  return { ...head, oldId, newId: successorId(credentialsId, nowMs, taken) };
+}
+
+/** Groups can name a set that is not there, or not yet: they are made to name the first that is. */
+async function namedInVain(credentialsId: string, sets: AccountSets): Promise<string | undefined> {
+  if (!sets.can("listGroups")) return undefined;
+  return (await sets.references(credentialsId)).length > 0 ? credentialsId : undefined;
+}
+
+/** The set that holds now: the one that the last turn left, else the newest of the rotation's. */
+export function currentSet(
+  rotation: Rotation,
+  record: Pick<RotationRecord, "currentId"> | undefined,
+  sets: readonly CredentialSet[],
+): CredentialSet | undefined {
+  const own = sets.filter((set) => isSetOf(rotation, set.credentialsId));
+  const known = own.find((set) => set.credentialsId === record?.currentId);
+  // Successors sort by their time, and after the first set.
+  return known ?? own.toSorted((a, b) => (a.credentialsId < b.credentialsId ? 1 : -1))[0];
+}
+
+async function faultsOfSinks({ name, sinks }: Rotation): Promise<Problem[]> {
+  const faults = await Promise.all(sinks.map(sinkFault));
+  return faults.flatMap((fault, i) => {
+    const where = `rotations.${name}.sinks.${i}`;
+    return fault === undefined ? [] : [{ where, message: `${fault}. Nothing has happened yet.` }];
+  });
+}
+
+function refused(message: string): SimfleetError {
+  return new SimfleetError("ROTATION_STATE", `${message}. Nothing has happened yet`);
+}
+
+/** `t-20261120-103045-482`: one turn of a rotation; sorts by time. */
+function newRotationId(nowMs: number): string {
+  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `t-${stamp}-${String(randomInt(1_000_000)).padStart(6, "0")}`;
+}

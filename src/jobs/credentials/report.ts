@@ -1,0 +1,147 @@
+/** A rotation as people and programs are shown it. */
+import { type ProblemReport, reportOfProblem } from "#engine/problem.ts";
+import type { Rotation } from "#fleet/rotation.ts";
+import type { Reference } from "./references.ts";
+import { isRotationOver, type RotationRecord, type RotationState, type RotationWait } from "./record.ts";
+
+/** What the platform says of the set that a rotation has now. */
+export interface SetFacts {
+  readonly credentialsId: string;
+  readonly sinceMs: number | undefined;
+  readonly lastUsedAtMs: number | undefined;
+  /** Undefined: the deployment does not tell. */
+  readonly references: readonly Reference[] | undefined;
+}
+
+export interface RotationReport {
+  readonly name: string;
+  readonly profile: string;
+  /** `never` before the first one. */
+  readonly state: RotationState | "never";
+  readonly strategy: string;
+  readonly type: string;
+  /** Id of the turn; null before the first one. */
+  readonly rotationId: string | null;
+  /** The set that holds now, or of which it is known last. */
+  readonly credentialsId: string | null;
+  /** While it is under way: the set that held before, and the one that comes after it. */
+  readonly before: string | null;
+  readonly successor: string | null;
+  readonly startedAt: string | null;
+  /** Who asked for it, and who confirmed that nothing names the old set any more; null where that is not known. */
+  readonly startedBy: string | null;
+  readonly confirmedBy: string | null;
+  readonly finishedAt: string | null;
+  /** When the present secret came to be, as far as it is known. */
+  readonly rotatedAt: string | null;
+  readonly ageDays: number | null;
+  readonly lastUsedAt: string | null;
+  /** What comes next, and when; null where nothing is under way. */
+  readonly nextStep: string | null;
+  readonly nextAt: string | null;
+  readonly waitsFor: RotationWait | null;
+  /** What it waits for in words, or why it failed. */
+  readonly reason: string | null;
+  /** Why the next step fails at present, and when it is tried again. */
+  readonly problem?: ProblemReport;
+  readonly handedTo: readonly string[];
+  /** Null: not known. */
+  readonly references: readonly Reference[] | null;
+}
+
+const dayMs = 86_400_000;
+
+const nextSteps: Readonly<Record<RotationState, string>> = {
+  planned: "make the new secret",
+  generated: "hand it to the sinks",
+  "handed-over": "give it to the platform",
+  created: "re-point what names the old set",
+  updated: "look whether the platform has it",
+  repointed: "delete the old set once it is out of use",
+  "rolling-back": "take back what was done",
+  done: "",
+  failed: "",
+};
+
+/** @param parts `rotation` is absent where it is no longer configured, `facts` where the platform was not asked */
+export function reportOfRotation(
+  { name, profile }: Pick<Rotation, "name" | "profile">,
+  deps: {
+    rotation: Rotation | undefined;
+    record: RotationRecord | undefined;
+    facts?: SetFacts | undefined;
+    nowMs: number;
+  },
+): RotationReport {
+  const { rotation, record, facts } = deps;
+  return {
+    ...{ name, profile, state: record?.state ?? "never" },
+    strategy: rotation?.strategy ?? record?.strategy ?? "",
+    type: rotation?.type ?? record?.type ?? "",
+    ...turnOf(record),
+    lastUsedAt: instant(facts?.lastUsedAtMs),
+    references: facts?.references ?? null,
+    ...setOf(deps),
+    ...courseOf(record, rotation),
+    ...(record?.problem === undefined ? {} : { problem: reportOfProblem(record.problem) }),
+  };
+}
+
+type Part<Keys extends keyof RotationReport> = Pick<RotationReport, Keys>;
+
+function turnOf(
+  record: RotationRecord | undefined,
+): Part<"rotationId" | "startedAt" | "startedBy" | "confirmedBy" | "finishedAt" | "waitsFor" | "reason" | "handedTo"> {
+  return {
+    rotationId: record?.rotationId ?? null,
+    startedAt: instant(record?.startedAtMs),
+    startedBy: record?.startedBy ?? null,
+    confirmedBy: record?.confirmedBy ?? null,
+    finishedAt: instant(record?.finishedAtMs),
+    waitsFor: record?.waitsFor ?? null,
+    reason: record?.reason ?? null,
+    handedTo: record?.handedToNames ?? [],
+  };
+}
+
+function setOf(of: {
+  readonly record: RotationRecord | undefined;
+  readonly facts?: SetFacts | undefined;
+  readonly nowMs: number;
+}): Part<"credentialsId" | "rotatedAt" | "ageDays"> {
+  const { record, facts, nowMs } = of;
+  const credentialsId = facts?.credentialsId ?? record?.currentId ?? null;
+  const rotatedAtMs = facts?.sinceMs ?? record?.rotatedAtMs;
+  if (rotatedAtMs === undefined) return { credentialsId, rotatedAt: null, ageDays: null };
+  const ageDays = Math.max(0, Math.round(((nowMs - rotatedAtMs) / dayMs) * 10) / 10);
+  return { credentialsId, rotatedAt: instant(rotatedAtMs), ageDays };
+}
+
+/** Where a rotation that is under way comes from and goes to. */
+function courseOf(
+  record: RotationRecord | undefined,
+  rotation: Rotation | undefined,
+): Part<"before" | "successor" | "nextStep" | "nextAt"> {
+  if (record === undefined || isRotationOver(record)) {
+    return { before: null, successor: null, nextStep: null, nextAt: null };
+  }
+  return {
+    before: record.oldId ?? null,
+    successor: record.strategy === "successor" ? record.newId : null,
+    nextStep: nextSteps[record.state],
+    nextAt: instant(nextInstantOf(record, rotation)),
+  };
+}
+
+/** The end of a grace, not the next look at it; a confirmation comes when it comes. */
+function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): number | undefined {
+  const { waitsFor, quietSinceMs, nextAtMs } = record;
+  if (waitsFor === "confirmation") return undefined;
+  if (waitsFor === "grace" && quietSinceMs !== undefined && rotation !== undefined)
+    return quietSinceMs + rotation.graceMs;
+  return nextAtMs === 0 ? undefined : nextAtMs;
+}
+
+function instant(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

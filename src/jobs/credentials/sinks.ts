@@ -1,0 +1,149 @@
+/**
+ * The sinks: who is handed the new secret before the platform gets it. A sink can be handed the same secret twice, after
+ * a crash or a lost answer: a file is replaced by the same, a program is told the turn's id in SIMFLEET_ROTATION_ID, and
+ * a message has the turn's id in its own.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+import { createFile, replaceFile } from "#core/write-file.ts";
+import type { Delivery, WebhookSender } from "#events/webhook.ts";
+import type { Sink } from "#fleet/rotation.ts";
+import type { SealedFields } from "#engine/seal.ts";
+import type { SecretDeps } from "./steps/new-secret.ts";
+
+export interface SinkDeps extends SecretDeps {
+  readonly webhooks: Pick<WebhookSender, "send">;
+}
+
+/** What is handed over. */
+export interface Handover {
+  readonly rotation: string;
+  readonly rotationId: string;
+  readonly profile: string;
+  /** The set that is going to hold the secret. */
+  readonly credentialsId: string;
+  readonly type: string;
+  readonly secrets: SealedFields;
+  readonly constants: Readonly<Record<string, string>>;
+  /** The field whose bare value a file or program gets; absent: a JSON object of all fields. */
+  readonly field: string | undefined;
+  readonly startedAtMs: number;
+}
+
+/** A sink that did not take the secret. */
+export class SinkError extends SimfleetError {
+  /** It would not take it another time either. */
+  readonly isFinal: boolean;
+
+  constructor(sink: Sink, words: string, storeDeps: { isFinal: boolean; retryAfterMs?: number | undefined }) {
+    super("SINK_FAILED", `the sink ${sinkName(sink)} did not take the new secret: ${words}`, storeDeps);
+    this.name = "SinkError";
+    this.isFinal = storeDeps.isFinal;
+  }
+}
+
+/** Tells sinks apart; it shows nothing of arguments or addresses. */
+export function sinkKey(sink: Sink): string {
+  return createHash("sha256").update(JSON.stringify(sink)).digest("base64url").slice(0, 16);
+}
+
+/** For people: arguments and paths of addresses may hold what is nobody's business. */
+export function sinkName(sink: Sink): string {
+  switch (sink.kind) {
+    case "file":
+      return `file ${sink.path}`;
+    case "command":
+      return `command ${sink.command[0]}`;
+    case "webhook":
+      return `webhook ${URL.parse(sink.url)?.host ?? ""}`;
+  }
+}
+
+/**
+ * Hands the secret to one sink.
+ * @throws SinkError; the signal's reason
+ */
+export async function handOver(sink: Sink, what: Handover, deps: SinkDeps, signal: AbortSignal): Promise<void> {
+  switch (sink.kind) {
+    case "file":
+      return writeSecret(sink, contentOf(what));
+    case "command": {
+      const env = {
+        SIMFLEET_ROTATION: what.rotation,
+        SIMFLEET_ROTATION_ID: what.rotationId,
+        SIMFLEET_CREDENTIALS_ID: what.credentialsId,
+      };
+      const { fault } = await deps.commands.run(sink.command, {
+        ...{ input: contentOf(what), env, signal },
+        complaint: "told",
+      });
+      if (fault !== undefined) throw new SinkError(sink, fault, { isFinal: false });
+      return;
+    }
+    case "webhook":
+      return sendTo(sink, what, deps);
+  }
+}
+
+/** What is wrong with a sink that can be seen beforehand. */
+export async function sinkFault(sink: Sink): Promise<string | undefined> {
+  if (sink.kind !== "file") return undefined;
+  const probe = join(dirname(sink.path), `.simfleet.${randomBytes(12).toString("hex")}.probe`);
+  try {
+    await createFile(probe, "", { mode: 0o600 });
+    await unlink(probe);
+    return undefined;
+  } catch (thrown) {
+    return `nothing can be written into ${dirname(sink.path)}: ${messageOf(thrown)}`;
+  }
+}
+
+function fieldsOf({ secrets, constants }: Handover): Record<string, string> {
+  const clear = Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()]);
+  return { ...(Object.fromEntries(clear) as Record<string, string>), ...constants };
+}
+
+/** The value as it is, without a line break, or a JSON object of all fields with one. */
+function contentOf(what: Handover): string {
+  const bare = what.field === undefined ? undefined : what.secrets[what.field];
+  return bare === undefined ? `${JSON.stringify(fieldsOf(what))}\n` : bare.reveal();
+}
+
+async function writeSecret(sink: Extract<Sink, { kind: "file" }>, content: string): Promise<void> {
+  try {
+    await replaceFile(sink.path, content, { mode: 0o600 });
+  } catch (thrown) {
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : messageOf(thrown);
+    const isFinal = ["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "EROFS"].includes(code);
+    throw new SinkError(sink, `it cannot be written (${code})`, { isFinal });
+  }
+}
+
+async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, what: Handover, deps: SinkDeps): Promise<void> {
+  const read = deps.readSecretFile(sink.secretFile);
+  if ("fault" in read) throw new SinkError(sink, read.fault, { isFinal: false });
+  const { rotation, rotationId, profile, credentialsId, type, startedAtMs } = what;
+  const body = JSON.stringify({
+    type: "credential.handed-over",
+    timestamp: new Date(startedAtMs).toISOString(),
+    data: { rotation, rotationId, profile, credentialsId, type, credentials: fieldsOf(what) },
+  });
+  const secret = new Secret(read.secret);
+  let delivery: Delivery;
+  try {
+    const id = `${rotationId}-${sinkKey(sink)}`;
+    const reach = sink.allowPrivate === true ? "anywhere" : "public";
+    delivery = await deps.webhooks.send({ url: sink.url, id, body, secrets: [secret], reach });
+  } catch (thrown) {
+    throw new SinkError(sink, messageOf(thrown), { isFinal: true });
+  } finally {
+    secret.forget();
+  }
+  if (delivery.kind === "accepted") return;
+  if (delivery.kind === "unanswered") throw new SinkError(sink, delivery.reason, { isFinal: false });
+  const { status, isFinal, retryAfterMs } = delivery;
+  throw new SinkError(sink, `it answered ${status}`, { isFinal, retryAfterMs });
+}

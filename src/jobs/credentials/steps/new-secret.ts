@@ -1,0 +1,103 @@
+/** Makes the new secret of a rotation: drawn at random, printed by a program, or read from a file. */
+import { randomBytes, randomInt } from "node:crypto";
+import { credentialFaults, type CredentialTypes } from "#api/operations/credential-types.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+import type { Recipe, Rotation, SecretSource } from "#fleet/rotation.ts";
+import type { SealedFields } from "#engine/seal.ts";
+import type { CommandRunner } from "../command.ts";
+
+/** What secrets come from, beside chance. */
+export interface SecretDeps {
+  readonly commands: CommandRunner;
+  /** Reads a file that nobody but its owner may read; or says what is wrong with it. */
+  readonly readSecretFile: (path: string) => { readonly secret: string } | { readonly fault: string };
+}
+
+/** Beyond this no platform takes a value, and no seal is kept of it. */
+const longestValue = 65_536;
+
+/**
+ * The secret fields of a new Credential Set, without the constants. Multi-line values have line feeds alone, since
+ * whoever receives a certificate may take no others (interface, section 2).
+ * @throws SimfleetError SECRET_GENERATION_FAILED
+ */
+export async function newSecret(
+  rotation: Rotation,
+  types: CredentialTypes,
+  deps: SecretDeps,
+  signal: AbortSignal,
+): Promise<SealedFields> {
+  const { source } = rotation;
+  const values = await valuesFrom(source, deps, signal);
+  const fields = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, new Secret(value.replace(/\r\n?/g, "\n"))]),
+  );
+  const constants = Object.keys(rotation.constants).map((name) => [name, new Secret("constant")] as const);
+  const credentials = { ...fields, ...Object.fromEntries(constants) };
+  const faults = credentialFaults(types, { type: rotation.type, credentials });
+  for (const [, constant] of constants) constant.forget();
+  if (faults.length === 0) return fields;
+  forgetAll(fields);
+  throw unmade(rotation.source, faults.map(({ where, message }) => `${where} ${message}`).join(" "));
+}
+
+export function forgetAll(fields: SealedFields): void {
+  for (const secret of Object.values(fields)) secret.forget();
+}
+
+async function valuesFrom(
+  source: SecretSource,
+  deps: SecretDeps,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  if (source.kind === "generate") return { [source.field]: drawn(source.recipe) };
+  const text = await textFrom(source, deps, signal);
+  if (text.length > longestValue) throw unmade(source, `gave more than ${longestValue} characters`);
+  if (source.field !== undefined) return { [source.field]: text };
+  return objectIn(source, text);
+}
+
+async function textFrom(
+  source: Exclude<SecretSource, { kind: "generate" }>,
+  { commands, readSecretFile }: SecretDeps,
+  signal: AbortSignal,
+): Promise<string> {
+  if (source.kind === "file") {
+    const read = readSecretFile(source.path);
+    if ("secret" in read) return read.secret;
+    throw unmade(source, read.fault);
+  }
+  const ended = await commands.run(source.command, { input: "", complaint: "left-out", signal });
+  const { fault, output } = ended;
+  if (fault !== undefined) throw unmade(source, fault);
+  const value = output.replace(/\r?\n$/, "");
+  if (value === "") throw unmade(source, "printed nothing");
+  return value;
+}
+
+function objectIn(source: SecretSource, text: string): Readonly<Record<string, string>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Not as a cause: it would carry a piece of the text.
+  }
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const entries = isObject ? Object.entries(value as Record<string, unknown>) : [];
+  const isGood = entries.length > 0 && entries.every(([, one]) => typeof one === "string" && one !== "");
+  if (!isGood) throw unmade(source, "has to give a JSON object of texts, since no `field` is configured");
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function unmade(source: SecretSource, words: string): SimfleetError {
+  const what = { generate: "generate", command: "the command of `from`", file: "the file of `from`" }[source.kind];
+  return new SimfleetError("SECRET_GENERATION_FAILED", `the new secret was not made: ${what}: ${words}`);
+}
+
+/** Every outcome as likely as any other. */
+export function drawn(recipe: Recipe): string {
+  if (recipe.kind === "bytes") return randomBytes(recipe.bytes).toString(recipe.encoding);
+  const { alphabet, length } = recipe;
+  return Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join("");
+}

@@ -1,0 +1,118 @@
+/**
+ * The steps that bring the new secret to the platform. An answer that was lost, and a refusal after one, are settled by
+ * looking: is the set there, and is it ours? A turn's id stands in the description of the set that it made.
+ */
+import type { CredentialInput, CredentialSet } from "#api/operations/credentials.ts";
+import { PlatformError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+import { minuteMs, secondMs } from "#core/time.ts";
+import type { RotationChange, RotationRecord } from "../record.ts";
+import type { Turn } from "./turn.ts";
+
+/** Clocks that are further apart than this are not made for each other. */
+const mostClockDriftMs = 10 * minuteMs;
+/** The platform counts updates in seconds: one in the same second as the one before does not show. */
+const untilUpdateShowsMs = 1_100;
+const mostRepeatsAtOnce = 5;
+const laterMs = 10 * minuteMs;
+
+/** handed-over -> created: the successor. */
+export async function createSuccessor(turn: Turn): Promise<void> {
+  const { newId } = turn.record;
+  await withInput(turn, async (input) => {
+    try {
+      await turn.sets.create(input);
+    } catch (thrown) {
+      if (!isDoubtful(thrown)) throw thrown;
+      const found = await turn.sets.find(newId);
+      if (found === undefined || !isOurs(found, turn.record)) throw thrown;
+    }
+  });
+  await turn.move({ state: "created" }, [
+    { type: "credential.created", fields: { credentialsId: newId, strategy: "successor" } },
+  ]);
+}
+
+/** handed-over -> updated: the set itself gets the new secret. */
+export async function updateInPlace(turn: Turn): Promise<void> {
+  if (turn.record.updatedBeforeMs === undefined) {
+    const before = await turn.sets.find(turn.record.newId);
+    if (before === undefined) return turn.giveUp(`the Credential Set ${turn.record.newId} is gone`);
+    // Saved before the call, so that a resumed turn compares with the time before the first one.
+    await turn.move({ updatedBeforeMs: before.updatedAtMs ?? 0 });
+  }
+  await sendUpdate(turn);
+  await turn.move({ state: "updated" }, [
+    { type: "credential.created", fields: { credentialsId: turn.record.newId, strategy: "in-place" } },
+  ]);
+}
+
+/** updated -> done, once the set shows that it was updated. */
+export async function verifyUpdate(turn: Turn): Promise<void> {
+  const { newId, updatedBeforeMs, tries } = turn.record;
+  const found = await turn.sets.find(newId);
+  if (found === undefined) {
+    const reason = `the Credential Set ${newId} is gone after it was updated`;
+    return turn.wait({ waitsFor: "fault", reason, delayMs: laterMs });
+  }
+  // Where times are not told, the platform's yes has to do.
+  if (found.updatedAtMs === undefined || found.updatedAtMs !== updatedBeforeMs) return finishInPlace(turn);
+  await sendUpdate(turn);
+  const delayMs = tries < mostRepeatsAtOnce ? untilUpdateShowsMs : laterMs;
+  const reason = `the platform has taken the update of ${newId} and does not show it yet`;
+  await turn.wait({ waitsFor: "fault", reason, delayMs, tries: tries + 1 });
+}
+
+async function finishInPlace(turn: Turn): Promise<void> {
+  const { newId } = turn.record;
+  const done: RotationChange = {
+    ...{ finishedAtMs: turn.nowMs, sealed: undefined, currentId: newId, rotatedAtMs: turn.nowMs },
+    ...{ expiryReportedOf: undefined, expiryCheckAtMs: undefined },
+    state: "done",
+  };
+  await turn.move(done, [{ type: "credential.rotated", fields: { credentialsId: newId, oldId: newId } }]);
+}
+
+/** A refusal of what was taken before, with its answer lost, is no refusal. */
+async function sendUpdate(turn: Turn): Promise<void> {
+  const { newId, updatedBeforeMs } = turn.record;
+  await withInput(turn, async (input) => {
+    try {
+      await turn.sets.update(input);
+    } catch (thrown) {
+      if (!isDoubtful(thrown)) throw thrown;
+      const found = await turn.sets.find(newId);
+      if (found?.updatedAtMs === undefined || found.updatedAtMs === updatedBeforeMs) throw thrown;
+    }
+  });
+}
+
+/** Whether the call may have been carried out, now or in a try before. */
+function isDoubtful(thrown: unknown): boolean {
+  if (!(thrown instanceof PlatformError)) return false;
+  return thrown.mayHaveApplied || thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_CONTRACT";
+}
+
+/** Whether a set was made by this turn; where descriptions are not told, by the time of its making. */
+export function isOurs(found: CredentialSet, { rotationId, startedAtMs }: RotationRecord): boolean {
+  if (found.description !== undefined) return found.description.includes(rotationId);
+  return found.createdAtMs === undefined || found.createdAtMs >= startedAtMs - mostClockDriftMs - secondMs;
+}
+
+/** Constants are no secrets, but go the way of secrets for the time of a call. */
+async function withInput<T>(turn: Turn, use: (input: CredentialInput) => Promise<T>): Promise<T> {
+  const { record, rotation } = turn;
+  const secrets = await turn.secrets();
+  const constants = Object.entries(rotation.constants).map(([name, value]) => [name, new Secret(value)] as const);
+  const mark = `(simfleet ${record.rotationId})`;
+  try {
+    return await use({
+      credentialsId: record.newId,
+      description: rotation.description === undefined ? mark : `${rotation.description} ${mark}`,
+      type: record.type,
+      credentials: { ...secrets, ...Object.fromEntries(constants) },
+    });
+  } finally {
+    for (const [, constant] of constants) constant.forget();
+  }
+}

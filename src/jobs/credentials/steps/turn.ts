@@ -1,0 +1,122 @@
+/**
+ * One turn of a rotation in the hands of a process: the record as it was last saved, and what the steps need. Every move
+ * is saved before the next step is looked at; a turn that another process has moved on meanwhile is let go of.
+ */
+import { scrubSecrets } from "#core/scrub-secrets.ts";
+import type { Clock } from "#core/time.ts";
+import { nextProblem } from "#engine/problem.ts";
+import type { Rotation } from "#fleet/rotation.ts";
+import type { MoveEvent } from "#engine/move-record.ts";
+import type { RotationLog } from "../record-store.ts";
+import { isRotationOver, type RotationChange, type RotationRecord, type RotationWait } from "../record.ts";
+import type { Seal, SealedFields } from "#engine/seal.ts";
+import { AccountSets, type RotationAccount } from "../account-sets.ts";
+import { forgetAll } from "./new-secret.ts";
+import type { SinkDeps } from "../sinks.ts";
+
+/** What the work on rotations needs of the house. */
+export interface RotationContext {
+  readonly log: RotationLog;
+  readonly seal: Seal;
+  readonly clock: Clock;
+  readonly sinkDeps: SinkDeps;
+  /** Undefined where the configuration no longer has it. */
+  readonly rotationOf: (name: string) => Rotation | undefined;
+  /** The rotations of a profile. */
+  readonly rotationsOf: (profile: string) => readonly Rotation[];
+  readonly accountFor: (profile: string) => RotationAccount;
+}
+
+/** The record was moved by another process. */
+export class MovedByAnother extends Error {}
+
+export class Turn {
+  record: RotationRecord;
+  readonly rotation: Rotation;
+  readonly context: RotationContext;
+  readonly account: RotationAccount;
+  readonly sets: AccountSets;
+  readonly signal: AbortSignal;
+  #opened: SealedFields | undefined;
+
+  constructor(deps: { record: RotationRecord; rotation: Rotation; context: RotationContext; signal: AbortSignal }) {
+    this.record = deps.record;
+    this.rotation = deps.rotation;
+    this.context = deps.context;
+    this.signal = deps.signal;
+    this.account = deps.context.accountFor(deps.record.profile);
+    this.sets = new AccountSets(this.account, deps.signal);
+  }
+
+  get nowMs(): number {
+    return this.context.clock.wallMs();
+  }
+
+  get isOver(): boolean {
+    return isRotationOver(this.record);
+  }
+
+  /** Saves a step forward, whatever was waited for before. @throws MovedElsewhere */
+  move(change: RotationChange, events: readonly MoveEvent[] = []): Promise<void> {
+    const isState = change.state !== undefined;
+    return this.#save(
+      {
+        ...{ waitsFor: undefined, reason: undefined, problem: undefined, nextAtMs: 0, tries: 0 },
+        ...(isState ? { movedAtMs: this.nowMs } : {}),
+        ...change,
+      },
+      events,
+    );
+  }
+
+  /**
+   * Saves that the present state is to be looked at later.
+   * @param events are told when it did not wait for this before
+   */
+  wait(
+    {
+      waitsFor,
+      reason,
+      delayMs,
+      ...more
+    }: { waitsFor: RotationWait; reason: string; delayMs: number } & RotationChange,
+    events: readonly MoveEvent[] = [],
+  ): Promise<void> {
+    const clean = scrubSecrets(reason);
+    const isKnown = this.record.waitsFor === waitsFor && this.record.reason === clean;
+    const { nowMs } = this;
+    const nextAtMs = nowMs + Math.max(1, Math.ceil(delayMs));
+    const failure = { message: clean, nowMs, delayMs };
+    const problem = waitsFor === "fault" ? nextProblem(this.record.problem, failure) : undefined;
+    return this.#save({ ...more, waitsFor, reason: clean, nextAtMs, problem }, isKnown ? [] : events);
+  }
+
+  /** Gives up going forward; what can be is taken back. */
+  giveUp(reason: string): Promise<void> {
+    return this.move({ state: "rolling-back", reason: scrubSecrets(reason) });
+  }
+
+  async #save(change: RotationChange, events: readonly MoveEvent[]): Promise<void> {
+    const saved = await this.context.log.move(this.record, change, events);
+    if (saved === undefined) throw new MovedByAnother();
+    this.record = saved;
+  }
+
+  /**
+   * The sealed secret, opened once. It stays known to the scrubber until the process lets go of the turn, since whoever
+   * is told of a fault in between, the record among them, must not be told the secret that a platform or sink threw back.
+   * @throws SimfleetError SEAL_DECRYPTION_FAILED
+   */
+  async secrets(): Promise<SealedFields> {
+    const { rotationId, sealed } = this.record;
+    if (sealed === undefined) throw new Error(`the sealed secret of ${rotationId} vanished`);
+    this.#opened ??= await this.context.seal.open(rotationId, sealed);
+    return this.#opened;
+  }
+
+  /** Forgets the secret. */
+  release(): void {
+    if (this.#opened !== undefined) forgetAll(this.#opened);
+    this.#opened = undefined;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Works on the rotations of a profile: takes each as far as it goes, and says when to look again. A rotation goes on from
+ * the record alone, so that it does not matter which process does it, or how the one before ended.
+ */
+import { backoffMs } from "#core/backoff.ts";
+import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
+import { minuteMs, secondMs } from "#core/time.ts";
+import { nextProblem } from "#engine/problem.ts";
+import type { RotationState } from "./record.ts";
+import type { WorkResult } from "#engine/job-result.ts";
+import { checkAges } from "./steps/age.ts";
+import { handOverToAll, makeSecret } from "./steps/hand-over.ts";
+import { createSuccessor, updateInPlace, verifyUpdate } from "./steps/put-on-platform.ts";
+import { repoint } from "./steps/repoint.ts";
+import { retire } from "./steps/retire.ts";
+import { rollBack } from "./steps/roll-back.ts";
+import { SinkError } from "./sinks.ts";
+import { MovedByAnother, type RotationContext, Turn } from "./steps/turn.ts";
+
+/** Told of what an operator should hear of. */
+export type ReportIncident = (incident: {
+  readonly message: string;
+  readonly refusal?: PlatformError;
+  readonly isInReport?: boolean;
+}) => void;
+
+const sleepInPlaceMs = 2_000;
+const refusalPauseMs = 30 * secondMs;
+const unreachablePauseMs = 5 * secondMs;
+const humanPauseMs = 10 * minuteMs;
+const configPauseMs = minuteMs;
+const sinkTries = 6;
+const sinkBackoff = { baseMs: 1_000, capMs: minuteMs };
+
+/**
+ * Takes every rotation of the profile that is under way as far as it goes.
+ * @param signal aborts when this process stops or has lost the job
+ * @throws what the store throws; the queue tries again then
+ */
+export async function workOnRotations(
+  profile: string,
+  context: RotationContext,
+  deps: { signal: AbortSignal; emit: ReportIncident },
+): Promise<WorkResult> {
+  const { signal, emit } = deps;
+  for (;;) {
+    if (signal.aborted) return { kind: "handed-back" };
+    await checkAges(profile, context, deps);
+    const inProgress = await context.log.inProgress(profile);
+    if (inProgress.length === 0) return { kind: "ended" };
+    const nowMs = context.clock.wallMs();
+    const due = inProgress.filter(({ nextAtMs }) => nextAtMs <= nowMs);
+    if (due.length === 0) {
+      const delayMs = Math.min(...inProgress.map(({ nextAtMs }) => nextAtMs)) - nowMs;
+      return { kind: "postponed", delayMs, scope: "job", reason: "rotations wait" };
+    }
+    for (const { name } of due) {
+      if (!signal.aborted) await workOnRotation(name, context, { signal, emit });
+    }
+  }
+}
+
+/** When the work on a profile's rotations is to be done: `due` now, later as `waiting`, or not at all. */
+export async function statusOf(profile: string, context: RotationContext): Promise<"none" | "waiting" | "due"> {
+  const nowMs = context.clock.wallMs();
+  const inProgress = await context.log.inProgress(profile);
+  if (inProgress.some(({ nextAtMs }) => nextAtMs <= nowMs)) return "due";
+  for (const { name, maxAgeMs } of context.rotationsOf(profile)) {
+    if (maxAgeMs === undefined || inProgress.some((record) => record.name === name)) continue;
+    if ((await context.log.ageCheck(name)).checkAtMs <= nowMs) return "due";
+  }
+  return inProgress.length > 0 ? "waiting" : "none";
+}
+
+/** Takes one rotation as far as it goes. */
+async function workOnRotation(
+  name: string,
+  context: RotationContext,
+  { signal, emit }: { signal: AbortSignal; emit: ReportIncident },
+): Promise<void> {
+  const record = await context.log.record(name);
+  if (record === undefined) return;
+  const rotation = context.rotationOf(name);
+  if (rotation === undefined) {
+    const reason = `the rotation ${name} is under way and no longer in the configuration: put it back, so that it can end`;
+    emit({ message: reason, isInReport: true });
+    const nowMs = context.clock.wallMs();
+    const problem = nextProblem(record.problem, { message: reason, nowMs, delayMs: configPauseMs });
+    await context.log.move(record, { waitsFor: "fault", reason, nextAtMs: nowMs + configPauseMs, problem });
+    return;
+  }
+  const turn = new Turn({ record, rotation, context, signal });
+  try {
+    while (!turn.isOver && turn.record.nextAtMs <= turn.nowMs) {
+      if (signal.aborted) return;
+      await stepOn(turn, emit);
+    }
+  } catch (thrown) {
+    if (thrown instanceof MovedByAnother || signal.aborted) return;
+    throw thrown;
+  } finally {
+    turn.release();
+  }
+}
+
+const steps: Record<RotationState, (turn: Turn) => Promise<void>> = {
+  planned: makeSecret,
+  generated: handOverToAll,
+  "handed-over": (turn) => (turn.record.strategy === "successor" ? createSuccessor(turn) : updateInPlace(turn)),
+  created: repoint,
+  updated: verifyUpdate,
+  repointed: retire,
+  "rolling-back": rollBack,
+  done: () => Promise.resolve(),
+  failed: () => Promise.resolve(),
+};
+
+/** From these states on the new secret holds, or is being taken back: a refusal is waited out. */
+const beyondReturn: ReadonlySet<RotationState> = new Set(["updated", "repointed", "rolling-back"]);
+
+async function stepOn(turn: Turn, emit: ReportIncident): Promise<void> {
+  try {
+    await steps[turn.record.state](turn);
+  } catch (thrown) {
+    if (turn.signal.aborted) return;
+    if (!(thrown instanceof SimfleetError)) throw thrown;
+    await afterFault(turn, thrown, emit);
+  }
+}
+
+async function afterFault(turn: Turn, fault: SimfleetError, emit: ReportIncident): Promise<void> {
+  const later = (delayMs: number, more: { tries?: number; refusal?: PlatformError } = {}): Promise<void> => {
+    const { tries, refusal } = more;
+    const message = `rotation ${turn.record.name}: ${fault.message}`;
+    emit({ message, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
+    const change = tries === undefined ? {} : { tries };
+    return turn.wait({ waitsFor: "fault", reason: fault.message, delayMs, ...change });
+  };
+  if (fault instanceof SinkError) {
+    const tries = turn.record.tries + 1;
+    if (fault.isFinal || tries >= sinkTries) return turn.giveUp(fault.message);
+    return later(Math.max(backoffMs(sinkBackoff, tries), fault.retryAfterMs ?? 0), { tries });
+  }
+  switch (fault.code) {
+    case "PLATFORM_THROTTLED":
+      return afterThrottle(turn, fault, later);
+    case "PLATFORM_UNAUTHORIZED":
+    case "PLATFORM_FORBIDDEN":
+      return later(refusalPauseMs, fault instanceof PlatformError ? { refusal: fault } : {});
+    case "PLATFORM_REJECTED":
+    case "PLATFORM_CONTRACT":
+      return beyondReturn.has(turn.record.state) ? later(humanPauseMs) : turn.giveUp(fault.message);
+    case "PLATFORM_UNAVAILABLE":
+      return later(unreachablePauseMs);
+    case "SECRET_GENERATION_FAILED":
+      return turn.giveUp(fault.message);
+    default:
+      // A key that does not open, an operation that was taken out of the deployment: a person's to mend.
+      if (fault.code === "SEAL_DECRYPTION_FAILED" || fault instanceof ConfigError) return later(configPauseMs);
+      throw fault;
+  }
+}
+
+async function afterThrottle(turn: Turn, fault: SimfleetError, later: (delayMs: number) => Promise<void>) {
+  const delayMs = (fault instanceof PlatformError ? fault.retryAfterMs : undefined) ?? secondMs;
+  if (delayMs > sleepInPlaceMs) return later(delayMs);
+  await turn.context.clock.sleep(delayMs, turn.signal).catch(() => undefined);
+}

@@ -1,0 +1,91 @@
+/** The runs of the files of a drop folder: planned and submitted as a person would, with the same words where it cannot be. */
+import { randomUUID } from "node:crypto";
+import { IntakeError, SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { DropFolder } from "#fleet/drop-folder.ts";
+import { isRunSettled } from "#fleet/run.ts";
+import type { Wording } from "#fleet/sim.ts";
+import { withoutContent } from "#intake/columns.ts";
+import { droppedFileRules } from "./folder.ts";
+import type { DropFolderDeps } from "./work.ts";
+import type { RunService } from "#jobs/runs/service.ts";
+import type { Plan } from "#jobs/runs/plan/plan.ts";
+import { exitCodeOf } from "#jobs/runs/report.ts";
+import { assertAllValid, runIdFor } from "#jobs/runs/submit.ts";
+
+/** What the folder's job needs. */
+type WantedRuns = DropFolderDeps["runs"];
+type Refusal = Awaited<ReturnType<WantedRuns["submit"]>>;
+type FileRun = Awaited<ReturnType<WantedRuns["status"]>>;
+
+interface Deps {
+  readonly runService: RunService;
+  readonly clock: Clock;
+  readonly folder: DropFolder;
+  readonly wording: Wording;
+  readonly bucket: string;
+  readonly speedClasses: readonly string[];
+}
+
+export class DroppedFileRuns implements WantedRuns {
+  readonly #deps: Deps;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  newRunId(): string {
+    return runIdFor(randomUUID(), this.#deps.clock.wallMs());
+  }
+
+  async submit(path: string, { runId, name }: { runId: string; name: string }): Promise<Refusal> {
+    const { runService, folder, wording, bucket, speedClasses } = this.#deps;
+    const { profile, speedClass, options } = folder;
+    let plan: Plan | undefined;
+    try {
+      plan = await runService.plan({
+        ...{
+          from: { path, rules: droppedFileRules },
+          profile,
+          speedClass,
+          bucket,
+          wording,
+          knownSpeedClasses: speedClasses,
+        },
+        skipUnchanged: options.skipUnchanged,
+        callsPerMinute: options.callsPerMinute,
+      });
+      assertAllValid(plan.source, options);
+      const order = { runId, name: folder.name ?? name, profile, bucket, source: name, options };
+      await runService.submit(plan, { ...order, by: "drop-folder" });
+      return undefined;
+    } catch (thrown) {
+      if (!isAboutTheFile(thrown)) throw thrown;
+      const faults = plan?.source.problems.map((problem) => `line ${problem.line}: ${withoutContent(problem)}`);
+      const reason = thrown instanceof IntakeError ? thrown.withoutContent : thrown.message;
+      return { reason, faults: faults ?? [] };
+    }
+  }
+
+  async status(runId: string): Promise<FileRun> {
+    const { runService } = this.#deps;
+    if (!(await runService.exists(runId))) return undefined;
+    const { state, tally: counts, reason, sha256 } = await runService.record(runId);
+    if (!isRunSettled({ state, counts })) return { isOver: false };
+    const { total, done, skipped } = counts;
+    const missing = `${total - done - skipped} of ${total} rows are not done`;
+    const isGood = state === "completed" && exitCodeOf({ counts }) === 0;
+    return { isOver: true, isGood, state, reason: reason ?? (isGood ? "" : missing), sha256 };
+  }
+
+  results(runId: string): AsyncIterable<string> {
+    return this.#deps.runService.results(runId, { format: "csv" });
+  }
+}
+
+/** Whether the file itself is at fault, and would be another time; what cannot be read just now may be read later. */
+function isAboutTheFile(thrown: unknown): thrown is SimfleetError {
+  if (!(thrown instanceof SimfleetError)) return false;
+  const isOfTheSystem = thrown.cause instanceof Error && "syscall" in thrown.cause;
+  return (thrown.code === "INTAKE_INVALID" || thrown.code === "USAGE") && !isOfTheSystem;
+}

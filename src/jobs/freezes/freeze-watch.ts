@@ -1,0 +1,45 @@
+/**
+ * Work that changes the platform stands still while nothing may change: it is not begun, and what is under way makes no
+ * further call; a call that is out ends with its answer. The queue asks again every few seconds, so that a freeze that a
+ * person ends is over at once.
+ */
+import { type Clock, every, secondMs } from "#core/time.ts";
+import type { Freeze } from "#fleet/freeze.ts";
+import type { Interruption } from "#engine/job-result.ts";
+
+export interface FreezeDeps {
+  readonly clock: Clock;
+  readonly freezeOf: (profile: string) => Promise<Freeze | undefined>;
+}
+
+const pollIntervalMs = secondMs;
+const askAgainMs = 10 * secondMs;
+
+/**
+ * Does work on a profile unless it is frozen.
+ * @param house `scope`: whether a freeze holds the whole queue or this job alone
+ */
+export async function unlessFrozen<V>(
+  profile: string,
+  deps: FreezeDeps & { readonly scope: "bucket" | "job"; readonly signal: AbortSignal },
+  work: (signal: AbortSignal) => Promise<V>,
+): Promise<V | Interruption> {
+  const { clock, freezeOf, scope, signal } = deps;
+  const freeze = await freezeOf(profile);
+  if (freeze !== undefined) {
+    const leftMs = (freeze.untilMs ?? Number.POSITIVE_INFINITY) - clock.wallMs();
+    const delayMs = Math.max(1, Math.min(leftMs, askAgainMs));
+    return { kind: "postponed", delayMs, scope, reason: `nothing may change: ${freeze.reason}` };
+  }
+  const halt = new AbortController();
+  const poll = async (): Promise<void> => {
+    const begun = await freezeOf(profile);
+    if (begun !== undefined) halt.abort(new Error(`nothing may change: ${begun.reason}`));
+  };
+  const stopPolling = every(pollIntervalMs, () => void poll().catch(() => undefined));
+  try {
+    return await work(AbortSignal.any([signal, halt.signal]));
+  } finally {
+    stopPolling();
+  }
+}

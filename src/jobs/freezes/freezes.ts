@@ -1,0 +1,82 @@
+/** What may not be changed now: the windows of the configuration, and the freeze that a person has ordered. */
+import type { Redis } from "ioredis";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import { type Freeze, type FreezeTime, type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
+import { makeMove } from "#engine/move-record.ts";
+
+/** A freeze of everything that a person has ordered. */
+export interface OrderedFreeze {
+  readonly by: string;
+  readonly reason: string;
+  readonly sinceMs: number;
+  readonly untilMs: number | undefined;
+}
+
+export class Freezes {
+  readonly #storeDeps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] };
+  readonly #redis: Redis;
+
+  constructor(storeDeps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] }) {
+    this.#storeDeps = storeDeps;
+    this.#redis = storeDeps.redis;
+  }
+
+  /** What holds a profile now; of several what ends last. */
+  async of(profile: string): Promise<Freeze | undefined> {
+    const { windows, clock } = this.#storeDeps;
+    const ordered = await this.ordered();
+    const window = freezeAt(windows, profile, clock.wallMs());
+    if (ordered === undefined) return window;
+    const { by, reason, untilMs } = ordered;
+    if (untilMs !== undefined && (window?.untilMs ?? 0) > untilMs) return window;
+    return { reason: `${by} has frozen all changes${reason === "" ? "" : `: ${reason}`}`, untilMs };
+  }
+
+  /** The times of the configuration that hold now or are to come, earliest first. @param most of one window */
+  times(most: number): FreezeTime[] {
+    const { windows, clock } = this.#storeDeps;
+    return freezeTimes(windows, clock.wallMs(), most);
+  }
+
+  /** The freeze that a person has ordered and that is not over. */
+  async ordered(): Promise<OrderedFreeze | undefined> {
+    const { by, reason = "", sinceMs, untilMs } = await this.#redis.hgetall(this.#storeDeps.keys.freeze());
+    if (by === undefined) return undefined;
+    const until = untilMs === undefined ? undefined : Number(untilMs);
+    if (until !== undefined && until <= this.#storeDeps.clock.wallMs()) return undefined;
+    return { by, reason, sinceMs: Number(sinceMs), untilMs: until };
+  }
+
+  /**
+   * Holds every change of every profile, until an instant or until a person ends it.
+   * @throws SimfleetError REQUEST_INVALID when that instant is not in the future: the freeze would hold nothing
+   */
+  async order({ by, reason, untilMs }: Omit<OrderedFreeze, "sinceMs">): Promise<void> {
+    const { keys, bounds, clock } = this.#storeDeps;
+    if (untilMs !== undefined && untilMs <= clock.wallMs()) {
+      const message = `The freeze would end at ${new Date(untilMs).toISOString()}, which is in the past: give a later time, or none`;
+      throw new SimfleetError("REQUEST_INVALID", message);
+    }
+    const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
+    const set = ["by", by, "reason", reason, "sinceMs", clock.wallMs()];
+    await makeMove(this.#redis, bounds, {
+      keys: [keys.freeze(), keys.events()],
+      ...{ profile: "", guard: [] },
+      set: untilMs === undefined ? set : [...set, "untilMs", untilMs],
+      away: untilMs === undefined ? ["untilMs"] : [],
+      events: [{ type: "changes.frozen", fields: { by, reason, until } }],
+    });
+  }
+
+  /** Lets changes go on; the windows of the configuration hold all the same. */
+  async end(by: string): Promise<void> {
+    const { keys, bounds } = this.#storeDeps;
+    await makeMove(this.#redis, bounds, {
+      keys: [keys.freeze(), keys.events()],
+      ...{ profile: "", guard: [], set: [], away: ["by", "reason", "sinceMs", "untilMs"] },
+      events: [{ type: "freeze.ended", fields: { by } }],
+    });
+  }
+}

@@ -1,0 +1,57 @@
+/** The switch that holds all changes, and what holds each profile now, as people and programs are shown them. */
+import type { Freezes } from "./freezes.ts";
+
+export interface FreezeReport {
+  /** What a person has ordered; null: nothing, or it is over. Instants are ISO 8601, UTC. */
+  readonly ordered: {
+    readonly by: string;
+    readonly reason: string;
+    readonly since: string;
+    readonly until: string | null;
+  } | null;
+  /** What holds each profile now. */
+  readonly profiles: Readonly<Record<string, { readonly reason: string; readonly until: string | null } | null>>;
+  /** The times of the configuration that hold now or are to come, earliest first. */
+  readonly windows: readonly FreezeTimeReport[];
+}
+
+export interface FreezeTimeReport {
+  readonly name: string;
+  /** Null: every profile. */
+  readonly profile: string | null;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Of one window that comes again and again. */
+const shownTimes = 3;
+
+export async function reportOfFreezes(freezes: Freezes, profiles: readonly string[]): Promise<FreezeReport> {
+  const ordered = await freezes.ordered();
+  const held = await Promise.all(
+    profiles.map(async (name) => {
+      const freeze = await freezes.of(name);
+      return [name, freeze === undefined ? null : { reason: freeze.reason, until: instant(freeze.untilMs) }] as const;
+    }),
+  );
+  return {
+    ordered:
+      ordered === undefined
+        ? null
+        : {
+            by: ordered.by,
+            reason: ordered.reason,
+            since: new Date(ordered.sinceMs).toISOString(),
+            until: instant(ordered.untilMs),
+          },
+    profiles: Object.fromEntries(held),
+    windows: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
+      ...{ name, profile: profile ?? null },
+      ...{ from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() },
+    })),
+  };
+}
+
+function instant(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,52 @@
+/** The inventory as a file: CSV that spreadsheets open and that `plan` and `apply` take, or NDJSON with raw values. */
+import type { KeyColumn } from "#fleet/sim.ts";
+import { csvLine } from "#intake/cell.ts";
+import type { FoundSim } from "./store/inventory.ts";
+
+export type ExportFormat = "csv" | "ndjson";
+
+const instants = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"] as const;
+
+/**
+ * @param ask `columns` of the CSV; by default the key, the fields that are kept (an object as JSON) and the instants
+ */
+export async function* exportLines(
+  walk: AsyncIterable<readonly FoundSim[]>,
+  ask: {
+    readonly format: ExportFormat;
+    readonly columns?: readonly string[] | undefined;
+    readonly keyColumn: KeyColumn;
+    readonly fields: readonly string[];
+  },
+  show: (found: FoundSim) => Readonly<Record<string, unknown>>,
+): AsyncGenerator<string> {
+  if (ask.format === "ndjson") {
+    for await (const batch of walk) yield batch.map((found) => `${JSON.stringify(show(found))}\n`).join("");
+    return;
+  }
+  const columns = ask.columns ?? [ask.keyColumn, ...ask.fields, ...instants];
+  yield csvLine(columns);
+  for await (const batch of walk) {
+    yield batch
+      .map((found) => {
+        const document = show(found);
+        return csvLine(columns.map((column) => cellOf(document, column)));
+      })
+      .join("");
+  }
+}
+
+function cellOf(document: Readonly<Record<string, unknown>>, column: string): string {
+  const value = Object.hasOwn(document, column) ? document[column] : memberOf(document, column);
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function memberOf(document: Readonly<Record<string, unknown>>, column: string): unknown {
+  const dot = column.indexOf(".");
+  const outer = dot < 0 ? undefined : document[column.slice(0, dot)];
+  const name = column.slice(dot + 1);
+  return typeof outer === "object" && outer !== null && Object.hasOwn(outer, name)
+    ? Reflect.get(outer, name)
+    : undefined;
+}

@@ -1,0 +1,59 @@
+/**
+ * Refuses a filter on a field that no SIM has. `speedclass!=s1.fast` (wrong case) would otherwise mean every SIM, since a
+ * SIM without the field holds `!=` and `not exists`.
+ */
+import { SimfleetError } from "#core/errors.ts";
+import { suggestion } from "#core/suggest.ts";
+import type { Filter } from "#fleet/filter.ts";
+import type { KeyColumn } from "#fleet/sim.ts";
+import type { Inventory, InventoryFacts } from "./store/inventory.ts";
+
+/** @throws SimfleetError USAGE that names the field, the likely one, and those that there are */
+export async function assertFieldsKnown(
+  inventory: Pick<Inventory, "facts" | "walk">,
+  { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },
+): Promise<void> {
+  const fields = new Set(filter.conditions.map(({ field }) => field).filter((field) => field !== keyColumn));
+  if (fields.size === 0) return;
+  const facts = await inventory.facts(profile);
+  if (facts.known + facts.gone === 0) return;
+  for (const field of fields) {
+    if (isKept(field, facts) || (await someSimHas(field, inventory, { profile, keyColumn }))) continue;
+    const names = await namesOfFields(inventory, facts, { profile, keyColumn });
+    throw new SimfleetError(
+      "USAGE",
+      `No SIM in the inventory has the field ${field}.${suggestion(field, names)} Known fields: ${names.join(", ")}`,
+    );
+  }
+}
+
+/** Whether syncs keep the field, so that it is known even where no SIM has a value. */
+function isKept(field: string, { isComplete, fields }: InventoryFacts): boolean {
+  return isComplete && fields.includes(field);
+}
+
+async function someSimHas(
+  field: string,
+  inventory: Pick<Inventory, "walk">,
+  { profile, keyColumn }: { profile: string; keyColumn: KeyColumn },
+): Promise<boolean> {
+  const filter: Filter = { text: `${field} exists`, conditions: [{ kind: "exists", field }] };
+  for await (const found of inventory.walk(profile, filter, { presence: "all", keyColumn })) {
+    if (found.length > 0) return true;
+  }
+  return false;
+}
+
+/** The fields that are kept, and the members that the first SIMs have. */
+async function namesOfFields(
+  inventory: Pick<Inventory, "walk">,
+  { fields }: InventoryFacts,
+  { profile, keyColumn }: { profile: string; keyColumn: KeyColumn },
+): Promise<string[]> {
+  const names = new Set<string>([keyColumn, ...fields]);
+  for await (const found of inventory.walk(profile, { text: "", conditions: [] }, { presence: "all", keyColumn })) {
+    for (const { sim } of found) for (const name of sim.fields.keys()) names.add(name);
+    break;
+  }
+  return [...names].toSorted().slice(0, 40);
+}

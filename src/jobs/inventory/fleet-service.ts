@@ -1,0 +1,59 @@
+/**
+ * The fleet at a glance, now and over time. It is counted by walking the inventory, which takes a while where it is large;
+ * so a count stands for ten times as long as it took, and whoever asks meanwhile gets the same one.
+ */
+import type { Clock } from "#core/time.ts";
+import type { FleetHistory } from "./fleet-history.ts";
+import type { Counts, FleetReport } from "./fleet-report.ts";
+import type { SimService } from "./service.ts";
+
+export interface FleetPoint {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly total: number;
+  readonly bySpeedClass: Counts;
+}
+
+const leastCachedMs = 3_000;
+
+export class FleetService {
+  readonly #sims: SimService;
+  readonly #history: FleetHistory;
+  readonly #clock: Clock;
+  readonly #counted = new Map<string, { readonly report: Promise<FleetReport>; standsUntilMs: number }>();
+
+  constructor(deps: { sims: SimService; history: FleetHistory; clock: Clock }) {
+    this.#sims = deps.sims;
+    this.#history = deps.history;
+    this.#clock = deps.clock;
+  }
+
+  report(profile: string): Promise<FleetReport> {
+    const known = this.#counted.get(profile);
+    if (known !== undefined && this.#clock.monotonicMs() < known.standsUntilMs) return known.report;
+    const begunMs = this.#clock.monotonicMs();
+    const counted = { report: this.#sims.fleet(profile), standsUntilMs: Infinity };
+    this.#counted.set(profile, counted);
+    const stand = (): void => {
+      const nowMs = this.#clock.monotonicMs();
+      counted.standsUntilMs = nowMs + Math.max(leastCachedMs, 10 * (nowMs - begunMs));
+    };
+    counted.report.then(stand, () => this.#counted.delete(profile));
+    return counted.report;
+  }
+
+  /** Keeps how the fleet is made up, where it was not kept in the last five minutes. */
+  async remember(profile: string): Promise<void> {
+    const atMs = this.#clock.wallMs();
+    const { known } = await this.#sims.facts(profile);
+    if (known === 0 || !(await this.#history.isDue(profile, atMs))) return;
+    const { total, bySpeedClass } = await this.report(profile);
+    await this.#history.add(profile, { atMs, total, bySpeedClass });
+  }
+
+  /** Oldest first. */
+  async history(profile: string, hours: number): Promise<FleetPoint[]> {
+    const points = await this.#history.since(profile, this.#clock.wallMs() - hours * 3_600_000);
+    return points.map(({ atMs, ...point }) => ({ at: new Date(atMs).toISOString(), ...point }));
+  }
+}

@@ -1,0 +1,50 @@
+/** The queue of a profile's syncs: one at a time. */
+import type { WorkResult } from "#engine/job-result.ts";
+import type { Incident, Working } from "#engine/working.ts";
+import { ProfileJobs, type ProfileJobsOptions } from "#engine/profile-queue.ts";
+
+/** What the syncs' consumer needs of the house. */
+export interface SyncDeps {
+  readonly sync: (profile: string, signal: AbortSignal) => Promise<WorkResult>;
+  readonly isInProgress: (profile: string) => Promise<boolean>;
+  readonly onIncident: (incident: Incident) => void;
+}
+
+export class SyncQueues {
+  readonly #jobs: ProfileJobs;
+
+  constructor(options: ProfileJobsOptions) {
+    this.#jobs = new ProfileJobs({ queue: "syncs", job: "sync-inventory", jobId: "the-sync" }, options);
+  }
+
+  /** As of `ProfileJobs`. */
+  enqueue(profile: string, others: "leave" | "now" = "leave"): Promise<void> {
+    return this.#jobs.enqueue(profile, others);
+  }
+
+  /** Whether a live process works on the syncs of the profile. */
+  isServed(profile: string): Promise<boolean> {
+    return this.#jobs.isServed(profile);
+  }
+
+  /** Works on the syncs of a profile until it is stopped. */
+  consume(profile: string, { sync, isInProgress, onIncident }: SyncDeps): Promise<Working> {
+    return this.#jobs.consume(profile, {
+      onIncident,
+      // One that waits for the quota is not taken up before its time.
+      status: async (name) => ((await isInProgress(name)) ? "waiting" : "none"),
+      work: async (name, signal) => {
+        const verdict = await sync(name, signal);
+        if (verdict.kind === "postponed") {
+          const { reason, refusal } = verdict;
+          onIncident({ message: reason, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
+        }
+        return verdict;
+      },
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#jobs.close();
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * The front desk for the inventory: what a person can ask of the fleet as it was last seen, the same for the command line
+ * and for HTTP.
+ */
+import { SimfleetError } from "#core/errors.ts";
+import type { Feed } from "#events/feed.ts";
+import { type Filter, everySim } from "#fleet/filter.ts";
+import { documentOf } from "#fleet/sim-fields.ts";
+import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim.ts";
+import type { SyncQueues } from "./queue.ts";
+import type { FoundSim, Inventory, InventoryFacts, SimPresence } from "./store/inventory.ts";
+import type { SyncLog } from "./store/sync-record.ts";
+import { type Change, type ChangeQuery, changesOf } from "./changes.ts";
+import { assertFieldsKnown } from "./filter-fields.ts";
+import { type FleetReport, countFleet } from "./fleet-report.ts";
+import { type ExportFormat, exportLines } from "./export.ts";
+import { type SyncReport, newSyncId, reportOfSync } from "./sync-report.ts";
+
+/** A SIM as lists and exports show it: its key, the fields that are kept, and when it was seen. */
+export type SimDocument = Readonly<Record<string, unknown>>;
+
+export interface SimPage {
+  readonly sims: readonly SimDocument[];
+  readonly nextCursor: string | null;
+  /** Whether the fleet has been read whole, so that what is not here is not there. */
+  readonly isComplete: boolean;
+}
+
+export class SimService {
+  readonly #inventory: Inventory;
+  readonly #syncs: SyncLog;
+  readonly #queues: SyncQueues;
+  readonly #feed: Feed;
+  readonly #wordingOf: (profile: string) => Wording;
+
+  constructor(deps: {
+    inventory: Inventory;
+    syncs: SyncLog;
+    syncQueues: SyncQueues;
+    feed: Feed;
+    wordingOf: (profile: string) => Wording;
+  }) {
+    this.#inventory = deps.inventory;
+    this.#syncs = deps.syncs;
+    this.#queues = deps.syncQueues;
+    this.#feed = deps.feed;
+    this.#wordingOf = deps.wordingOf;
+  }
+
+  /**
+   * Has the fleet read: begins a sync, or goes on with one that was cut short. A worker does it, or whoever consumes the
+   * profile's syncs.
+   * @param order `by`: who asks for it
+   */
+  async sync(profile: string, order: { by: string; how?: "resume" | "restart" }): Promise<SyncReport> {
+    const { by, how = "resume" } = order;
+    const state = await this.#syncs.begin(profile, newSyncId(await this.#syncs.nowMs()), how, by);
+    await this.#queues.enqueue(profile, "now");
+    return reportOfSync(profile, state);
+  }
+
+  /** The sync under way, or the last one; undefined when there never was one. */
+  async syncReport(profile: string): Promise<SyncReport | undefined> {
+    const state = await this.#syncs.state(profile);
+    return state === undefined ? undefined : reportOfSync(profile, state);
+  }
+
+  /** Whether a live process works on the syncs of the profile. */
+  isServed(profile: string): Promise<boolean> {
+    return this.#queues.isServed(profile);
+  }
+
+  facts(profile: string): Promise<InventoryFacts> {
+    return this.#inventory.facts(profile);
+  }
+
+  /** How the fleet stands, counted now. */
+  async fleet(profile: string): Promise<FleetReport> {
+    const lastSync = await this.syncReport(profile);
+    const atMs = await this.#syncs.nowMs();
+    return countFleet(this.#inventory, { profile, keyColumn: this.#keyColumn(profile), lastSync, atMs });
+  }
+
+  /**
+   * SIMs that a filter means, those that became known last first.
+   * @throws SimfleetError USAGE on a cursor that is none, or a field that no SIM has
+   */
+  async list(
+    profile: string,
+    ask: { filter?: Filter | undefined; presence?: SimPresence; limit: number; cursor?: string | undefined },
+  ): Promise<SimPage> {
+    const { filter = everySim, presence = "listed", limit, cursor } = ask;
+    if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
+      throw new SimfleetError(
+        "USAGE",
+        `${JSON.stringify(cursor)} is no cursor: take the nextCursor of the page before`,
+      );
+    }
+    const keyColumn = this.#keyColumn(profile);
+    await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
+    const from = cursor === undefined ? undefined : Number(cursor);
+    const facts = await this.facts(profile);
+    const sims: FoundSim[] = [];
+    for await (const found of this.#inventory.walk(profile, filter, {
+      ...{ order: "newest-first", presence, from, keyColumn },
+    })) {
+      sims.push(...found);
+      if (sims.length > limit) break;
+    }
+    const shown = sims.slice(0, limit);
+    return {
+      sims: shown.map((found) => documentOfSim(found, { keyColumn, facts })),
+      nextCursor: sims.length > limit ? String(sims[limit]?.sim.ordinal ?? 0) : null,
+      isComplete: facts.isComplete,
+    };
+  }
+
+  /** @throws SimfleetError NOT_FOUND when the SIM is not in the inventory */
+  async show(profile: string, key: string): Promise<SimDocument> {
+    const sim = await this.#inventory.sim(profile, key);
+    if (sim === undefined) {
+      throw new SimfleetError("NOT_FOUND", `${key} is not in the inventory: simfleet sims sync reads the fleet`);
+    }
+    return documentOfSim({ key, sim }, { keyColumn: this.#keyColumn(profile), facts: await this.facts(profile) });
+  }
+
+  /** All SIMs that a filter means, line by line; flat memory. @throws SimfleetError USAGE for a field that no SIM has */
+  async export(
+    profile: string,
+    ask: {
+      filter?: Filter | undefined;
+      presence?: SimPresence;
+      format: ExportFormat;
+      columns?: readonly string[] | undefined;
+    },
+  ): Promise<AsyncGenerator<string>> {
+    const { filter = everySim, presence = "listed" } = ask;
+    const keyColumn = this.#keyColumn(profile);
+    await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
+    const facts = await this.facts(profile);
+    const walk = this.#inventory.walk(profile, filter, { presence, keyColumn });
+    return exportLines(walk, { ...ask, keyColumn, fields: facts.fields }, (found) =>
+      documentOfSim(found, { keyColumn, facts }),
+    );
+  }
+
+  /** What has changed, newest first. */
+  changes(
+    profile: string,
+    query: ChangeQuery,
+    ask: { limit: number; cursor?: string | undefined },
+  ): Promise<{ changes: Change[]; nextCursor: string | null }> {
+    return changesOf(this.#feed, { ...query, profile }, ask);
+  }
+
+  #keyColumn(profile: string): KeyColumn {
+    return keyColumnOf(this.#wordingOf(profile));
+  }
+}
+
+function documentOfSim(
+  { key, sim }: FoundSim,
+  { keyColumn, facts }: { keyColumn: KeyColumn; facts: InventoryFacts },
+): SimDocument {
+  const { fields, addedAtMs, updatedAtMs, updatedBy, goneAtMs } = sim;
+  // A sync that found a SIM as it was known wrote nothing: it was seen then all the same.
+  const listedAtMs = goneAtMs === undefined ? (facts.listedAtMs ?? 0) : 0;
+  return {
+    [keyColumn]: key,
+    ...documentOf(fields),
+    addedAt: instant(addedAtMs),
+    updatedAt: instant(updatedAtMs),
+    updatedBy,
+    seenAt: instant(Math.max(updatedAtMs, listedAtMs)),
+    goneAt: goneAtMs === undefined ? null : instant(goneAtMs),
+  };
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,199 @@
+/**
+ * The inventory: each SIM of a profile as it was last seen, by a sync that read the whole list or by the answer to a
+ * change of our own. It says what was, not what is: others may change a SIM at any time. Here it is read; syncs write it
+ * through sync-log.ts, runs through settle.lua.
+ */
+import { decodeName, encodeName } from "#fleet/field-text.ts";
+import { type Filter, matches } from "#fleet/filter.ts";
+import { textOf } from "#fleet/sim-fields.ts";
+import type { KeyColumn } from "#fleet/sim.ts";
+import { Script } from "#redis/script.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
+import { type KnownSim, decodeSim } from "./sim-record.ts";
+import { objectText, prefilter, simsPerChunk } from "./signature.ts";
+import { codesFor, columnsFor } from "./value-codes.ts";
+
+export interface InventoryFacts {
+  /** SIMs that are listed, and SIMs that were and are gone. */
+  readonly known: number;
+  readonly gone: number;
+  /** Whether a sync has ever read the whole list. */
+  readonly isComplete: boolean;
+  /** When the last sync that did so began, ms by Redis's clock. */
+  readonly listedAtMs: number | undefined;
+  /** Fields that it kept. */
+  readonly fields: readonly string[];
+}
+
+/** Which SIMs a walk is about. */
+export type SimPresence = "listed" | "gone" | "all";
+
+export interface Walk {
+  /** Default: in the order in which they became known. */
+  readonly order?: "oldest-first" | "newest-first";
+  /** Default: those that are listed. */
+  readonly presence?: SimPresence;
+  /** Ordinal to begin with, itself included. */
+  readonly from?: number | undefined;
+  /** The field that names a SIM; it is the key itself, and not kept with the others. */
+  readonly keyColumn: KeyColumn;
+}
+
+export interface FoundSim {
+  readonly key: string;
+  readonly sim: KnownSim;
+}
+
+const withoutScript = Script.load(new URL("./without.lua", import.meta.url));
+const lookUpAtOnce = 1_000;
+const readAtOnce = 500;
+
+export class Inventory {
+  readonly #redis: StoreDeps["redis"];
+  readonly #keys: StoreDeps["keys"];
+
+  constructor(storeDeps: Pick<StoreDeps, "redis" | "keys">) {
+    this.#redis = storeDeps.redis;
+    this.#keys = storeDeps.keys;
+  }
+
+  async facts(profile: string): Promise<InventoryFacts> {
+    const head = await this.#redis.hgetall(this.#keys.simsHead(profile));
+    return {
+      known: Number(head.known ?? 0),
+      gone: Number(head.gone ?? 0),
+      isComplete: head.settled !== undefined,
+      listedAtMs: head.listedAtMs === undefined ? undefined : Number(head.listedAtMs),
+      fields: (head.fields ?? "").split(",").filter(Boolean).map(decodeName),
+    };
+  }
+
+  async sim(profile: string, key: string): Promise<KnownSim | undefined> {
+    return (await this.lookUp(profile, [key]))[0];
+  }
+
+  /** What is known of each SIM, in the order asked. */
+  async lookUp(profile: string, keys: readonly string[]): Promise<(KnownSim | undefined)[]> {
+    const known: (KnownSim | undefined)[] = [];
+    for (let at = 0; at < keys.length; at += lookUpAtOnce) {
+      const some = keys.slice(at, at + lookUpAtOnce);
+      const texts = await this.#redis.hmget(this.#keys.sims(profile), ...some);
+      for (const text of texts) known.push(text === null ? undefined : decodeSim(text));
+    }
+    return known;
+  }
+
+  /** SIMs that a filter means, in batches. Flat memory. */
+  async *walk(profile: string, filter: Filter, walk: Walk): AsyncGenerator<readonly FoundSim[]> {
+    const named = namedKeys(filter, walk.keyColumn);
+    if (named !== undefined) {
+      const found = await this.#read(profile, filter, named, walk);
+      if (found.length > 0) yield inOrder(found, walk);
+      return;
+    }
+    const columns = await columnsFor(filter.conditions, { redis: this.#redis, keys: this.#keys, profile });
+    const isForward = walk.order !== "newest-first";
+    const end = Number((await this.#redis.hget(this.#keys.simsHead(profile), "next")) ?? 0);
+    const start = Math.min(walk.from ?? (isForward ? 0 : end - 1), end - 1);
+    const last = Math.floor((end - 1) / simsPerChunk);
+    const step = isForward ? 1 : -1;
+    for (let chunk = Math.floor(start / simsPerChunk); chunk >= 0 && chunk <= last; chunk += step) {
+      const candidates = await this.#candidates(profile, filter, { chunk, columns }, walk);
+      const keys = await this.#without(profile, filter, candidates, walk);
+      for (let at = 0; at < keys.length; at += readAtOnce) {
+        const found = await this.#read(profile, filter, keys.slice(at, at + readAtOnce), walk);
+        if (found.length > 0) yield found;
+      }
+    }
+  }
+
+  /** SIMs of a chunk whose signatures do not rule them out, in the walk's order. */
+  async #candidates(
+    profile: string,
+    filter: Filter,
+    { chunk, columns }: { chunk: number; columns: ReadonlyMap<string, number> },
+    walk: Walk,
+  ): Promise<string[]> {
+    const conditions = filter.conditions.filter(({ field }) => field !== walk.keyColumn);
+    const [roll, signs] = await Promise.all([
+      this.#redis.get(this.#keys.simsKeyOrder(profile, chunk)),
+      conditions.length === 0 ? undefined : this.#redis.getBuffer(this.#keys.simsSignatures(profile, chunk)),
+    ]);
+    const keys = (roll ?? "").split("\n");
+    keys.pop(); // after the end of the last line
+    const at = { redis: this.#redis, keys: this.#keys, profile };
+    const seen = signs
+      ? prefilter({ ...filter, conditions }, signs, await codesFor(conditions, columns, at))
+      : undefined;
+    const first = chunk * simsPerChunk;
+    const candidates: string[] = [];
+    keys.forEach((key, place) => {
+      if (isInReach(first + place, walk) && seen?.(place) !== "differs") candidates.push(key);
+    });
+    return walk.order === "newest-first" ? candidates.toReversed() : candidates;
+  }
+
+  /** Leaves out what the conditions that want a value not to be there deny; a signature cannot. */
+  async #without(profile: string, filter: Filter, keys: readonly string[], walk: Walk): Promise<readonly string[]> {
+    const texts = deniedTexts(filter, walk.keyColumn);
+    if (texts.length === 0 || keys.length === 0) return keys;
+    const reply = await withoutScript.run(this.#redis, [this.#keys.sims(profile)], [texts.length, ...texts, ...keys]);
+    return (reply as number[]).flatMap((place) => keys[place] ?? []);
+  }
+
+  async #read(profile: string, filter: Filter, keys: readonly string[], walk: Walk): Promise<FoundSim[]> {
+    const { presence = "listed", keyColumn } = walk;
+    const known = await this.lookUp(profile, keys);
+    return keys.flatMap((key, i): FoundSim[] => {
+      const sim = known[i];
+      if (sim === undefined || !isInReach(sim.ordinal, walk)) return [];
+      if (presence !== "all" && (sim.goneAtMs !== undefined) !== (presence === "gone")) return [];
+      const valueOf = (field: string): string | undefined => (field === keyColumn ? key : textOfField(sim, field));
+      return matches(filter, valueOf) ? [{ key, sim }] : [];
+    });
+  }
+}
+
+function isInReach(ordinal: number, { order, from }: Walk): boolean {
+  if (from === undefined) return true;
+  return order === "newest-first" ? ordinal <= from : ordinal >= from;
+}
+
+function inOrder(found: readonly FoundSim[], { order }: Walk): FoundSim[] {
+  const sign = order === "newest-first" ? -1 : 1;
+  return found.toSorted((a, b) => sign * (a.sim.ordinal - b.sim.ordinal));
+}
+
+/** What a record must not have in it, where conditions want a value or a field not to be there. */
+function deniedTexts({ conditions }: Filter, keyColumn: KeyColumn): string[] {
+  return conditions.flatMap((condition) => {
+    const line = `\n${encodeName(condition.field)}`;
+    if (condition.field === keyColumn) return [];
+    if (condition.kind === "absent") return ["=", ":", "."].map((mark) => line + mark);
+    if (condition.kind !== "differs" || condition.value === objectText || condition.value.includes("\n")) return [];
+    return ["=", ":"].map((mark) => `${line}${mark}${condition.value}\n`);
+  });
+}
+
+/** The SIMs that a filter names one by one: they are looked up, whatever the size of the fleet. */
+function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | undefined {
+  for (const condition of conditions) {
+    if (condition.field !== keyColumn) continue;
+    if (condition.kind === "equals") return [condition.value];
+    if (condition.kind === "in") return [...new Set(condition.values)];
+  }
+  return undefined;
+}
+
+/** A field's value as filters see it; an object has none of its own, and is there when it has a member. */
+function textOfField({ fields }: KnownSim, name: string): string | undefined {
+  const value = fields.get(name);
+  if (value !== undefined) return textOf(value);
+  return [...fields.keys()].some((field) => field.startsWith(`${name}.`)) ? objectText : undefined;
+}
+
+/** The speed class, where the record has one. */
+export function speedClassOf(sim: KnownSim | undefined): string | undefined {
+  const value = sim?.fields.get("speedClass");
+  return value === undefined ? undefined : textOf(value);
+}

@@ -1,0 +1,230 @@
+/**
+ * Short codes for the values of fields, by which a signature is exact (signature.ts): a dictionary for each profile that
+ * only grows, so that a column means one field and a code one value for good. Four fields have wide columns, in which
+ * 4,094 values in all find room; the first twelve others that a sync meets get narrow ones, of 61 values each, and a code
+ * for "another value". A value gets its code when a sync has seen it; a SIM that was written before, or by a run, has the
+ * code of "not known", and is looked at in another way until a sync writes it anew.
+ */
+import type { Redis } from "ioredis";
+import type { Condition } from "#fleet/filter.ts";
+import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
+
+/** The fields that have wide columns, which come first in a signature, in this order. */
+export const codedFields = ["speedClass", "status", "groupId", "subscription"] as const;
+/** Columns for other fields, behind those. */
+export const narrowColumns = 12;
+
+export const unknownCode = 0;
+export const absentCode = 1;
+/** Of narrow columns alone: a value that has no code and never gets one. */
+export const otherCode = 2;
+const valuesInNarrow = 61;
+
+/** What a field's values are written as. */
+export interface Column {
+  readonly field: string;
+  /** Its place among the columns of a signature. */
+  readonly index: number;
+}
+
+/** The dictionary as it is written with. */
+export interface CodeBook {
+  /** How many narrow columns have their field. */
+  readonly columnsGiven: number;
+  columnOf(field: string): Column | undefined;
+  /** The code of a value; `unknownCode` where it has none yet. */
+  codeOf(column: Column, value: string): number;
+  /** Hears of a field that has no column. */
+  note(field: string, value: string): void;
+}
+
+/** The dictionary as it is read with. */
+export interface CodeLookup {
+  /** The field's place among the columns; -1 where it has none. */
+  columnOf(field: string): number;
+  /** The code of a field's value; `unknownCode` where it has none. */
+  codeOf(field: string, value: string): number;
+}
+
+const registerScript = Script.load(new URL("./register-values.lua", import.meta.url));
+const registerColumnsScript = Script.load(new URL("./register-columns.lua", import.meta.url));
+
+/** A field with a value, as the dictionary of the wide columns has it. */
+function itemOf(field: string, value: string): string {
+  return `${field}=${value}`;
+}
+
+/** A field, and a value of a column, as the dictionary of the narrow columns has them. */
+const columnItem = (field: string): string => `@${field}`;
+const valueItem = (place: number, value: string): string => `${place}=${value}`;
+
+export function isWide(index: number): boolean {
+  return index < codedFields.length;
+}
+
+class KnownColumn implements Column {
+  readonly codes = new Map<string, number>();
+  /** No further value gets a code. */
+  isFull = false;
+  readonly field: string;
+  readonly index: number;
+
+  constructor(field: string, index: number) {
+    this.field = field;
+    this.index = index;
+  }
+}
+
+/** The dictionary as one sync uses it: what it lacks is gathered, and added between pages. */
+export class ValueCodes implements CodeBook {
+  readonly #redis: Redis;
+  readonly #keys: { readonly wide: string; readonly narrow: string };
+  readonly #columns = new Map<string, KnownColumn>(
+    codedFields.map((field, index) => [field, new KnownColumn(field, index)]),
+  );
+  /** Field to the values that were asked for and have no code. */
+  readonly #missing = new Map<string, Set<string>>();
+
+  private constructor(redis: Redis, keys: { wide: string; narrow: string }) {
+    this.#redis = redis;
+    this.#keys = keys;
+  }
+
+  static async load(redis: Redis, keys: Keys, profile: string): Promise<ValueCodes> {
+    const codes = new ValueCodes(redis, { wide: keys.simsCodes(profile), narrow: keys.simsColumns(profile) });
+    for (const [item, code] of Object.entries(await redis.hgetall(codes.#keys.wide))) {
+      const at = item.indexOf("=");
+      codes.#columns.get(item.slice(0, at))?.codes.set(item.slice(at + 1), Number(code));
+    }
+    await codes.#readNarrow();
+    return codes;
+  }
+
+  get columnsGiven(): number {
+    return this.#columns.size - codedFields.length;
+  }
+
+  columnOf(field: string): Column | undefined {
+    return this.#columns.get(field);
+  }
+
+  codeOf(column: KnownColumn, value: string): number {
+    const code = column.codes.get(value);
+    if (code !== undefined) return code;
+    if (column.isFull) return isWide(column.index) ? unknownCode : otherCode;
+    this.#miss(column.field, value);
+    return unknownCode;
+  }
+
+  note(field: string, value: string): void {
+    if (this.columnsGiven < narrowColumns) this.#miss(field, value);
+  }
+
+  #miss(field: string, value: string): void {
+    const values = this.#missing.get(field);
+    if (values === undefined) this.#missing.set(field, new Set([value]));
+    else values.add(value);
+  }
+
+  /** Adds what was asked for and was not there, as far as there is room. */
+  async register(): Promise<void> {
+    if (this.#missing.size === 0) return;
+    const narrow: string[] = [];
+    for (const [field, values] of this.#missing) {
+      const column = this.#columns.get(field);
+      if (column !== undefined && isWide(column.index)) await this.#registerWide(column, [...values]);
+      // More of them than there is room for are all the same.
+      else for (const value of [...values].slice(0, valuesInNarrow + 1)) narrow.push(field, value);
+    }
+    this.#missing.clear();
+    if (narrow.length === 0) return;
+    await registerColumnsScript.run(this.#redis, [this.#keys.narrow], [narrowColumns, valuesInNarrow, ...narrow]);
+    await this.#readNarrow();
+  }
+
+  async #registerWide(column: KnownColumn, values: readonly string[]): Promise<void> {
+    const items = values.map((value) => itemOf(column.field, value));
+    const codes = (await registerScript.run(this.#redis, [this.#keys.wide], items)) as number[];
+    for (const [at, value] of values.entries()) {
+      if (codes[at] === unknownCode) column.isFull = true;
+      else column.codes.set(value, codes[at] ?? unknownCode);
+    }
+  }
+
+  /** All of it, since what another sync has added fills columns as well. */
+  async #readNarrow(): Promise<void> {
+    const entries = Object.entries(await this.#redis.hgetall(this.#keys.narrow));
+    const byPlace = new Map<number, KnownColumn>();
+    for (const [item, place] of entries) {
+      if (!item.startsWith("@")) continue;
+      const field = item.slice(1);
+      const column = this.#columns.get(field) ?? new KnownColumn(field, codedFields.length + Number(place));
+      this.#columns.set(field, column);
+      byPlace.set(Number(place), column);
+    }
+    for (const [item, code] of entries) {
+      const at = item.indexOf("=");
+      if (!item.startsWith("@")) byPlace.get(Number(item.slice(0, at)))?.codes.set(item.slice(at + 1), Number(code));
+    }
+    for (const column of byPlace.values()) column.isFull = column.codes.size >= valuesInNarrow;
+  }
+}
+
+/** Where the dictionary of a profile lies. */
+interface Place {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly profile: string;
+}
+
+/** The columns of the fields that conditions are about, to be read before signatures: one may be given at any time. */
+export async function columnsFor(conditions: readonly Condition[], place: Place): Promise<ReadonlyMap<string, number>> {
+  const columns = new Map<string, number>();
+  const fields = [...new Set(conditions.map(({ field }) => field))];
+  const others = fields.filter((field) => !codedFields.some((coded) => coded === field));
+  for (const [index, field] of codedFields.entries()) if (fields.includes(field)) columns.set(field, index);
+  if (others.length === 0) return columns;
+  const key = place.keys.simsColumns(place.profile);
+  const places = await place.redis.hmget(key, ...others.map(columnItem));
+  for (const [at, field] of others.entries()) {
+    const given = places[at];
+    if (typeof given === "string") columns.set(field, codedFields.length + Number(given));
+  }
+  return columns;
+}
+
+/** The codes that conditions need, to be read after the signatures: a value without one then is in none of them. */
+export async function codesFor(
+  conditions: readonly Condition[],
+  columns: ReadonlyMap<string, number>,
+  place: Place,
+): Promise<CodeLookup> {
+  const wanted = conditions.flatMap((condition): { field: string; column: number; value: string }[] => {
+    const { field } = condition;
+    const column = columns.get(field);
+    if (column === undefined) return [];
+    const values = condition.kind === "in" ? condition.values : "value" in condition ? [condition.value] : [];
+    return values.map((value) => ({ field, column, value }));
+  });
+  const known = new Map<string, number>();
+  const poll = async (isOfKind: (column: number) => boolean, key: string): Promise<void> => {
+    const some = wanted.filter(({ column }) => isOfKind(column));
+    if (some.length === 0) return;
+    const items = some.map(({ field, column, value }) =>
+      isWide(column) ? itemOf(field, value) : valueItem(column - codedFields.length, value),
+    );
+    const codes = await place.redis.hmget(key, ...items);
+    for (const [at, { field, value }] of some.entries()) {
+      known.set(JSON.stringify([field, value]), Number(codes[at] ?? unknownCode));
+    }
+  };
+  await Promise.all([
+    poll(isWide, place.keys.simsCodes(place.profile)),
+    poll((column) => !isWide(column), place.keys.simsColumns(place.profile)),
+  ]);
+  return {
+    columnOf: (field) => columns.get(field) ?? -1,
+    codeOf: (field, value) => known.get(JSON.stringify([field, value])) ?? unknownCode,
+  };
+}

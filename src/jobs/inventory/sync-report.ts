@@ -1,0 +1,48 @@
+/** A sync as people and programs are shown it. */
+import { randomInt } from "node:crypto";
+import { type ProblemReport, reportOfProblem } from "#engine/problem.ts";
+import type { SyncPhase, SyncState } from "./store/sync-record.ts";
+
+export interface SyncReport {
+  readonly syncId: string;
+  readonly profile: string;
+  readonly state: SyncPhase;
+  /** SIMs listed so far, on so many pages. */
+  readonly sims: number;
+  readonly pages: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly returned: number;
+  readonly gone: number;
+  /** ISO 8601, UTC. */
+  readonly startedAt: string;
+  /** Who asked for it; null where that is not known. */
+  readonly startedBy: string | null;
+  readonly finishedAt: string | null;
+  /** From its beginning to its end, pauses included; null while it has none. */
+  readonly seconds: number | null;
+  /** Why it failed. */
+  readonly reason?: string;
+  /** Why the next page cannot be read at present, and when it is asked for again. */
+  readonly problem?: ProblemReport;
+}
+
+export function reportOfSync(profile: string, state: SyncState): SyncReport {
+  const { syncId, phase, sims, pages, added, changed, returned, gone, startedAtMs, finishedAtMs } = state;
+  const { reason, problem } = state;
+  return {
+    ...{ syncId, profile, state: phase, sims, pages, added, changed, returned, gone },
+    startedAt: new Date(startedAtMs).toISOString(),
+    startedBy: state.startedBy ?? null,
+    finishedAt: finishedAtMs === undefined ? null : new Date(finishedAtMs).toISOString(),
+    seconds: finishedAtMs === undefined ? null : (finishedAtMs - startedAtMs) / 1_000,
+    ...(reason === undefined ? {} : { reason }),
+    ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
+  };
+}
+
+/** `s-20261120-103045-482`: sorts by time. */
+export function newSyncId(nowMs: number): string {
+  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `s-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
+}

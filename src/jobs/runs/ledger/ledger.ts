@@ -1,0 +1,365 @@
+/**
+ * The ledger: the record of every run and the only truth about what became of a row. The queue holds machinery alone
+ * and can be rebuilt from here at any time. A row gets its outcome once (settle.lua); everything else may be done twice.
+ * A run that was submitted halfway leaves nothing but keys that expire.
+ */
+import type { Redis } from "ioredis";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { FeedBounds } from "#events/feed.ts";
+import { encodeName } from "#fleet/field-text.ts";
+import type { RunState } from "#fleet/run.ts";
+import type { SimFields } from "#fleet/sim-fields.ts";
+import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
+import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
+import {
+  type Settled,
+  type StoredRow,
+  type Tries,
+  decodeSettled,
+  outcomeLetters,
+  encodeSettled,
+  packOutcomes,
+  packRows,
+  unpackOutcomes,
+  unpackRows,
+} from "./packing.ts";
+import { type RunHead, type RunRecord, decodeRecord, decodeStatus, encodeHead, statusFields } from "./run-record.ts";
+import { Signatures } from "#jobs/inventory/store/signature.ts";
+import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
+
+/** Loads a script that moves a run, and may take what an answer showed into the inventory. */
+function runScript(name: string): Script {
+  return Script.load(...inventoryScriptParts, scriptFile("emit-run.lua"), scriptFile(name));
+}
+
+function scriptFile(name: string): URL {
+  return new URL(`./${name}`, import.meta.url);
+}
+
+const settleScript = runScript("settle.lua");
+const moveScript = runScript("move-run.lua");
+const commitScript = runScript("commit-run.lua");
+const problemScript = runScript("record-run-problem.lua");
+const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
+const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
+const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
+const draftSeconds = 3_600;
+const readAtOnce = 100;
+/** A hand on a run that is not renewed for so long has gone: its process died, or has lost Redis. */
+const leaseMs = 10_000;
+/** A run that makes no progress for so long counts as stalled. */
+const stalledAfterMs = 10_000;
+
+/** One slice of a run as a worker takes it up. */
+export interface SegmentState {
+  readonly rows: readonly StoredRow[];
+  /** Place in the segment to what is settled. */
+  readonly settled: ReadonlyMap<number, Settled>;
+  readonly tries: ReadonlyMap<number, Tries>;
+  readonly isFinished: boolean;
+}
+
+/** A SIM as the answer to a change showed it: the inventory learns of it together with the outcome. */
+export interface ShownSim {
+  readonly fields: SimFields;
+  /** Fields that the answer spoke of, with a value or without; the others stay as they were known. */
+  readonly mentioned: readonly string[];
+}
+
+export interface Settlement {
+  readonly shown?: ShownSim | undefined;
+  readonly place: number;
+  /** The SIM's key. */
+  readonly key: string;
+  readonly weight: number;
+  readonly settled: Settled;
+}
+
+export interface SettleReply {
+  readonly state: RunState | "gone";
+  readonly pending: number;
+  /** With this, the last canary row held: the rest of the run may start. */
+  readonly canaryHeld: boolean;
+}
+
+export class Ledger {
+  readonly #redis: Redis;
+  readonly #keys: Keys;
+  readonly #clock: Clock;
+  readonly #bounds: FeedBounds;
+  readonly #signatures = new Signatures();
+
+  constructor(options: StoreDeps & { clock: Clock }) {
+    this.#redis = options.redis;
+    this.#keys = options.keys;
+    this.#bounds = options.bounds;
+    this.#clock = options.clock;
+  }
+
+  /** Stores a slice of a run that is being submitted; it expires unless the run is committed within the hour. */
+  async draftSegment(draftId: string, segment: number, rows: readonly StoredRow[]): Promise<void> {
+    const key = this.#keys.runDraft(draftId);
+    failOnAny(await this.#redis.multi().hset(key, String(segment), packRows(rows)).expire(key, draftSeconds).exec());
+  }
+
+  /**
+   * Makes a drafted run real: from here on it is in the list and its rows will be worked on. Where a run of this id is
+   * there already, that one stays and the draft goes.
+   * @param draftId under which its rows were drafted
+   * @returns `exists` where a run of this id was there already
+   * @throws SimfleetError STORE_UNAVAILABLE when a slice of it expired meanwhile
+   */
+  async commit(head: RunHead, state: RunState, draftId: string): Promise<"committed" | "exists"> {
+    const { runId, segments, createdAtMs, submittedBy = "" } = head;
+    const draft = this.#keys.runDraft(draftId);
+    const keys = [this.#keys.run(runId), draft, this.#keys.runInput(runId), this.#keys.runs(), this.#keys.events()];
+    const fields = Object.entries({ ...encodeHead(head), ...startOf(head, state) }).flat();
+    const args = [runId, segments.length, createdAtMs, this.#bounds.most, submittedBy, ...fields];
+    const reply = (await commitScript.run(this.#redis, keys, args)) as "committed" | "exists" | "expired";
+    if (reply !== "expired") return reply;
+    throw new SimfleetError("STORE_UNAVAILABLE", `Rows of run ${runId} expired before it was whole: submit it again`);
+  }
+
+  /** Throws a draft away. */
+  async discard(draftId: string): Promise<void> {
+    await this.#redis.unlink(this.#keys.runDraft(draftId));
+  }
+
+  /**
+   * @throws SimfleetError RUN_NOT_FOUND
+   */
+  async run(runId: string): Promise<RunRecord> {
+    const [run] = await this.#read([runId]);
+    if (run !== undefined) return run;
+    throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId}: simfleet runs list shows those there are`);
+  }
+
+  /** Runs in the order of their ids, a hundred at a time; ids without a run are left out. */
+  async #read(runIds: readonly string[]): Promise<RunRecord[]> {
+    const runs: RunRecord[] = [];
+    for (let at = 0; at < runIds.length; at += readAtOnce) {
+      const some = runIds.slice(at, at + readAtOnce);
+      const keys = some.flatMap((runId) => [this.#keys.run(runId), this.#keys.runLeases(runId)]);
+      const heads = (await readScript.run(this.#redis, keys, [leaseMs])) as [string[], number][];
+      for (const [i, [head, hands]] of heads.entries()) {
+        const hash = fromPairs(head);
+        if (hash.state !== undefined) runs.push(decodeRecord(some[i] ?? "", hash, hands));
+      }
+    }
+    return runs;
+  }
+
+  /** Runs, newest first. `cursor` is what the call before returned as `nextCursor`. */
+  async list(options: { limit: number; cursor?: string }): Promise<{ runs: RunRecord[]; nextCursor: string | null }> {
+    const start = options.cursor === undefined ? 0 : await this.#placeAfter(options.cursor);
+    const ids = await this.#redis.zrevrange(this.#keys.runs(), start, start + options.limit);
+    const shown = ids.slice(0, options.limit);
+    const runs = await this.#read(shown);
+    return { runs, nextCursor: ids.length > options.limit ? (shown.at(-1) ?? null) : null };
+  }
+
+  async #placeAfter(runId: string): Promise<number> {
+    const rank = await this.#redis.zrevrank(this.#keys.runs(), runId);
+    if (rank === null) {
+      throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId} to go on from`);
+    }
+    return rank + 1;
+  }
+
+  /** Ids of runs that are running, newest first, among the last thousand. */
+  async running(): Promise<RunRecord[]> {
+    const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
+    const states = await Promise.all(ids.map((runId) => this.#redis.hget(this.#keys.run(runId), "state")));
+    return this.#read(ids.filter((_, i) => states[i] === "running"));
+  }
+
+  /** State and tally of the last thousand runs. */
+  async statuses(): Promise<Pick<RunRecord, "state" | "tally">[]> {
+    const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
+    const reads = ids.map((runId) => this.#redis.hmget(this.#keys.run(runId), ...statusFields));
+    return (await Promise.all(reads)).map(decodeStatus).filter((status) => status !== undefined);
+  }
+
+  async segment(run: RunHead, segment: number): Promise<SegmentState> {
+    const keys = this.#keys;
+    const [input, packed, open, tries] = await Promise.all([
+      this.#redis.hgetBuffer(keys.runInput(run.runId), String(segment)),
+      this.#redis.hgetBuffer(keys.runFinished(run.runId), String(segment)),
+      this.#redis.hgetall(keys.segmentOutcomes(run.runId, segment)),
+      this.#redis.hgetall(keys.segmentTries(run.runId, segment)),
+    ]);
+    if (input === null) {
+      throw new SimfleetError("INTERNAL", `The rows of segment ${segment} of run ${run.runId} are not in Redis`);
+    }
+    // Packed between the reads: the outcomes are there now, and nowhere else.
+    const late = packed ?? (await this.#redis.hgetBuffer(keys.runFinished(run.runId), String(segment)));
+    return {
+      rows: unpackRows(input, run.segments[segment]?.firstRow ?? 0),
+      settled: late ? unpackOutcomes(late) : mapValues(open, decodeSettled),
+      tries: mapValues(tries, (text) => JSON.parse(text) as Tries),
+      isFinished: late !== null,
+    };
+  }
+
+  /** Numbers of the segments that are worked off. */
+  async finishedSegments(runId: string): Promise<Set<number>> {
+    return new Set((await this.#redis.hkeys(this.#keys.runFinished(runId))).map(Number));
+  }
+
+  async exists(runId: string): Promise<boolean> {
+    return (await this.#redis.exists(this.#keys.run(runId))) === 1;
+  }
+
+  async state(runId: string): Promise<RunState | "gone"> {
+    return ((await this.#redis.hget(this.#keys.run(runId), "state")) ?? "gone") as RunState | "gone";
+  }
+
+  /**
+   * Says that work on rows of the run goes on: to be asked before it begins, and again every few seconds (`handMs`).
+   * Until all have let go, a run that was cut short is told to be ending, since calls may be out.
+   * @param hands each a name of its own; taken on only while the run is running
+   * @returns the run's state: unless it is `running`, no work may begin
+   */
+  async hold(runId: string, hands: readonly string[]): Promise<RunState | "gone"> {
+    const keys = [this.#keys.run(runId), this.#keys.runLeases(runId)];
+    return (await holdScript.run(this.#redis, keys, [leaseMs, ...hands])) as RunState | "gone";
+  }
+
+  /** Says that this work has ended, with every outcome written. */
+  async release(runId: string, hand: string): Promise<void> {
+    await this.#redis.hdel(this.#keys.runLeases(runId), hand);
+  }
+
+  /**
+   * Says which SIMs a run is about to change, and to what, until each has its outcome: a sync that sees such a change
+   * before the run has settled it knows whose it is.
+   */
+  async claim(run: Pick<RunHead, "runId" | "profile">, rows: readonly StoredRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const claims = new Map(rows.map(({ key, speedClass }) => [key, `${run.runId} ${speedClass}`]));
+    await this.#redis.hset(this.#keys.simsClaims(run.profile), claims);
+  }
+
+  /** Writes outcomes, each row's first one for good, and moves the run on (see settle.lua). */
+  async settle(
+    run: Pick<RunHead, "runId" | "profile">,
+    segment: number,
+    settlements: readonly Settlement[],
+    counts: { calls: number; throttled: number },
+  ): Promise<SettleReply> {
+    const { runId, profile } = run;
+    const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
+    args.push(profile, this.#bounds.most, runId);
+    for (const { place, key, weight, settled, shown } of settlements) {
+      const row = `${place} ${outcomeLetters[settled.outcome]} ${weight} ${key} ${encodeSettled(settled)}`;
+      args.push(shown === undefined ? row : `${row}\n${this.#encodeShown(shown)}`);
+    }
+    const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, profile)];
+    const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
+      RunState | "gone",
+      number,
+      number,
+    ];
+    return { state, pending, canaryHeld: held === 1 };
+  }
+
+  #encodeShown({ fields, mentioned }: ShownSim): string {
+    return `${mentioned.map(encodeName).join(",")}\n${this.#signatures.ofAnswer(fields, mentioned)}\n${encodeFields(fields)}`;
+  }
+
+  /** Remembers tries that did not settle a row, so that a restart goes on counting. */
+  async recordTries(runId: string, segment: number, tries: ReadonlyMap<number, Tries>): Promise<void> {
+    if (tries.size === 0) return;
+    const fields = Object.fromEntries([...tries].map(([place, entry]) => [place, JSON.stringify(entry)]));
+    await this.#redis.hset(this.#keys.segmentTries(runId, segment), fields);
+  }
+
+  /** Records a failed call that says nothing about its row; the run's problem lasts until the next usable answer. */
+  async recordProblem(
+    runId: string,
+    problem: { readonly message: string; readonly nextAttemptMs: number },
+  ): Promise<void> {
+    const keys = [this.#keys.run(runId), this.#keys.events()];
+    const { message, nextAttemptMs } = problem;
+    const args = [this.#clock.wallMs(), message, Math.ceil(nextAttemptMs), runId, this.#bounds.most, stalledAfterMs];
+    await problemScript.run(this.#redis, keys, args);
+  }
+
+  /** Packs the outcomes of a segment whose rows are all settled; false when some are not. */
+  async finishSegment({ runId, segments }: RunHead, segment: number): Promise<boolean> {
+    const records = await this.#redis.hgetall(this.#keys.segmentOutcomes(runId, segment));
+    const outcomes = new Map(Object.entries(records).map(([place, record]) => [Number(place), record]));
+    const reply = await finishScript.run(
+      this.#redis,
+      [
+        this.#keys.segmentOutcomes(runId, segment),
+        this.#keys.segmentTries(runId, segment),
+        this.#keys.runFinished(runId),
+      ],
+      [segment, outcomes.size, packOutcomes(outcomes), segments[segment]?.callable ?? 0],
+    );
+    return reply === 1;
+  }
+
+  /**
+   * Moves a run to another state, and tells of it.
+   * @param how `by`: who does it
+   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE when it is in none of `from`
+   */
+  async move(
+    runId: string,
+    to: RunState,
+    from: readonly RunState[],
+    how: { readonly reason?: string; readonly by?: string } = {},
+  ): Promise<void> {
+    const { reason = "", by = "" } = how;
+    const before = await moveScript.run(
+      this.#redis,
+      [this.#keys.run(runId), this.#keys.events()],
+      [to, this.#clock.wallMs(), reason, runId, this.#bounds.most, by, ...from],
+    );
+    if (before === "gone") await this.run(runId);
+    if (!from.includes(before as RunState)) {
+      throw new SimfleetError(
+        "RUN_STATE",
+        `Run ${runId} is ${String(before)}; it has to be ${from.join(" or ")} for this`,
+      );
+    }
+  }
+
+  #segmentKeys(runId: string, segment: number): string[] {
+    const keys = this.#keys;
+    return [
+      keys.run(runId),
+      keys.segmentOutcomes(runId, segment),
+      keys.segmentTries(runId, segment),
+      keys.runFinished(runId),
+    ];
+  }
+}
+
+/** Fields and values of a hash, as scripts give them. */
+function fromPairs(flat: readonly string[]): Record<string, string> {
+  const hash: Record<string, string> = {};
+  for (let at = 0; at < flat.length; at += 2) hash[flat[at] ?? ""] = flat[at + 1] ?? "";
+  return hash;
+}
+
+function mapValues<T>(hash: Readonly<Record<string, string>>, decode: (text: string) => T): Map<number, T> {
+  return new Map(Object.entries(hash).map(([place, text]) => [Number(place), decode(text)]));
+}
+
+/** A run without a single call is over as soon as it begins. */
+function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
+  if (state === "awaiting-approval") return { state };
+  return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
+}
+
+/** ioredis gives a transaction's failures as values; here each is an error. */
+function failOnAny(replies: [Error | null, unknown][] | null): void {
+  const failed = replies === null ? new Error("the transaction was refused") : replies.find(([error]) => error)?.[0];
+  if (failed) throw failed;
+}

@@ -1,0 +1,164 @@
+/** The head of a run as the ledger keeps it: who, what, how far. Written as a flat hash, read back as one value. */
+import { type Problem, problemIn } from "#engine/problem.ts";
+import type { RunOptions, RunState, Tally } from "#fleet/run.ts";
+
+/** A slice of consecutive rows: the index of its first row, and how many of its rows make a call. */
+export interface SegmentSpan {
+  readonly firstRow: number;
+  readonly callable: number;
+}
+
+/** What is fixed when a run is submitted. */
+export interface RunHead {
+  readonly runId: string;
+  readonly name: string;
+  readonly profile: string;
+  /** The bucket whose quota its calls spend, and whose queue works on it. */
+  readonly bucket: string;
+  readonly options: RunOptions;
+  /** Header cells of the input, as they came. */
+  readonly header: readonly string[];
+  /** Name of the input file, without its folder. */
+  readonly source: string;
+  /** SHA-256 of the input, hex. */
+  readonly sha256: string;
+  /** Rows in all, and among them those that the intake rejected. */
+  readonly total: number;
+  readonly rejectedAtIntake: number;
+  /** Rows settled at submission without a call, because nothing would change. */
+  readonly skippedAtIntake: number;
+  readonly segments: readonly SegmentSpan[];
+  /** How many of the first segments are the canary; 0 for none. */
+  readonly canarySegments: number;
+  /** More failures than this abort the run. */
+  readonly maxFailures?: number;
+  /** The run whose unsuccessful rows these are. */
+  readonly retryOf?: string;
+  /** The run whose changes these rows put back. */
+  readonly undoOf?: string;
+  /** Who submitted it: `cli:anna`, `schedule:nightly`; absent where that is not known. */
+  readonly submittedBy?: string;
+  readonly createdAtMs: number;
+}
+
+/** A run as it stands. */
+export interface RunRecord extends RunHead {
+  readonly state: RunState;
+  readonly tally: Tally;
+  readonly calls: number;
+  readonly throttled: number;
+  /** Calls of canary rows still to be settled. */
+  readonly canaryLeft: number;
+  /** It was cut short, and calls that were out then have not all ended: rows may still get an outcome. */
+  readonly isEnding: boolean;
+  readonly startedAtMs: number | undefined;
+  readonly finishedAtMs: number | undefined;
+  /** Why it was aborted or stands still, where there is something to say. */
+  readonly reason: string | undefined;
+  /** Why its calls get no usable answer at present. */
+  readonly problem: Problem | undefined;
+}
+
+export function encodeHead(head: RunHead): Record<string, string | number> {
+  const canary = head.segments.slice(0, head.canarySegments);
+  return {
+    name: head.name,
+    profile: head.profile,
+    bucket: head.bucket,
+    options: JSON.stringify(head.options),
+    header: JSON.stringify(head.header),
+    source: head.source,
+    sha256: head.sha256,
+    total: head.total,
+    rejectedAtIntake: head.rejectedAtIntake,
+    skippedAtIntake: head.skippedAtIntake,
+    segments: JSON.stringify(head.segments.map(({ firstRow, callable }) => [firstRow, callable])),
+    canarySegments: head.canarySegments,
+    canaryLeft: canary.reduce((sum, { callable }) => sum + callable, 0),
+    createdAtMs: head.createdAtMs,
+    done: 0,
+    skipped: head.skippedAtIntake,
+    rejected: head.rejectedAtIntake,
+    failed: 0,
+    failures: 0,
+    calls: 0,
+    throttled: 0,
+    ...(head.maxFailures === undefined ? {} : { maxFailures: head.maxFailures }),
+    ...(head.retryOf === undefined ? {} : { retryOf: head.retryOf }),
+    ...(head.undoOf === undefined ? {} : { undoOf: head.undoOf }),
+    ...(head.submittedBy === undefined ? {} : { submittedBy: head.submittedBy }),
+  };
+}
+
+/** @param hands on the run, as read-run.lua counts them */
+export function decodeRecord(runId: string, hash: Readonly<Record<string, string>>, hands: number): RunRecord {
+  const text = (field: string): string => hash[field] ?? "";
+  const number = (field: string): number => Number(hash[field] ?? 0);
+  const instant = (field: string): number | undefined => (hash[field] ? Number(hash[field]) : undefined);
+  const state = text("state") as RunState;
+  const isEnding = isCutShort(state) && hands > 0;
+  return {
+    runId,
+    name: text("name"),
+    profile: text("profile"),
+    bucket: text("bucket"),
+    options: JSON.parse(hash.options ?? "{}") as RunOptions,
+    header: JSON.parse(hash.header ?? "[]") as string[],
+    source: text("source"),
+    sha256: text("sha256"),
+    total: number("total"),
+    rejectedAtIntake: number("rejectedAtIntake"),
+    skippedAtIntake: number("skippedAtIntake"),
+    segments: (JSON.parse(hash.segments ?? "[]") as [number, number][]).map(([firstRow, callable]) => ({
+      firstRow,
+      callable,
+    })),
+    canarySegments: number("canarySegments"),
+    ...(hash.maxFailures === undefined ? {} : { maxFailures: number("maxFailures") }),
+    ...(hash.retryOf === undefined ? {} : { retryOf: hash.retryOf }),
+    ...(hash.undoOf === undefined ? {} : { undoOf: hash.undoOf }),
+    ...(hash.submittedBy === undefined ? {} : { submittedBy: hash.submittedBy }),
+    createdAtMs: number("createdAtMs"),
+    state,
+    tally: decodeTally({ isCut: isCutShort(state) && !isEnding }, number),
+    isEnding,
+    calls: number("calls"),
+    throttled: number("throttled"),
+    canaryLeft: number("canaryLeft"),
+    startedAtMs: instant("startedAtMs"),
+    finishedAtMs: isEnding ? undefined : instant("finishedAtMs"),
+    reason: hash.reason || undefined,
+    problem: problemIn(hash),
+  };
+}
+
+/** The fields of the hash from which a run's state and tally are read. */
+export const statusFields = ["state", "total", "done", "skipped", "rejected", "failed"] as const;
+
+/**
+ * State and tally alone, of the values of `standingFields`; undefined where there is no run. Rows of a run that was cut
+ * short count as cancelled here while their calls are still out.
+ */
+export function decodeStatus(values: readonly (string | null)[]): Pick<RunRecord, "state" | "tally"> | undefined {
+  if (typeof values[0] !== "string") return undefined;
+  const state = values[0] as RunState;
+  const number = (field: string): number => Number(values[statusFields.findIndex((name) => name === field)] ?? 0);
+  return { state, tally: decodeTally({ isCut: isCutShort(state) }, number) };
+}
+
+function isCutShort(state: RunState): boolean {
+  return state === "aborted" || state === "cancelled";
+}
+
+/** Rows that got no outcome before a run was cut short count as cancelled, so that the counts always add up. */
+function decodeTally({ isCut }: { isCut: boolean }, number: (field: string) => number): Tally {
+  const total = number("total");
+  const settled = {
+    done: number("done"),
+    skipped: number("skipped"),
+    rejected: number("rejected"),
+    failed: number("failed"),
+  };
+  const left = total - settled.done - settled.skipped - settled.rejected - settled.failed;
+  return { total, ...settled, cancelled: isCut ? left : 0, pending: isCut ? 0 : left };
+}

@@ -1,0 +1,21 @@
+/** A plan's verdicts, row by row, as a CSV file: the input's columns, then what would become of the row. */
+import { csvLine } from "#intake/cell.ts";
+import { type ClassifiedRow, type KnownFleet, classifyRows } from "./classify.ts";
+import type { RowSource } from "./row-source.ts";
+
+export async function* planLines(source: RowSource, fleet: KnownFleet): AsyncGenerator<string> {
+  yield csvLine([...source.header, "verdict", "reason", "speedClassBefore", "speedClassAfter"]);
+  for await (const batch of classifyRows(source, fleet)) {
+    for (const judged of batch) {
+      const { row, verdict, speedClassBefore } = judged;
+      const cells = source.header.map((_, i) => row.cells[i] ?? "");
+      const after = row.problem === undefined ? row.speedClass : "";
+      yield csvLine([...cells, verdict, reasonOf(judged, source), speedClassBefore ?? "", after]);
+    }
+  }
+}
+
+function reasonOf({ row, duplicateOf }: ClassifiedRow, source: RowSource): string {
+  if (row.problem !== undefined) return row.problem.message;
+  return duplicateOf === undefined ? "" : `the same as line ${source.lineOf(duplicateOf)}`;
+}

@@ -1,0 +1,166 @@
+/**
+ * The results of a run, rendered from the ledger when they are asked for: each row of the input as it came, in its
+ * order, then what became of it. Flat memory: one segment at a time.
+ */
+import { lstat, realpath, stat } from "node:fs/promises";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+import { FileRefusedError, isOurs } from "#core/open-file.ts";
+import { replaceFile, writeInto } from "#core/write-file.ts";
+import { type Outcome, isRunOver } from "#fleet/run.ts";
+import { csvLine } from "#intake/cell.ts";
+import type { Ledger, SegmentState } from "./ledger/ledger.ts";
+import { type Settled, type StoredRow, doubtOf } from "./ledger/packing.ts";
+import type { RunRecord } from "./ledger/run-record.ts";
+
+const resultColumns = ["outcome", "reason", "previousSpeedClass", "attempts", "finishedAt"] as const;
+export type ResultsFormat = "csv" | "ndjson";
+
+/** A row and what became of it. */
+export interface RowResult {
+  readonly row: StoredRow;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly previousSpeedClass: string;
+  readonly attempts: number;
+  /** ISO 8601, UTC; empty while there is no outcome. */
+  readonly finishedAt: string;
+}
+
+/** All rows of a run with their outcomes, in the order of the input; `from` is the index of the first. */
+export async function* rowResults(run: RunRecord, ledger: Ledger, from = 0): AsyncGenerator<RowResult> {
+  const recent = new RecentSegments(run, ledger);
+  for (let segment = segmentOf(run, from); segment < run.segments.length; segment += 1) {
+    const state = await ledger.segment(run, segment);
+    for (const [place, row] of state.rows.entries()) {
+      if (row.index < from) continue;
+      const first = row.skipped === undefined ? row.duplicateOf : undefined;
+      yield resultOf(run, row, first === undefined ? statusOf(state, place) : await recent.statusOf(first));
+    }
+  }
+}
+
+/** What is known of one row's call: its outcome, or else whether it may have been made. */
+interface RowStatus {
+  readonly settled: Settled | undefined;
+  readonly doubt: string;
+}
+
+function statusOf({ settled, tries }: SegmentState, place: number): RowStatus {
+  return { settled: settled.get(place), doubt: doubtOf(tries.get(place)) };
+}
+
+/** The segment that holds the row of this index. */
+function segmentOf({ segments }: RunRecord, index: number): number {
+  const after = segments.findIndex(({ firstRow }) => firstRow > index);
+  return Math.max(0, (after === -1 ? segments.length : after) - 1);
+}
+
+function resultOf(run: RunRecord, row: StoredRow, { settled, doubt }: RowStatus): RowResult {
+  if (row.problem !== undefined) {
+    const finishedAt = new Date(run.createdAtMs).toISOString();
+    return { row, outcome: "rejected", reason: row.problem.message, previousSpeedClass: "", attempts: 0, finishedAt };
+  }
+  if (row.skipped !== undefined) {
+    const finishedAt = new Date(run.createdAtMs).toISOString();
+    const previousSpeedClass = row.speedClassBefore ?? "";
+    const reason = row.skipped;
+    return { row, outcome: "skipped", reason, previousSpeedClass, attempts: 0, finishedAt };
+  }
+  if (settled !== undefined) {
+    const { outcome, reason, previousSpeedClass, attempts, finishedAtMs } = settled;
+    return { row, outcome, reason, previousSpeedClass, attempts, finishedAt: new Date(finishedAtMs).toISOString() };
+  }
+  const isCut = isRunOver(run.state) && !run.isEnding;
+  return {
+    row,
+    outcome: isCut ? "cancelled" : "pending",
+    reason: isCut ? `${run.reason ?? ""}${doubt}` : "",
+    previousSpeedClass: row.speedClassBefore ?? "",
+    attempts: 0,
+    finishedAt: "",
+  };
+}
+
+/** The results as text, line by line. */
+export async function* resultLines(
+  run: RunRecord,
+  ledger: Ledger,
+  ask: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
+): AsyncGenerator<string> {
+  const carried = carriedColumns(run.header);
+  if (ask.format === "csv") yield csvLine([...run.header.slice(0, carried), ...resultColumns]);
+  for await (const result of rowResults(run, ledger)) {
+    if (ask.outcomes !== undefined && ask.outcomes.length > 0 && !ask.outcomes.includes(result.outcome)) continue;
+    const { row, outcome, reason, previousSpeedClass, attempts, finishedAt } = result;
+    // A row that was too short or too long keeps its cells; its outcome still stands under its heading.
+    const cells = Array.from({ length: carried }, (_, i) => row.cells[i] ?? "");
+    if (ask.format === "csv") {
+      yield csvLine([...cells, outcome, reason, previousSpeedClass, String(attempts), finishedAt]);
+    } else {
+      const input = Object.fromEntries(run.header.slice(0, carried).map((name, i) => [name, cells[i] ?? ""]));
+      yield `${JSON.stringify({ line: row.line, input, outcome, reason, previousSpeedClass, attempts, finishedAt })}\n`;
+    }
+  }
+}
+
+/** A results file that is sent in again brings its old outcomes along: they make way for the new ones. */
+function carriedColumns(header: readonly string[]): number {
+  const tail = header.slice(-resultColumns.length);
+  const isResultsFile = resultColumns.every((name, i) => tail[i] === name);
+  return isResultsFile ? header.length - resultColumns.length : header.length;
+}
+
+/**
+ * Writes a file whole or not at all. What is no plain file, such as a pipe or /dev/stdout, is written to as it is, since a
+ * rename would put a file in its stead. A link is followed where it is this user's own or root's, and refused otherwise.
+ * @param mend what to do when it cannot be written, a sentence without its full stop
+ * @throws SimfleetError RESULTS_NOT_WRITABLE
+ */
+export async function writeResults(path: string, lines: AsyncIterable<string>, mend: string): Promise<void> {
+  try {
+    const present = await stat(path).catch(() => undefined);
+    await refuseForeignLink(path);
+    if (present === undefined) await replaceFile(path, lines, { mode: 0o666 });
+    else if (present.isFile()) await replaceFile(await realpath(path), lines, { mode: 0o666 });
+    else await writeInto(path, lines);
+  } catch (thrown) {
+    if (!isFileProblem(thrown)) throw thrown;
+    throw new SimfleetError("RESULTS_NOT_WRITABLE", `${path} could not be written: ${messageOf(thrown)}. ${mend}`, {
+      cause: thrown,
+    });
+  }
+}
+
+async function refuseForeignLink(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.isSymbolicLink() !== true || isOurs(found.uid)) return;
+  throw new FileRefusedError("link", path, `it is a symbolic link of another user (id ${found.uid})`);
+}
+
+function isFileProblem(thrown: unknown): boolean {
+  if (thrown instanceof FileRefusedError) return true;
+  return thrown instanceof Error && "syscall" in thrown && "errno" in thrown && !("command" in thrown);
+}
+
+/** How earlier rows stand, for their duplicates; keeps the last few segments it looked into. */
+class RecentSegments {
+  readonly #run: RunRecord;
+  readonly #ledger: Ledger;
+  readonly #recent = new Map<number, SegmentState>();
+
+  constructor(run: RunRecord, ledger: Ledger) {
+    this.#run = run;
+    this.#ledger = ledger;
+  }
+
+  async statusOf(index: number): Promise<RowStatus> {
+    const segment = segmentOf(this.#run, index);
+    let state = this.#recent.get(segment);
+    if (state === undefined) {
+      state = await this.#ledger.segment(this.#run, segment);
+      if (this.#recent.size >= 8) this.#recent.delete(this.#recent.keys().next().value ?? 0);
+      this.#recent.set(segment, state);
+    }
+    return statusOf(state, index - (this.#run.segments[segment]?.firstRow ?? 0));
+  }
+}

@@ -1,0 +1,60 @@
+/** The unsuccessful rows of a run that is over, as the rows of a new one. */
+import { SimfleetError } from "#core/errors.ts";
+import type { Outcome } from "#fleet/run.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { type StoredRow, isCallable } from "./ledger/packing.ts";
+import type { RunRecord } from "./ledger/run-record.ts";
+import { assertEnded } from "./ended-run.ts";
+import { rowResults } from "./results.ts";
+import { inBatches } from "./plan/row-source.ts";
+import type { Submission } from "./submit.ts";
+
+/** What a retry takes up unless told otherwise: a rejected row would be rejected again. */
+export const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
+
+/**
+ * @throws SimfleetError RUN_STATE when the run has not ended, or no row of it ended so
+ */
+export async function retrySubmission(
+  run: RunRecord,
+  ledger: Ledger,
+  outcomes: readonly Outcome[],
+): Promise<Submission> {
+  assertEnded(run, "redone");
+  const counts = { total: 0, calls: 0 };
+  for await (const row of unsuccessful(run, ledger, outcomes)) {
+    counts.total += 1;
+    if (isCallable(row)) counts.calls += 1;
+  }
+  if (counts.calls === 0) {
+    throw new SimfleetError(
+      "RUN_STATE",
+      `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to redo`,
+    );
+  }
+  return {
+    ...counts,
+    name: `${run.name} (retry)`,
+    profile: run.profile,
+    bucket: run.bucket,
+    options: run.options,
+    header: run.header,
+    source: run.source,
+    sha256: run.sha256,
+    retryOf: run.runId,
+    rows: inBatches(unsuccessful(run, ledger, outcomes)),
+  };
+}
+
+async function* unsuccessful(run: RunRecord, ledger: Ledger, outcomes: readonly Outcome[]): AsyncGenerator<StoredRow> {
+  const newIndexes = new Map<number, number>();
+  let index = 0;
+  for await (const { row, outcome } of rowResults(run, ledger)) {
+    if (!outcomes.includes(outcome) || row.problem !== undefined) continue;
+    newIndexes.set(row.index, index);
+    const { duplicateOf, ...own } = row;
+    const first = duplicateOf === undefined ? undefined : newIndexes.get(duplicateOf);
+    yield { ...own, index, ...(first === undefined ? {} : { duplicateOf: first }) };
+    index += 1;
+  }
+}

@@ -1,0 +1,56 @@
+/** The rows of a run with what became of each, page by page. */
+import { SimfleetError } from "#core/errors.ts";
+import type { Outcome } from "#fleet/run.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { RunRecord } from "./ledger/run-record.ts";
+import { rowResults } from "./results.ts";
+
+export interface RowReport {
+  readonly line: number;
+  readonly key: string;
+  readonly speedClass: string;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly previousSpeedClass: string;
+  readonly attempts: number;
+  /** ISO 8601, UTC; null while there is no outcome. */
+  readonly finishedAt: string | null;
+}
+
+/** A page ends after so many rows were looked through, found or not. */
+const mostScanned = 50_000;
+
+/**
+ * @param ask `outcomes` narrows; `cursor` is what the page before gave
+ * @throws SimfleetError REQUEST_INVALID on a cursor that is none
+ */
+export async function rowPage(
+  run: RunRecord,
+  ledger: Ledger,
+  ask: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
+): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
+  const from = firstIndex(ask.cursor);
+  const rows: RowReport[] = [];
+  let scanned = 0;
+  for await (const result of rowResults(run, ledger, from)) {
+    const { row, outcome, reason, previousSpeedClass, attempts, finishedAt } = result;
+    if (rows.length === ask.limit || scanned === mostScanned) return { rows, nextCursor: String(row.index) };
+    scanned += 1;
+    if (ask.outcomes !== undefined && ask.outcomes.length > 0 && !ask.outcomes.includes(outcome)) continue;
+    const { line, key, speedClass } = row;
+    rows.push({
+      ...{ line, key, speedClass, outcome, reason, previousSpeedClass, attempts },
+      finishedAt: finishedAt === "" ? null : finishedAt,
+    });
+  }
+  return { rows, nextCursor: null };
+}
+
+function firstIndex(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  if (/^\d{1,9}$/.test(cursor)) return Number(cursor);
+  throw new SimfleetError(
+    "REQUEST_INVALID",
+    `${JSON.stringify(cursor)} is no cursor: take the nextCursor of the page before`,
+  );
+}

@@ -1,0 +1,58 @@
+/** Runs of the ledger page by page, newest first, narrowed by state and profile. */
+import { SimfleetError } from "#core/errors.ts";
+import type { RunState } from "#fleet/run.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { RunRecord } from "./ledger/run-record.ts";
+
+const readAtOnce = 100;
+/** A page ends after so many runs were looked through, found or not. */
+const mostScanned = 2_000;
+
+interface RunQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly state?: RunState | undefined;
+  readonly profile?: string | undefined;
+}
+
+interface RunPage {
+  readonly runs: RunRecord[];
+  readonly nextCursor: string | null;
+}
+
+/** @throws SimfleetError REQUEST_INVALID on a cursor that is none */
+export async function runPage(ledger: Ledger, ask: RunQuery): Promise<RunPage> {
+  try {
+    return await readPage(ledger, ask);
+  } catch (thrown) {
+    // Its cursors are ids of runs.
+    if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_NOT_FOUND") throw thrown;
+    throw new SimfleetError(
+      "REQUEST_INVALID",
+      `${JSON.stringify(ask.cursor)} is no cursor: take the nextCursor of the page before`,
+    );
+  }
+}
+
+async function readPage(ledger: Ledger, ask: RunQuery): Promise<RunPage> {
+  const { limit, state, profile } = ask;
+  if (state === undefined && profile === undefined) return ledger.list(pageOf(limit, ask.cursor));
+  const runs: RunRecord[] = [];
+  let cursor = ask.cursor;
+  for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
+    const page = await ledger.list(pageOf(readAtOnce, cursor));
+    for (const [at, run] of page.runs.entries()) {
+      if ((state !== undefined && run.state !== state) || (profile !== undefined && run.profile !== profile)) continue;
+      runs.push(run);
+      const isLast = page.nextCursor === null && at === page.runs.length - 1;
+      if (runs.length === limit) return { runs, nextCursor: isLast ? null : run.runId };
+    }
+    if (page.nextCursor === null) return { runs, nextCursor: null };
+    cursor = page.nextCursor;
+  }
+  return { runs, nextCursor: cursor ?? null };
+}
+
+function pageOf(limit: number, cursor: string | undefined): { limit: number; cursor?: string } {
+  return cursor === undefined ? { limit } : { limit, cursor };
+}

@@ -1,0 +1,222 @@
+/**
+ * From a plan to a run: rows go to the ledger in segments, then the run is committed, then its jobs are queued. A crash
+ * before the commit leaves nothing, a crash after it leaves a run that any worker puts back into the queue.
+ */
+import { createHash, randomInt } from "node:crypto";
+import { IntakeError, SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { RunOptions } from "#fleet/run.ts";
+import { withoutContent } from "#intake/columns.ts";
+import type { Queues } from "./work/queues.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { type StoredRow, isCallable } from "./ledger/packing.ts";
+import type { RunHead, SegmentSpan } from "./ledger/run-record.ts";
+import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
+import { failureLimit } from "./plan/plan.ts";
+import { type RunPolicy, assertWithinPolicy, needsApproval } from "./policy.ts";
+import type { RowSource } from "./plan/row-source.ts";
+
+/** Rows of a segment: few enough to pass on often, enough that a million rows are two thousand jobs. */
+const rowsPerSegment = { least: 20, most: 500, segmentsWanted: 40 };
+
+/** What a run is made of, wherever its rows come from. */
+export interface Submission {
+  readonly name: string;
+  readonly profile: string;
+  readonly bucket: string;
+  readonly options: RunOptions;
+  readonly header: readonly string[];
+  readonly source: string;
+  readonly sha256: string;
+  /** Rows in all, and calls among them: known before the rows are read. */
+  readonly total: number;
+  readonly calls: number;
+  readonly rows: AsyncIterable<readonly StoredRow[]>;
+  readonly retryOf?: string;
+  readonly undoOf?: string;
+}
+
+/** Who submits a run, and under which id where that was fixed beforehand. */
+export interface Signature {
+  /** `cli:anna`, `schedule:nightly` */
+  readonly by: string;
+  /** Submitting again under one id gives the run that is there; without it each submission is a run of its own. */
+  readonly runId?: string | undefined;
+}
+
+/** A submission, and who submits it. */
+export type SignedSubmission = Submission & Signature;
+
+const unchangedReason = "it has this speed class already, by the inventory";
+
+/** The rows of a source, as the ledger keeps them. */
+export async function* storedRows(
+  source: RowSource,
+  fleet: KnownFleet,
+  options: RunOptions,
+): AsyncGenerator<readonly StoredRow[]> {
+  /** First rows that make no call, and so speak for their duplicates as well. */
+  const unchanged = new Set<number>();
+  for await (const batch of classifyRows(source, fleet)) {
+    yield batch.map((judged): StoredRow => {
+      const { row, verdict, duplicateOf } = judged;
+      const first = duplicateOf ?? row.index;
+      if (options.skipUnchanged && verdict === "unchanged") unchanged.add(first);
+      const stored = storedRow(source, judged);
+      return unchanged.has(first) ? { ...stored, skipped: unchangedReason } : stored;
+    });
+  }
+}
+
+function storedRow(source: RowSource, { row, duplicateOf, speedClassBefore }: ClassifiedRow): StoredRow {
+  const { index, line, key, speedClass, cells, problem } = row;
+  const stored = { index, line, key, speedClass, cells, weight: 1 };
+  if (problem !== undefined) return { ...stored, problem: { code: problem.code, message: problem.message } };
+  const before = speedClassBefore === undefined ? {} : { speedClassBefore };
+  if (duplicateOf !== undefined) return { ...stored, ...before, duplicateOf };
+  return { ...stored, ...before, weight: source.weightOf(index) };
+}
+
+/**
+ * @throws what reading the rows throws, such as IntakeError for a file that has changed; SimfleetError USAGE when the run
+ *   has more changes than the policy allows; nothing is left of the run then
+ */
+export async function submitRun(
+  submission: SignedSubmission,
+  deps: { ledger: Ledger; queues: Queues; clock: Clock; policy: RunPolicy },
+): Promise<RunHead> {
+  const { ledger, queues, clock, policy } = deps;
+  // A large file is refused before it is read a second time; what counts is checked below.
+  assertWithinPolicy(policy, submission);
+  const runId = submission.runId ?? newRunId(clock.wallMs());
+  const draftId = `${runId}-${randomTail()}`;
+  const writer = new SegmentWriter(ledger, draftId, submission);
+  try {
+    for await (const batch of submission.rows) {
+      for (const row of batch) await writer.add(row);
+    }
+    await writer.end();
+    // The inventory may have changed since the plan, and with it how many rows make a call.
+    assertWithinPolicy(policy, writer);
+  } catch (thrown) {
+    await ledger.discard(draftId).catch(() => undefined);
+    throw thrown;
+  }
+  const { name, profile, bucket, options, header, source, sha256, retryOf, undoOf } = submission;
+  const maxFailures = failureLimit(options, writer.calls);
+  const head: RunHead = {
+    runId,
+    name,
+    profile,
+    bucket,
+    options,
+    header,
+    source,
+    sha256,
+    total: writer.rows,
+    rejectedAtIntake: writer.rejected,
+    skippedAtIntake: writer.skipped,
+    segments: writer.segments,
+    canarySegments: writer.canarySegments,
+    createdAtMs: clock.wallMs(),
+    submittedBy: submission.by,
+    ...(maxFailures === undefined ? {} : { maxFailures }),
+    ...(retryOf === undefined ? {} : { retryOf }),
+    ...(undoOf === undefined ? {} : { undoOf }),
+  };
+  const state = writer.calls === 0 ? "completed" : needsApproval(policy, writer) ? "awaiting-approval" : "running";
+  const committed = await ledger.commit(head, state, draftId);
+  if (committed === "exists" && submission.runId === undefined) {
+    throw new SimfleetError("RUN_STATE", `The new id ${runId} belongs to another run: submit the rows again`);
+  }
+  if (state === "running") await queues.enqueue(await ledger.run(runId));
+  return head;
+}
+
+/** Cuts a stream of rows into segments; the canary's rows fill the first ones exactly. */
+class SegmentWriter {
+  readonly segments: SegmentSpan[] = [];
+  /** Rows written that make a call. */
+  calls = 0;
+  canarySegments = 0;
+  rows = 0;
+  rejected = 0;
+  skipped = 0;
+  readonly #ledger: Ledger;
+  readonly #draftId: string;
+  readonly #size: number;
+  #canaryLeft: number;
+  #open: StoredRow[] = [];
+
+  constructor(ledger: Ledger, draftId: string, submission: Submission) {
+    this.#ledger = ledger;
+    this.#draftId = draftId;
+    const { least, most, segmentsWanted } = rowsPerSegment;
+    this.#size = Math.min(most, Math.max(least, Math.ceil(submission.total / segmentsWanted)));
+    this.#canaryLeft = submission.options.canary ?? 0;
+  }
+
+  async add(row: StoredRow): Promise<void> {
+    this.#open.push(row);
+    this.rows += 1;
+    if (row.problem !== undefined) this.rejected += 1;
+    if (row.skipped !== undefined) this.skipped += 1;
+    const closesCanary = this.#canaryLeft > 0 && isCallable(row) && --this.#canaryLeft === 0;
+    if (closesCanary || this.#open.length >= this.#size) {
+      await this.end();
+      if (closesCanary) this.canarySegments = this.segments.length;
+    }
+  }
+
+  async end(): Promise<void> {
+    const rows = this.#open;
+    const first = rows[0];
+    if (first === undefined) return;
+    this.#open = [];
+    await this.#ledger.draftSegment(this.#draftId, this.segments.length, rows);
+    const callable = rows.filter(isCallable).length;
+    this.calls += callable;
+    this.segments.push({ firstRow: first.index, callable });
+    if (this.#canaryLeft > 0) this.canarySegments = this.segments.length;
+  }
+}
+
+/** Refuses a file with invalid rows unless the valid ones may go alone. */
+export function assertAllValid(source: RowSource, options: RunOptions): void {
+  const { invalid, valid } = source.counts;
+  if (invalid > 0 && valid === 0) throw new IntakeError("No row of the file can be sent: nothing was started.");
+  if (invalid === 0 || options.partial) return;
+  const first = source.problems[0];
+  const say = (problem: string): string => {
+    const example = first === undefined ? "" : ` (the first: line ${first.line}: ${problem})`;
+    return `${invalid} of ${source.counts.rows} rows cannot be sent${example}. Nothing was started. Mend them, or do the valid rows alone with --partial.`;
+  };
+  throw new IntakeError(say(first?.message ?? ""), {
+    withoutContent: say(first === undefined ? "" : withoutContent(first)),
+  });
+}
+
+const idAlphabet = "abcdefghjkmnpqrstuvwxyz23456789";
+
+/** `r-20261120-103045-x7k2m9ab`: sorts by time, is easy to read out, and is never all digits. */
+export function newRunId(wallMs: number): string {
+  return `r-${stampOf(wallMs)}-${randomTail()}`;
+}
+
+/** Characters after the time: two runs of one second share them once in 850 billion. */
+const tailLength = 8;
+
+function randomTail(): string {
+  return Array.from({ length: tailLength }, () => idAlphabet[randomInt(idAlphabet.length)]).join("");
+}
+
+/** The id of the run that a key stands for, whoever submits it and how often: `r-20261120-103045-x7k2m9ab`. */
+export function runIdFor(key: string, wallMs: number): string {
+  const digest = createHash("sha256").update(key).digest();
+  const tail = Array.from({ length: tailLength }, (_, i) => idAlphabet[(digest[i] ?? 0) % idAlphabet.length]).join("");
+  return `r-${stampOf(wallMs)}-${tail}`;
+}
+
+function stampOf(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+}

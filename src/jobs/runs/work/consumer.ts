@@ -1,0 +1,103 @@
+/**
+ * Works on one bucket: takes segments of its runs from the queue and hands them to the jobs. What the queue lost is put
+ * in again from the ledger.
+ */
+import type { Redis } from "ioredis";
+import { messageOf } from "#core/errors.ts";
+import { type Clock, every } from "#core/time.ts";
+import type { JobResult } from "#engine/job-result.ts";
+import type { Incident, Working } from "#engine/working.ts";
+import type { SegmentReference } from "./row-attempt.ts";
+import type { Keys } from "#redis/keys.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { WorkerRegistry } from "#engine/worker-registry.ts";
+import { QueueWorker } from "#engine/queue-worker.ts";
+import type { Queues } from "./queues.ts";
+
+const restoreEveryMs = 5_000;
+
+export interface ConsumerOptions {
+  readonly bucket: string;
+  readonly connect: (name: string) => Redis;
+  readonly keys: Keys;
+  readonly queues: Queues;
+  readonly ledger: Ledger;
+  readonly workerRegistry: WorkerRegistry;
+  readonly clock: Clock;
+  readonly execute: (reference: SegmentReference, signal: AbortSignal) => Promise<JobResult>;
+  /** Segments under way at once. */
+  readonly segmentsAtOnce: number;
+  readonly onIncident: (incident: Incident) => void;
+}
+
+export class Consumer implements Working {
+  readonly #options: ConsumerOptions;
+  #worker: QueueWorker<SegmentReference, JobResult> | undefined;
+  #stopRestoring: (() => void) | undefined;
+
+  private constructor(options: ConsumerOptions) {
+    this.#options = options;
+  }
+
+  /** Starts to work on the bucket. */
+  static async start(options: ConsumerOptions): Promise<Consumer> {
+    const consumer = new Consumer(options);
+    await consumer.#start();
+    return consumer;
+  }
+
+  async #start(): Promise<void> {
+    const { bucket, queues, segmentsAtOnce, onIncident } = this.#options;
+    this.#worker = await QueueWorker.start<SegmentReference, JobResult>({
+      ...this.#options,
+      queue: await queues.queue(bucket),
+      atOnce: segmentsAtOnce,
+      work: (reference, signal) => this.#work(reference, signal),
+      beforeReporting: async ({ runId }, verdict) => {
+        if (verdict.kind === "finished" && verdict.canaryHeld) await this.#enqueue(runId);
+      },
+      afterReporting: ({ runId }, kind) => {
+        if (kind === "parked") void this.#afterParking(runId);
+      },
+      onIncident: ({ message, data }) => onIncident({ message, ...(data ? { runId: data.runId } : {}) }),
+    });
+    await this.#restore();
+    this.#stopRestoring = every(restoreEveryMs, () => void this.#restore());
+  }
+
+  async isMoving(withinMs: number): Promise<boolean> {
+    return (await this.#worker?.isMoving(withinMs)) ?? false;
+  }
+
+  async #work(reference: SegmentReference, signal: AbortSignal): Promise<JobResult> {
+    const verdict = await this.#options.execute(reference, signal);
+    if (verdict.kind === "postponed" && verdict.refusal !== undefined) {
+      this.#options.onIncident({ runId: reference.runId, message: verdict.reason, refusal: verdict.refusal });
+    }
+    return verdict;
+  }
+
+  /** A run that was resumed while its last jobs were just being parked has none in the queue: give it some. */
+  async #afterParking(runId: string): Promise<void> {
+    const state = await this.#options.ledger.state(runId).catch(() => "gone");
+    if (state === "running" && this.#worker?.isStopping === false) await this.#restore();
+  }
+
+  async #enqueue(runId: string): Promise<void> {
+    await this.#options.queues.enqueue(await this.#options.ledger.run(runId));
+  }
+
+  async #restore(): Promise<void> {
+    try {
+      await this.#options.queues.restore(this.#options.bucket);
+    } catch (thrown) {
+      this.#options.onIncident({ message: `work could not be put back into the queue: ${messageOf(thrown)}` });
+    }
+  }
+
+  /** Starts no call any more, lets those in flight end, gives the rest back. */
+  async stop(): Promise<void> {
+    this.#stopRestoring?.();
+    await this.#worker?.stop();
+  }
+}

@@ -1,0 +1,318 @@
+/**
+ * Works off one segment of a run: the rows that have no outcome yet, several at a time, each settled in the ledger as
+ * soon as its answer is known. Says at the end how it went, as a value. Retries of single rows live here and in the
+ * ledger's tries; waits of more than about two seconds go back to the queue, so that no worker slot is held.
+ */
+import { backoffMs } from "#core/backoff.ts";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import { type Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
+import type { Ledger, SegmentState, ShownSim } from "../ledger/ledger.ts";
+import { type Settled, type StoredRow, type Tries, doubtOf, isCallable } from "../ledger/packing.ts";
+import type { RunRecord } from "../ledger/run-record.ts";
+import { type CallOptions, changeSpeedClass } from "./change-speed-class.ts";
+import type { Account } from "#api/account.ts";
+import type { JobResult } from "#engine/job-result.ts";
+import type { SegmentReference, TryResult } from "./row-attempt.ts";
+import type { RunWatch } from "./run-watch.ts";
+import { type Backlog, OutcomeWriter } from "./outcome-writer.ts";
+
+/** What a segment needs from the house. */
+export interface JobContext {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly inventory: Inventory;
+  readonly accountFor: (profile: string) => Account;
+  /** Shared by all segments of this process. */
+  readonly backlog: Backlog;
+  readonly watch: RunWatch;
+  /** Rows under way at once in one segment. */
+  readonly lanes: number;
+}
+
+/** A row is given up after so many calls without a usable answer. */
+const mostAttempts = 10;
+const retryBackoff = { baseMs: 400, capMs: 60_000 };
+/** So many calls in a row without a usable answer end the pass: the platform, not the row, has a problem. */
+const outageAfterFailures = 20;
+const sleepInPlaceMs = 2_000;
+const refusalPauseMs = 30_000;
+
+/**
+ * @param signal aborts when this process stops or has lost the job: no new call is made then
+ * @throws what the ledger throws; the queue tries the segment again
+ */
+export async function execute(
+  reference: SegmentReference,
+  context: JobContext,
+  signal: AbortSignal,
+): Promise<JobResult> {
+  const work = await context.watch.enter(reference.runId);
+  if (work === undefined) return { kind: "parked" };
+  const { halt, leave } = work;
+  try {
+    const run = await context.ledger.run(reference.runId);
+    const isOver = AbortSignal.any([signal, halt]);
+    return await workOff(await SegmentWork.load(run, reference.segment, context, isOver), context.clock, isOver);
+  } finally {
+    await leave();
+  }
+}
+
+async function workOff(work: SegmentWork, clock: Clock, signal: AbortSignal): Promise<JobResult> {
+  for (;;) {
+    const verdict = await work.pass();
+    if (verdict !== undefined) return verdict;
+    const delayMs = work.backoffMs();
+    if (delayMs > sleepInPlaceMs) {
+      return { kind: "postponed", delayMs, scope: "job", reason: "rows without a usable answer are tried again" };
+    }
+    await clock.sleep(delayMs, signal).catch(() => undefined);
+  }
+}
+
+class SegmentWork {
+  readonly #run: RunRecord;
+  readonly #segment: number;
+  readonly #context: JobContext;
+  readonly #signal: AbortSignal;
+  readonly #outcomeWriter: OutcomeWriter;
+  readonly #tries: Map<number, Tries>;
+  /** Speed classes by key, as the inventory had them when the work on the segment began. */
+  readonly #classes: ReadonlyMap<string, string>;
+  readonly #pending = new Map<number, StoredRow>();
+  #doneBefore: number;
+  #incident = 0;
+  #stop: JobResult | undefined;
+
+  private constructor(deps: {
+    run: RunRecord;
+    segment: number;
+    state: SegmentState;
+    classes: ReadonlyMap<string, string>;
+    context: JobContext;
+    signal: AbortSignal;
+  }) {
+    const { run, segment, state, context, signal } = deps;
+    this.#classes = deps.classes;
+    this.#run = run;
+    this.#segment = segment;
+    this.#context = context;
+    this.#signal = signal;
+    this.#tries = new Map(state.tries);
+    this.#doneBefore = run.tally.done;
+    context.backlog.observe(run.runId, run.tally.pending);
+    this.#outcomeWriter = new OutcomeWriter({ ...context, run, segment });
+    for (const [place, row] of openRows(state)) this.#pending.set(place, row);
+  }
+
+  static async load(run: RunRecord, segment: number, context: JobContext, signal: AbortSignal): Promise<SegmentWork> {
+    const state = await context.ledger.segment(run, segment);
+    const rows = openRows(state).map(([, row]) => row);
+    const [known] = await Promise.all([
+      context.inventory.lookUp(
+        run.profile,
+        rows.map(({ key }) => key),
+      ),
+      context.ledger.claim(run, rows),
+    ]);
+    const classes = rows.flatMap(({ key }, i): [string, string][] => {
+      const speedClass = speedClassOf(known[i]);
+      return speedClass === undefined ? [] : [[key, speedClass]];
+    });
+    return new SegmentWork({ run, segment, state, classes: new Map(classes), context, signal });
+  }
+
+  /** Delay before the next pass, by the most tried of the rows that are left. */
+  backoffMs(): number {
+    const attempts = [...this.#pending.keys()].map((place) => this.#tries.get(place)?.attempts ?? 0);
+    return backoffMs(retryBackoff, Math.max(1, ...attempts));
+  }
+
+  /** Tries each pending row once; undefined when rows are left that are worth another pass. */
+  async pass(): Promise<JobResult | undefined> {
+    this.#stop = undefined;
+    this.#incident = 0;
+    const rows = [...this.#pending].values();
+    const lanes = Array.from({ length: Math.min(this.#context.lanes, this.#pending.size) }, () => this.#lane(rows));
+    const ended = await Promise.allSettled(lanes);
+    await this.#outcomeWriter.flush();
+    const failed = ended.find((lane) => lane.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+    if (this.#pending.size === 0) return this.#finish();
+    if (this.#outcomeWriter.state !== "running") return { kind: "parked" };
+    if (this.#signal.aborted) return { kind: "handed-back" };
+    return this.#stop;
+  }
+
+  async #finish(): Promise<JobResult> {
+    const isFinished = await this.#context.ledger.finishSegment(this.#run, this.#segment);
+    if (!isFinished) {
+      throw new SimfleetError("INTERNAL", `Segment ${this.#segment} of run ${this.#run.runId} was not settled whole`);
+    }
+    return { kind: "finished", canaryHeld: this.#outcomeWriter.canaryHeld };
+  }
+
+  async #lane(rows: Iterator<[number, StoredRow]>): Promise<void> {
+    while (this.#stop === undefined && !this.#signal.aborted && this.#outcomeWriter.state === "running") {
+      const next = rows.next();
+      if (next.done) return;
+      const [place, row] = next.value;
+      await this.#take(place, row, await this.#try(row));
+    }
+  }
+
+  async #try(row: StoredRow): Promise<TryResult> {
+    if (row.onlyFrom !== undefined) {
+      const present = speedClassOf(await this.#context.inventory.sim(this.#run.profile, row.key));
+      if (present !== row.onlyFrom) return { kind: "skipped", reason: noLonger(row.onlyFrom, present) };
+    }
+    const { client, wording, choice } = this.#context.accountFor(this.#run.profile);
+    const { callsPerMinute } = this.#run.options;
+    const storeDeps: CallOptions = {
+      wording,
+      choice,
+      backlog: () => this.#context.backlog.of(this.#run.runId),
+      signal: this.#signal,
+      ...(callsPerMinute === undefined ? {} : { pace: { id: this.#run.runId, callsPerMinute } }),
+    };
+    try {
+      return await changeSpeedClass(client, row, storeDeps);
+    } catch (thrown) {
+      // Stopped while it was in line for its turn: nothing was sent. A call that is out ends with its answer.
+      if (!this.#signal.aborted) throw thrown;
+      return {
+        kind: "postponed",
+        delayMs: 1,
+        scope: "job",
+        wasThrottled: false,
+        isProblem: false,
+        reason: "stopped before it was sent",
+      };
+    }
+  }
+
+  async #take(place: number, row: StoredRow, result: TryResult): Promise<void> {
+    switch (result.kind) {
+      case "done":
+        this.#doneBefore += 1;
+        this.#incident = 0;
+        return this.#settle(place, row, { outcome: "done", reason: this.#noteOfDone(place), ...result });
+      case "skipped":
+        return this.#settle(place, row, { outcome: "skipped", ...result }, "no-call");
+      case "rejected":
+        this.#incident = 0;
+        return this.#settle(place, row, { outcome: "rejected", ...result });
+      case "postponed":
+        if (result.wasThrottled) this.#outcomeWriter.countCall(result);
+        if (result.isProblem) await this.#recordProblem(result.reason, result.delayMs);
+        return this.#stopWith({ ...result, kind: "postponed" });
+      case "refused":
+        this.#outcomeWriter.countCall({ wasThrottled: false });
+        // A row of its own that is forbidden, where others were not, is the row's matter.
+        if (result.error.code === "PLATFORM_FORBIDDEN" && this.#doneBefore > 0) {
+          return this.#settle(place, row, { outcome: "rejected", reason: result.error.message }, "counted");
+        }
+        await this.#recordProblem(result.error.message, refusalPauseMs);
+        return this.#stopWith({
+          kind: "postponed",
+          delayMs: refusalPauseMs,
+          scope: "job",
+          reason: result.error.message,
+          refusal: result.error,
+        });
+      case "unknown":
+      case "failed-try":
+        return this.#tryAgain(place, row, result);
+    }
+  }
+
+  async #tryAgain(
+    place: number,
+    row: StoredRow,
+    result: { kind: "unknown" | "failed-try"; reason: string },
+  ): Promise<void> {
+    const before = this.#tries.get(place);
+    const attempts = (before?.attempts ?? 0) + 1;
+    const unknownSinceMs =
+      before?.unknownSinceMs ?? (result.kind === "unknown" ? this.#context.clock.wallMs() : undefined);
+    const tries: Tries = {
+      attempts,
+      reason: result.reason,
+      ...(unknownSinceMs === undefined ? {} : { unknownSinceMs }),
+    };
+    this.#incident += 1;
+    if (attempts >= mostAttempts) {
+      return this.#settle(place, row, { outcome: "failed", reason: `given up: ${result.reason}${doubtOf(tries)}` });
+    }
+    this.#outcomeWriter.countCall({ wasThrottled: false });
+    this.#tries.set(place, tries);
+    const isPlatformDown = this.#incident >= outageAfterFailures;
+    const delayMs = isPlatformDown ? Math.max(sleepInPlaceMs, this.backoffMs()) : this.backoffMs();
+    await Promise.all([
+      this.#context.ledger.recordTries(this.#run.runId, this.#segment, new Map([[place, tries]])),
+      this.#recordProblem(result.reason, delayMs),
+    ]);
+    if (isPlatformDown) this.#stopWith({ kind: "postponed", delayMs, scope: "job", reason: result.reason });
+  }
+
+  /** For whoever looks at the run: why nothing happens, and until when. */
+  #recordProblem(message: string, delayMs: number): Promise<void> {
+    const nextAttemptMs = this.#context.clock.wallMs() + delayMs;
+    return this.#context.ledger.recordProblem(this.#run.runId, { message, nextAttemptMs });
+  }
+
+  #noteOfDone(place: number): string {
+    return this.#tries.get(place)?.unknownSinceMs === undefined ? "" : "an answer was lost; the change was sent again";
+  }
+
+  async #settle(
+    place: number,
+    row: StoredRow,
+    end: { outcome: Settled["outcome"]; reason: string; shown?: ShownSim },
+    call: "counted" | "to-count" | "no-call" = "to-count",
+  ): Promise<void> {
+    if (call === "to-count") this.#outcomeWriter.countCall({ wasThrottled: false });
+    const attempts = this.#tries.get(place)?.attempts ?? 0;
+    await this.#outcomeWriter.settle({
+      shown: end.shown,
+      place,
+      key: row.key,
+      weight: row.weight,
+      settled: {
+        outcome: end.outcome,
+        reason: end.reason,
+        previousSpeedClass: this.#classBefore(row),
+        attempts: call === "no-call" ? attempts : attempts + 1,
+        finishedAtMs: this.#context.clock.wallMs(),
+      },
+    });
+    this.#pending.delete(place);
+  }
+
+  /**
+   * What the inventory shows now is fresher than what it showed at submission, unless it is the wanted class: then a
+   * sync may have seen this very change after a crash, before the run could settle it.
+   */
+  #classBefore(row: StoredRow): string {
+    const present = this.#classes.get(row.key);
+    return (present === row.speedClass ? row.speedClassBefore : present) ?? row.speedClassBefore ?? present ?? "";
+  }
+
+  /** The longest of several delays counts. */
+  #stopWith(verdict: JobResult & { kind: "postponed" }): void {
+    const { kind, delayMs, scope, reason, refusal } = verdict;
+    const isLonger = this.#stop?.kind !== "postponed" || this.#stop.delayMs < delayMs;
+    if (isLonger) this.#stop = { kind, delayMs, scope, reason, ...(refusal === undefined ? {} : { refusal }) };
+  }
+}
+
+/** Rows that make a call and have no outcome yet, by their place. */
+function openRows({ rows, settled }: SegmentState): [number, StoredRow][] {
+  return [...rows.entries()].filter(([place, row]) => isCallable(row) && !settled.has(place));
+}
+
+function noLonger(expected: string, present: string | undefined): string {
+  const now = present === undefined ? "no speed class" : present;
+  return `left as it is: it has ${now} now, no longer ${expected}, which the run gave it`;
+}

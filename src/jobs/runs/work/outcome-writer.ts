@@ -1,0 +1,104 @@
+/**
+ * Writes outcomes to the ledger in the order of their coming: what gathers while one write is under way goes along with
+ * the next. A caller waits until its outcome is written, so that a crash repeats no more than the calls in flight.
+ */
+import { yieldToEventLoop } from "#core/time.ts";
+import type { RunState } from "#fleet/run.ts";
+import type { Ledger, Settlement } from "../ledger/ledger.ts";
+import type { RunHead } from "../ledger/run-record.ts";
+import type { RunWatch } from "./run-watch.ts";
+
+/**
+ * How many rows each run still has without an outcome, as the ledger last told any segment of this process. It only
+ * falls, so that replies that overtake each other do no harm.
+ */
+export class Backlog {
+  readonly #pending = new Map<string, number>();
+
+  observe(runId: string, pending: number): void {
+    this.#pending.set(runId, Math.min(pending, this.#pending.get(runId) ?? Number.POSITIVE_INFINITY));
+    if (pending <= 0) this.#pending.delete(runId);
+  }
+
+  of(runId: string): number {
+    return this.#pending.get(runId) ?? 0;
+  }
+}
+
+export class OutcomeWriter {
+  readonly #ledger: Ledger;
+  readonly #run: Pick<RunHead, "runId" | "profile">;
+  readonly #segment: number;
+  readonly #open: Settlement[] = [];
+  #calls = 0;
+  #throttled = 0;
+  #writing: Promise<void> | undefined;
+  #state: RunState | "gone" = "running";
+  readonly #backlog: Backlog;
+  readonly #watch: RunWatch;
+  #canaryHeld = false;
+
+  constructor(options: {
+    ledger: Ledger;
+    run: Pick<RunHead, "runId" | "profile">;
+    segment: number;
+    backlog: Backlog;
+    watch: RunWatch;
+  }) {
+    this.#ledger = options.ledger;
+    this.#run = options.run;
+    this.#segment = options.segment;
+    this.#backlog = options.backlog;
+    this.#watch = options.watch;
+  }
+
+  /** The run's state, as the ledger last said. */
+  get state(): RunState | "gone" {
+    return this.#state;
+  }
+
+  get canaryHeld(): boolean {
+    return this.#canaryHeld;
+  }
+
+  /** Counts a call that goes with the next write, whatever became of it. */
+  countCall(call: { wasThrottled: boolean }): void {
+    this.#calls += 1;
+    if (call.wasThrottled) this.#throttled += 1;
+  }
+
+  /** Resolves when the outcome is written. */
+  async settle(settlement: Settlement): Promise<void> {
+    this.#open.push(settlement);
+    // A write that is under way left without this one: wait for it, then for the next.
+    await this.#writing;
+    if (this.#open.length > 0) await this.#write();
+    else await this.#writing;
+  }
+
+  /** Writes what is left, call counts included; also a look at the run's state. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    await this.#write();
+  }
+
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeNow().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeNow(): Promise<void> {
+    await yieldToEventLoop(); // lets outcomes of the same turn join
+    const settlements = this.#open.splice(0);
+    const counts = { calls: this.#calls, throttled: this.#throttled };
+    this.#calls = 0;
+    this.#throttled = 0;
+    const reply = await this.#ledger.settle(this.#run, this.#segment, settlements, counts);
+    this.#state = reply.state;
+    this.#watch.observe(this.#run.runId, reply.state);
+    this.#backlog.observe(this.#run.runId, reply.pending);
+    this.#canaryHeld ||= reply.canaryHeld;
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * The clock of the schedules: BullMQ's job schedulers wake one process at each time, and every process looks by itself now
+ * and then, so that a time whose job was lost is late by seconds and not missed. What a look does is the caller's: it is
+ * done from the record alone, and two looks at once do no harm.
+ */
+import type { Queue } from "bullmq";
+import type { Redis } from "ioredis";
+import { messageOf } from "#core/errors.ts";
+import { type Clock, every, secondMs } from "#core/time.ts";
+import { parseCron } from "#fleet/cron.ts";
+import type { Schedule } from "#fleet/schedule.ts";
+import type { WorkResult } from "#engine/job-result.ts";
+import type { Incident, Working } from "#engine/working.ts";
+import type { ProfileJobsOptions } from "#engine/profile-queue.ts";
+import { openQueue } from "#engine/open-queue.ts";
+import { QueueWorker } from "#engine/queue-worker.ts";
+import { jobOptions } from "#engine/job-options.ts";
+
+interface ScheduleReference {
+  readonly schedule: string;
+}
+
+export interface ScheduleDeps {
+  readonly schedules: readonly Schedule[];
+  /** Takes a schedule as far as it goes. @returns when to look again, ms since the epoch */
+  readonly poll: (schedule: Schedule) => Promise<number>;
+  /** Told when the queue's clock had not woken anybody at a time that has come. */
+  readonly onLate: (schedule: Schedule, dueMs: number) => Promise<void>;
+  readonly onIncident: (incident: Incident) => void;
+}
+
+const queueName = "schedules";
+const tickMs = 500;
+/** Every schedule is looked at so often at least, and the queue's clock is compared with the configuration. */
+const fullCheckMs = 10 * secondMs;
+const lateMs = 30 * secondMs;
+const jobs = { fire: "fire", poll: "look" } as const;
+
+/** BullMQ asks it for the time after one; the same parser as everywhere decides. */
+function nextTime(
+  afterMs: number,
+  { pattern = "", tz = "UTC" }: { pattern?: string; tz?: string },
+): number | undefined {
+  return parseCron(pattern, tz).next(afterMs);
+}
+
+export class ScheduleQueue {
+  readonly #options: ProfileJobsOptions;
+  #queue: Queue<ScheduleReference> | undefined;
+
+  constructor(options: ProfileJobsOptions) {
+    this.#options = options;
+  }
+
+  /** Has some process look at a schedule at once. */
+  async wake(schedule: string): Promise<void> {
+    await this.#open().add(jobs.poll, { schedule });
+  }
+
+  /** Whether a live process works on schedules. */
+  async isServed(): Promise<boolean> {
+    return (await this.#options.workerRegistry.workers(queueName)).length > 0;
+  }
+
+  /** Works on the schedules until it is stopped; those that are no longer configured are taken out of the clock. */
+  async consume(deps: ScheduleDeps): Promise<Working> {
+    const clock = new ScheduleClock(this.#open(), deps, this.#options.clock);
+    await clock.set();
+    const byName = new Map(deps.schedules.map((schedule) => [schedule.name, schedule]));
+    const worker = await QueueWorker.start<ScheduleReference, WorkResult>({
+      ...this.#options,
+      queue: this.#open(),
+      atOnce: 8,
+      repeatStrategy: nextTime,
+      work: async ({ schedule: name }) => {
+        const schedule = byName.get(name);
+        if (schedule !== undefined) await clock.poll(schedule);
+        return { kind: "ended" };
+      },
+      onIncident: ({ message }) => deps.onIncident({ message }),
+    });
+    const stopTicking = every(tickMs, () => clock.tick());
+    return {
+      isMoving: (withinMs) => worker.isMoving(withinMs),
+      stop: async () => {
+        stopTicking();
+        await worker.stop();
+        await clock.settled();
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#queue?.close();
+  }
+
+  #open(): Queue<ScheduleReference> {
+    if (this.#queue === undefined) {
+      const redis: Redis = this.#options.connect(queueName);
+      this.#queue = openQueue<ScheduleReference>(queueName, {
+        redis,
+        keys: this.#options.keys,
+        defaultJobOptions: jobOptions,
+        settings: { repeatStrategy: nextTime },
+      });
+    }
+    return this.#queue;
+  }
+}
+
+/** One process's side: when it looks at which schedule, and whether the queue's clock is right. */
+class ScheduleClock {
+  readonly #queue: Queue<ScheduleReference>;
+  readonly #deps: ScheduleDeps;
+  readonly #clock: Clock;
+  readonly #nextPollMs = new Map<string, number>();
+  readonly #looking = new Map<string, Promise<void>>();
+  #nextSetMs = 0;
+  #setting: Promise<void> | undefined;
+
+  constructor(queue: Queue<ScheduleReference>, deps: ScheduleDeps, clock: Clock) {
+    this.#queue = queue;
+    this.#deps = deps;
+    this.#clock = clock;
+  }
+
+  /** Looks at what is due, and now and then at the queue's clock. */
+  tick(): void {
+    const nowMs = this.#clock.wallMs();
+    if (nowMs >= this.#nextSetMs && this.#setting === undefined) {
+      this.#setting = this.set()
+        .catch((thrown: unknown) => this.#deps.onIncident({ message: `the clock of schedules: ${messageOf(thrown)}` }))
+        .finally(() => (this.#setting = undefined));
+    }
+    for (const schedule of this.#deps.schedules) {
+      if ((this.#nextPollMs.get(schedule.name) ?? 0) <= nowMs) void this.poll(schedule);
+    }
+  }
+
+  /** One look at a time; a failed one is told, and made again. */
+  poll(schedule: Schedule): Promise<void> {
+    const present = this.#looking.get(schedule.name);
+    if (present !== undefined) return present;
+    const looking = this.#pollNow(schedule).finally(() => this.#looking.delete(schedule.name));
+    this.#looking.set(schedule.name, looking);
+    return looking;
+  }
+
+  async #pollNow(schedule: Schedule): Promise<void> {
+    const { name } = schedule;
+    const latestMs = (): number => this.#clock.wallMs() + fullCheckMs;
+    try {
+      this.#nextPollMs.set(name, Math.min(await this.#deps.poll(schedule), latestMs()));
+    } catch (thrown) {
+      this.#nextPollMs.set(name, latestMs());
+      this.#deps.onIncident({ message: `the schedule ${name} is tried again: ${messageOf(thrown)}` });
+    }
+  }
+
+  /** Resolves when no look is under way. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#looking.values(), this.#setting]);
+  }
+
+  /** Makes the queue's clock what the configuration says. */
+  async set(): Promise<void> {
+    const nowMs = this.#clock.wallMs();
+    this.#nextSetMs = nowMs + fullCheckMs;
+    const present = new Map((await this.#queue.getJobSchedulers()).map((one) => [one.key, one]));
+    for (const schedule of this.#deps.schedules) {
+      const { name, cron } = schedule;
+      const found = present.get(name);
+      present.delete(name);
+      const isRight = found?.pattern === cron.text && found.tz === cron.timezone;
+      const next = found?.next ?? nowMs;
+      if (isRight && next > nowMs - lateMs) continue;
+      if (isRight) await this.#deps.onLate(schedule, next);
+      const opts = { removeOnFail: true };
+      const repeat = { pattern: cron.text, tz: cron.timezone };
+      await this.#queue.upsertJobScheduler(name, repeat, { name: jobs.fire, data: { schedule: name }, opts });
+    }
+    for (const name of present.keys()) await this.#queue.removeJobScheduler(name);
+  }
+}

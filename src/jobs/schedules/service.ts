@@ -1,0 +1,188 @@
+/** The front desk for schedules: what a person can ask about them, the same for the command line and for HTTP. */
+import { randomInt } from "node:crypto";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import { localText } from "#fleet/cron.ts";
+import type { FiringResult, Schedule } from "#fleet/schedule.ts";
+import { firingId } from "./times.ts";
+import type { ScheduleQueue } from "./queue.ts";
+import type { EndedFiring, ScheduleLog, ScheduleRecord } from "./record.ts";
+
+export interface ScheduleReport {
+  readonly name: string;
+  readonly job: string;
+  readonly profile: string;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly state: "active" | "paused";
+  /** The next three times, without jitter; none while it is paused. */
+  readonly next: readonly { readonly at: string; readonly local: string }[];
+  /** What it has under way. */
+  readonly running: {
+    readonly firing: string;
+    readonly startedAt: string;
+    readonly ref: string | null;
+    /** Why it could not be begun so far. */
+    readonly fault: string | null;
+  } | null;
+  /** Another waits for that to end. */
+  readonly isQueued: boolean;
+  readonly last: {
+    readonly firing: string;
+    readonly dueAt: string;
+    readonly startedAt: string;
+    readonly finishedAt: string;
+    readonly seconds: number;
+    readonly result: FiringResult;
+    readonly reason: string | null;
+    /** The run, sync or rotation. */
+    readonly ref: string | null;
+  } | null;
+  readonly overlap: string;
+  readonly missed: string;
+  readonly frozen: string;
+  readonly jitterSeconds: number;
+}
+
+const shownTimes = 3;
+const rememberMessageSeconds = 86_400;
+
+export class ScheduleService {
+  readonly #log: ScheduleLog;
+  readonly #queue: ScheduleQueue;
+  readonly #clock: Clock;
+  readonly #schedules: readonly Schedule[];
+
+  constructor(deps: { log: ScheduleLog; queue: ScheduleQueue; clock: Clock; schedules: readonly Schedule[] }) {
+    this.#log = deps.log;
+    this.#queue = deps.queue;
+    this.#clock = deps.clock;
+    this.#schedules = deps.schedules;
+  }
+
+  /** In the order of the configuration. */
+  list(): Promise<ScheduleReport[]> {
+    return Promise.all(this.#schedules.map(async (one) => this.#report(one, await this.#log.record(one.name))));
+  }
+
+  /** @throws SimfleetError SCHEDULE_NOT_FOUND */
+  async show(name: string): Promise<ScheduleReport> {
+    const schedule = this.#schedule(name);
+    return this.#report(schedule, await this.#log.record(name));
+  }
+
+  /**
+   * Has its task done now, whether it is paused or not; what is under way is waited for.
+   * @param messageId where a message asks for it: the same message asks once a day at most
+   */
+  async trigger(name: string, { by, messageId }: { by: string; messageId?: string }): Promise<ScheduleReport> {
+    const schedule = this.#schedule(name);
+    const isNew = messageId === undefined || (await this.#log.isNewMessage(name, messageId, rememberMessageSeconds));
+    if (isNew) {
+      const atMs = this.#clock.wallMs();
+      const id = `${firingId(name, Math.floor(atMs / 1_000) * 1_000)}-${randomInt(1_000, 10_000)}`;
+      await this.#move(schedule, (record) => ({ requested: record.requested ?? { id, by, atMs } }));
+    }
+    await this.#queue.wake(name);
+    return this.show(name);
+  }
+
+  /** No time of it counts until it is resumed; what is under way goes on. */
+  async pause(name: string, by: string): Promise<ScheduleReport> {
+    const schedule = this.#schedule(name);
+    const atMs = this.#clock.wallMs();
+    await this.#move(
+      schedule,
+      (record) => (record.paused === undefined ? { paused: { by, atMs }, dueMs: undefined } : undefined),
+      { type: "schedule.paused", fields: { by } },
+    );
+    return this.show(name);
+  }
+
+  /** Its times count again, from the next one on. */
+  async resume(name: string, by: string): Promise<ScheduleReport> {
+    const schedule = this.#schedule(name);
+    await this.#move(schedule, (record) => (record.paused === undefined ? undefined : { paused: undefined }), {
+      type: "schedule.resumed",
+      fields: { by },
+    });
+    return this.show(name);
+  }
+
+  /** Whether a live process works on schedules. */
+  isServed(): Promise<boolean> {
+    return this.#queue.isServed();
+  }
+
+  /** @param change what to change; undefined when there is nothing to do */
+  async #move(
+    schedule: Schedule,
+    change: (record: ScheduleRecord) => Parameters<ScheduleLog["move"]>[1] | undefined,
+    event?: { type: "schedule.paused" | "schedule.resumed"; fields: { by: string } },
+  ): Promise<void> {
+    const { name, profile } = schedule;
+    for (;;) {
+      const record = await this.#log.record(name);
+      const wanted = change(record);
+      if (wanted === undefined) return;
+      if (await this.#log.move({ name, profile, record }, wanted, event === undefined ? [] : [event])) return;
+    }
+  }
+
+  #schedule(name: string): Schedule {
+    const found = this.#schedules.find((one) => one.name === name);
+    if (found !== undefined) return found;
+    const known = this.#schedules.map((one) => one.name).join(", ");
+    const hint = known === "" ? "there are none under `schedules`" : `known are: ${known}`;
+    throw new SimfleetError("SCHEDULE_NOT_FOUND", `There is no schedule ${name} in the configuration; ${hint}`);
+  }
+
+  #report(schedule: Schedule, record: ScheduleRecord): ScheduleReport {
+    const { name, profile, cron, task, overlap, missed, frozen, jitterMs } = schedule;
+    const { paused, firing, queued, last } = record;
+    return {
+      ...{ name, job: task.job, profile, cron: cron.text, timezone: cron.timezone },
+      state: paused === undefined ? "active" : "paused",
+      next: paused === undefined ? nextTimes(schedule, this.#clock.wallMs()) : [],
+      running:
+        firing === undefined
+          ? null
+          : {
+              firing: firing.id,
+              startedAt: instant(firing.startedAtMs),
+              ref: firing.ref?.id ?? null,
+              fault: firing.fault ?? null,
+            },
+      isQueued: queued !== undefined || (record.requested !== undefined && firing !== undefined),
+      last: last === undefined ? null : reportOfLast(last),
+      ...{ overlap, missed, frozen, jitterSeconds: jitterMs / 1_000 },
+    };
+  }
+}
+
+/** The next times of a schedule, as instants and on the clocks of its time zone. */
+export function nextTimes({ cron }: Pick<Schedule, "cron">, afterMs: number): { at: string; local: string }[] {
+  const times: { at: string; local: string }[] = [];
+  let next = cron.next(afterMs);
+  while (next !== undefined && times.length < shownTimes) {
+    times.push({ at: instant(next), local: localText(next, cron.timezone) });
+    next = cron.next(next);
+  }
+  return times;
+}
+
+function reportOfLast(last: EndedFiring): NonNullable<ScheduleReport["last"]> {
+  const { id, dueMs, startedAtMs, finishedAtMs, result, reason, ref } = last;
+  return {
+    firing: id,
+    dueAt: instant(dueMs),
+    startedAt: instant(startedAtMs),
+    finishedAt: instant(finishedAtMs),
+    seconds: (finishedAtMs - startedAtMs) / 1_000,
+    ...{ result, reason: reason ?? null, ref: ref?.id ?? null },
+  };
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}

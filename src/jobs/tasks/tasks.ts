@@ -1,0 +1,210 @@
+/**
+ * Does what schedules and automations ask for, through the same desks as a person. Beginning a task twice under one key
+ * gives what was begun the first time: a run has an id that follows from the key, a sync or rotation that is under way is
+ * gone on with.
+ */
+import { basename } from "node:path";
+import { SimfleetError } from "#core/errors.ts";
+import { type RunOptions, isRunSettled } from "#fleet/run.ts";
+import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
+import type { Wording } from "#fleet/sim.ts";
+import type { AuthKeyService } from "#jobs/authkeys/service.ts";
+import type { CredentialService } from "#jobs/credentials/service.ts";
+import type { RunService } from "#jobs/runs/service.ts";
+import type { FleetReport } from "#jobs/inventory/fleet-report.ts";
+import type { PlanRequest } from "#jobs/runs/plan/plan.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
+import { writeResults } from "#jobs/runs/results.ts";
+import type { SimService } from "#jobs/inventory/service.ts";
+import { assertAllValid, runIdFor } from "#jobs/runs/submit.ts";
+import type { AutomationTasks } from "./task-runner.ts";
+
+interface Deps {
+  readonly runService: RunService;
+  readonly sims: SimService;
+  readonly credentials: CredentialService;
+  readonly authKeys: AuthKeyService;
+  readonly wordingOf: (profile: string) => Wording;
+  readonly bucketOf: (profile: string) => string;
+  readonly speedClasses: readonly string[];
+}
+
+type TaskOf<J extends Task["job"]> = Extract<Task, { readonly job: J }>;
+
+export class ServiceTasks implements AutomationTasks {
+  readonly #deps: Deps;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  begin(task: Task, how: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string> {
+    switch (task.job) {
+      case "apply":
+        return this.#apply(task, how);
+      case "sync":
+        return this.#sync(task, how);
+      case "rotate":
+        return this.#rotate(task, how);
+      case "rotate-authkey":
+        return this.#rotateAuthKey(task, how);
+      case "report":
+        return this.#report(task);
+    }
+  }
+
+  async status(task: Task, { kind, id }: TaskReference): Promise<TaskStatus> {
+    switch (kind) {
+      case "run":
+        return statusOfRun(await this.#deps.runService.show(id));
+      case "sync": {
+        const report = await this.#deps.sims.syncReport(task.profile);
+        if (report?.syncId !== id) return followed;
+        if (report.state === "listing" || report.state === "sweeping") return { isOver: false };
+        return report.state === "failed" ? over("failed", report.reason) : over("done", `${report.sims} SIMs listed`);
+      }
+      case "rotation": {
+        const report = task.job === "rotate" ? await this.#deps.credentials.report(task.rotation) : undefined;
+        if (report?.rotationId !== id) return followed;
+        return statusOfRotation(report.state, report.reason);
+      }
+      case "authkey-rotation": {
+        const report = await this.#deps.authKeys.report(task.profile);
+        return report?.rotationId === id ? statusOfRotation(report.state, report.reason) : followed;
+      }
+      case "report":
+        return over("done", id);
+    }
+  }
+
+  /** The id of the run that would be begun under a key. */
+  runIdFor(key: string, atMs: number): string {
+    return runIdFor(key, atMs);
+  }
+
+  /** Gives SIMs a class, in the run of this id; one that is there stays as it is. */
+  async changeSims(
+    change: { profile: string; sims: readonly string[]; speedClass: string; options: RunOptions },
+    { runId, name, by }: { runId: string; name: string; by: string },
+  ): Promise<TaskReference> {
+    const { profile, sims, speedClass, options } = change;
+    await this.#submit({ sims }, { profile, speedClass, options }, { runId, name, by });
+    return { kind: "run", id: runId };
+  }
+
+  async cancel({ kind, id }: TaskReference, how: { by: string; reason: string }): Promise<void> {
+    if (kind !== "run") return;
+    try {
+      await this.#deps.runService.control.cancel(id, how);
+    } catch (thrown) {
+      // It was over before it could be cancelled.
+      if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_STATE") throw thrown;
+    }
+  }
+
+  async #apply(
+    task: TaskOf<"apply">,
+    { key, by, sinceMs }: { key: string; by: string; sinceMs: number },
+  ): Promise<TaskReference | string> {
+    const runId = runIdFor(key, sinceMs);
+    const from = "file" in task.from ? { path: task.from.file } : task.from;
+    try {
+      const begun = await this.#submit(from, task, { runId, name: key, by });
+      return begun === "nothing" ? "every SIM has its speed class already" : { kind: "run", id: runId };
+    } catch (thrown) {
+      if (thrown instanceof SimfleetError && thrown.code === "NO_SIM_MATCHES") return "no SIM matches the filter";
+      throw thrown;
+    }
+  }
+
+  /** Makes the run unless it is there; `nothing` where no call would be made. */
+  async #submit(
+    from: PlanRequest["from"],
+    what: { profile: string; speedClass: string | undefined; options: RunOptions },
+    order: { runId: string; name: string; by: string },
+  ): Promise<"submitted" | "nothing"> {
+    const { runService, wordingOf, bucketOf, speedClasses } = this.#deps;
+    const { profile, speedClass, options } = what;
+    if (await runService.exists(order.runId)) return "submitted";
+    const bucket = bucketOf(profile);
+    const plan = await runService.plan({
+      ...{ from, profile, speedClass, bucket, wording: wordingOf(profile), knownSpeedClasses: speedClasses },
+      skipUnchanged: options.skipUnchanged,
+      callsPerMinute: options.callsPerMinute,
+    });
+    assertAllValid(plan.source, options);
+    if (plan.calls === 0 && options.skipUnchanged) return "nothing";
+    const { origin } = plan.source;
+    const source = "file" in origin ? basename(origin.file) : origin.where;
+    await runService.submit(plan, { ...order, profile, bucket, source, options });
+    return "submitted";
+  }
+
+  async #sync({ profile }: TaskOf<"sync">, { by }: { by: string }): Promise<TaskReference> {
+    return { kind: "sync", id: (await this.#deps.sims.sync(profile, { by })).syncId };
+  }
+
+  async #rotate(
+    { rotation }: TaskOf<"rotate">,
+    { by, sinceMs }: { by: string; sinceMs: number },
+  ): Promise<TaskReference> {
+    const { credentials } = this.#deps;
+    const present = await credentials.report(rotation);
+    // Begun before a crash, and by now perhaps over.
+    const isOurs = present.startedAt !== null && Date.parse(present.startedAt) >= sinceMs;
+    const { rotationId } = isOurs
+      ? present
+      : await credentials.rotate(rotation, { by, signal: new AbortController().signal });
+    return { kind: "rotation", id: rotationId ?? "" };
+  }
+
+  async #rotateAuthKey(
+    { profile }: TaskOf<"rotate-authkey">,
+    { by, sinceMs }: { by: string; sinceMs: number },
+  ): Promise<TaskReference> {
+    const { authKeys } = this.#deps;
+    const present = await authKeys.report(profile);
+    const isOurs = present !== undefined && Date.parse(present.startedAt) >= sinceMs;
+    if (!isOurs) await authKeys.plan(profile, undefined);
+    const { rotationId } = isOurs ? present : await authKeys.rotate(profile, { by });
+    return { kind: "authkey-rotation", id: rotationId };
+  }
+
+  async #report({ profile, file }: TaskOf<"report">): Promise<TaskReference> {
+    const { sims, runService } = this.#deps;
+    const fleet: FleetReport = await sims.fleet(profile);
+    const { runs } = await runService.list({ limit: 50 });
+    const report = { ...fleet, runs: runs.filter((run) => run.profile === profile) };
+    const mend = "The folder has to be there, and simfleet be allowed to write to it";
+    await writeResults(file, linesOf(`${JSON.stringify(report, undefined, 2)}\n`), mend);
+    return { kind: "report", id: file };
+  }
+}
+
+async function* linesOf(text: string): AsyncGenerator<string> {
+  yield await Promise.resolve(text);
+}
+
+function over(result: "done" | "failed" | "cancelled", reason?: string): TaskStatus {
+  return { isOver: true, result, reason };
+}
+
+/** How a sync or rotation ended is kept until the next one begins. */
+const followed: TaskStatus = over("done", "another one has followed it, so that how it ended is not known any more");
+
+function statusOfRun(report: RunReport): TaskStatus {
+  if (!isRunSettled(report)) return { isOver: false };
+  const { state, counts, reason } = report;
+  if (state === "cancelled") return over("cancelled", reason);
+  const { total, done, skipped, rejected, failed } = counts;
+  if (state === "aborted") return over("failed", reason);
+  const text = `${done} of ${total} rows done${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+  return rejected + failed > 0
+    ? over("failed", `${text}, ${rejected + failed} rejected or failed`)
+    : over("done", text);
+}
+
+function statusOfRotation(state: string, reason: string | null): TaskStatus {
+  if (state === "done") return over("done", reason ?? undefined);
+  return state === "failed" ? over("failed", reason ?? undefined) : { isOver: false };
+}

@@ -1,0 +1,105 @@
+/**
+ * One turn to deliver one event to one webhook: the message is made, sent once, and what came of it is noted. Every try
+ * carries the same id, so that a receiver can tell a repeat; a crash between sending and noting repeats it.
+ */
+import { about } from "#core/backoff.ts";
+import type { Secret } from "#core/secret.ts";
+import type { Clock } from "#core/time.ts";
+import type { NoticeEvent } from "#events/notice.ts";
+import { contentOf } from "#events/webhook-message.ts";
+import type { Delivery as Sent, WebhookSender } from "#events/webhook.ts";
+import type { Webhook } from "#fleet/webhook.ts";
+import type { DeliveryLog, TryEnd } from "./delivery-log.ts";
+import { type Delivery, deliveryIdOf } from "./delivery-record.ts";
+import type { WorkResult } from "#engine/job-result.ts";
+
+/** A delivery, as a queue carries it: never the message. */
+export interface DeliveryReference {
+  readonly webhook: string;
+  readonly eventId: string;
+}
+
+/** Where messages of a webhook go and what signs them, as it is now. */
+export interface Endpoint {
+  readonly webhook: Webhook;
+  readonly url: string;
+  readonly secrets: readonly Secret[];
+}
+
+export interface DeliveryContext {
+  readonly log: DeliveryLog;
+  readonly sender: Pick<WebhookSender, "send">;
+  readonly clock: Clock;
+  /** Undefined where no webhook of this name is configured. */
+  readonly endpointOf: (webhook: string) => Endpoint | undefined;
+}
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+/** Between one try and the next, as the specification recommends: about 28 hours in all. */
+const delaysMs = [
+  ...[5 * secondMs, 5 * minuteMs, 30 * minuteMs],
+  ...[2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs],
+] as const;
+/** A receiver that asks for a longer wait is tried after this one. */
+const longestWaitMs = 12 * hourMs;
+const gone = 410;
+const asksToWait: ReadonlySet<number> = new Set([429, 503]);
+
+/** Tries a delivery, where it is still to be done. */
+export async function deliverEvent(
+  reference: DeliveryReference,
+  context: DeliveryContext,
+  signal: AbortSignal,
+): Promise<WorkResult> {
+  const { log, clock } = context;
+  const { webhook, eventId } = reference;
+  if (signal.aborted) return { kind: "handed-back" };
+  const delivery = await log.delivery(deliveryIdOf(webhook, eventId));
+  if (delivery === undefined) await log.forget(reference);
+  const endpoint = context.endpointOf(webhook);
+  if (delivery?.state !== "pending" || endpoint === undefined) return { kind: "ended" };
+  if ((await log.status(webhook)).state === "stopped") return { kind: "ended" };
+  const earlyMs = (delivery.nextAttemptAtMs ?? 0) - clock.wallMs();
+  if (earlyMs > 0) return postponed(earlyMs, delivery);
+  const end = endOf(await sendOnce(delivery.event, endpoint, context), delivery, clock.wallMs());
+  const noted = await log.noteTry(delivery, end);
+  if (end.kind !== "again" || noted === "over") return { kind: "ended" };
+  return postponed((end.nextAttemptAtMs ?? 0) - clock.wallMs(), delivery);
+}
+
+/** Sends a message about an event to an endpoint, now and once. */
+export function sendOnce(
+  event: NoticeEvent & { readonly id: string },
+  { webhook, url, secrets }: Endpoint,
+  { sender }: Pick<DeliveryContext, "sender">,
+): Promise<Sent> {
+  return sender.send({
+    ...contentOf(event, webhook.format),
+    ...{ url, secrets, id: `msg_${event.id}`, deadlineMs: webhook.timeoutMs },
+    reach: webhook.allowPrivate ? "anywhere" : "public",
+  });
+}
+
+/** What came of a try in a few words, for people. */
+export function wordsFor(sent: Sent): string {
+  if (sent.kind === "unanswered") return sent.reason;
+  return sent.status === gone ? "it answered 410 Gone" : `it answered ${sent.status}`;
+}
+
+function endOf(sent: Sent, { tries }: Delivery, nowMs: number): TryEnd {
+  if (sent.kind === "accepted") return { kind: "delivered", status: sent.status };
+  const status = sent.kind === "refused" ? sent.status : undefined;
+  const reason = wordsFor(sent);
+  if (status === gone) return { kind: "stopped", status, reason };
+  const delayMs = delaysMs[tries];
+  if (delayMs === undefined) return { kind: "failed", status, reason };
+  const isAsked = sent.kind === "refused" && asksToWait.has(sent.status);
+  const askedMs = isAsked ? Math.min(sent.retryAfterMs ?? 0, longestWaitMs) : 0;
+  return { kind: "again", status, reason, nextAttemptAtMs: nowMs + Math.max(about(delayMs), askedMs) };
+}
+
+function postponed(delayMs: number, { deliveryId }: Delivery): WorkResult {
+  return { kind: "postponed", delayMs: Math.max(1, delayMs), scope: "job", reason: `${deliveryId} is tried again` };
+}

@@ -1,0 +1,175 @@
+/** The front desk for webhooks: what a person can ask of them and of what was sent, for the command line and for HTTP. */
+import { randomBytes } from "node:crypto";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { WebhookSender } from "#events/webhook.ts";
+import { type Endpoint, sendOnce, wordsFor } from "./deliver-event.ts";
+import type { DeliveryQueues } from "./queue.ts";
+import type { DeliveryLog } from "./delivery-log.ts";
+import { type Delivery, type DeliveryState, partsOf, placeOf } from "./delivery-record.ts";
+import {
+  type DeliveryDocument,
+  type DeliveryReport,
+  documentOfEvent,
+  reportOfDelivery,
+  reportOfWebhook,
+  type TestReport,
+  type WebhookReport,
+} from "./report.ts";
+
+export interface WebhookDeps {
+  readonly log: DeliveryLog;
+  readonly queues: DeliveryQueues;
+  readonly sender: Pick<WebhookSender, "send">;
+  readonly clock: Clock;
+  /** Names of those that are configured. */
+  readonly names: readonly string[];
+  readonly endpointOf: (webhook: string) => Endpoint | undefined;
+  /** Account that a test message is about, where the webhook is told of all. */
+  readonly profile: string;
+}
+
+export class WebhookService {
+  readonly #deps: WebhookDeps;
+
+  constructor(deps: WebhookDeps) {
+    this.#deps = deps;
+  }
+
+  /** Every webhook of the configuration, by name. */
+  list(): Promise<WebhookReport[]> {
+    return Promise.all(this.#deps.names.toSorted().map((name) => this.show(name)));
+  }
+
+  /** @throws SimfleetError WEBHOOK_NOT_FOUND */
+  async show(name: string): Promise<WebhookReport> {
+    const { log } = this.#deps;
+    const { webhook, url } = this.#endpoint(name);
+    const [status, pending, [last]] = await Promise.all([
+      log.status(name),
+      log.pendingCount(name),
+      log.newest(name, { limit: 1 }),
+    ]);
+    return reportOfWebhook(webhook, { url, status, pending, last });
+  }
+
+  /** Whether a live process delivers to the webhook. */
+  isServed(name: string): Promise<boolean> {
+    return this.#deps.queues.isServed(name);
+  }
+
+  /**
+   * Sends a test message at once, also where the webhook is stopped, and says what became of it.
+   * @throws SimfleetError WEBHOOK_NOT_FOUND
+   */
+  async test(name: string): Promise<TestReport> {
+    const { clock, profile } = this.#deps;
+    const endpoint = this.#endpoint(name);
+    const id = `test-${randomBytes(9).toString("hex")}`;
+    const about = { profile: endpoint.webhook.profile ?? profile, fields: { webhook: name } };
+    const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, endpoint, this.#deps);
+    return {
+      ...{ webhook: name, messageId: `msg_${id}`, accepted: sent.kind === "accepted" },
+      status: sent.kind === "unanswered" ? null : sent.status,
+      reason: sent.kind === "accepted" ? null : wordsFor(sent),
+    };
+  }
+
+  /**
+   * Lets a stopped webhook take messages again; what waited is sent, what happened meanwhile is not.
+   * @throws SimfleetError WEBHOOK_NOT_FOUND
+   */
+  async resume(name: string): Promise<WebhookReport> {
+    this.#endpoint(name);
+    await this.#deps.log.resume(name);
+    return this.show(name);
+  }
+
+  /**
+   * Deliveries of one webhook or of all that are configured, newest event first.
+   * @param ask `cursor` is what the call before returned
+   * @throws SimfleetError WEBHOOK_NOT_FOUND; USAGE on a cursor that is none
+   */
+  async deliveries(
+    query: { readonly webhook?: string | undefined; readonly state?: DeliveryState | undefined },
+    ask: { readonly limit: number; readonly cursor?: string | undefined },
+  ): Promise<{ deliveries: DeliveryReport[]; nextCursor: string | null }> {
+    const { state, webhook } = query;
+    if (webhook !== undefined) this.#endpoint(webhook);
+    const after = ask.cursor === undefined ? undefined : this.#cursor(ask.cursor);
+    const pages = (webhook === undefined ? this.#deps.names : [webhook]).map((name) =>
+      this.#page(name, { limit: ask.limit + 1, state, after }),
+    );
+    const found = (await Promise.all(pages)).flat().sort((a, b) => (rankOf(a) < rankOf(b) ? 1 : -1));
+    const shown = found.slice(0, ask.limit);
+    return {
+      deliveries: shown.map(reportOfDelivery),
+      nextCursor: found.length > shown.length ? (shown.at(-1)?.deliveryId ?? null) : null,
+    };
+  }
+
+  /** What comes after a cursor in the order of all webhooks together: by event, then by name. */
+  async #page(
+    name: string,
+    { limit, state, after }: { limit: number; state: DeliveryState | undefined; after: Cursor | undefined },
+  ): Promise<Delivery[]> {
+    const { log } = this.#deps;
+    if (after === undefined) return log.newest(name, { limit, state });
+    const older = await log.newest(name, { limit, state, beforeEventId: after.eventId });
+    if (name >= after.webhook) return older;
+    const same = await log.delivery(`${name}.${after.eventId}`);
+    return same === undefined || (state !== undefined && same.state !== state) ? older : [same, ...older];
+  }
+
+  /** @throws SimfleetError DELIVERY_NOT_FOUND */
+  async delivery(deliveryId: string): Promise<DeliveryDocument> {
+    const found = await this.#deps.log.delivery(deliveryId);
+    if (found === undefined) throw noDelivery(deliveryId);
+    return { ...reportOfDelivery(found), event: documentOfEvent(found.event) };
+  }
+
+  /**
+   * Has a delivery sent again, with the same message id and as many tries as a new one.
+   * @throws SimfleetError DELIVERY_NOT_FOUND; WEBHOOK_NOT_FOUND; WEBHOOK_STOPPED
+   */
+  async redeliver(deliveryId: string): Promise<DeliveryDocument> {
+    const { log, queues } = this.#deps;
+    const deps = partsOf(deliveryId);
+    if (deps === undefined || (await log.delivery(deliveryId)) === undefined) throw noDelivery(deliveryId);
+    const { webhook, eventId } = deps;
+    this.#endpoint(webhook);
+    if ((await log.status(webhook)).state === "stopped") {
+      const message = `${webhook} is stopped and takes nothing: let it go on with simfleet webhooks resume ${webhook}`;
+      throw new SimfleetError("WEBHOOK_STOPPED", message);
+    }
+    if ((await log.redeliver(deliveryId)) === "gone") throw noDelivery(deliveryId);
+    await queues.enqueueNow(webhook, eventId);
+    return this.delivery(deliveryId);
+  }
+
+  #cursor(text: string): Cursor {
+    const deps = partsOf(text);
+    if (deps !== undefined) return deps;
+    throw new SimfleetError("USAGE", `${JSON.stringify(text)} is no cursor: take the nextCursor of the page before`);
+  }
+
+  #endpoint(name: string): Endpoint {
+    const found = this.#deps.endpointOf(name);
+    if (found !== undefined) return found;
+    const known = this.#deps.names.toSorted().join(", ") || "none";
+    throw new SimfleetError("WEBHOOK_NOT_FOUND", `There is no webhook ${name}; configured are: ${known}`);
+  }
+}
+
+interface Cursor {
+  readonly webhook: string;
+  readonly eventId: string;
+}
+
+function rankOf({ webhook, event }: Delivery): string {
+  return `${placeOf(event.id)}.${webhook}`;
+}
+
+function noDelivery(deliveryId: string): SimfleetError {
+  return new SimfleetError("DELIVERY_NOT_FOUND", `There is no delivery ${deliveryId}, or it is no longer kept`);
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { folderOf, runScript } from "./run-script.ts";
+
+const packages = Object.fromEntries(
+  ["bullmq", "ioredis", "undici", "vitest"].flatMap((name) => [
+    [`node_modules/${name}/package.json`, JSON.stringify({ name, version: "1.0.0", main: "index.js" })],
+    [`node_modules/${name}/index.js`, ""],
+  ]),
+);
+
+const manifest = JSON.stringify({
+  type: "module",
+  imports: { "#*.ts": { source: "./src/*.ts", default: "./dist/*.js" } },
+  dependencies: { bullmq: "1.0.0", ioredis: "1.0.0", undici: "1.0.0" },
+  devDependencies: { vitest: "1.0.0" },
+});
+
+/** Files that break no rule; each test adds what it is about. */
+const sound = {
+  "src/app/app.ts": 'import { Ledger } from "#jobs/runs/ledger/ledger.ts";\nexport const ledger = new Ledger();\n',
+  "src/cli.ts": 'import { ledger } from "#app/app.ts";\nledger.open();\n',
+  "src/jobs/runs/ledger/ledger.ts":
+    'import type { Redis } from "ioredis";\nimport { pack } from "./packing.ts";\nexport class Ledger {\n  open = (redis?: Redis): void => pack(redis);\n}\n',
+  "src/jobs/runs/ledger/packing.ts":
+    'import type { Row } from "#fleet/run.ts";\nexport const pack = (row?: Row): void => {};\n',
+  "src/fleet/run.ts": "export interface Row {}\n",
+};
+
+async function check(files: Record<string, string>): Promise<{ code: number | null; output: string }> {
+  return runScript("scripts/imports.mjs", [
+    await folderOf({ "package.json": manifest, ...packages, ...sound, ...files }),
+  ]);
+}
+
+const violations: [rule: string, place: string, files: Record<string, string>][] = [
+  [
+    "imports-of-core",
+    "src/core/time.ts:2",
+    { "src/core/time.ts": '\nimport { pack } from "#jobs/runs/ledger/packing.ts";\npack();\n' },
+  ],
+  [
+    "imports-of-fleet",
+    "src/fleet/sim.ts:1",
+    { "src/fleet/sim.ts": 'import type { Ledger } from "#jobs/runs/ledger/ledger.ts";\nexport type Sim = Ledger;\n' },
+  ],
+  [
+    "imports-of-sandbox",
+    "src/sandbox/server.ts:1",
+    {
+      "src/api/client.ts": "export const client = 1;\n",
+      "src/sandbox/server.ts": 'export { client } from "#api/client.ts";\n',
+    },
+  ],
+  [
+    "imports-of-jobs-runs",
+    "src/jobs/runs/plan.ts:2",
+    { "src/jobs/runs/plan.ts": 'export async function plan(): Promise<void> {\n  await import("#app/app.ts");\n}\n' },
+  ],
+  [
+    "imports-of-jobs-inventory",
+    "src/jobs/inventory/service.ts:1",
+    { "src/jobs/inventory/service.ts": 'import { pack } from "#jobs/runs/ledger/packing.ts";\npack();\n' },
+  ],
+  [
+    "services-only",
+    "src/http/server.ts:3",
+    { "src/http/server.ts": 'import {\n  Ledger,\n} from "#jobs/runs/ledger/ledger.ts";\nnew Ledger();\n' },
+  ],
+  [
+    "owner-of-bullmq",
+    "src/jobs/runs/plan.ts:1",
+    { "src/jobs/runs/plan.ts": 'import type { Job } from "bullmq";\nexport type J = Job;\n' },
+  ],
+  [
+    "owner-of-ioredis",
+    "src/fleet/plan.ts:1",
+    { "src/fleet/plan.ts": 'import type { Redis } from "ioredis";\nexport type R = Redis;\n' },
+  ],
+  [
+    "owner-of-ioredis",
+    "src/limiter/bucket.ts:3",
+    { "src/limiter/bucket.ts": 'import {\n  Redis,\n} from "ioredis";\nnew Redis();\n' },
+  ],
+  [
+    "owner-of-undici",
+    "src/api/client.ts:1",
+    { "src/api/client.ts": 'import { request } from "undici";\nrequest();\n' },
+  ],
+  [
+    "no-cycle",
+    "src/fleet/profile.ts:1",
+    {
+      "src/fleet/profile.ts": 'import type { Sim } from "./sim.ts";\nexport type Profile = Sim;\n',
+      "src/fleet/sim.ts": 'import type { Profile } from "./profile.ts";\nexport type Sim = Profile;\n',
+    },
+  ],
+  [
+    "entries-are-not-imported",
+    "src/app/app.ts:1",
+    { "src/app/app.ts": 'import "#cli.ts";\nexport const ledger = 1;\n' },
+  ],
+  [
+    "src-stands-alone",
+    "src/core/time.ts:1",
+    { "src/core/time.ts": 'import "../../test/clock.ts";\n', "test/clock.ts": "export {};\n" },
+  ],
+  ["resolvable", "src/core/time.ts:1", { "src/core/time.ts": 'import "./nowhere.ts";\n' }],
+  ["declared-package", "src/core/time.ts:1", { "src/core/time.ts": 'import "vitest";\n' }],
+  ["import-spelling", "src/fleet/sim.ts:1", { "src/fleet/sim.ts": 'import "#fleet/run.ts";\n' }],
+  ["import-spelling", "src/engine/seal.ts:1", { "src/engine/seal.ts": 'import "../fleet/run.ts";\n' }],
+  ["known-module", "src/cellar/wine.ts:1", { "src/cellar/wine.ts": "export {};\n" }],
+  ["known-module", "src/jobs/cellar/wine.ts:1", { "src/jobs/cellar/wine.ts": "export {};\n" }],
+  ["known-module", "src/boot.ts:1", { "src/boot.ts": "export {};\n" }],
+  ["no-barrel", "src/engine/index.ts:1", { "src/engine/index.ts": "export {};\n" }],
+  ["no-barrel", "src/jobs/runs/ledger/all.ts:1", { "src/jobs/runs/ledger/all.ts": 'export * from "./packing.ts";\n' }],
+  ["clear-name", "src/core/utils.ts:1", { "src/core/utils.ts": "export {};\n" }],
+  [
+    "no-cycle",
+    "web/src/pure/a.ts:1",
+    { "web/src/pure/a.ts": 'import "./b.ts";\n', "web/src/pure/b.ts": 'import "./a.ts";\n' },
+  ],
+  [
+    "pure-logic",
+    "web/src/pure/rate.ts:1",
+    { "web/src/pure/rate.ts": 'import "../page.ts";\n', "web/src/page.ts": "export {};\n" },
+  ],
+  ["one-clock", "src/engine/seal.ts:1", { "src/engine/seal.ts": "export const now = new Date();\n" }],
+];
+
+describe("the import check", () => {
+  it("reads every file of the project's src", async () => {
+    const { output } = await runScript("scripts/imports.mjs", []);
+    expect(output).toMatch(/^[1-9][0-9]* files checked/m);
+  });
+
+  it("accepts imports that the rules allow", async () => {
+    expect(await check({})).toEqual({ code: 0, output: "5 files checked, 0 violations\n" });
+  });
+
+  it("fails when there is nothing to check", async () => {
+    const folder = await folderOf({ "package.json": manifest, "src/readme.md": "" });
+    expect(await runScript("scripts/imports.mjs", [folder])).toMatchObject({ code: 2 });
+  });
+
+  it.each(violations)("reports %s at %s", async (rule, place, files) => {
+    const { code, output } = await check(files);
+    expect(output).toContain(`${place} ${rule}: `);
+    expect(code).toBe(1);
+  });
+});
