@@ -37,6 +37,7 @@ async function freezesOf(harness: ControlHarness): Promise<number> {
   return events.length;
 }
 
+// Shows S16.
 describe("the audit", () => {
   test("has an entry for each of 200 changes whose client closes the connection before the answer", async () => {
     await using harness = await ControlHarness.open();

@@ -73,6 +73,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
   "deliveries redeliver": { args: "d-none", target: "d-none", exitCode: 2 },
 };
 
+// Shows S16.
 test("every command says whether it changes something, and nothing else does", async () => {
   const program = await buildProgram({
     io: surroundingsOf({ code: 0, stdout: "", stderr: "" }),

@@ -40,6 +40,7 @@ function connect(harness: ControlHarness, sent = ""): Promise<Client> {
 const head = (harness: ControlHarness, ...lines: readonly string[]): string =>
   [...lines, `host: ${new URL(harness.url).host}`, "", ""].join("\r\n");
 
+// Shows S10.
 describe("wrong tokens", () => {
   test("are answered with 429 from the twenty-first of a minute on, and a right token of the same address is not", async () => {
     await using harness = await ControlHarness.open();
@@ -67,6 +68,7 @@ describe("wrong tokens", () => {
   });
 });
 
+// Shows S11.
 describe("connections", () => {
   test("of clients that are not known make room for newer ones, and never keep a known client out", async () => {
     await using harness = await ControlHarness.open();

@@ -217,6 +217,7 @@ describe("a cursor that no page has given", () => {
 });
 
 describe.each(Object.entries(routes))("%s", (name, { role, status, example }) => {
+  // Shows S10.
   test("without a credential is 401, and with a wrong one", async () => {
     const { path } = example(prepared);
     const bare = await call(name, undefined, { path });
@@ -225,11 +226,13 @@ describe.each(Object.entries(routes))("%s", (name, { role, status, example }) =>
     expect((await harness().ask(path, { method: name.split(" ")[0] ?? "", as: "sf_nobody" })).status).toBe(401);
   });
 
+  // Shows S11.
   test.each(roles.filter((one) => !isAtLeast(one, role)))("is 403 to a %s", async (small) => {
     const refused = await call(name, small, { path: example(prepared).path });
     expect([refused.status, await refused.json()]).toEqual([403, expect.objectContaining({ code: "FORBIDDEN" })]);
   });
 
+  // Shows S11.
   test("refuses a parameter that it does not have", async () => {
     const { path, ...more } = example(prepared);
     const refused = await call(name, "admin", { path: `${path}${path.includes("?") ? "&" : "?"}nonsense=1`, ...more });

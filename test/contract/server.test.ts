@@ -24,6 +24,7 @@ function statusFor(url: string, host: string): Promise<number> {
 }
 
 describe("every answer", () => {
+  // Shows S17.
   test("has the strict policy but for one known style of two pages, and nothing that upgrades plain http", async () => {
     await using harness = await ControlHarness.open();
     const known = (sha256: string): string => policy.replace("style-src 'self'", `style-src 'self' 'sha256-${sha256}'`);
@@ -118,6 +119,7 @@ test("who asks too often waits, and nobody else does", async () => {
   expect((await harness.ask("/healthz")).status).toBe(200);
 });
 
+// Shows S10.
 describe("without credentials for the control API", () => {
   test("a worker on loopback makes an admin token for itself, and every other worker there uses it", async () => {
     await using harness = await ControlHarness.open();

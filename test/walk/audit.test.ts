@@ -14,6 +14,7 @@ interface Entry {
   readonly status: number | null;
 }
 
+// Shows S16.
 test("a worker that is killed between the entry and the result leaves no change without an entry", async () => {
   const walk = await Walk.open({ sims: 5 });
   await using _ = walk;

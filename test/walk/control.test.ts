@@ -31,6 +31,7 @@ describe.concurrent("a run", () => {
     expect(walk.changes).toBe(0);
   });
 
+  // Shows S18.
   test("waits, when it is large, until somebody else approves it", async () => {
     await using walk = await Walk.open({ env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" } });
     await walk.fleet("few.csv", 5);

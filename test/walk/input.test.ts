@@ -169,6 +169,7 @@ describe.concurrent("the configuration", () => {
     );
   });
 
+  // Shows S2.
   test("takes a secret from a file that nobody else can read, and from no other", async () => {
     await using walk = await Walk.open();
     await walk.fleet("fleet.csv", 1);

@@ -41,7 +41,8 @@ async function serverWithUsers(walk: Walk) {
 }
 
 describe.concurrent("an ACL user as the documentation gives it", () => {
-  test("runs a file to its end, with the password in a file, and is refused nothing (S13)", async () => {
+  // Shows S13.
+  test("runs a file to its end, with the password in a file, and is refused nothing", async () => {
     await using walk = await Walk.open({ sims: 40 });
     await using server = await serverWithUsers(walk);
     await writeFile(walk.path("redis-password"), `${password}\n`, { mode: 0o600 });
@@ -114,7 +115,8 @@ describe.concurrent("an ACL user as the documentation gives it", () => {
     expect(failed.stderr).not.toContain("wrong-word");
   });
 
-  test("is refused a Redis that throws rows away when it is full (S13)", async () => {
+  // Shows S13.
+  test("is refused a Redis that throws rows away when it is full", async () => {
     await using walk = await Walk.open();
     await using server = await serverWithUsers(walk);
     await server.redis.config("SET", "maxmemory-policy", "allkeys-lru");
@@ -141,7 +143,8 @@ describe.concurrent("TLS with certificates of an authority of one's own", () => 
     };
   }
 
-  test("runs a file to its end over rediss:// with a client certificate (S13)", async () => {
+  // Shows S13.
+  test("runs a file to its end over rediss:// with a client certificate", async () => {
     await using walk = await Walk.open({ sims: 30 });
     const { ca, server: own, client } = await filesOf(walk);
     await using server = await redisWithTls(walk, { ca, ...own });

@@ -131,6 +131,7 @@ describe.concurrent("a rotation", () => {
     await until("the new set is alone", () => setsOf(walk).length === 1 && setsOf(walk)[0]?.[1] === canary, 20_000);
   });
 
+  // Shows S19.
   test("without what it needs begins nothing", async () => {
     await using walk = await open({ isSealed: false });
     const unsealed = await walk.run(["credentials", "rotate", "mqtt", "--yes"]);
@@ -177,6 +178,7 @@ describe.concurrent("a rotation", () => {
     expect(readFileSync(inFolder("out/stored"), "utf8")).toBe(handed + handed);
   });
 
+  // Shows S19.
   test("leaves its secret nowhere but where it belongs, also when it fails", async () => {
     await using walk = await open({ graceSeconds: 600, options: { env: { SIMFLEET_LOG_LEVEL: "trace" } } });
     const said = [await walk.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];

@@ -127,6 +127,7 @@ describe.concurrent("schedules", () => {
     }
   });
 
+  // Shows S18.
   test("stand still while they are paused or everything is frozen, and a run stands still with them", async () => {
     await using walk = await withSchedules(
       `schedules:

@@ -28,6 +28,7 @@ function watchPairs(walk: Walk): string[] {
   return pairs;
 }
 
+// Shows S1.
 test("the search for a secret finds it in each of sixteen forms", () => {
   const secret = 'a canary ?>?>?>~~~"<&>\\\u00ff\u00fe\u00ffz';
   expect(new Set(formsOf(secret)).size).toBe(16);
@@ -83,6 +84,7 @@ describe.concurrent("no secret is left anywhere", () => {
     expect(found(await textsIn(walk.folder), everything)).toEqual([]);
   });
 
+  // Shows S1.
   test("when the platform throws one back in its error", async () => {
     await using echo = await echoServer();
     const address = `http://127.0.0.1:${echo.port}`;

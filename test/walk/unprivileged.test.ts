@@ -69,6 +69,7 @@ function writeAsUser(node: string, path: string): string {
 }
 
 if (isRoot) {
+  // Shows S14.
   test("a worker of another user gets ready on a read-only program and writes to its data alone", async () => {
     const { node, cli, tree, data, folder } = await productionTree();
     // The image holds no Redis; here the worker starts the one that the tests have fetched.

@@ -23,6 +23,7 @@ describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" :
     await harness[Symbol.asyncDispose]();
   });
 
+  // Shows S17.
   it("leads to where one wanted to go, and keeps the token in the tab alone", async () => {
     await using watched = await harness.page({ width: 1280 });
     const { page } = watched;

@@ -48,6 +48,7 @@ async function runsAndDrafts(): Promise<string[]> {
   return (await redis.keys(`${keys.prefix}:*`)).filter((key) => /:(run|runs|draft)(:|$)/.test(key));
 }
 
+// Shows S18.
 describe("a run of nine calls whose plan had counted three", () => {
   it("is refused where a run may have three, and leaves nothing behind", async () => {
     const before = await runsAndDrafts();

@@ -160,6 +160,7 @@ describe("a delivery", () => {
   });
 });
 
+// Shows S12.
 describe("a webhook whose receiver answers 410", () => {
   it("is stopped until a person lets it go on: then what waited is sent, and what came meanwhile is not", async () => {
     const harness = open();

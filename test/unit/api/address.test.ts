@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseAddress } from "#api/address.ts";
 
+// Shows S6.
 describe("an address", () => {
   it.each([
     "http://api.example.com",

@@ -99,6 +99,7 @@ describe("the answer to a read and to authentication", () => {
   });
 });
 
+// Shows S7.
 describe("the body of an error", () => {
   it("is read flat and nested", () => {
     expect(readFault('{"code":"A1","message":"m"}')).toEqual({

@@ -14,6 +14,7 @@ import {
 } from "./support.ts";
 
 describe("a call and its pair", () => {
+  // Shows S4.
   it("renews the pair once after a 401 and is sent again with a new permit", async () => {
     await using platform = await startOpenPlatform((request, response) =>
       request.headers["x-svc-token"] === "token-1" ? answer(response, 401, "") : changed(request, response),
@@ -54,6 +55,7 @@ describe("a call and its pair", () => {
     expect(platform.auths()).toBe(5);
   });
 
+  // Shows S4.
   it("authenticates once for 100 callers at once, with no more calls in flight than there are connections", async () => {
     let inFlight = 0;
     let most = 0;

@@ -4,6 +4,7 @@ import { Secret } from "#core/secret.ts";
 import { answer, clientFor, type Handler, refusalOf, startOpenPlatform } from "./support.ts";
 
 describe("the client", () => {
+  // Shows S1.
   it("shows no secret in any error, whatever the platform echoes", async () => {
     const secrets = ["secret-auth-key", "api-key-1", "token-1", "the-psk-value"];
     let echo: Handler = () => undefined;

@@ -85,6 +85,7 @@ const claims = {
   iat: nowSeconds,
 };
 
+// Shows S20.
 describe("the claims of a token", () => {
   it.each(["ES256", "RS256"] as const)("count when its signature holds by the public key (%s)", async (alg) => {
     const signer = await makeSigner(alg, "k1");

@@ -67,6 +67,7 @@ describe("the path of a call", () => {
     }
   }
 
+  // Shows S5.
   it("never leaves its template, whatever 10,000 made-up ids say", () => {
     fc.assert(
       fc.property(anyId, (text) => {

@@ -28,6 +28,7 @@ async function idsOf(pages: AsyncIterable<{ items: readonly { simId?: unknown }[
   return ids;
 }
 
+// Shows S6.
 describe("the pages of a list", () => {
   it("come one after the other by the next-key header, through short and empty ones", async () => {
     await using platform = await platformOf({

@@ -20,6 +20,7 @@ describe("the headers of the quota", () => {
     expect(read("60", "0", "17")).toEqual({ limit: 60, remaining: 0, secondsBeforeRefresh: 17 });
   });
 
+  // Shows S7.
   it("are clamped to the period and to the limit", () => {
     expect(read("60", "61", "1000000000")).toEqual({
       limit: 60,

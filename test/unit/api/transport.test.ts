@@ -54,6 +54,7 @@ describe("an exchange", () => {
     );
   });
 
+  // Shows S6.
   it("follows no redirect", async () => {
     let calls = 0;
     await withPlatform(

@@ -100,7 +100,8 @@ describe("a file that was found in the working folder and not named", () => {
   );
 });
 
-describe("a file that holds secrets (S2)", () => {
+// Shows S2.
+describe("a file that holds secrets", () => {
   it.each([
     [
       "profiles: { default: { credentials: { authKeyId: k, authKey: hunter2-secret } } }",

@@ -39,6 +39,7 @@ function watched(path: string, clock = systemClock) {
   return { all, kept, ids, changes: () => changes };
 }
 
+// Shows S3.
 describe("a secret file that changes is taken up", () => {
   it("when it is written over", async () => {
     const path = join(newFolder(), "auth-key");
@@ -152,6 +153,7 @@ it("the files of a password and of one-time codes are watched as well", () => {
   expect(kept.join()).not.toContain("not base32!");
 });
 
+// Shows S3.
 describe("what is faulty keeps the old", () => {
   it.each<[string, (path: string) => void, RegExp]>([
     ["empty", (path) => writeFileSync(path, ""), /is empty/],

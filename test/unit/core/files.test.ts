@@ -76,7 +76,8 @@ describe("opening a file", () => {
   });
 });
 
-describe("a secret file (S2, S3)", () => {
+// Shows S2, S3.
+describe("a secret file", () => {
   it("is read through a chain of links, as secrets are mounted", () => {
     mkdirSync(at("..2026_11_22"));
     writeFileSync(at("..2026_11_22/key"), "secret\n", { mode: 0o400 });

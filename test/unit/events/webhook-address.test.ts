@@ -19,6 +19,7 @@ const open = [
   ...["2606:4700::1111", "2a00:1450:4001::1", "2400::1", "2003::1"],
 ];
 
+// Shows S12.
 describe("an address", () => {
   it.each(closed)("%s is refused behind a name", (address) => {
     expect(addressFault("hooks.example", address, "public")).toEqual(expect.stringContaining(`${address} is `));

@@ -17,6 +17,7 @@ function sender(lookup?: LookupFunction): WebhookSender {
 }
 
 describe("a signature", () => {
+  // Shows S12.
   it("is that of the specification's example", () => {
     const deps = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330, body: '{"test": 2432232314}' };
     expect(signaturesOf(deps, [secret])).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");

@@ -45,6 +45,7 @@ test("a good one names its bearer and the greatest role that its claim has", asy
   expect(await reader.principalOf(boss)).toMatchObject({ role: "admin" });
 });
 
+// Shows S10.
 describe("one is refused", () => {
   test.each([
     ["of another issuer", { iss: "https://evil.example.com/" }],

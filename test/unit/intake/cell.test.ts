@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { csvCell, csvLine, defused } from "#intake/cell.ts";
 import { openCsv } from "#intake/csv.ts";
 
+// Shows S9.
 describe("cells that a spreadsheet would run", () => {
   it.each([
     ["=1+1", "'=1+1"],

@@ -91,6 +91,7 @@ describe("what is taken as it comes", () => {
   });
 });
 
+// Shows S8.
 describe("what refuses a file", () => {
   it.each<[string, string | Buffer, string, number?]>([
     ["an empty file", "", "The file is empty."],

@@ -23,6 +23,7 @@ function valuesOf(name: string, within = lastStage): string[] {
 
 const manifest = JSON.parse(read("package.json")) as { optionalDependencies: Record<string, string> };
 
+// Shows S14.
 describe("the image", () => {
   it("is built on one exact version of Node, the one that npm brings for development", () => {
     const [image] = valuesOf("ARG", dockerfile);
@@ -102,6 +103,7 @@ const compose = parse(read("compose.yaml"), { merge: true }) as {
 };
 const { services } = compose;
 
+// Shows S14.
 describe("the composition", () => {
   it.each(Object.keys(services))("gives %s a read-only root and no privileges", (name) => {
     expect(services[name]).toMatchObject({

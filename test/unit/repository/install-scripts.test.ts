@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 const root = new URL("../../../", import.meta.url).pathname;
 const read = (name: string): unknown => JSON.parse(readFileSync(join(root, name), "utf8"));
 
+// Shows S15.
 it("every package that would run a script when it is installed is named, and none may", () => {
   const lock = read("package-lock.json") as { packages: Record<string, { hasInstallScript?: boolean }> };
   const { allowScripts } = read("package.json") as { allowScripts: Record<string, boolean> };

@@ -39,6 +39,7 @@ function bill(...components: readonly Component[]): Bill {
 const locked = { version: "1.0.0", resolved: "https://registry.npmjs.org/x/-/x-1.0.0.tgz", integrity: "sha512-AA==" };
 const policy = { allowedLicenses: { MIT: "permissive", ISC: "permissive" }, exceptions: {} };
 
+// Shows S15.
 it("the production dependencies of this project pass, and their bill of materials is written", async () => {
   const folder = await mkdtemp(join(tmpdir(), "simfleet-sbom-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

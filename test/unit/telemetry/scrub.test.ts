@@ -56,6 +56,7 @@ const shapes: readonly [string, (log: ReturnType<typeof createLogger>) => void][
   ["as HTML", (log) => log.info("c4n/ry+&quot;q\\uo te&amp;é&lt;k&gt;?")],
 ];
 
+// Shows S1.
 describe("a live secret does not leave in a line of the log", () => {
   it.each(shapes)("%s", (_name, write) => {
     hold(canary);
