@@ -233,10 +233,12 @@ export class App {
       clock: this.#clock,
       segmentsAtOnce,
       onIncident,
-      execute: (reference, stop) =>
-        unlessFrozen(profile, { ...this.#freezeDeps, scope: "bucket", signal: stop }, (signal) =>
-          this.#execute(reference, signal),
-        ),
+      execute: (reference, stop) => {
+        const onFrozen = (message: string, delayMs: number): Promise<void> =>
+          this.ledger.recordProblem(reference.runId, { message, delayMs, isExpected: true });
+        const deps = { ...this.#freezeDeps, scope: "bucket", signal: stop, onFrozen } as const;
+        return unlessFrozen(profile, deps, (signal) => this.#execute(reference, signal));
+      },
     });
     return this.#watchOver(`consumer of ${profile}`, consumer);
   }

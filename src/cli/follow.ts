@@ -9,7 +9,8 @@ import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver, isRunSettled } from "#fleet/run.ts";
 import type { BucketState } from "#limiter/limiter.ts";
 import { type RunReport, exitCodeOf } from "#jobs/runs/report.ts";
-import { type Output, grouped } from "./output.ts";
+import { type Output, duration, grouped } from "./output.ts";
+import { PlainLines } from "./plain-lines.ts";
 import { Progress } from "./progress.ts";
 
 const pollIntervalMs = 200;
@@ -58,13 +59,15 @@ class Follower {
   #refusal: PlatformError | undefined;
   #lastIncident = "";
   #looking: Promise<Look> | undefined;
-  #isSilent = false;
+  #silentSinceMs: number | undefined;
+  readonly #silence: PlainLines;
   #nextWorkerPollMs = 0;
 
   constructor(request: FollowRequest) {
     this.#request = request;
     this.#clock = request.clock ?? systemClock;
     this.#progress = new Progress(request.output);
+    this.#silence = new PlainLines(request.output, 10_000);
   }
 
   async run(): Promise<Followed> {
@@ -78,7 +81,7 @@ class Follower {
         continue;
       }
       const { report } = poll;
-      this.#isSilent = false;
+      this.#silentSinceMs = undefined;
       this.#progress.show(report, poll.bucket, this.#clock.monotonicMs());
       if (isRunSettled(report)) return this.#end(report);
       if (this.#refusal !== undefined) return this.#leaveRefused(this.#refusal);
@@ -110,8 +113,11 @@ class Follower {
   }
 
   #reportSilence(): void {
-    if (!this.#isSilent) this.#request.output.say("Redis does not answer. Nothing is lost: the run waits for it.");
-    this.#isSilent = true;
+    const nowMs = this.#clock.monotonicMs();
+    this.#silentSinceMs ??= nowMs - silenceMs;
+    const seconds = duration(nowMs - this.#silentSinceMs);
+    const line = `Redis has not answered for ${seconds}. Nothing is lost: the run waits for it.`;
+    this.#silence.show(line, { topic: "silence", nowMs });
   }
 
   /** The work cannot be stopped in good order without Redis; the locks of what was under way end by themselves. */

@@ -155,7 +155,13 @@ describe.concurrent("schedules", () => {
       return isStill;
     });
     expect(seen).toBeLessThan(120);
-    expect((await walk.json(["runs", "show", run.runId])).document.state).toBe("running");
+    const { document: held } = await walk.json<{
+      state: string;
+      etaSeconds: number | null;
+      problem?: { message: string };
+    }>([...["runs", "show", run.runId]]);
+    expect(held).toMatchObject({ state: "running", etaSeconds: null });
+    expect(held.problem?.message).toContain("incident 12");
     await walk.run(["schedules", "resume", "often"]);
     expect(await untilLast(walk, "often")).toMatchObject({
       result: "skipped",

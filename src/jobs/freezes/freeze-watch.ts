@@ -17,19 +17,25 @@ const askAgainMs = 10 * secondMs;
 
 /**
  * Does work on a profile unless it is frozen.
- * @param house `scope`: whether a freeze holds the whole queue or this job alone
+ * @param deps `scope`: whether a freeze holds the whole queue or this job alone; `onFrozen` records why nothing happens
  */
 export async function unlessFrozen<V>(
   profile: string,
-  deps: FreezeDeps & { readonly scope: "bucket" | "job"; readonly signal: AbortSignal },
+  deps: FreezeDeps & {
+    readonly scope: "bucket" | "job";
+    readonly signal: AbortSignal;
+    readonly onFrozen?: (reason: string, delayMs: number) => Promise<void>;
+  },
   work: (signal: AbortSignal) => Promise<V>,
 ): Promise<V | Interruption> {
-  const { clock, freezeOf, scope, signal } = deps;
+  const { clock, freezeOf, scope, signal, onFrozen } = deps;
   const freeze = await freezeOf(profile);
   if (freeze !== undefined) {
     const leftMs = (freeze.untilMs ?? Number.POSITIVE_INFINITY) - clock.wallMs();
     const delayMs = Math.max(1, Math.min(leftMs, askAgainMs));
-    return { kind: "postponed", delayMs, scope, reason: `nothing may change: ${freeze.reason}` };
+    const reason = `nothing may change: ${freeze.reason}`;
+    await onFrozen?.(reason, delayMs);
+    return { kind: "postponed", delayMs, scope, reason };
   }
   const halt = new AbortController();
   const poll = async (): Promise<void> => {

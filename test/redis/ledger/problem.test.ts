@@ -14,7 +14,7 @@ const quota = { limit: 100, left: 100, reserved: 0, untilRefreshMs: 0, periodMs:
 const noCalls = { calls: 0, throttled: 0 };
 
 function fail(runId: string, delayMs: number, message = "the platform answered 500"): Promise<void> {
-  return ledger.recordProblem(runId, { message, nextAttemptMs: wallMs + delayMs });
+  return ledger.recordProblem(runId, { message, delayMs });
 }
 
 function settle(
@@ -100,6 +100,16 @@ it("a run whose next attempt is 30 s away, as after a refusal, is stalled at onc
   const entries = await redis.xrange(keys.events(), "-", "+");
   const stalled = entries.map(([, flat]) => flat).find((flat) => flat.includes("run.stalled") && flat.includes(runId));
   expect(stalled).toContain("the credentials were rejected");
+});
+
+it("a run that waits for a freeze shows it, and does not count as stalled", async () => {
+  const { runId } = await submit(ledger, [[1]]);
+  await ledger.recordProblem(runId, { message: "nothing may change", delayMs: 60_000, isExpected: true });
+  expect(reportOf(await ledger.run(runId), quota)).toMatchObject({
+    etaSeconds: null,
+    problem: { message: "nothing may change" },
+  });
+  expect(await eventsOf(runId)).not.toContain("run.stalled");
 });
 
 it("a problem outlives a pause, and goes with a resume or the end of the run", async () => {

@@ -53,6 +53,15 @@ const leaseMs = 10_000;
 /** A run that makes no progress for so long counts as stalled. */
 const stalledAfterMs = 10_000;
 
+/** Why a run makes no progress at present. */
+export interface RunProblem {
+  readonly message: string;
+  /** Until the next attempt. */
+  readonly delayMs: number;
+  /** It is meant so, as with a freeze: the run does not count as stalled. */
+  readonly isExpected?: boolean;
+}
+
 /** One slice of a run as a worker takes it up. */
 export interface SegmentState {
   readonly rows: readonly StoredRow[];
@@ -277,14 +286,12 @@ export class Ledger {
     await this.#redis.hset(this.#keys.segmentTries(runId, segment), fields);
   }
 
-  /** Records a failed call that says nothing about its row; the run's problem lasts until the next usable answer. */
-  async recordProblem(
-    runId: string,
-    problem: { readonly message: string; readonly nextAttemptMs: number },
-  ): Promise<void> {
+  /** Records why no row of the run can be worked on; the problem lasts until the next usable answer. */
+  async recordProblem(runId: string, { message, delayMs, isExpected = false }: RunProblem): Promise<void> {
     const keys = [this.#keys.run(runId), this.#keys.events()];
-    const { message, nextAttemptMs } = problem;
-    const args = [this.#clock.wallMs(), message, Math.ceil(nextAttemptMs), runId, this.#bounds.most, stalledAfterMs];
+    const nowMs = this.#clock.wallMs();
+    const stalledMs = isExpected ? Number.MAX_SAFE_INTEGER : stalledAfterMs;
+    const args = [nowMs, message, Math.ceil(nowMs + delayMs), runId, this.#bounds.most, stalledMs];
     await problemScript.run(this.#redis, keys, args);
   }
 

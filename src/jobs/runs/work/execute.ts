@@ -258,8 +258,7 @@ class SegmentWork {
 
   /** For whoever looks at the run: why nothing happens, and until when. */
   #recordProblem(message: string, delayMs: number): Promise<void> {
-    const nextAttemptMs = this.#context.clock.wallMs() + delayMs;
-    return this.#context.ledger.recordProblem(this.#run.runId, { message, nextAttemptMs });
+    return this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs });
   }
 
   #noteOfDone(place: number): string {
