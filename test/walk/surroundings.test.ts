@@ -96,7 +96,7 @@ describe.concurrent("a Redis that will not do ends every command with 4 and says
     const failed = await walk.run(["apply", "fleet.csv", "--yes"]);
     expect(failed).toMatchObject({ code: 4, stdout: "" });
     expect(failed.stderr).toMatch(
-      /simfleet: Redis refuses: it is full: raise its maxmemory, or make room \(OOM .*\)\n$/,
+      /so nothing was changed: Redis refuses: it is full: raise its maxmemory, or make room \(OOM .*\)\n$/,
     );
     expect(failed.stderr).not.toContain("    at ");
     expect(walk.changes).toBe(0);

@@ -8,6 +8,7 @@ import type { Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
+import { inWordsOfRedis } from "#redis/refusal.ts";
 
 /** Who is about to change what. Without secrets and without what was handed over. */
 export interface AuditIntent {
@@ -64,7 +65,7 @@ export class AuditLog {
     } catch (thrown) {
       throw new SimfleetError(
         "AUDIT_UNAVAILABLE",
-        `The audit entry could not be written, so nothing was changed: ${messageOf(thrown)}`,
+        `The audit entry could not be written, so nothing was changed: ${messageOf(inWordsOfRedis(thrown))}`,
         { cause: thrown },
       );
     }
