@@ -122,8 +122,14 @@ variable counts as not set.
 
 **Problems.** simfleet reports all problems at once. Unknown keys and unknown \`SIMFLEET_\` variables are problems.
 
-**Secrets.** Set a secret directly or, better, the path of a file that contains it. Only its owner may be able to read the
-file (\`chmod 600\`). One line break at its end is ignored.
+**Secrets.** Set a secret directly or, better, the path of a file that contains it. The file must belong to the user that
+runs simfleet or to root, and nobody else may be able to read it (\`chmod 600\`). Symbolic links are followed. One line
+break at its end is ignored. A YAML file that contains a secret needs the same owner and mode.
+
+**A file that nobody named.** \`config/simfleet.yaml\` in the working directory is refused if it belongs to another user, or
+if it decides where secrets of the environment are sent: endpoints or a deployment file with \`SIMFLEET_AUTH_KEY\` and
+similar, \`redis.url\` with \`SIMFLEET_REDIS_PASSWORD\`, \`server.url\` with \`SIMFLEET_SERVER_TOKEN\`. Name the file with
+\`--config\` or \`${fileVariable}\`, or set both in one place.
 
 **Profiles.** A profile is a named account. The variables of profile settings apply to the selected profile. Its
 credentials are exactly one of:
