@@ -5,71 +5,145 @@ import { sections } from "#config/sections.ts";
 import type { Setting } from "#config/setting.ts";
 import { fileVariable, placesOf, settingIds, settingOf } from "#config/schema.ts";
 
+/** Headings of the settings by the first name of their path; a name that is not here is its own heading. */
+const groups: Readonly<Record<string, string>> = {
+  redis: "Redis and data",
+  dataDir: "Redis and data",
+  deployment: "Platform",
+  brand: "Platform",
+  endpoints: "Platform",
+  language: "Platform",
+  profile: "Profiles and credentials",
+  profiles: "Profiles and credentials",
+  tokenTtlSeconds: "Tokens of the platform",
+  jwksUrl: "Tokens of the platform",
+  tokenPublicKeyFile: "Tokens of the platform",
+  limits: "Quotas and limits",
+  inventory: "Inventory",
+  events: "Events",
+  changes: "Size and approval of runs",
+  seal: "Sealing of new secrets",
+  dropFolder: "Drop folder",
+  http: "Control API and dashboard",
+  server: "Remote worker",
+  audit: "Audit log",
+  logLevel: "Log",
+};
+
+interface Entry {
+  readonly title: string;
+  readonly about: string;
+  readonly facts: readonly (readonly [name: string, text: string])[];
+}
+
 /** The whole page. */
 export function renderConfiguration(): string {
-  const settings = tableOf([
-    ["Setting", "Variable", "Value", "Default", "Meaning"],
-    ...settingIds.map((id) => cellsOf(settingOf(id))),
-  ]);
+  const ofGroups = new Map<string, string[]>();
+  for (const setting of settingIds.map(settingOf)) {
+    const [name = ""] = setting.path.split(".");
+    const group = groups[name] ?? name;
+    ofGroups.set(group, [...(ofGroups.get(group) ?? []), textOf(entryOf(setting))]);
+  }
+  const settings = [...ofGroups].map(([group, entries]) => `## ${group}\n\n${entries.join("\n")}`);
   const structures = sections.map(({ path, schema, about }) => {
     const values = [...valuesOf(schema, `${path}.<name>`)].map(({ path: where, facts }) => {
-      const { expects, fallback = "has to be given", about: meaning } = facts;
-      return [`\`${where}\``, expects, fallback, meaning];
+      const { expects, fallback = "none (required)", about: meaning } = facts;
+      return textOf({
+        title: where,
+        about: meaning,
+        facts: [
+          ["Value", expects],
+          ["Default", fallback],
+        ],
+      });
     });
-    const table = tableOf([["Setting", "Value", "Default", "Meaning"], ...values]);
-    return `\n## \`${path}\`\n\n${about} It is given by file alone. \`[]\` stands for each item of a list.\n\n${table}`;
+    const source = "YAML file only. `<name>` is a name of your choice; `[]` stands for each item of a list.";
+    return `## \`${path}\`\n\n${wrap(about)}\n\n${source}\n\n${values.join("\n")}`;
   });
-  return `${head}${settings}${structures.join("")}`;
+  const titles = [...ofGroups.keys(), ...sections.map(({ path }) => `\`${path}\``)];
+  const contents = titles.map((title) => `- [${title}](#${anchorOf(title)})`).join("\n");
+  return `${head}${contents}\n\n${[...settings, ...structures].join("\n")}`;
 }
 
-function tableOf(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
-  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  return `${[lines[0], rule, ...lines.slice(1)].join("\n")}\n`;
+/** The address of a heading on its page, as code hosts make it. */
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9 -]/g, "")
+    .replaceAll(" ", "-");
 }
 
-const head = `# Configuration
-
-<!-- Written by scripts/document-configuration.ts from src/config/schema.ts; change it there. -->
-
-Settings come from one YAML file and from the environment; a variable beats the file, and one that is set to nothing
-counts as not set. The file is the one of \`--config\`, else of \`${fileVariable}\`, else \`config/simfleet.yaml\` if it is
-there. \`config/simfleet.example.yaml\` shows all of it. Paths are relative to the working folder.
-
-All problems are reported at once. A key or a \`SIMFLEET_\` variable that does not exist is a problem.
-
-A secret is given as it is, or by the file that holds it (the second name). Such a file belongs to the user that runs
-simfleet or to root, and nobody else may read it (\`chmod 600\`); a symbolic link to it is followed; one line break at its
-end is not part of the secret. A YAML file that holds a secret itself is kept to the same mode.
-
-\`config/simfleet.yaml\` in the working folder, where nobody named it, is refused if it belongs to another user, and if it
-decides where secrets of the environment go: base addresses or a deployment file beside \`SIMFLEET_AUTH_KEY\` and the like,
-\`redis.url\` beside \`SIMFLEET_REDIS_PASSWORD\`, \`server.url\` beside \`SIMFLEET_SERVER_TOKEN\`. Name the file with
-\`--config\` or \`${fileVariable}\`, or give both in one place.
-
-A profile is a named account; the variables of a profile's settings apply to the one that is selected. Its credentials
-are exactly one of: \`authKeyId\` and \`authKey\`; \`email\` and \`password\`; \`operatorId\`, \`userName\` and \`password\`. The
-latter two take \`mfaSecret\` as well. An AuthKey may have a second one beside it, which is used where the first is
-refused; and its secret, by file or not, may be a JSON object \`{"authKeyId": "…", "authKey": "…"}\` of both. The files of
-credentials are watched, and taken up when they change (docs/authkeys.md); that of the Redis password is read at start.
-
-What a deployment file holds, and how to write one of your own: [deployments.md](deployments.md).
-
-`;
-
-function cellsOf(setting: Setting): string[] {
-  const places = placesOf(setting);
-  const paths = places.map((place) => `\`${place.path}\``).join(", ");
-  const variables = places.map((place) => `\`${place.variable}\``).join(", ");
+function entryOf(setting: Setting): Entry {
+  const [value, file] = placesOf(setting);
   const expected = `${setting.kind.expects}${setting.secret ? " (secret)" : ""}`;
   const fallback = setting.default === undefined ? (setting.defaultAbout ?? "none") : defaultText(setting.default);
-  return [paths, variables, expected, fallback, setting.about];
+  const facts: [string, string][] = [
+    ["Variable", `\`${value?.variable ?? ""}\``],
+    ["Value", expected],
+    ["Default", fallback],
+  ];
+  if (file !== undefined) facts.splice(1, 0, ["From a file", `\`${file.path}\`, \`${file.variable}\``]);
+  return { title: value?.path ?? setting.path, about: setting.about, facts };
+}
+
+function textOf({ title, about, facts }: Entry): string {
+  const lines = facts.map(([name, text]) => wrap(`- ${name}: ${text}`, "  "));
+  return `### \`${title}\`\n\n${wrap(about)}\n\n${lines.join("\n")}\n`;
+}
+
+/** The text in lines of at most 100 characters; the later ones begin with `indent`. */
+function wrap(text: string, indent = ""): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (longer.length > 100 && line.trim() !== "") {
+      lines.push(line);
+      line = `${indent}${word}`;
+    } else line = longer;
+  }
+  return [...lines, line].join("\n");
 }
 
 function defaultText(value: unknown): string {
   if (!Array.isArray(value)) return `\`${value as string | number}\``;
   return value.length === 0 ? "none" : `\`${value.join(",")}\``;
 }
+
+const head = `# Configuration
+
+<!-- Written by scripts/document-configuration.ts from src/config/schema.ts; change it there. -->
+
+simfleet reads settings from one YAML file and from environment variables. A variable overrides the file. An empty
+variable counts as not set.
+
+**File.** The first of: \`--config\`, \`${fileVariable}\`, \`config/simfleet.yaml\` if it exists.
+\`config/simfleet.example.yaml\` shows every setting. Relative paths start at the working directory.
+
+**Problems.** simfleet reports all problems at once. Unknown keys and unknown \`SIMFLEET_\` variables are problems.
+
+**Secrets.** Set a secret directly or, better, the path of a file that contains it. The file must belong to the user that
+runs simfleet or to root, and nobody else may be able to read it (\`chmod 600\`). Symbolic links are followed. One line
+break at its end is ignored. A YAML file that contains a secret needs the same owner and mode.
+
+**A file that nobody named.** \`config/simfleet.yaml\` in the working directory is refused if it belongs to another user, or
+if it decides where secrets of the environment are sent: endpoints or a deployment file with \`SIMFLEET_AUTH_KEY\` and
+similar, \`redis.url\` with \`SIMFLEET_REDIS_PASSWORD\`, \`server.url\` with \`SIMFLEET_SERVER_TOKEN\`. Name the file with
+\`--config\` or \`${fileVariable}\`, or set both in one place.
+
+**Profiles.** A profile is a named account. The variables of profile settings apply to the selected profile. Its
+credentials are exactly one of:
+
+- \`authKeyId\` and \`authKey\`, with an optional second AuthKey that is used when the first is rejected
+- \`email\` and \`password\`
+- \`operatorId\`, \`userName\` and \`password\`
+
+The last two accept \`mfaSecret\`. An AuthKey's secret can be a JSON object \`{"authKeyId": "…", "authKey": "…"}\` with both
+parts. Changed credential files are reloaded without a restart ([authkeys.md](authkeys.md)). The file of the Redis password
+is read at start only.
+
+**Deployment files** are described in [deployments.md](deployments.md).
+
+`;
 
 if (import.meta.main) writeFileSync(new URL("../docs/configuration.md", import.meta.url), renderConfiguration());
