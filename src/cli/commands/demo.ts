@@ -1,11 +1,11 @@
 /** `simfleet demo`: the sandbox, a worker and a run of a sample file, from start to results in under a minute. */
 import { mkdtemp } from "node:fs/promises";
-import { visibleIn } from "#core/visible-text.ts";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { loadConfig } from "#config/load.ts";
+import { visibleIn } from "#core/visible-text.ts";
 import { createFile } from "#core/write-file.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#jobs/runs/results.ts";

@@ -1,6 +1,6 @@
 /** `simfleet events tail`: the feed, oldest first, and with `--follow` what happens from there on. */
-import { visible } from "#core/visible-text.ts";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { visible } from "#core/visible-text.ts";
 import { beforeAll } from "#events/feed.ts";
 import type { EventType } from "#events/event.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
