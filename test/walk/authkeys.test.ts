@@ -238,6 +238,6 @@ describe.concurrent("two AuthKeys", () => {
     );
     walk.sandbox.accounts.revoke(undefined, "keyId-sandbox");
     expect(await walk.json(["apply", "fleet.csv", "--yes"])).toMatchObject({ document: { counts: { done: 3 } } });
-    expect(await events(walk)).toMatch(/secret\.kept.*secret\.taken-up/);
+    expect(await events(walk)).toMatch(/secret\.kept.*secret\.reloaded/);
   });
 });

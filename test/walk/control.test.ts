@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const unhurried = { latencyMs: 40, env: { SIMFLEET_CONNECTIONS: "4" } } as const;
 
 /** A quota that holds the run up until it is raised. */
-const heldUp = { limits: { Sim: 15 } } as const;
+const heldUp = { limits: { Sim: 12 }, periodSeconds: 5 } as const;
 
 function release(walk: Walk): void {
   walk.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
