@@ -99,7 +99,7 @@ export class RotationLog {
   /** Which set's age was told of, and when to look at ages again; also of a rotation that was never begun. */
   async ageCheck(name: string): Promise<{ reportedOf: string | undefined; checkAtMs: number }> {
     const key = this.#keys.rotation(name);
-    const [reportedOf, checkAtMs] = await this.#redis.hmget(key, "expiringToldOf", "expiryLookAtMs");
+    const [reportedOf, checkAtMs] = await this.#redis.hmget(key, "expiryReportedOf", "expiryCheckAtMs");
     return { reportedOf: reportedOf ?? undefined, checkAtMs: Number(checkAtMs ?? 0) };
   }
 

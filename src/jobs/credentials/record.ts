@@ -83,14 +83,14 @@ export function isRotationOver({ state }: Pick<RotationRecord, "state">): boolea
   return state === "done" || state === "failed";
 }
 
-const texts = ["reason", "sealed", "currentId", "expiringToldOf", "oldId", "startedBy", "confirmedBy"] as const;
+const texts = ["reason", "sealed", "currentId", "expiryReportedOf", "oldId", "startedBy", "confirmedBy"] as const;
 const instants = [
   "confirmedAtMs",
   "quietSinceMs",
   "updatedBeforeMs",
   "finishedAtMs",
   "rotatedAtMs",
-  "expiryLookAtMs",
+  "expiryCheckAtMs",
 ] as const;
 const lists = ["handedTo", "handedToNames", "groups"] as const;
 
