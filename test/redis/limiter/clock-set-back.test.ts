@@ -60,10 +60,10 @@ describe("a lease of a process that died before the clock was set back by an hou
   it("holds a run that was cut short for its usual time", async () => {
     const [run, hands] = [`${key}:run`, `${key}:hands`];
     await redis.hset(run, "state", "running");
-    await runAt(beginMs, source("store/hold-run.lua"), [run, hands], [10_000, "dead"]);
+    await runAt(beginMs, source("jobs/runs/ledger/hold-run.lua"), [run, hands], [10_000, "dead"]);
     await redis.hset(run, "state", "cancelled");
     const handsAt = async (nowMs: number): Promise<number | undefined> =>
-      (await runAt<[string[], number][]>(nowMs, source("store/read-run.lua"), [run, hands], [10_000]))[0]?.[1];
+      (await runAt<[string[], number][]>(nowMs, source("jobs/runs/ledger/read-run.lua"), [run, hands], [10_000]))[0]?.[1];
     expect(await handsAt(beginMs - hourMs)).toBe(1);
     expect(await handsAt(beginMs - hourMs + 9_000)).toBe(1);
     expect(await handsAt(beginMs - hourMs + 11_000)).toBe(0);
@@ -71,7 +71,7 @@ describe("a lease of a process that died before the clock was set back by an hou
 
   it("holds an Idempotency-Key for its usual time", async () => {
     const begin = (nowMs: number, owner: string): Promise<string[]> =>
-      runAt<string[]>(nowMs, source("store/begin-request.lua"), [key], ["print", "r-1", owner, 30_000, 3_600]);
+      runAt<string[]>(nowMs, source("engine/begin-request.lua"), [key], ["print", "r-1", owner, 30_000, 3_600]);
     expect(await begin(beginMs, "dead")).toEqual(["new", "r-1"]);
     expect(await begin(beginMs - hourMs, "other")).toEqual(["busy"]);
     expect(await begin(beginMs - hourMs + 29_000, "other")).toEqual(["busy"]);
@@ -79,7 +79,7 @@ describe("a lease of a process that died before the clock was set back by an hou
   });
 
   it("holds an AuthKey for its usual time", async () => {
-    const announce = `${source("store/auth-key-users.lua")}\n${source("store/announce-auth-key.lua")}`;
+    const announce = `${source("jobs/authkeys/users.lua")}\n${source("jobs/authkeys/announce.lua")}`;
     const say = (nowMs: number, worker: string): Promise<unknown> =>
       runAt(nowMs, announce, [key], [worker, "keyId-1", 10_000]);
     await say(beginMs, "dead");
