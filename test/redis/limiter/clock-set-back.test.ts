@@ -63,7 +63,9 @@ describe("a lease of a process that died before the clock was set back by an hou
     await runAt(beginMs, source("jobs/runs/ledger/hold-run.lua"), [run, hands], [10_000, "dead"]);
     await redis.hset(run, "state", "cancelled");
     const handsAt = async (nowMs: number): Promise<number | undefined> =>
-      (await runAt<[string[], number][]>(nowMs, source("jobs/runs/ledger/read-run.lua"), [run, hands], [10_000]))[0]?.[1];
+      (
+        await runAt<[string[], number][]>(nowMs, source("jobs/runs/ledger/read-run.lua"), [run, hands], [10_000])
+      )[0]?.[1];
     expect(await handsAt(beginMs - hourMs)).toBe(1);
     expect(await handsAt(beginMs - hourMs + 9_000)).toBe(1);
     expect(await handsAt(beginMs - hourMs + 11_000)).toBe(0);

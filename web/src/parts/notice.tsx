@@ -2,10 +2,11 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { type Problem, adviceOf } from "../pure/problem.ts";
-import { counted } from "../pure/format.ts";
+import { nowMs } from "../clock.ts";
+import { counted, duration } from "../pure/format.ts";
 import type { CurrentProblem } from "../pure/shapes.ts";
 import { Icon, type IconName } from "./icon.tsx";
-import { Ago, At } from "./time.tsx";
+import { At } from "./time.tsx";
 
 interface PanelProps {
   readonly title: string;
@@ -93,14 +94,15 @@ export function CurrentProblemNotice({ problem }: { problem: CurrentProblem | un
       <b>{message}</b>
       <span>
         {counted(attempts, "failed attempt")} since <At at={since} />
-        {nextAttemptAt !== null && (
-          <>
-            , next attempt <Ago at={nextAttemptAt} />
-          </>
-        )}
+        {nextAttemptAt !== null && `, next attempt ${untilText(nextAttemptAt)}`}
       </span>
     </Notice>
   );
+}
+
+function untilText(at: string): string {
+  const seconds = (Date.parse(at) - nowMs.value) / 1_000;
+  return seconds < 1 ? "now" : `in ${duration(seconds)}`;
 }
 
 export function Waiting({ what }: { what: string }): JSX.Element {

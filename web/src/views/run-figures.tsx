@@ -35,7 +35,7 @@ export function RunFigures({ report }: { report: RunReport }): JSX.Element {
         <Figure name="Calls" note={counts.skipped > 0 ? "skipped rows cost none" : undefined}>
           {grouped(calls)}
         </Figure>
-        <Figure name="Rate-limited (429)" note={throttled === 0 ? "none" : "another client used the quota"}>
+        <Figure name="Rate-limited (429)" note={throttled === 0 ? undefined : "another client used the quota"}>
           {grouped(throttled)}
         </Figure>
         {isGoing && bucket !== undefined && <QuotaFigure bucket={bucket} />}
