@@ -1,9 +1,10 @@
--- Claims an Idempotency-Key for a request, or tells what became of the first one that had it.
+-- Claims an Idempotency-Key for a request, or returns the outcome of the first request that used it.
 --
 -- KEYS  1 the key's record (hash: fingerprint, ref, owner, leaseUntilMs, answer)
--- ARGV  1 fingerprint of the request   2 reference for what it makes   3 owner   4 lease, ms   5 how long it is kept, s
--- Returns {'new', ref}, {'taken-up', ref of the first} once the first one's lease has ended without an answer,
---   {'answered', answer}, {'busy'} while the first is under way, or {'other'} for another request
+-- ARGV  1 fingerprint of the request   2 reference for what the request creates   3 owner   4 lease duration, ms
+--       5 retention of the key, s
+-- Returns {'new', ref}, {'taken-up', ref of the first} if the lease of the first request expired without an answer,
+--   {'answered', answer}, {'busy'} while the first request is in progress, or {'other'} for a different request
 -- Atomic: everything. Moves: (none) -> claimed -> answered | forgotten; claimed -> claimed (by another, after the lease)
 
 local time = redis.call('TIME')
@@ -17,7 +18,7 @@ end
 if found[1] ~= ARGV[1] then return { 'other' } end
 if found[3] then return { 'answered', found[3] } end
 if tonumber(found[4]) > now then
-  -- A lease that was written before Redis's clock was set back: it holds for its usual time from now on.
+  -- The lease was written before Redis's clock was set back: let it expire one lease duration from now.
   if tonumber(found[4]) > now + ARGV[4] then redis.call('HSET', KEYS[1], 'leaseUntilMs', now + ARGV[4]) end
   return { 'busy' }
 end

@@ -1,8 +1,8 @@
--- Goes on holding an Idempotency-Key, or ends that, for the owner alone.
+-- Renews or ends the lease on an Idempotency-Key, for its owner only.
 --
 -- KEYS  1 the key's record (hash)
--- ARGV  1 owner   2 what: 'renew' | 'release' | 'forget' | 'answer'   3 lease, ms, or the answer
--- Returns 1, or 0 when another holds it or it is gone (nothing is changed then)
+-- ARGV  1 owner   2 action: 'renew' | 'release' | 'forget' | 'answer'   3 lease duration in ms, or the answer
+-- Returns 1, or 0 if another owner holds the key or it no longer exists (nothing is changed)
 -- Atomic: everything.
 
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end

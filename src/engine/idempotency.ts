@@ -1,8 +1,8 @@
 /**
- * Remembers for a day which request an `Idempotency-Key` belongs to and what was answered, so that a request whose answer
- * was lost can be sent again. While a request is under way its key is held by a lease. A process that dies in between
- * leaves the key with the reference (a run's id) under which the request was making something: whoever takes the request
- * up again makes the same thing under the same reference, or finds it made.
+ * Stores for a day which request an `Idempotency-Key` belongs to and how it was answered, so that a client can repeat a
+ * request whose response was lost. While a request is in progress, a lease holds its key. If the process dies, the key
+ * keeps the reference (a run's id) of the object being created: the repeated request creates the same object under the
+ * same reference, or finds that it exists.
  */
 import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
@@ -17,24 +17,24 @@ const holdScript = Script.load(new URL("./hold-request.lua", import.meta.url));
 const keepSeconds = 86_400;
 const usualLeaseMs = 30_000;
 
-/** What was answered to a request. */
+/** The stored answer to a request. */
 export interface Remembered {
   readonly status: number;
   readonly location: string | undefined;
   readonly body: string;
 }
 
-/** A request that is being carried out under its key. */
+/** A request in progress under its key. */
 export interface Claim {
-  /** Under which the request makes what it makes. */
+  /** Id of the object that the request creates. */
   readonly ref: string;
-  /** Whether an earlier try under this reference may have made it already. */
+  /** Whether an earlier attempt may have created the object already. */
   readonly isTakenUp: boolean;
-  /** Remembers the answer. */
+  /** Stores the answer. */
   answer(answer: Remembered): Promise<void>;
-  /** Nothing was made: the key is as if it had never come. */
+  /** Nothing was created: frees the key as if it had never been used. */
   forget(): Promise<void>;
-  /** It is not known what was made: the request may be taken up again at once, under the same reference. */
+  /** The outcome is unknown: the request may be repeated at once, under the same reference. */
   release(): Promise<void>;
 }
 
@@ -50,8 +50,8 @@ export class Idempotency {
   }
 
   /**
-   * Claims a key for a request, or gives the answer that the request had before.
-   * @param request `id` is made of the caller, the route and the key; `ref` is used where the request is new
+   * Claims a key for a request, or returns the answer that the request received before.
+   * @param request `id` is derived from the caller, the route and the key; `ref` is used if the request is new
    * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY
    */
   async begin(request: { id: string; fingerprint: string; ref: string }): Promise<Claim | Remembered> {

@@ -1,7 +1,7 @@
-/** What every job of every queue has in common. */
+/** Options shared by every job of every queue. */
 import { backoffMs } from "#core/backoff.ts";
 
-/** Faults of the machinery itself (Redis full, a bug) are tried so often; then the job stays for people to see. */
+/** Retries after internal faults (Redis full, a bug); after the last one the job stays in the queue as failed, for inspection. */
 export const jobOptions = {
   removeOnComplete: true,
   removeOnFail: false,

@@ -1,30 +1,30 @@
 /**
- * How the work of a job ended, as a value. A job never talks to the queue: report-result.ts turns its result into what
- * BullMQ expects.
+ * The result of a job, as a value. The work never calls the queue itself: report-result.ts translates the result for
+ * BullMQ.
  */
 import type { PlatformError } from "#core/errors.ts";
 
-/** How the work on a segment ended, for the queue. */
+/** The result of a run's segment. */
 export type JobResult =
-  /** All its rows are settled. `canaryHeld`: they were the last of the canary, and the rest of the run may start. */
+  /** All rows are settled. `canaryHeld`: this was the end of the canary, and the rest of the run may start. */
   | { readonly kind: "finished"; readonly canaryHeld: boolean }
-  /** The run is paused or over. */
+  /** The run is paused or has ended. */
   | { readonly kind: "parked" }
   | Interruption;
 
-/** How the work on a sync ended: it is over, well or not, or goes on another time. */
+/** The result of a sync or rotation: it ended (successfully or not), or it continues later. */
 export type WorkResult = { readonly kind: "ended" } | Interruption;
 
-/** Work that is not over. */
+/** Work that has not ended. */
 export type Interruption =
-  /** Go on later; with scope `bucket` the whole queue waits. */
+  /** Continue later; with scope `bucket` the whole queue waits. */
   | {
       readonly kind: "postponed";
       readonly delayMs: number;
       readonly scope: "bucket" | "job";
       readonly reason: string;
-      /** The platform refuses our credentials or permissions. */
+      /** The platform rejected our credentials or permissions. */
       readonly refusal?: PlatformError;
     }
-  /** This process is stopping; another one goes on. */
+  /** This process is stopping; another one continues. */
   | { readonly kind: "handed-back" };

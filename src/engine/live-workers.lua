@@ -1,8 +1,8 @@
--- The processes that work on a queue.
+-- Lists the live processes that work on a queue; announces or renews one of them.
 --
--- KEYS  1 workers (sorted set: worker -> instant until which it counts as alive, ms of Redis's clock)
--- ARGV  1 worker to announce or renew, or ''   2 for how long it counts as alive, ms
--- Returns the workers that are alive
+-- KEYS  1 workers (sorted set: worker -> time at which its entry expires, ms of Redis's clock)
+-- ARGV  1 worker to announce or renew, or ''   2 lifetime of its entry, ms
+-- Returns the live workers
 -- Atomic: everything.
 
 local workers, worker, lives_ms = KEYS[1], ARGV[1], tonumber(ARGV[2])

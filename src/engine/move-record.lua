@@ -1,11 +1,12 @@
--- Makes one move of a record that has a state machine: saves what it changes and tells its events, in one step.
+-- Makes one transition of a record's state machine: saves the changed fields and emits the events.
 --
 -- KEYS  1 the record (hash)   2 events (stream)
--- ARGV  1 profile   2 most events kept   3 length of what follows: field, value, … that the record has to have ('' for none)
---       then the length of: field, value, … to set   then the length of: field, … to take away
+-- ARGV  1 profile   2 maximum number of events kept
+--       3 length of the guard, then the guard: field, value, … that the record must have ('' for a missing field)
+--       then the length of: field, value, … to set   then the length of: field, … to remove
 --       then for each event the length of: type, field, value, …
--- Returns 'moved', or 'stale' when the record is elsewhere by now: nothing is done then
--- Atomic: everything. Of two processes that try the same move, one makes it.
+-- Returns 'moved', or 'stale' if the guard does not match (nothing is changed)
+-- Atomic: everything. If two processes try the same transition, one succeeds.
 
 local place = 3
 local function take()

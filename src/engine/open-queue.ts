@@ -1,6 +1,6 @@
 /**
- * Opens a BullMQ queue, the same way everywhere, and adds its name to the list of queues: whoever wants to see all of them
- * (metrics, the queue board) reads that list and has no need to scan the keys of Redis.
+ * Opens a BullMQ queue with the common options and adds its name to the list of queues. Metrics and the queue board read
+ * that list instead of scanning the keys of Redis.
  */
 import { Queue, type QueueOptions } from "bullmq";
 import type { Redis } from "ioredis";
@@ -11,7 +11,7 @@ export function openQueue<Data>(
   { redis, keys, ...options }: { redis: Redis; keys: Keys } & Partial<QueueOptions>,
 ): Queue<Data> {
   const queue = new Queue<Data>(name, { ...options, connection: redis, prefix: keys.queues() });
-  // The connection reports its errors itself.
+  // The connection reports its own errors.
   queue.on("error", () => undefined);
   redis.sadd(keys.queueNames(), name).catch(() => undefined);
   return queue;

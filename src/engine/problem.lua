@@ -1,7 +1,7 @@
--- Part of scripts: the current problem of a record (hash), which is why its work makes no progress.
+-- Included in other scripts: the current problem of a record (hash), which is the reason why its work makes no progress.
 --
--- record_problem(key, now, message, next) counts a failed attempt; `next` is the instant of the next one, in ms. Returns the
---   instant of the first failure since the last success. Of several attempts to come, the earliest is kept.
+-- record_problem(key, now, message, next) counts a failed attempt; `next` is the time of the next attempt, in ms. Returns
+--   the time of the first failure since the last success. If several attempts are scheduled, the earliest is kept.
 -- clear_problem(key) removes it after a success. Returns whether there was one.
 
 local function record_problem(key, now, message, next)

@@ -1,19 +1,19 @@
 /**
- * The current problem of durable work (a run, a sync, a rotation): why it makes no progress, and when it tries again.
- * It is part of the work's record, and the next success removes it. A spent quota is no problem, nor is a rejected row.
+ * The current problem of durable work (a run, a sync, a rotation): why it makes no progress, and when it is retried.
+ * It is stored in the work's record and removed by the next success. A spent quota or a rejected row is not a problem.
  */
 export interface Problem {
-  /** One sentence for people. */
+  /** One sentence for display. */
   readonly message: string;
-  /** Since when no attempt has succeeded, ms since the epoch. */
+  /** Time of the first failure since the last success, ms since the epoch. */
   readonly sinceMs: number;
-  /** Failed attempts since then. */
+  /** Failed attempts since `sinceMs`. */
   readonly attempts: number;
   /** When the next attempt is due, ms since the epoch; 0 when it is not known. */
   readonly nextAttemptMs: number;
 }
 
-/** A problem as programs see it. */
+/** A problem as it appears in JSON. */
 export interface ProblemReport {
   readonly message: string;
   /** ISO 8601, UTC. */
@@ -23,7 +23,7 @@ export interface ProblemReport {
   readonly nextAttemptAt: string | null;
 }
 
-/** Whether it lasts: a single failed call that is repeated within a second is not worth showing. */
+/** Whether the problem is worth showing: a single failed call that is retried within a second is not. */
 export function isLasting({ sinceMs, nextAttemptMs }: Problem): boolean {
   return nextAttemptMs - sinceMs >= 1_000;
 }
@@ -37,7 +37,7 @@ export function reportOfProblem({ message, sinceMs, attempts, nextAttemptMs }: P
   };
 }
 
-/** The problem after one more failure. */
+/** Returns the problem after one more failure. */
 export function nextProblem(
   before: Problem | undefined,
   failure: { readonly message: string; readonly nowMs: number; readonly delayMs: number },
@@ -47,12 +47,12 @@ export function nextProblem(
   return { message, sinceMs, attempts: attempts + 1, nextAttemptMs: nowMs + Math.max(1, Math.ceil(delayMs)) };
 }
 
-/** Lua that reads and writes these fields, for scripts that need it. */
+/** Lua functions that write these fields; concatenated into the scripts that need them. */
 export const problemScriptPart = new URL("./problem.lua", import.meta.url);
 
 export const problemFieldNames = ["problem", "problemSinceMs", "problemAttempts", "problemNextMs"] as const;
 
-/** A problem as fields of a hash; each undefined, to be removed, when there is none. */
+/** Converts a problem to hash fields; every field is undefined (to be removed) if there is no problem. */
 export function problemFields(
   problem: Problem | undefined,
 ): Record<(typeof problemFieldNames)[number], string | number | undefined> {

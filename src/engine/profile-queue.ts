@@ -1,7 +1,7 @@
 /**
- * Queues of work that a profile has one piece of at a time: its sync, its rotations. Each holds one job at most, so that
- * the work never overlaps, and is apart from the segments' queues, so that it begins at once while a run of days is under
- * way: they share the quota. The store knows what there is to do; the job is only the turn to do it.
+ * Queues for work that a profile does one at a time: its sync, its rotations. Each queue holds at most one job, so the work
+ * never overlaps. The queues are separate from the segments' queues, so that the work starts at once even during a run
+ * that takes days; both share the quota. The store records what there is to do; the job only triggers it.
  */
 import type { Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
@@ -19,9 +19,9 @@ interface ProfileReference {
   readonly profile: string;
 }
 
-/** How one kind of work is called in Redis. */
+/** Names of one kind of work in Redis. */
 export interface KindOfWork {
-  /** Begins the queue's name. */
+  /** Prefix of the queue's name. */
   readonly queue: string;
   readonly job: string;
   readonly jobId: string;
@@ -34,10 +34,10 @@ export interface ProfileJobsOptions {
   readonly clock: Clock;
 }
 
-/** Whether there is work now (`due`), work that waits for its time or is being done (`waiting`), or none. */
+/** Whether there is work now (`due`), work that is scheduled or in progress (`waiting`), or none. */
 export type Standing = "none" | "waiting" | "due";
 
-/** What the consumer needs of the house. */
+/** Dependencies of the consumer. */
 export interface ProfileWork {
   readonly work: (profile: string, signal: AbortSignal) => Promise<WorkResult>;
   readonly status: (profile: string) => Promise<Standing>;
@@ -58,8 +58,8 @@ export class ProfileJobs {
   }
 
   /**
-   * Has the profile's work done; while it is, doing it again changes nothing.
-   * @param others `now` takes up at once what waits for a later try, or failed too often: a person has asked for it
+   * Enqueues the profile's work. Has no effect while the work is in progress.
+   * @param others `now` also runs work at once that waits for a retry or has failed too often, because a user asked for it
    */
   async enqueue(profile: string, others: "leave" | "now" = "leave"): Promise<void> {
     const { job, jobId } = this.#kind;
@@ -72,12 +72,12 @@ export class ProfileJobs {
     await queue.add(job, { profile }, { jobId });
   }
 
-  /** Whether a live process does this work of the profile. */
+  /** Whether a live process handles this work of the profile. */
   async isServed(profile: string): Promise<boolean> {
     return (await this.#options.workerRegistry.workers(this.#queueName(profile))).length > 0;
   }
 
-  /** Does the work of a profile until it is stopped. */
+  /** Processes the work of a profile until stopped. */
   async consume(profile: string, deps: ProfileWork): Promise<Working> {
     const restore = (): Promise<void> => this.#restore(profile, deps);
     const worker = await QueueWorker.start<ProfileReference, WorkResult>({
@@ -85,7 +85,7 @@ export class ProfileJobs {
       queue: this.#queue(profile),
       atOnce: 1,
       work: (_, signal) => deps.work(profile, signal),
-      // What was begun while the work before was just ending has no job yet.
+      // Work that was created just as the previous job ended has no job yet.
       afterReporting: () => void restore(),
       onIncident: ({ message }) => deps.onIncident({ message }),
     });
@@ -100,7 +100,7 @@ export class ProfileJobs {
     };
   }
 
-  /** Puts in the job of work that has none, or that waits although its time has come. */
+  /** Adds the job if there is work without one, or if the job is delayed although its work is due. */
   async #restore(profile: string, { status, onIncident }: ProfileWork): Promise<void> {
     try {
       const stands = await status(profile);

@@ -1,6 +1,6 @@
 /**
- * Every queue as it lies in Redis, whoever made it: for the page on which an admin looks into them, and for their depths.
- * Their names are in a list that opening a queue adds to, so that a new kind of work is seen without being named here.
+ * Lists every queue in Redis, for the admin's queue board and for the queue depth metrics. `openQueue` adds each name to
+ * a list in Redis, so a new kind of work appears without being named in this file.
  */
 import type { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
 import type { Queue } from "bullmq";
@@ -8,7 +8,7 @@ import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
 import { openQueue } from "./open-queue.ts";
 
-/** Jobs of one queue in one state. */
+/** Number of jobs of one queue in one state. */
 export interface QueueDepth {
   readonly queue: string;
   readonly state: string;
@@ -33,7 +33,7 @@ export class QueueBoard {
     this.#keys = deps.keys;
   }
 
-  /** By name, for bull-board, which is loaded here first. */
+  /** Adapters for bull-board, sorted by queue name. Loads bull-board on first use. */
   async adapters({ isReadOnly }: { isReadOnly: boolean }): Promise<BullMQAdapter[]> {
     const { BullMQAdapter: Adapter } = await import("@bull-board/api/bullMQAdapter");
     return (await this.#queues()).map(

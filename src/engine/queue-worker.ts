@@ -1,6 +1,6 @@
 /**
- * Takes jobs of one queue, several at a time, and tells the queue how each ended. It keeps BullMQ's sharp edges away from
- * the rest: a lost lock stops the work on that job, a stop has a deadline, and whether work moves can be asked.
+ * Runs jobs of one queue, several at a time, and reports each result to BullMQ. It hides BullMQ's pitfalls from the rest
+ * of the code: losing a job's lock aborts the work on it, a stop has a deadline, and progress can be checked.
  */
 import { randomBytes } from "node:crypto";
 import { type Job, type Queue, Worker } from "bullmq";
@@ -13,10 +13,10 @@ import type { WorkerRegistry } from "./worker-registry.ts";
 import { faultBackoffMs } from "./job-options.ts";
 import { reportToQueue } from "./report-result.ts";
 
-/** A killed worker's jobs are taken up by others after 5 to 15 s. */
+/** After a worker is killed, another worker picks up its jobs within 5 to 15 s. */
 const lockMs = 10_000;
 const stalledCheckMs = 5_000;
-/** A job that was on so many workers when they died stays in quarantine. */
+/** A job that outlived this many killed workers is quarantined. */
 const mostStalls = 5;
 const stopMs = 15_000;
 
@@ -26,14 +26,14 @@ export interface QueueWorkerOptions<Data, V> {
   readonly keys: Keys;
   readonly workerRegistry: WorkerRegistry;
   readonly clock: Clock;
-  /** Jobs under way at once. */
+  /** Jobs in progress at once. */
   readonly atOnce: number;
-  /** The work; its signal aborts when this process stops or has lost the job. */
+  /** Processes a job; the signal aborts when this process stops or has lost the job's lock. */
   readonly work: (data: Data, signal: AbortSignal) => Promise<V>;
-  /** After the work, while the job is still this process's; before the queue is told. */
+  /** Called after the work, while this process still holds the job, and before the result is reported to the queue. */
   readonly beforeReporting?: (data: Data, verdict: V) => Promise<void>;
   readonly afterReporting?: (data: Data, kind: string) => void;
-  /** When a job that repeats comes again: the time after one, ms since the epoch. */
+  /** Next time of a repeating job after `afterMs`, ms since the epoch. */
   readonly repeatStrategy?: (afterMs: number, repeat: { pattern?: string; tz?: string }) => number | undefined;
   readonly onIncident: (incident: { readonly message: string; readonly data?: Data }) => void;
 }
@@ -92,8 +92,8 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
   }
 
   /**
-   * Whether work moves: false when work waits, nothing holds it back, and none was taken up for `withinMs`. A worker
-   * can be connected and yet stand still after an outage of Redis; a health check asks this.
+   * Whether work is progressing: false if jobs wait, nothing holds them back, and none was picked up for `withinMs`. After
+   * a Redis outage a worker can be connected and still make no progress; a health check uses this.
    */
   async isMoving(withinMs: number): Promise<boolean> {
     const { queue, clock } = this.#options;
@@ -107,14 +107,14 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     this.#lastStartMs = clock.monotonicMs();
     const signal = lost === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, lost]);
     const verdict = await work(job.data, signal);
-    // Without the lock the job is another worker's by now: leave it alone.
+    // Without the lock the job belongs to another worker by now: do not touch it.
     if (lost?.aborted) return verdict.kind;
     await beforeReporting?.(job.data, verdict);
     await reportToQueue(verdict, { queue, job, token, clock });
     return verdict.kind;
   }
 
-  /** Takes nothing up any more, lets what is under way come to its next end; after 15 s it leaves what hangs. */
+  /** Stops picking up jobs and waits for those in progress to reach a safe point; after 15 s it abandons jobs that hang. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("this process is stopping"));
     await this.#leave?.();

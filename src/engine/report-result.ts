@@ -1,12 +1,12 @@
 /**
- * Tells BullMQ how the work on a job ended. None of these ways spends one of the job's attempts: a spent quota holds
- * the whole queue until shortly before the refresh, other waits delay this job alone.
+ * Reports the result of a job to BullMQ. None of the results consumes one of the job's attempts: a spent quota pauses the
+ * whole queue until shortly before the refresh, other waits delay only this job.
  */
 import { DelayedError, type Job, type Queue, RateLimitError, WaitingError } from "bullmq";
 import type { Clock } from "#core/time.ts";
 import type { WorkResult, JobResult } from "./job-result.ts";
 
-/** What the queue is told about a job. */
+/** The job and the queue that a result is reported for. */
 interface JobContext<Data> {
   readonly queue: Queue<Data>;
   readonly job: Job<Data>;
@@ -14,7 +14,7 @@ interface JobContext<Data> {
   readonly clock: Clock;
 }
 
-/** How long before the refresh work comes back from the queue: the last part is waited for in place, to the millisecond. */
+/** How long before the refresh the queue resumes: the rest is waited for in the process, to the millisecond. */
 const leadMs = 1_000;
 
 export async function reportToQueue<Data>(verdict: JobResult | WorkResult, context: JobContext<Data>): Promise<void> {
@@ -38,7 +38,7 @@ export async function reportToQueue<Data>(verdict: JobResult | WorkResult, conte
   }
 }
 
-/** The last writer wins in BullMQ, so a hold is only ever extended. */
+/** In BullMQ the last writer wins, so this only ever extends a hold. */
 async function holdQueue<Data>(queue: Queue<Data>, holdMs: number): Promise<void> {
   const wholeMs = Math.max(1, Math.floor(holdMs));
   const presentMs = await queue.getRateLimitTtl();

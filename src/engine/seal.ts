@@ -1,14 +1,14 @@
 /**
- * Secrets that have to survive a crash lie in Redis sealed: JSON Web Encryption (`dir`, A256GCM) with a key from a file
- * that Redis never sees. A seal is bound to what it is for, so that it opens nowhere else. It keeps nothing in memory but
- * its keys, and whoever opens a seal forgets the secrets again.
+ * Encrypts secrets that must survive a crash before they are stored in Redis: JSON Web Encryption (`dir`, A256GCM) with a
+ * key from a file that Redis never sees. Each ciphertext is bound to its purpose, so it cannot be decrypted for another
+ * one. Only the keys stay in memory; callers of `open` must forget the decrypted secrets.
  */
 import { createHash } from "node:crypto";
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 
-/** Secrets by the name of their field. */
+/** Secrets by field name. */
 export type SealedFields = Readonly<Record<string, Secret>>;
 
 interface Key {
@@ -20,13 +20,13 @@ export class Seal {
   readonly #key: Key;
   readonly #previous: Key | undefined;
 
-  /** @param keys the base64url text of 32 bytes each; the previous key opens and does not seal */
+  /** @param keys base64url text of 32 bytes each; the previous key only decrypts */
   constructor(keys: { readonly key: Secret; readonly previousKey: Secret | undefined }) {
     this.#key = keyOf(keys.key);
     this.#previous = keys.previousKey === undefined ? undefined : keyOf(keys.previousKey);
   }
 
-  /** @param purpose names what the secrets are for, such as a rotation's id; it is needed to open them */
+  /** @param purpose what the secrets are for, such as a rotation's id; decryption needs the same purpose */
   seal(purpose: string, fields: SealedFields): Promise<string> {
     const clear = Object.fromEntries(Object.entries(fields).map(([name, secret]) => [name, secret.reveal()]));
     return new CompactEncrypt(Buffer.from(JSON.stringify(clear)))
@@ -34,7 +34,7 @@ export class Seal {
       .encrypt(this.#key.bytes);
   }
 
-  /** @throws SimfleetError SEAL_DECRYPTION_FAILED when neither key opens it, or it was sealed for something else */
+  /** @throws SimfleetError SEAL_DECRYPTION_FAILED if neither key decrypts it, or it was sealed for another purpose */
   async open(purpose: string, sealed: string): Promise<SealedFields> {
     const key = this.#keyFor(purpose, sealed);
     try {
@@ -45,7 +45,7 @@ export class Seal {
       const clear = JSON.parse(Buffer.from(plaintext).toString()) as Record<string, string>;
       return Object.fromEntries(Object.entries(clear).map(([name, value]) => [name, new Secret(value)]));
     } catch {
-      // Not as a cause: the parser's error would carry a piece of the secret.
+      // No `cause`: the parser's error would contain a piece of the secret.
       throw unopened(`what is sealed for ${purpose} is damaged`);
     }
   }
@@ -70,7 +70,7 @@ function unopened(message: string): SimfleetError {
   return new SimfleetError("SEAL_DECRYPTION_FAILED", message);
 }
 
-/** The id tells keys apart and nothing of the key. */
+/** The id distinguishes keys without revealing anything about them. */
 function keyOf(secret: Secret): Key {
   const bytes = Buffer.from(secret.reveal(), "base64url");
   if (bytes.length !== 32) throw new RangeError("a seal's key has 32 bytes");

@@ -1,4 +1,4 @@
-/** What every store needs: Redis, the spelling of its keys, and how much of the event feed is kept. */
+/** Dependencies of every store: Redis, the key builder, and the size limits of the event stream. */
 import type { Redis } from "ioredis";
 import type { FeedBounds } from "#events/feed.ts";
 import type { Keys } from "#redis/keys.ts";

@@ -1,6 +1,6 @@
 /**
- * Says that a process works on a queue, for a few seconds at a time, so that a command can tell whether somebody will do
- * its work. A process that was killed counts as alive until its time is over.
+ * Records which processes work on a queue. Each entry expires after a few seconds unless it is renewed, so a command can
+ * check whether a worker is available. A killed process counts as alive until its entry expires.
  */
 import type { Redis } from "ioredis";
 import { every } from "#core/time.ts";
@@ -20,7 +20,7 @@ export class WorkerRegistry {
     this.#keys = options.keys;
   }
 
-  /** Shows this process as a worker of the queue until the returned function is called. */
+  /** Registers this process as a worker of the queue until the returned function is called. */
   async announce(queue: string, workerId: string): Promise<() => Promise<void>> {
     const renew = async (): Promise<unknown> => this.#run(queue, workerId).catch(() => undefined);
     await renew();
@@ -31,7 +31,7 @@ export class WorkerRegistry {
     };
   }
 
-  /** Ids of the processes that work on the queue. */
+  /** Ids of the processes that currently work on the queue. */
   workers(queue: string): Promise<string[]> {
     return this.#run(queue, "");
   }

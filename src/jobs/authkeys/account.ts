@@ -12,14 +12,14 @@ import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 
 export type { AuthKey, CreatedAuthKey } from "#api/operations/auth-keys.ts";
 
-/** What has to be known of the deployment to rotate AuthKeys. */
+/** Operations that the deployment must define to rotate AuthKeys. */
 export const authKeyOperationIds = ["listAuthKeys", "createAuthKey", "revokeAuthKey"] as const;
 
 export type AuthKeyOperations = Readonly<Record<(typeof authKeyOperationIds)[number], DeploymentOperation>>;
 
 /**
  * The AuthKeys of the user that a client authenticates as.
- * @throws PlatformError; ConfigError when the deployment has no path for a sub-user's
+ * @throws PlatformError; ConfigError if the deployment defines no path for a sub-user's AuthKeys
  */
 export async function listKeys(
   client: Pick<PlatformClient, "call" | "whoAmI">,
@@ -44,19 +44,19 @@ export class AuthKeyAccount {
     return listKeys(this.#client, this.#operations.listAuthKeys, signal);
   }
 
-  /** @throws PlatformError, with `mayHaveApplied` where there may be one now whose secret nobody will ever know */
+  /** @throws PlatformError, with `mayHaveApplied` if the platform may have created an AuthKey whose secret is lost */
   async create(signal?: AbortSignal): Promise<CreatedAuthKey> {
     const operation = createAuthKey(this.#operations.createAuthKey, await this.#owner(signal));
     return this.#client.call(operation, undefined, { signal });
   }
 
-  /** @throws PlatformError PLATFORM_REJECTED also when there is no such AuthKey any more */
+  /** @throws PlatformError PLATFORM_REJECTED also if the AuthKey no longer exists */
   async revoke(authKeyId: string, signal?: AbortSignal): Promise<void> {
     const operation = revokeAuthKey(this.#operations.revokeAuthKey, await this.#owner(signal));
     await this.#client.call(operation, { authKeyId }, { signal });
   }
 
-  /** Authenticates once with an AuthKey. @throws PlatformError PLATFORM_UNAUTHORIZED when it is refused */
+  /** Authenticates once with an AuthKey. @throws PlatformError PLATFORM_UNAUTHORIZED if the platform rejects it */
   async prove({ authKeyId, authKey }: CreatedAuthKey): Promise<void> {
     await this.#client.prove({ kind: "auth-key", authKeyId, authKey });
   }

@@ -1,9 +1,9 @@
--- Says which AuthKey a live process uses, and lets go of processes that have not said so for too long.
+-- Records which AuthKey a live process uses, and removes expired entries.
 --
--- KEYS  1 users of the profile's AuthKeys (hash: process to 'until-ms authKeyId')
--- ARGV  1 process   2 AuthKey, or '' when the process uses none any more   3 how long it is believed, ms
+-- KEYS  1 users of the profile's AuthKeys (hash: process -> 'expiry-ms authKeyId')
+-- ARGV  1 process   2 AuthKey, or '' if the process no longer uses any   3 lifetime of the entry, ms
 -- Returns nothing
--- Atomic: everything. Instants are Redis's.
+-- Atomic: everything. Times are Redis's.
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -16,7 +16,7 @@ for user, use in pairs(live_users(KEYS[1], now)) do
   if not use.is_live then
     redis.call('HDEL', KEYS[1], user)
   elseif use.until_ms > now + ARGV[3] then
-    -- Written before Redis's clock was set back: it is believed for its usual time from now on.
+    -- The entry was written before Redis's clock was set back: let it expire one lifetime from now.
     redis.call('HSET', KEYS[1], user, string.format('%.0f', now + ARGV[3]) .. ' ' .. use.key)
   end
 end

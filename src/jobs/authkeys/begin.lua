@@ -1,8 +1,8 @@
--- Begins the rotation of a profile's AuthKey, unless one is under way that can go on.
+-- Begins the rotation of a profile's AuthKey, unless one is in progress.
 --
 -- KEYS  1 the rotation (hash)
--- ARGV  1 id for a new one   2 AuthKey that goes first, or ''   3 who asks for it, or ''
--- Returns the id of the rotation that is under way now
+-- ARGV  1 id for a new rotation   2 AuthKey to be revoked first, or ''   3 who requested it, or ''
+-- Returns the id of the rotation that is now in progress
 -- Atomic: everything.
 
 local before = redis.call('HMGET', KEYS[1], 'rotationId', 'phase')

@@ -1,11 +1,11 @@
-/** From a proved AuthKey to one that is in use here: hands it to the sinks, and waits until it comes back by its file. */
+/** Delivers a proved AuthKey to the sinks, and waits until this process has loaded it from its secret file. */
 import { SimfleetError } from "#core/errors.ts";
 import { sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { openKey } from "./make.ts";
 import type { Next, Turn } from "./turn.ts";
 
 const pollIntervalMs = 1_000;
-/** A file that cannot be written so often will not be. */
+/** After this many failed writes, a file is considered not writable. */
 const fileTries = 3;
 
 /** proved -> handed-over | taking-back */
@@ -19,8 +19,8 @@ export async function handOver(turn: Turn): Promise<Next> {
     await deps.handOver(sink, { profile, rotationId, startedAtMs, key }, turn.signal);
   } catch (thrown) {
     if (!(thrown instanceof SimfleetError) || thrown.code !== "SINK_FAILED") throw thrown;
-    // A file is written whole or not at all; a program may have passed the AuthKey on before it failed. What anybody
-    // has may not be revoked, so that the rotation then waits for its sink, with both AuthKeys good.
+    // A file is written atomically, but a program may have passed the AuthKey on before it failed. An AuthKey that a
+    // consumer may have must not be revoked: the rotation then waits for its sink, with both AuthKeys valid.
     const hasNobody = handedTo.length === 0 && sink.kind === "file";
     if (hasNobody && record.tries + 1 >= fileTries) return turn.takeBack(thrown.message);
     return turn.retry(thrown.message);

@@ -1,4 +1,4 @@
-/** From the beginning to an AuthKey that has been proved: looks, makes room, creates, tries it out. */
+/** First half of an AuthKey rotation: checks the slots, frees one if needed, creates the new AuthKey and verifies it. */
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { CreatedAuthKey } from "./account.ts";
@@ -6,7 +6,7 @@ import { obstacleOf } from "./plan.ts";
 import { type Next, revoked, type Turn } from "./turn.ts";
 
 const pollAgainMs = 2_000;
-/** A new AuthKey may take a moment to be known everywhere. */
+/** A new AuthKey may take a moment to be accepted everywhere. */
 const proofs = 5;
 
 /** begun -> making-room | creating | failed */
@@ -54,13 +54,13 @@ export async function create(turn: Turn): Promise<Next> {
   turn.hold(made.authKey);
   const secrets = { authKeyId: new Secret(made.authKeyId), authKey: made.authKey };
   const sealed = await deps.seal.seal(rotationId, secrets);
-  // An id is no secret.
+  // An id is not secret.
   secrets.authKeyId.forget();
   const { authKeyId } = made;
   const event = { type: "authkey.created", fields: { authKeyId } } as const;
   await deps.rotations.move(record, { phase: "created", newId: authKeyId, sealed }, { events: [event] });
   const now = await deps.rotations.record(profile);
-  // Another process was faster, and nobody will ever know the secret of this one.
+  // Another process was faster, and the secret of this AuthKey is lost.
   if (now?.newId !== authKeyId) await deps.account.revoke(authKeyId, turn.signal);
   return "again";
 }
@@ -79,7 +79,7 @@ export async function prove(turn: Turn): Promise<Next> {
   return turn.to({ phase: "proved" }, { type: "authkey.verified", fields: { authKeyId: key.authKeyId } });
 }
 
-/** The new AuthKey, whose secret the turn forgets again. @throws SimfleetError SEAL_DECRYPTION_FAILED */
+/** Decrypts the new AuthKey; the step forgets its secret when it ends. @throws SimfleetError SEAL_DECRYPTION_FAILED */
 export async function openKey(turn: Turn): Promise<CreatedAuthKey> {
   const { rotationId, sealed = "" } = turn.record;
   const { authKeyId, authKey } = await turn.deps.seal.open(rotationId, sealed);

@@ -1,12 +1,13 @@
--- Makes one move of an AuthKey's rotation, and tells its events.
+-- Makes one transition of an AuthKey's rotation and emits its events.
 --
--- KEYS  1 the rotation (hash)   2 users of the profile's AuthKeys (auth-key-users.lua)   3 the event feed (stream)
--- ARGV  1 profile   2 most events kept   3 rotation id   4 phase that it is in   5 AuthKey that nobody may use, or ''
---       6 length of what follows: field, value, … to set ('now' is this instant in fields whose name ends with Ms)
---       then the length of: field, … to take away   then for each event the length of: type, field, value, …
--- Returns 'moved'; 'stale' when the rotation is elsewhere or another one is under way; 'used' when a live process uses
---         that AuthKey. Nothing is done but with 'moved'.
--- Atomic: everything. Of two processes that try the same move, one makes it.
+-- KEYS  1 the rotation (hash)   2 users of the profile's AuthKeys (users.lua)   3 event stream
+-- ARGV  1 profile   2 maximum number of events kept   3 rotation id   4 expected phase
+--       5 AuthKey that no live process may be using, or ''
+--       6 length of what follows: field, value, … to set ('now' stands for the current time if the name ends with Ms)
+--       then the length of: field, … to remove   then for each event the length of: type, field, value, …
+-- Returns 'moved'; 'stale' if the rotation is in another phase or was replaced; 'used' if a live process uses that AuthKey.
+--         Nothing is changed unless it returns 'moved'.
+-- Atomic: everything. If two processes try the same transition, one succeeds.
 
 local at = redis.call('HMGET', KEYS[1], 'rotationId', 'phase')
 if at[1] ~= ARGV[3] or at[2] ~= ARGV[4] then return 'stale' end

@@ -1,23 +1,23 @@
-/** Whether an AuthKey can be rotated as things stand, and if not, why, before anything is changed. */
+/** Checks whether an AuthKey can be rotated, before anything is changed. */
 import type { AuthKeyUser } from "./users.ts";
 import type { AuthKey } from "./account.ts";
 
-/** Each user can hold so many (interface, section 8). */
+/** AuthKeys that each user can have (interface, section 8). */
 const slots = 2;
 
 export interface AuthKeyStatus {
   readonly profile: string;
-  /** All of the user's. */
+  /** All AuthKeys of the user. */
   readonly keys: readonly AuthKey[];
-  /** Live processes and what each uses. */
+  /** Live processes and the AuthKey each uses. */
   readonly users: readonly AuthKeyUser[];
-  /** The one that this process uses; undefined where it authenticates otherwise. */
+  /** The AuthKey that this process uses; undefined if it authenticates in another way. */
   readonly inUseHere: string | undefined;
-  /** The one that a person named to be revoked first. */
+  /** The AuthKey that the user named to be revoked first. */
   readonly replaceId: string | undefined;
 }
 
-/** @returns what stands in the way, or undefined */
+/** @returns the obstacle, or undefined */
 export function obstacleOf(status: AuthKeyStatus): string | undefined {
   const { profile, keys, users, inUseHere, replaceId } = status;
   const known = keys.map(({ authKeyId }) => authKeyId).join(", ");

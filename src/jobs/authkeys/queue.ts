@@ -1,4 +1,4 @@
-/** The queue of the rotation of a profile's AuthKey: one at a time, for as long as the old one's grace lasts. */
+/** The queue for rotations of a profile's AuthKey: one at a time, including the grace period of the old AuthKey. */
 import { ProfileJobs, type ProfileJobsOptions } from "#engine/profile-queue.ts";
 
 export function authKeyQueues(options: ProfileJobsOptions): ProfileJobs {

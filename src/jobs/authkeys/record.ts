@@ -1,16 +1,16 @@
 /**
- * The rotation of a profile's AuthKey as the store keeps it: one record for each profile, saved step by step, each move
- * one script that tells its events too. So a rotation that is cut short anywhere goes on or is taken back. Its moves:
- *   begun -> making-room             both slots are taken, and a person named the AuthKey that goes first
- *   begun | making-room -> creating  what AuthKeys there are is saved, so that one of a lost answer can be told
- *   creating -> created              the new AuthKey's secret lies sealed
+ * The stored record of an AuthKey rotation: one record per profile, saved step by step. One script makes each transition and
+ * emits its events, so an interrupted rotation can always be resumed or rolled back. Transitions:
+ *   begun -> making-room             both slots are taken, and the user named the AuthKey to revoke first
+ *   begun | making-room -> creating  the existing AuthKeys are saved, to identify one that was created by a lost response
+ *   creating -> created              the new AuthKey's secret is stored encrypted
  *   created -> proved                the platform has accepted it
- *   proved -> handed-over            every sink has it; each one's success is saved before the next is asked
- *   handed-over -> taken-up          the process at work authenticates with it itself
- *   taken-up -> revoking             nobody has used the old AuthKey for the grace; back when somebody turns up
+ *   proved -> handed-over            every sink has it; each success is saved before the next sink is called
+ *   handed-over -> taken-up          the working process itself authenticates with it
+ *   taken-up -> revoking             no process used the old AuthKey for the grace period; back if one uses it again
  *   revoking -> revoked -> done      the old AuthKey is gone
- *   any up to proved -> taking-back -> failed   the new AuthKey is revoked, the old one was never touched
- * Instants are Redis's. A move can be bound to nobody's using an AuthKey, which the script sees in the same step.
+ *   any up to proved -> taking-back -> failed   the new AuthKey is revoked; the old one was never changed
+ * Times are Redis's. A transition can require that no process uses an AuthKey; the script checks this atomically.
  */
 import type { Redis } from "ioredis";
 import type { EventType } from "#events/event.ts";
@@ -42,35 +42,35 @@ export interface AuthKeyRotation {
   readonly rotationId: string;
   readonly phase: AuthKeyPhase;
   readonly startedAtMs: number;
-  /** Who asked for it. */
+  /** Who requested it. */
   readonly startedBy?: string;
-  /** When the phase was reached. */
+  /** When the current phase was reached. */
   readonly movedAtMs: number;
   readonly finishedAtMs?: number;
-  /** The AuthKey that is to go. */
+  /** The AuthKey to be replaced. */
   readonly oldId?: string;
   readonly newId?: string;
-  /** The AuthKey that a person named to make room. */
+  /** The AuthKey that the user named to be revoked first, to free a slot. */
   readonly replaceId?: string;
-  /** Those that were there before the new one was asked for. */
+  /** AuthKeys that existed before the new one was requested. */
   readonly knownIds: readonly string[];
-  /** Since when a new one may be there. */
+  /** When the new AuthKey was requested; it may exist since then. */
   readonly askedAtMs?: number;
-  /** Id and secret of the new one, sealed for the rotation's id. */
+  /** Id and secret of the new AuthKey, encrypted with the rotation's id as purpose. */
   readonly sealed?: string;
-  /** Keys of the sinks that have the new one. */
+  /** Keys of the sinks that have received the new AuthKey. */
   readonly handedTo: readonly string[];
-  /** Since when nobody has used the old one. */
+  /** Since when no process has used the old AuthKey. */
   readonly quietSinceMs?: number;
-  /** Its last use as the platform told it. */
+  /** Last use of the old AuthKey as reported by the platform. */
   readonly lastUsedAtMs?: number;
-  /** Failed tries of the present step. */
+  /** Failed attempts of the current step. */
   readonly tries: number;
-  /** What it waits for at present. */
+  /** What the rotation currently waits for. */
   readonly waitsFor?: string;
-  /** While the present step fails. */
+  /** Set while the current step fails. */
   readonly problem?: Problem | undefined;
-  /** Why it is taken back. */
+  /** Why it is rolled back. */
   readonly reason?: string;
 }
 
@@ -78,7 +78,7 @@ export function isRotationOver({ phase }: Pick<AuthKeyRotation, "phase">): boole
   return phase === "done" || phase === "failed";
 }
 
-/** What a move changes; undefined takes a field away, `now` is the instant of the move. */
+/** Fields changed by a transition; undefined removes a field, `now` stands for the time of the transition. */
 export type AuthKeyChange = {
   readonly [Field in Exclude<keyof AuthKeyRotation, "profile" | "rotationId" | "startedAtMs" | "movedAtMs">]?:
     | AuthKeyRotation[Field]
@@ -102,7 +102,7 @@ export class AuthKeyRotations {
     this.#bounds = storeDeps.bounds;
   }
 
-  /** Begins a rotation, or gives the one that is under way. */
+  /** Begins a rotation, or returns the id of the one in progress. */
   async begin(
     profile: string,
     how: { rotationId: string; replaceId?: string | undefined; by?: string | undefined },
@@ -114,7 +114,7 @@ export class AuthKeyRotations {
     return record;
   }
 
-  /** The rotation under way, or the last one; undefined when there never was one. */
+  /** The rotation in progress, or the last one; undefined if there never was one. */
   async record(profile: string): Promise<AuthKeyRotation | undefined> {
     const hash = await this.#redis.hgetall(this.#keys.authKeyRotation(profile));
     if (hash.rotationId === undefined) return undefined;
@@ -130,9 +130,9 @@ export class AuthKeyRotations {
   }
 
   /**
-   * Makes a move from the phase in which the record was read.
-   * @param terms `unused` is an AuthKey that no live process may use for the move to be made
-   * @returns `stale` when the rotation is elsewhere by now, `used` when somebody uses that AuthKey: nothing is done then
+   * Makes a transition from the phase in which the record was read.
+   * @param terms `unused` is an AuthKey that no live process may be using
+   * @returns `stale` if the rotation has moved on, `used` if a process uses that AuthKey; nothing is changed then
    */
   async move(
     { profile, rotationId, phase, startedBy }: AuthKeyRotation,
@@ -178,7 +178,7 @@ export class AuthKeyRotations {
   }
 }
 
-/** What a field of the hash stands for, which its name tells. */
+/** Parses a field of the hash; its name determines the type. */
 function valueOf(field: string, text: string): string | number | readonly string[] {
   if (lists.has(field)) return JSON.parse(text) as string[];
   return field.endsWith("Ms") || field === "tries" ? Number(text) : text;

@@ -1,4 +1,4 @@
-/** AuthKeys and their rotation as people and programs are shown them; there is never a secret among it. */
+/** Reports on AuthKeys and their rotation, for display and JSON. They never contain a secret. */
 import { type ProblemReport, reportOfProblem } from "#engine/problem.ts";
 import type { AuthKey } from "./account.ts";
 import type { AuthKeyPhase, AuthKeyRotation } from "./record.ts";
@@ -6,12 +6,12 @@ import type { AuthKeyUser } from "./users.ts";
 
 export interface AuthKeyReport {
   readonly authKeyId: string;
-  /** ISO 8601, UTC; null where the platform does not tell. */
+  /** ISO 8601, UTC; null if the platform does not report it. */
   readonly createdAt: string | null;
   readonly ageDays: number | null;
-  /** Null: never, or not told. */
+  /** Null: never used, or not reported. */
   readonly lastUsedAt: string | null;
-  /** Place in the profile's configuration: the first is preferred. */
+  /** Position in the profile's configuration: the first is preferred. */
   readonly configured: "first" | "second" | null;
   /** Live processes that use it. */
   readonly usedBy: readonly string[];
@@ -23,16 +23,16 @@ export interface AuthKeyRotationReport {
   readonly state: AuthKeyPhase;
   readonly oldAuthKeyId: string | null;
   readonly newAuthKeyId: string | null;
-  /** What it does or waits for, in words; null when it is over. */
+  /** What it is doing or waiting for, for display; null when it has ended. */
   readonly now: string | null;
   /** ISO 8601, UTC. */
   readonly startedAt: string;
-  /** Who asked for it; null where that is not known. */
+  /** Who requested it; null if not known. */
   readonly startedBy: string | null;
   readonly finishedAt: string | null;
   /** Why it failed. */
   readonly reason: string | null;
-  /** Why the present step fails, and when it is tried again. */
+  /** Why the current step fails, and when it is retried. */
   readonly problem?: ProblemReport;
 }
 

@@ -1,10 +1,10 @@
-/** The end of an AuthKey: of the old one once nobody uses it, or of the new one where the rotation is taken back. */
+/** Revokes an AuthKey: the old one once it is no longer used, or the new one if the rotation is rolled back. */
 import { failed, type Next, revoked, type Turn } from "./turn.ts";
 
 const pollAgainMs = 2_000;
 const pollIntervalMs = { least: 2_000, most: 60_000 };
 
-/** taken-up -> revoking, or revoked where somebody else was faster */
+/** taken-up -> revoking, or revoked if another process was faster */
 export async function awaitQuiet(turn: Turn): Promise<Next> {
   const { record, deps } = turn;
   const { profile, oldId = "", quietSinceMs = 0, lastUsedAtMs = 0 } = record;

@@ -1,8 +1,8 @@
 /**
- * Replaces the AuthKey of a profile by a new one under the calls that go on. It does one step after the other, each from
- * the record that the one before has saved (store/auth-key-rotation.ts lists the moves), so that a crash anywhere leads
- * to one of two ends: the new AuthKey in use and the old one revoked, or the old one in use and the new one revoked. It
- * never revokes what this process or another live one uses.
+ * Replaces a profile's AuthKey without interrupting its calls. Each step starts from the record that the previous step saved
+ * (record.ts lists the transitions), so after a crash the rotation still ends in one of two ways: the new AuthKey is in use
+ * and the old one revoked, or the old one is in use and the new one revoked. It never revokes an AuthKey that this process
+ * or another live process uses.
  */
 import { isRotationOver, type AuthKeyPhase } from "./record.ts";
 import type { WorkResult } from "#engine/job-result.ts";
@@ -25,9 +25,9 @@ const steps: Readonly<Record<Exclude<AuthKeyPhase, "done" | "failed">, (turn: Tu
 };
 
 /**
- * Goes on with the rotation of a profile's AuthKey that is under way.
+ * Continues the rotation of a profile's AuthKey that is in progress.
  * @param signal aborts when this process stops or has lost the job
- * @throws what the store throws; the queue tries again then
+ * @throws errors of the store; the queue then retries the job
  */
 export async function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
   for (;;) {

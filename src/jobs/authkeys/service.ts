@@ -1,4 +1,4 @@
-/** The front desk for AuthKeys: what a person can ask about them, the same for the command line and for HTTP. */
+/** Operations on AuthKeys, shared by the CLI and the HTTP API. */
 import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { AuthKey } from "./account.ts";
@@ -14,10 +14,10 @@ interface Deps {
   readonly queues: ProfileJobs;
   /** @throws ConfigError when the deployment lacks an operation; PlatformError */
   readonly list: (profile: string) => Promise<AuthKey[]>;
-  /** @throws ConfigError with everything that a rotation lacks */
+  /** @throws ConfigError listing everything that is missing for a rotation */
   readonly requireRotation: (profile: string) => void;
   readonly inUseHere: (profile: string) => string | undefined;
-  /** AuthKeys of the configuration, the preferred one first. */
+  /** AuthKeys in the configuration, the preferred one first. */
   readonly configuredIds: (profile: string) => readonly string[];
 }
 
@@ -28,10 +28,10 @@ export class AuthKeyService {
     this.#deps = deps;
   }
 
-  /** The AuthKeys of the user that a profile authenticates as, oldest first as the platform lists them. */
+  /** The AuthKeys of the user that a profile authenticates as, in the platform's order (oldest first). */
   async list(profile: string): Promise<AuthKeyReport[]> {
     const { users, rotations, configuredIds } = this.#deps;
-    // The listing first: it authenticates, and says which AuthKey is in use here.
+    // List first: this authenticates, and thereby determines which AuthKey this process uses.
     const keys = await this.#deps.list(profile);
     const facts = {
       nowMs: await rotations.nowMs(),
@@ -42,8 +42,8 @@ export class AuthKeyService {
   }
 
   /**
-   * What a rotation would do, before it is begun; one that is under way is what goes on.
-   * @throws ConfigError with what it lacks; SimfleetError ROTATION_STATE with what stands in its way; PlatformError
+   * Previews a rotation; if one is in progress, `rotate` resumes it.
+   * @throws ConfigError listing what is missing; SimfleetError ROTATION_STATE with the obstacle; PlatformError
    */
   async plan(profile: string, replaceId: string | undefined): Promise<{ oldId: string; goesOn: boolean }> {
     const { requireRotation, rotations, users, inUseHere } = this.#deps;
@@ -66,7 +66,7 @@ export class AuthKeyService {
     return { oldId: oldId ?? "", goesOn: false };
   }
 
-  /** Begins a rotation, or goes on with the one under way. A worker does it, or whoever consumes the profile's queue. */
+  /** Begins a rotation, or resumes the one in progress. The consumer of the profile's queue, usually a worker, carries it out. */
   async rotate(
     profile: string,
     { by, replaceId }: { by: string; replaceId?: string | undefined },
@@ -79,13 +79,13 @@ export class AuthKeyService {
     return reportOfRotation(record);
   }
 
-  /** The rotation under way, or the last one; undefined when there never was one. */
+  /** The rotation in progress, or the last one; undefined if there never was one. */
   async report(profile: string): Promise<AuthKeyRotationReport | undefined> {
     const record = await this.#deps.rotations.record(profile);
     return record === undefined ? undefined : reportOfRotation(record);
   }
 
-  /** Whether a live process works on the rotations of the profile's AuthKey. */
+  /** Whether a live process handles the rotations of the profile's AuthKey. */
   isServed(profile: string): Promise<boolean> {
     return this.#deps.queues.isServed(profile);
   }

@@ -1,4 +1,4 @@
-/** One step of an AuthKey's rotation: the record as it was read, what the step works with, and the ways to end it. */
+/** One step of an AuthKey rotation: the record as it was read, the step's dependencies, and the ways to end the step. */
 import { backoffMs } from "#core/backoff.ts";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
@@ -17,15 +17,15 @@ export interface AuthKeyDeps {
   readonly seal: Pick<Seal, "seal" | "open">;
   readonly account: Pick<AuthKeyAccount, "list" | "create" | "revoke" | "prove">;
   readonly sinks: readonly Sink[];
-  /** How long nobody may have used the old AuthKey before it is revoked. */
+  /** How long the old AuthKey must be unused before it is revoked. */
   readonly quietMs: number;
-  /** The AuthKey that this process authenticates with, after a look at the files of its secrets. */
+  /** The AuthKey that this process authenticates with, after reloading changed secret files. */
   readonly inUseHere: () => string | undefined;
   /** @throws SimfleetError SINK_FAILED; the signal's reason */
   readonly handOver: (sink: Sink, what: HandedKey, signal: AbortSignal) => Promise<void>;
 }
 
-/** What a sink is handed. */
+/** The AuthKey that a sink receives. */
 export interface HandedKey {
   readonly profile: string;
   readonly rotationId: string;
@@ -33,12 +33,12 @@ export interface HandedKey {
   readonly key: CreatedAuthKey;
 }
 
-/** How a step ended: the record is read anew, or the work on the rotation is over for now. */
+/** Result of a step: read the record again and continue, or stop working on the rotation for now. */
 export type Next = "again" | WorkResult;
 
 const faultBackoff = { baseMs: 1_000, capMs: 60_000 };
 const refusalPauseMs = 30_000;
-/** Clocks of the platform and of Redis may differ so far. */
+/** Maximum clock difference that is assumed between the platform and Redis. */
 const clockDoubtMs = 300_000;
 
 export class Turn {
@@ -53,12 +53,12 @@ export class Turn {
     this.signal = signal;
   }
 
-  /** Keeps a secret known to the scrubber until the turn is over: what fails meanwhile may say it. */
+  /** Keeps a secret registered for redaction until the step ends: errors in between may contain it. */
   hold(secret: Secret): void {
     this.#held.push(secret);
   }
 
-  /** To be called when the turn is over. */
+  /** Must be called when the step ends. */
   release(): void {
     for (const secret of this.#held) secret.forget();
     this.#held = [];
@@ -68,13 +68,13 @@ export class Turn {
     return this.deps.account.list(this.signal);
   }
 
-  /** Makes a move; where another process was faster, the record tells. */
+  /** Makes a transition; if another process was faster, the next step reads the new state from the record. */
   async to(change: AuthKeyChange, ...events: readonly AuthKeyEvent[]): Promise<Next> {
     await this.deps.rotations.move(this.record, change, { events });
     return "again";
   }
 
-  /** Goes on later, and says in the record what is waited for. */
+  /** Continues later, and records what the rotation waits for. */
   async wait(delayMs: number, words: string, more: AuthKeyChange & { refusal?: PlatformError } = {}): Promise<Next> {
     const { refusal, ...change } = more;
     const reason = scrubSecrets(words);
@@ -85,7 +85,7 @@ export class Turn {
     return { kind: "postponed", delayMs, scope: "job", reason, ...(refusal === undefined ? {} : { refusal }) };
   }
 
-  /** Tries the step again after a while that grows with its failures. */
+  /** Retries the step after a delay that grows with its failures. */
   retry(reason: string, leastMs = 0): Promise<Next> {
     const delayMs = Math.max(leastMs, backoffMs(faultBackoff, this.record.tries + 1));
     return this.#waitAfterFault(delayMs, reason);
@@ -97,7 +97,7 @@ export class Turn {
     return this.wait(delayMs, reason, refusal === undefined ? change : { ...change, refusal });
   }
 
-  /** Ends the rotation without the new AuthKey. */
+  /** Rolls the rotation back to the old AuthKey. */
   takeBack(words: string): Promise<Next> {
     const { phase, oldId } = this.record;
     const reason = scrubSecrets(words);
@@ -107,7 +107,7 @@ export class Turn {
 
   /**
    * Revokes an AuthKey, unless this or another live process uses it.
-   * @returns `stays` when the platform still lists it
+   * @returns `stays` if the platform still lists it
    * @throws PlatformError
    */
   async revokeUnused(authKeyId: string): Promise<"gone" | "used" | "stays"> {
@@ -117,7 +117,7 @@ export class Turn {
     try {
       await this.deps.account.revoke(authKeyId, this.signal);
     } catch (thrown) {
-      // It may be gone already, after a lost answer: the list tells.
+      // It may have been revoked already by a request whose response was lost: check the list.
       if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_REJECTED") throw thrown;
     }
     const keys = await this.list();
@@ -125,8 +125,8 @@ export class Turn {
   }
 
   /**
-   * Whether an AuthKey can only be the one whose creation was never answered: not there before, made since it was asked
-   * for, and never used, since nobody knows its secret.
+   * Whether an AuthKey must be the one whose creation response was lost: it did not exist before, was created since the
+   * request, and was never used, since its secret is unknown.
    */
   isOrphan({ authKeyId, createdAtMs, lastUsedAtMs }: AuthKey): boolean {
     const { knownIds, askedAtMs, newId } = this.record;
@@ -134,14 +134,14 @@ export class Turn {
     return lastUsedAtMs === undefined && (createdAtMs === undefined || createdAtMs >= askedAtMs - clockDoubtMs);
   }
 
-  /** What a fault means for the rotation; throws what it cannot mend. */
+  /** Decides how the rotation continues after a fault; rethrows faults that it cannot handle. */
   afterFault(fault: unknown): Promise<Next> | Next {
     if (this.signal.aborted) return { kind: "handed-back" };
     if (fault instanceof PlatformError) return this.#afterRefusal(fault);
     const isPassing =
       fault instanceof SimfleetError && (fault.code === "SINK_FAILED" || fault.code === "SEAL_DECRYPTION_FAILED");
     if (isPassing) return this.retry(fault.message);
-    // A deployment without a path for a sub-user's AuthKeys, for one.
+    // For example, the deployment defines no path for a sub-user's AuthKeys.
     if (fault instanceof ConfigError && this.record.phase === "begun") return this.takeBack(fault.message);
     throw fault;
   }
@@ -159,14 +159,14 @@ export class Turn {
         if (isBeforeAnything || (phase === "creating" && tries > 0)) return this.takeBack(fault.message);
         return this.#waitAfterFault(refusalPauseMs, fault.message, fault);
       default:
-        // A creation can be refused because the one before, whose answer was lost, took the slot: look once more.
+        // The platform can reject a creation because an earlier one, whose response was lost, took the slot: check once more.
         if (isBeforeAnything || (phase === "creating" && tries > 0)) return this.takeBack(fault.message);
         return this.retry(fault.message);
     }
   }
 }
 
-/** The last move of a rotation that came to nothing. */
+/** The final transition of a rotation that failed. */
 export function failed(reason: string, oldId: string | undefined): [AuthKeyChange, AuthKeyEvent] {
   return [
     { phase: "failed", reason, finishedAtMs: "now", sealed: undefined },

@@ -1,7 +1,8 @@
--- Part of scripts that have to know who uses an AuthKey.
+-- Included in scripts that check which processes use an AuthKey.
 --
--- live_users(users, now) gives a table of process to {is_live, until_ms, key}, of the hash `users` (process to 'until-ms authKeyId').
--- is_used(users, now, key) tells whether a live process uses the AuthKey.
+-- live_users(users, now) returns a table of process to {is_live, until_ms, key}, from the hash `users`
+--   (process -> 'expiry-ms authKeyId').
+-- is_used(users, now, key) returns whether a live process uses the AuthKey.
 
 local function live_users(users, now)
   local found = {}

@@ -1,13 +1,13 @@
 /**
- * Which live process uses which AuthKey, so that none is revoked under somebody's hands. A process says it again every
- * few seconds; one that was killed is believed for a while longer. Instants are Redis's.
+ * Records which live process uses which AuthKey, so that no AuthKey is revoked while it is in use. A process renews its
+ * entry every few seconds; after a kill the entry stays valid a little longer. Times are Redis's.
  */
 import type { Redis } from "ioredis";
 import { every } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 
-/** How long a process is believed after its last word. */
+/** How long an entry stays valid after the last renewal. */
 export const believedMs = 10_000;
 const sayEveryMs = 2_500;
 
@@ -28,14 +28,14 @@ export class AuthKeyUsers {
     this.#keys = storeDeps.keys;
   }
 
-  /** Says which AuthKey a process uses now; undefined for none. */
+  /** Records the AuthKey that a process uses now; undefined for none. */
   async say(profile: string, worker: string, authKeyId: string | undefined): Promise<void> {
     await announceScript.run(this.#redis, [this.#keys.authKeyUsers(profile)], [worker, authKeyId ?? "", believedMs]);
   }
 
   /**
-   * Keeps saying it until the process leaves.
-   * @param inUse gives the AuthKey that is used at that moment
+   * Renews the entry until the process leaves.
+   * @param inUse returns the AuthKey currently in use
    */
   async announce(
     profile: string,
@@ -46,7 +46,7 @@ export class AuthKeyUsers {
     let said = "";
     let isSaying = false;
     const now = async (): Promise<void> => {
-      // While Redis is away one word waits for it, not one for every few seconds.
+      // During a Redis outage only one renewal waits for it, instead of one for every interval.
       if (hasLeft || (isSaying && said === inUse())) return;
       isSaying = true;
       said = inUse() ?? "";
@@ -65,7 +65,7 @@ export class AuthKeyUsers {
     };
   }
 
-  /** The live processes and what each uses, by name. */
+  /** The live processes and the AuthKey each uses, sorted by name. */
   async list(profile: string): Promise<AuthKeyUser[]> {
     const [uses, time] = await Promise.all([this.#redis.hgetall(this.#keys.authKeyUsers(profile)), this.#redis.time()]);
     const nowMs = Number(time[0]) * 1_000;

@@ -1,4 +1,4 @@
-/** What has changed in the fleet, as people and programs are shown it: the inventory's events, newest first. */
+/** Changes of the fleet, for display and JSON: the inventory's events, newest first. */
 import type { Event, EventType } from "#events/event.ts";
 import type { EventQuery, Feed } from "#events/feed.ts";
 import type { FieldValue } from "#fleet/sim-fields.ts";
@@ -20,7 +20,7 @@ export interface Change {
   readonly at: string;
   readonly type: ChangeType;
   readonly sim: string;
-  /** With `sim.changed`: the field, and its values; null where there was or is none. */
+  /** With `sim.changed`: the field and its values; null if there was or is none. */
   readonly field?: string;
   readonly before?: unknown;
   readonly after?: unknown;

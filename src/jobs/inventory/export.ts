@@ -1,4 +1,4 @@
-/** The inventory as a file: CSV that spreadsheets open and that `plan` and `apply` take, or NDJSON with raw values. */
+/** Exports the inventory: as CSV for spreadsheets and for `plan` and `apply`, or as NDJSON with raw values. */
 import type { KeyColumn } from "#fleet/sim.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { FoundSim } from "./store/inventory.ts";
@@ -8,7 +8,7 @@ export type ExportFormat = "csv" | "ndjson";
 const instants = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"] as const;
 
 /**
- * @param ask `columns` of the CSV; by default the key, the fields that are kept (an object as JSON) and the instants
+ * @param ask `columns` of the CSV; by default the key, the stored fields (an object as JSON) and the times
  */
 export async function* exportLines(
   walk: AsyncIterable<readonly FoundSim[]>,

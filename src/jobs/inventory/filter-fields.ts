@@ -1,6 +1,6 @@
 /**
- * Refuses a filter on a field that no SIM has. `speedclass!=s1.fast` (wrong case) would otherwise mean every SIM, since a
- * SIM without the field holds `!=` and `not exists`.
+ * Rejects a filter on a field that no SIM has. `speedclass!=s1.fast` (wrong case) would otherwise select every SIM, since
+ * a SIM without the field matches `!=` and `not exists`.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -8,7 +8,7 @@ import type { Filter } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 
-/** @throws SimfleetError USAGE that names the field, the likely one, and those that there are */
+/** @throws SimfleetError USAGE with the field, a suggestion, and the existing fields */
 export async function assertFieldsKnown(
   inventory: Pick<Inventory, "facts" | "walk">,
   { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },
@@ -27,7 +27,7 @@ export async function assertFieldsKnown(
   }
 }
 
-/** Whether syncs keep the field, so that it is known even where no SIM has a value. */
+/** Whether syncs store the field, so that it is known even if no SIM has a value. */
 function isKept(field: string, { isComplete, fields }: InventoryFacts): boolean {
   return isComplete && fields.includes(field);
 }
@@ -44,7 +44,7 @@ async function someSimHas(
   return false;
 }
 
-/** The fields that are kept, and the members that the first SIMs have. */
+/** The stored fields, and the members found in the first SIMs. */
 async function namesOfFields(
   inventory: Pick<Inventory, "walk">,
   { fields }: InventoryFacts,

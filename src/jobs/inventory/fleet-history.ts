@@ -1,4 +1,4 @@
-/** How the fleet was made up over time: one point for each five minutes, for a week, in a sorted set by instant. */
+/** History of the fleet counts: one point every five minutes, kept for a week, in a sorted set by time. */
 import type { Redis } from "ioredis";
 import { minuteMs } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
@@ -21,7 +21,7 @@ export class FleetHistory {
     this.#keys = deps.keys;
   }
 
-  /** Whether the five minutes of this instant have no point yet. */
+  /** Whether the five-minute interval of this time has no point yet. */
   async isDue(profile: string, atMs: number): Promise<boolean> {
     const slotMs = slotOf(atMs);
     return (await this.#redis.zcount(this.#keys.fleetHistory(profile), slotMs, slotMs)) === 0;
@@ -34,7 +34,7 @@ export class FleetHistory {
     await this.#redis.multi().zadd(key, slotMs, JSON.stringify(point)).zremrangebyscore(key, "-inf", before).exec();
   }
 
-  /** Oldest first; of two processes that made the same point, the first one's. */
+  /** Points, oldest first; if two processes stored the same point, the first one's. */
   async since(profile: string, sinceMs: number): Promise<FleetPoint[]> {
     const texts = await this.#redis.zrangebyscore(this.#keys.fleetHistory(profile), slotOf(sinceMs), "+inf");
     const points = new Map<number, FleetPoint>();

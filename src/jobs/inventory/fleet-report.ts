@@ -1,34 +1,34 @@
-/** How the fleet stands, counted: for the dashboard, and for the reports that a schedule writes. */
+/** Counts the fleet, for the dashboard and for scheduled reports. */
 import { everySim } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim-fields.ts";
 import type { KeyColumn } from "#fleet/sim.ts";
 import type { Inventory } from "./store/inventory.ts";
 import type { SyncReport } from "./sync-report.ts";
 
-/** Numbers of SIMs by a value; the largest first. */
+/** Number of SIMs by value, the largest first. */
 export type Counts = Readonly<Record<string, number>>;
 
 export interface FleetReport {
   readonly profile: string;
-  /** When it was counted, ISO 8601, UTC. */
+  /** Time of the count, ISO 8601, UTC. */
   readonly at: string;
-  /** SIMs that the platform lists, and those that it no longer does. */
+  /** SIMs that the platform lists, and SIMs that it no longer lists. */
   readonly total: number;
   readonly gone: number;
-  /** Whether the fleet was ever read whole. */
+  /** Whether the whole fleet was ever synced. */
   readonly isComplete: boolean;
   readonly lastSync: SyncReport | null;
   readonly bySpeedClass: Counts;
   readonly byStatus: Counts;
-  /** The largest groups; all others under `other`. */
+  /** The largest groups; all others are counted under `other`. */
   readonly byGroup: Counts;
 }
 
-/** SIMs without a value are counted under this. */
+/** Key for SIMs without a value. */
 const none = "none";
 const mostGroups = 50;
 
-/** Reads every SIM once; flat memory. */
+/** Reads every SIM once, in constant memory. */
 export async function countFleet(
   inventory: Inventory,
   of: { profile: string; keyColumn: KeyColumn; lastSync: SyncReport | undefined; atMs: number },

@@ -1,6 +1,6 @@
 /**
- * The fleet at a glance, now and over time. It is counted by walking the inventory, which takes a while where it is large;
- * so a count stands for ten times as long as it took, and whoever asks meanwhile gets the same one.
+ * Fleet counts, current and over time. Counting walks the inventory, which takes a while if it is large; so a count is cached
+ * for ten times as long as it took, and concurrent callers share it.
  */
 import type { Clock } from "#core/time.ts";
 import type { FleetHistory } from "./fleet-history.ts";
@@ -42,7 +42,7 @@ export class FleetService {
     return counted.report;
   }
 
-  /** Keeps how the fleet is made up, where it was not kept in the last five minutes. */
+  /** Stores a point of the fleet's history, unless one was stored in the last five minutes. */
   async remember(profile: string): Promise<void> {
     const atMs = this.#clock.wallMs();
     const { known } = await this.#sims.facts(profile);

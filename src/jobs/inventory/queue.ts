@@ -3,7 +3,7 @@ import type { WorkResult } from "#engine/job-result.ts";
 import type { Incident, Working } from "#engine/working.ts";
 import { ProfileJobs, type ProfileJobsOptions } from "#engine/profile-queue.ts";
 
-/** What the syncs' consumer needs of the house. */
+/** Dependencies of the consumer of syncs. */
 export interface SyncDeps {
   readonly sync: (profile: string, signal: AbortSignal) => Promise<WorkResult>;
   readonly isInProgress: (profile: string) => Promise<boolean>;
@@ -17,21 +17,21 @@ export class SyncQueues {
     this.#jobs = new ProfileJobs({ queue: "syncs", job: "sync-inventory", jobId: "the-sync" }, options);
   }
 
-  /** As of `ProfileJobs`. */
+  /** See `ProfileJobs`. */
   enqueue(profile: string, others: "leave" | "now" = "leave"): Promise<void> {
     return this.#jobs.enqueue(profile, others);
   }
 
-  /** Whether a live process works on the syncs of the profile. */
+  /** Whether a live process handles the syncs of the profile. */
   isServed(profile: string): Promise<boolean> {
     return this.#jobs.isServed(profile);
   }
 
-  /** Works on the syncs of a profile until it is stopped. */
+  /** Processes the syncs of a profile until stopped. */
   consume(profile: string, { sync, isInProgress, onIncident }: SyncDeps): Promise<Working> {
     return this.#jobs.consume(profile, {
       onIncident,
-      // One that waits for the quota is not taken up before its time.
+      // Never `due`: a sync that waits for the quota must not start early.
       status: async (name) => ((await isInProgress(name)) ? "waiting" : "none"),
       work: async (name, signal) => {
         const verdict = await sync(name, signal);

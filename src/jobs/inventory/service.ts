@@ -1,6 +1,5 @@
 /**
- * The front desk for the inventory: what a person can ask of the fleet as it was last seen, the same for the command line
- * and for HTTP.
+ * Operations on the inventory, shared by the CLI and the HTTP API.
  */
 import { SimfleetError } from "#core/errors.ts";
 import type { Feed } from "#events/feed.ts";
@@ -16,13 +15,13 @@ import { type FleetReport, countFleet } from "./fleet-report.ts";
 import { type ExportFormat, exportLines } from "./export.ts";
 import { type SyncReport, newSyncId, reportOfSync } from "./sync-report.ts";
 
-/** A SIM as lists and exports show it: its key, the fields that are kept, and when it was seen. */
+/** A SIM in lists and exports: its key, its stored fields, and when it was seen. */
 export type SimDocument = Readonly<Record<string, unknown>>;
 
 export interface SimPage {
   readonly sims: readonly SimDocument[];
   readonly nextCursor: string | null;
-  /** Whether the fleet has been read whole, so that what is not here is not there. */
+  /** Whether the whole fleet has been synced at least once, so that a missing SIM does not exist. */
   readonly isComplete: boolean;
 }
 
@@ -48,9 +47,8 @@ export class SimService {
   }
 
   /**
-   * Has the fleet read: begins a sync, or goes on with one that was cut short. A worker does it, or whoever consumes the
-   * profile's syncs.
-   * @param order `by`: who asks for it
+   * Begins a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, carries it out.
+   * @param order `by`: who requests it
    */
   async sync(profile: string, order: { by: string; how?: "resume" | "restart" }): Promise<SyncReport> {
     const { by, how = "resume" } = order;
@@ -59,13 +57,13 @@ export class SimService {
     return reportOfSync(profile, state);
   }
 
-  /** The sync under way, or the last one; undefined when there never was one. */
+  /** The sync in progress, or the last one; undefined if there never was one. */
   async syncReport(profile: string): Promise<SyncReport | undefined> {
     const state = await this.#syncs.state(profile);
     return state === undefined ? undefined : reportOfSync(profile, state);
   }
 
-  /** Whether a live process works on the syncs of the profile. */
+  /** Whether a live process handles the syncs of the profile. */
   isServed(profile: string): Promise<boolean> {
     return this.#queues.isServed(profile);
   }
@@ -74,7 +72,7 @@ export class SimService {
     return this.#inventory.facts(profile);
   }
 
-  /** How the fleet stands, counted now. */
+  /** Counts the fleet now. */
   async fleet(profile: string): Promise<FleetReport> {
     const lastSync = await this.syncReport(profile);
     const atMs = await this.#syncs.nowMs();
@@ -82,8 +80,8 @@ export class SimService {
   }
 
   /**
-   * SIMs that a filter means, those that became known last first.
-   * @throws SimfleetError USAGE on a cursor that is none, or a field that no SIM has
+   * Lists the SIMs that a filter selects, most recently discovered first.
+   * @throws SimfleetError USAGE for an invalid cursor, or a field that no SIM has
    */
   async list(
     profile: string,
@@ -115,7 +113,7 @@ export class SimService {
     };
   }
 
-  /** @throws SimfleetError NOT_FOUND when the SIM is not in the inventory */
+  /** @throws SimfleetError NOT_FOUND if the SIM is not in the inventory */
   async show(profile: string, key: string): Promise<SimDocument> {
     const sim = await this.#inventory.sim(profile, key);
     if (sim === undefined) {
@@ -124,7 +122,7 @@ export class SimService {
     return documentOfSim({ key, sim }, { keyColumn: this.#keyColumn(profile), facts: await this.facts(profile) });
   }
 
-  /** All SIMs that a filter means, line by line; flat memory. @throws SimfleetError USAGE for a field that no SIM has */
+  /** Exports all SIMs that a filter selects, line by line, in constant memory. @throws SimfleetError USAGE for a field that no SIM has */
   async export(
     profile: string,
     ask: {
@@ -144,7 +142,7 @@ export class SimService {
     );
   }
 
-  /** What has changed, newest first. */
+  /** Lists changes, newest first. */
   changes(
     profile: string,
     query: ChangeQuery,
@@ -163,7 +161,7 @@ function documentOfSim(
   { keyColumn, facts }: { keyColumn: KeyColumn; facts: InventoryFacts },
 ): SimDocument {
   const { fields, addedAtMs, updatedAtMs, updatedBy, goneAtMs } = sim;
-  // A sync that found a SIM as it was known wrote nothing: it was seen then all the same.
+  // A sync writes nothing for an unchanged SIM, but has seen it all the same.
   const listedAtMs = goneAtMs === undefined ? (facts.listedAtMs ?? 0) : 0;
   return {
     [keyColumn]: key,

@@ -1,7 +1,7 @@
 /**
- * Reads the whole fleet through the paginated list and keeps it in the inventory; what the list no longer shows is marked
- * as gone. The place is saved with every page, so that a sync that is cut short, by a crash or a spent quota, goes on at
- * that page, and nothing is marked before the last one. Asking, working out and taking in overlap, a page each.
+ * Reads the whole fleet through the paginated list into the inventory, and marks SIMs that the list no longer shows as gone.
+ * The position is saved with every page, so a sync interrupted by a crash or a spent quota resumes at that page; SIMs are
+ * marked only after the last page. Requesting, encoding and storing overlap, one page each.
  */
 import type { Page } from "#api/pages.ts";
 import { type SimRecord, recordsIn } from "#api/operations/sims.ts";
@@ -28,11 +28,11 @@ export interface SyncContext {
 }
 
 const sleepInPlaceMs = 2_000;
-/** How long the next request may take to go out before the page at hand is worked on. */
+/** How long to wait for the next request to be sent before processing the current page. */
 const sendingMs = 5;
 const refusalPauseMs = 30_000;
 const unreachableBackoff = { baseMs: 5_000, capMs: 30_000 };
-/** Length of pages after one that was too large, where none was asked for. */
+/** Page size after a response that was too large, if no size was configured. */
 const firstShorterLimit = 1_000;
 
 interface ShorterPages {
@@ -40,13 +40,13 @@ interface ShorterPages {
   readonly limit: number;
 }
 
-/** By profile: what a sync has learned of answers that were too large. It outlives the waits for the quota. */
+/** What a sync has learned from responses that were too large, by profile. Kept across waits for the quota. */
 const shorterPages = new WeakMap<SyncLog, Map<string, ShorterPages>>();
 
 /**
- * Goes on with the sync of a profile that is under way.
+ * Continues the sync of a profile that is in progress.
  * @param signal aborts when this process stops or has lost the job
- * @throws what the store throws; the queue tries again then
+ * @throws errors of the store; the queue then retries the job
  */
 export async function syncInventory(profile: string, context: SyncContext, signal: AbortSignal): Promise<WorkResult> {
   for (;;) {
@@ -62,7 +62,7 @@ export async function syncInventory(profile: string, context: SyncContext, signa
   }
 }
 
-/** The reading of the list from where it stood. */
+/** Reads the list, starting at the saved position. */
 class Listing {
   readonly #profile: string;
   readonly #state: SyncState;
@@ -80,7 +80,7 @@ class Listing {
     this.#pages = state.pages;
   }
 
-  /** @returns undefined when the sync is to be looked at anew: its listing is complete, it ended, or it is elsewhere */
+  /** @returns undefined if the sync's record must be read again: the listing is complete, or the sync ended or was replaced */
   async read(): Promise<WorkResult | undefined> {
     try {
       await this.#readPages();
@@ -92,7 +92,7 @@ class Listing {
     }
   }
 
-  /** Length of the pages that are asked for. */
+  /** Requested page size. */
   get #pageLimit(): number | undefined {
     const shorter = shorterPages.get(this.#context.syncs)?.get(this.#profile);
     return shorter?.syncId === this.#state.syncId ? shorter.limit : this.#account.pageLimit;
@@ -111,7 +111,7 @@ class Listing {
     const pages = client.pages(recordsIn(wording, choice.secrets), input, { signal: this.#signal, onSending });
     let knownMs = await syncs.nowMs();
     let asked = askFor(pages, knownMs);
-    /** The page before, on its way into the inventory while this one is worked out. */
+    /** Storing of the previous page, while this one is encoded. */
     let taking: Promise<number | undefined> = Promise.resolve(knownMs);
     try {
       for (;;) {
@@ -120,13 +120,13 @@ class Listing {
         const { asOfMs } = asked;
         sent = Promise.withResolvers<void>();
         asked = askFor(pages, knownMs);
-        // What follows keeps this thread busy: the request should be out before. A spent quota is not waited for.
+        // Encoding blocks this thread, so let the request be sent first; but do not wait for a spent quota.
         await Promise.race([sent.promise, clock.sleep(sendingMs)]);
         await yieldToEventLoop();
         makeRoomForPages();
         const sims = this.#listed(page.items);
         const taken = await taking;
-        if (taken === undefined) return; // another process has the sync
+        if (taken === undefined) return; // another process has taken over the sync
         knownMs = taken;
         this.#signal.throwIfAborted();
         taking = syncs.takePage(this.#profile, {
@@ -139,7 +139,7 @@ class Listing {
           codes,
           expect: facts.isComplete ? "known" : "new",
         });
-        taking.catch(() => undefined); // awaited at the next page, or below
+        taking.catch(() => undefined); // awaited with the next page, or below
         this.#pages += 1;
       }
     } finally {
@@ -147,7 +147,7 @@ class Listing {
     }
   }
 
-  /** Fields that the last sync did not keep, or that this one does not: that they come and go is no change. */
+  /** Fields that only one of this sync and the previous one stores; their appearance or absence is not a change. */
   #otherFields({ isComplete, fields: before }: Pick<InventoryFacts, "isComplete" | "fields">): string[] {
     const { fields } = this.#account.choice;
     const differ = [
@@ -171,7 +171,7 @@ class Listing {
       places.push(place);
       digests.push(digestOf(seen ?? jsonWithoutSecrets(records.record(place), choice.secrets)));
     }
-    // Another choice of fields makes every record worth another look.
+    // If the stored fields have changed, every record must be compared again.
     const mark = digestOf(choice.fields.join(",")).slice(0, 2);
     return {
       keys,
@@ -205,7 +205,7 @@ class Listing {
       case "PLATFORM_FORBIDDEN":
         return laterWithProblem(refusalPauseMs);
       case "PLATFORM_REJECTED":
-        // A place that was saved long ago may be unknown by now; one that was just given is not.
+        // The platform may no longer know a cursor saved long ago; a cursor from this pass is known.
         if (this.#pages > 0 && this.#pages === this.#state.pages) {
           await syncs.begin(this.#profile, this.#context.newSyncId(), "restart", this.#state.startedBy);
           return undefined;
@@ -214,14 +214,14 @@ class Listing {
       case "PLATFORM_CONTRACT":
         return this.#fail(fault);
       default: {
-        // Pages that were read since the record was cleared its problem: the attempts begin again.
+        // Pages read since the record was loaded cleared its problem: start counting attempts again.
         const attempts = this.#pages === this.#state.pages ? (this.#state.problem?.attempts ?? 0) : 0;
         return laterWithProblem(backoffMs(unreachableBackoff, attempts + 1));
       }
     }
   }
 
-  /** Goes on with pages of half the length; a page that does not get smaller by that ends the sync. */
+  /** Retries with half the page size; if the page does not get smaller, the sync fails. */
   async #askForLess(fault: PlatformError): Promise<WorkResult | undefined> {
     const limit = this.#pageLimit;
     if (limit !== 1) {
@@ -243,12 +243,12 @@ class Listing {
 
 interface Asked {
   readonly page: Promise<IteratorResult<Page<RecordList<SimRecord>>, void>>;
-  /** An instant of Redis's clock before the page was asked for. */
+  /** Time of Redis's clock before the page was requested. */
   readonly asOfMs: number;
 }
 
 function askFor(pages: AsyncGenerator<Page<RecordList<SimRecord>>, void>, asOfMs: number): Asked {
   const page = pages.next();
-  page.catch(() => undefined); // it is awaited later, or not at all when taking the page before fails
+  page.catch(() => undefined); // awaited later, or not at all if storing the previous page fails
   return { page, asOfMs };
 }

@@ -1,4 +1,4 @@
-/** A sync as people and programs are shown it. */
+/** The report of a sync, for display and JSON. */
 import { randomInt } from "node:crypto";
 import { type ProblemReport, reportOfProblem } from "#engine/problem.ts";
 import type { SyncPhase, SyncState } from "./store/sync-record.ts";
@@ -7,7 +7,7 @@ export interface SyncReport {
   readonly syncId: string;
   readonly profile: string;
   readonly state: SyncPhase;
-  /** SIMs listed so far, on so many pages. */
+  /** SIMs listed so far, and the number of pages. */
   readonly sims: number;
   readonly pages: number;
   readonly added: number;
@@ -16,14 +16,14 @@ export interface SyncReport {
   readonly gone: number;
   /** ISO 8601, UTC. */
   readonly startedAt: string;
-  /** Who asked for it; null where that is not known. */
+  /** Who requested it; null if not known. */
   readonly startedBy: string | null;
   readonly finishedAt: string | null;
-  /** From its beginning to its end, pauses included; null while it has none. */
+  /** Duration including pauses; null until it has ended. */
   readonly seconds: number | null;
   /** Why it failed. */
   readonly reason?: string;
-  /** Why the next page cannot be read at present, and when it is asked for again. */
+  /** Why the next page currently cannot be read, and when it is retried. */
   readonly problem?: ProblemReport;
 }
 

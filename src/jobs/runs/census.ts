@@ -1,4 +1,4 @@
-/** The last thousand runs counted by state, and their rows by outcome. */
+/** Counts the last thousand runs by state, and their rows by outcome. */
 import { type Outcome, outcomes, type RunState, runStates } from "#fleet/run.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 

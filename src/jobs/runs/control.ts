@@ -1,9 +1,9 @@
 /**
- * Hands on a run's life: pause, resume, cancel. A run's moves are
+ * Pauses, resumes, approves and cancels runs. The transitions of a run are
  *   running -> paused (pause)            paused -> running (resume)
- *   awaiting-approval -> running (approve, by somebody else)
+ *   awaiting-approval -> running (approve, by another user)
  *   running | paused | awaiting-approval -> cancelled (cancel)
- * and those that its own rows bring about (settle.lua): completed, aborted. Work notices a move with the next outcome.
+ * and those caused by its own rows (settle.lua): completed, aborted. Workers notice a transition with the next outcome.
  */
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -23,12 +23,12 @@ export class RunControl {
     this.#queues = deps.queues;
   }
 
-  /** No new call is made; those in flight end and are settled. */
+  /** Stops making calls; calls in flight end and are settled. */
   async pause(runId: string, how: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
     await this.#ledger.move(runId, "paused", ["running", "paused"], how);
   }
 
-  /** Goes on where the run stood; also takes up segments again whose machinery had failed, and waits no longer. */
+  /** Resumes the run where it was paused. Also retries quarantined segments, and skips pending retry delays. */
   async resume(runId: string, how: { readonly by?: string } = {}): Promise<void> {
     const run = await this.#ledger.run(runId);
     if (isRunOver(run.state)) {
@@ -42,8 +42,8 @@ export class RunControl {
   }
 
   /**
-   * Lets a run begin that waits for it.
-   * @param by who approves; it has to be somebody else than who submitted it
+   * Starts a run that awaits approval.
+   * @param by who approves; must differ from who submitted the run
    * @throws SimfleetError RUN_STATE
    */
   async approve(runId: string, by: string): Promise<void> {
@@ -58,7 +58,7 @@ export class RunControl {
     await this.#queues.enqueue(await this.#ledger.run(runId));
   }
 
-  /** Ends the run: rows without a call stay as they are. Calls that are out are waited for, for some seconds. */
+  /** Ends the run: rows not yet sent are left unchanged. Waits some seconds for calls in flight. */
   async cancel(runId: string, how: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
     const { reason = "cancelled by a person" } = how;
     await this.#ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], { ...how, reason });

@@ -1,4 +1,4 @@
-/** A run that is over with every outcome in: what another run can be made of. */
+/** Access to a run that has ended with every outcome written: only such a run can be retried or undone. */
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
@@ -6,10 +6,10 @@ import type { Ledger } from "./ledger/ledger.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 
 const pollIntervalMs = 100;
-/** Calls that are out when a run is cut short end sooner than this, unless the platform hangs. */
+/** Calls in flight when a run is aborted or cancelled end sooner than this, unless the platform hangs. */
 const patienceMs = 5_000;
 
-/** Reads a run; where it was just cut short, once the calls that were out have ended, or after some seconds. */
+/** Reads a run; if it was just aborted or cancelled, waits some seconds for the calls in flight to end. */
 export async function readWhenEnded(
   runId: string,
   { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
@@ -23,8 +23,8 @@ export async function readWhenEnded(
 }
 
 /**
- * @param what can be done with it then, such as `undone`
- * @throws SimfleetError RUN_STATE when the run goes on, or calls of it are still out
+ * @param what the intended operation, such as `undone`, for the message
+ * @throws SimfleetError RUN_STATE if the run has not ended, or calls are still in flight
  */
 export function assertEnded({ runId, state, isEnding }: RunRecord, what: "redone" | "undone"): void {
   if (!isRunOver(state)) {

@@ -1,10 +1,10 @@
-/** How much one run may change by itself: the largest run there may be, and the size from which a second person approves. */
+/** Limits on the size of a run: the maximum, and the size above which a second user must approve it. */
 import { SimfleetError } from "#core/errors.ts";
 
 export interface RunPolicy {
-  /** A run of more changes than this is refused; undefined: there is no bound. */
+  /** A run with more changes than this is refused; undefined: no limit. */
   readonly mostChanges: number | undefined;
-  /** A run of more changes than this waits until somebody else approves it; undefined: none does. */
+  /** A run with more changes than this waits for another user's approval; undefined: approval is never needed. */
   readonly approvalAbove: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A run as people and programs are shown it: the one shape of `runs show --json`, `apply --json` and the control API. */
+/** The report of a run, shared by `runs show --json`, `apply --json` and the control API. */
 import { type ProblemReport, isLasting, reportOfProblem } from "#engine/problem.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { RunState, Tally } from "#fleet/run.ts";
@@ -11,24 +11,24 @@ export interface RunReport {
   readonly state: RunState;
   readonly profile: string;
   readonly counts: Tally;
-  /** Calls made, those that were refused or whose answer was lost included. */
+  /** Calls made, including those that were refused or whose response was lost. */
   readonly calls: number;
-  /** Answers of 429 among them. */
+  /** Responses with 429 among them. */
   readonly throttled: number;
   /** ISO 8601, UTC; null before the start. */
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
-  /** Least time to the end at the present quota; null when it is over, paused, has a problem, or the quota is unknown. */
+  /** Minimum time to the end at the current quota; null if the run has ended, is paused, has a problem, or the quota is unknown. */
   readonly etaSeconds: number | null;
-  /** Why it ended early or stands still, where there is something to say. */
+  /** Why it ended early or is paused, if a reason is known. */
   readonly reason?: string;
-  /** Why its calls get no usable answer at present, and when the next attempt comes. */
+  /** Why its calls currently get no usable response, and when the next attempt is due. */
   readonly problem?: ProblemReport;
   /** Who submitted it: `cli:anna`, `schedule:nightly`. */
   readonly submittedBy?: string;
-  /** The run whose unsuccessful rows this one redoes. */
+  /** The run whose unsuccessful rows this run retries. */
   readonly retryOf?: string;
-  /** The run whose changes this one puts back. */
+  /** The run whose changes this run undoes. */
   readonly undoOf?: string;
 }
 
@@ -60,7 +60,7 @@ function instant(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
-/** Exit code of a command that showed a run to its end. */
+/** Exit code of a command that followed a run to its end. */
 export function exitCodeOf(report: Pick<RunReport, "counts">): 0 | 1 {
   const { counts } = report;
   return counts.rejected + counts.failed + counts.cancelled + counts.pending > 0 ? 1 : 0;

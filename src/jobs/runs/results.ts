@@ -1,6 +1,6 @@
 /**
- * The results of a run, rendered from the ledger when they are asked for: each row of the input as it came, in its
- * order, then what became of it. Flat memory: one segment at a time.
+ * The results of a run, rendered from the ledger on request: each row of the input, unchanged and in order, followed by its
+ * outcome. Uses constant memory: one segment at a time.
  */
 import { lstat, realpath, stat } from "node:fs/promises";
 import { SimfleetError, messageOf } from "#core/errors.ts";
@@ -15,7 +15,7 @@ import type { RunRecord } from "./ledger/run-record.ts";
 const resultColumns = ["outcome", "reason", "previousSpeedClass", "attempts", "finishedAt"] as const;
 export type ResultsFormat = "csv" | "ndjson";
 
-/** A row and what became of it. */
+/** A row and its outcome. */
 export interface RowResult {
   readonly row: StoredRow;
   readonly outcome: Outcome;
@@ -39,7 +39,7 @@ export async function* rowResults(run: RunRecord, ledger: Ledger, from = 0): Asy
   }
 }
 
-/** What is known of one row's call: its outcome, or else whether it may have been made. */
+/** The state of one row: its outcome, or whether its call may have been applied. */
 interface RowStatus {
   readonly settled: Settled | undefined;
   readonly doubt: string;
@@ -49,7 +49,7 @@ function statusOf({ settled, tries }: SegmentState, place: number): RowStatus {
   return { settled: settled.get(place), doubt: doubtOf(tries.get(place)) };
 }
 
-/** The segment that holds the row of this index. */
+/** Finds the segment that contains the row with this index. */
 function segmentOf({ segments }: RunRecord, index: number): number {
   const after = segments.findIndex(({ firstRow }) => firstRow > index);
   return Math.max(0, (after === -1 ? segments.length : after) - 1);
@@ -92,7 +92,7 @@ export async function* resultLines(
   for await (const result of rowResults(run, ledger)) {
     if (ask.outcomes !== undefined && ask.outcomes.length > 0 && !ask.outcomes.includes(result.outcome)) continue;
     const { row, outcome, reason, previousSpeedClass, attempts, finishedAt } = result;
-    // A row that was too short or too long keeps its cells; its outcome still stands under its heading.
+    // Pad or cut the row, so that its outcome is in the right column.
     const cells = Array.from({ length: carried }, (_, i) => row.cells[i] ?? "");
     if (ask.format === "csv") {
       yield csvLine([...cells, outcome, reason, previousSpeedClass, String(attempts), finishedAt]);
@@ -103,7 +103,7 @@ export async function* resultLines(
   }
 }
 
-/** A results file that is sent in again brings its old outcomes along: they make way for the new ones. */
+/** If a results file is submitted again, its old outcome columns are replaced by the new ones. */
 function carriedColumns(header: readonly string[]): number {
   const tail = header.slice(-resultColumns.length);
   const isResultsFile = resultColumns.every((name, i) => tail[i] === name);
@@ -111,9 +111,9 @@ function carriedColumns(header: readonly string[]): number {
 }
 
 /**
- * Writes a file whole or not at all. What is no plain file, such as a pipe or /dev/stdout, is written to as it is, since a
- * rename would put a file in its stead. A link is followed where it is this user's own or root's, and refused otherwise.
- * @param mend what to do when it cannot be written, a sentence without its full stop
+ * Writes a file atomically. Anything but a regular file, such as a pipe or /dev/stdout, is written in place, since a rename
+ * would replace it with a file. A link is followed if it belongs to this user or root, and refused otherwise.
+ * @param mend the fix to suggest if the file cannot be written: a sentence without its full stop
  * @throws SimfleetError RESULTS_NOT_WRITABLE
  */
 export async function writeResults(path: string, lines: AsyncIterable<string>, mend: string): Promise<void> {
@@ -142,7 +142,7 @@ function isFileProblem(thrown: unknown): boolean {
   return thrown instanceof Error && "syscall" in thrown && "errno" in thrown && !("command" in thrown);
 }
 
-/** How earlier rows stand, for their duplicates; keeps the last few segments it looked into. */
+/** Looks up the status of earlier rows for their duplicates; caches the last few segments. */
 class RecentSegments {
   readonly #run: RunRecord;
   readonly #ledger: Ledger;

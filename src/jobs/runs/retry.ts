@@ -1,4 +1,4 @@
-/** The unsuccessful rows of a run that is over, as the rows of a new one. */
+/** Builds a new run from the unsuccessful rows of a run that has ended. */
 import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -9,11 +9,11 @@ import { rowResults } from "./results.ts";
 import { inBatches } from "./plan/row-source.ts";
 import type { Submission } from "./submit.ts";
 
-/** What a retry takes up unless told otherwise: a rejected row would be rejected again. */
+/** Outcomes that are retried by default. A rejected row is not among them: it would be rejected again. */
 export const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
 
 /**
- * @throws SimfleetError RUN_STATE when the run has not ended, or no row of it ended so
+ * @throws SimfleetError RUN_STATE if the run has not ended, or no row has such an outcome
  */
 export async function retrySubmission(
   run: RunRecord,

@@ -1,4 +1,4 @@
-/** The rows of a run with what became of each, page by page. */
+/** Lists the rows of a run with their outcomes, page by page. */
 import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -17,12 +17,12 @@ export interface RowReport {
   readonly finishedAt: string | null;
 }
 
-/** A page ends after so many rows were looked through, found or not. */
+/** A page ends after this many rows were scanned, whether they match or not. */
 const mostScanned = 50_000;
 
 /**
- * @param ask `outcomes` narrows; `cursor` is what the page before gave
- * @throws SimfleetError REQUEST_INVALID on a cursor that is none
+ * @param ask `outcomes` filters; `cursor` comes from the previous page
+ * @throws SimfleetError REQUEST_INVALID for an invalid cursor
  */
 export async function rowPage(
   run: RunRecord,

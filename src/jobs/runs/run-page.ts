@@ -1,11 +1,11 @@
-/** Runs of the ledger page by page, newest first, narrowed by state and profile. */
+/** Lists runs page by page, newest first, filtered by state and profile. */
 import { SimfleetError } from "#core/errors.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 
 const readAtOnce = 100;
-/** A page ends after so many runs were looked through, found or not. */
+/** A page ends after this many runs were scanned, whether they match or not. */
 const mostScanned = 2_000;
 
 interface RunQuery {
@@ -20,12 +20,12 @@ interface RunPage {
   readonly nextCursor: string | null;
 }
 
-/** @throws SimfleetError REQUEST_INVALID on a cursor that is none */
+/** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
 export async function runPage(ledger: Ledger, ask: RunQuery): Promise<RunPage> {
   try {
     return await readPage(ledger, ask);
   } catch (thrown) {
-    // Its cursors are ids of runs.
+    // The ledger's cursors are run ids.
     if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_NOT_FOUND") throw thrown;
     throw new SimfleetError(
       "REQUEST_INVALID",

@@ -1,6 +1,6 @@
 /**
- * The front desk: what a person can ask of runs, the same for the command line and for HTTP. It knows no screen and no
- * request; it takes values and gives values.
+ * Operations on runs, shared by the CLI and the HTTP API. It takes and returns plain values and depends on neither
+ * terminal nor HTTP.
  */
 import type { Clock } from "#core/time.ts";
 import type { Outcome, RunOptions, RunState } from "#fleet/run.ts";
@@ -58,7 +58,7 @@ export class RunService {
     this.control = new RunControl(deps);
   }
 
-  /** @throws IntakeError for a file that cannot be taken in */
+  /** @throws IntakeError for a file that cannot be read as input */
   plan(request: {
     from: PlanRequest["from"];
     profile: string;
@@ -74,8 +74,8 @@ export class RunService {
   }
 
   /**
-   * Makes a planned file a run.
-   * @throws IntakeError when it has invalid rows and `partial` is not asked for, or has changed since it was planned
+   * Submits a planned file as a run.
+   * @throws IntakeError if it has invalid rows and `partial` is not set, or has changed since it was planned
    */
   async submit(
     plan: Plan,
@@ -97,7 +97,7 @@ export class RunService {
     return this.show(head.runId);
   }
 
-  /** Redoes the unsuccessful rows of a run that is over, as a new run that names its parent. */
+  /** Retries the unsuccessful rows of a run that has ended, in a new run that refers to it. */
   async retry(
     runId: string,
     { outcomes = retriedByDefault, ...signature }: Signature & { outcomes?: readonly Outcome[] | undefined },
@@ -108,8 +108,8 @@ export class RunService {
   }
 
   /**
-   * How many rows an undo of the run has.
-   * @throws SimfleetError RUN_STATE when the run has not ended, or has changed nothing
+   * Counts the rows of an undo of the run.
+   * @throws SimfleetError RUN_STATE if the run has not ended, or has changed nothing
    */
   async planUndo(runId: string, wording: Wording): Promise<{ total: number; calls: number }> {
     const deps = this.#submitDeps;
@@ -117,15 +117,15 @@ export class RunService {
   }
 
   /**
-   * Puts back what a run that is over changed, as a new run that names it; what was changed since is left. It goes by
-   * the inventory, which a sync should have read anew just before.
+   * Restores what a run that has ended changed, in a new run that refers to it; later changes are kept. It relies on the
+   * inventory, so callers should sync just before.
    */
   async undo(runId: string, { wording, ...signature }: Signature & { wording: Wording }): Promise<RunReport> {
     const submission = await undoSubmission(await readWhenEnded(runId, this.#submitDeps), this.#submitDeps, wording);
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
   }
 
-  /** The verdict of every row of a plan, as lines of a CSV file. */
+  /** Renders the verdict of every row of a plan, as lines of a CSV file. */
   verdicts(plan: Plan, profile: string): AsyncGenerator<string> {
     return planLines(plan.source, { inventory: this.#inventory, profile });
   }
@@ -134,7 +134,7 @@ export class RunService {
     return this.#ledger.exists(runId);
   }
 
-  /** Every row of a plan with its verdict. */
+  /** Yields every row of a plan with its verdict. */
   planRows(plan: Plan, profile: string): AsyncGenerator<PlanRow> {
     return planRows(plan.source, { inventory: this.#inventory, profile });
   }
@@ -150,8 +150,8 @@ export class RunService {
   }
 
   /**
-   * Runs, newest first; `state` and `profile` narrow them.
-   * @throws SimfleetError RUN_NOT_FOUND on a cursor that is none
+   * Lists runs, newest first, filtered by `state` and `profile`.
+   * @throws SimfleetError RUN_NOT_FOUND for an invalid cursor
    */
   async list(ask: {
     limit: number;
@@ -170,7 +170,7 @@ export class RunService {
     return { runs: await Promise.all(reports), nextCursor };
   }
 
-  /** The rows of a run with what became of each. @throws SimfleetError RUN_NOT_FOUND */
+  /** Lists the rows of a run with their outcomes. @throws SimfleetError RUN_NOT_FOUND */
   async rows(
     runId: string,
     ask: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
@@ -178,17 +178,17 @@ export class RunService {
     return rowPage(await this.#ledger.run(runId), this.#ledger, ask);
   }
 
-  /** The last thousand runs counted, and their rows. */
+  /** Counts the last thousand runs and their rows. */
   census(): Promise<RunCensus> {
     return censusOf(this.#ledger);
   }
 
-  /** Segments whose machinery failed too often; `resume` takes them up again. */
+  /** Number of quarantined segments (their job failed too often); `resume` retries them. */
   async quarantined(runId: string): Promise<number> {
     return (await this.#queues.quarantined(await this.#ledger.run(runId))).length;
   }
 
-  /** The results, line by line; `outcomes` narrows them. */
+  /** Yields the results line by line, filtered by `outcomes`. */
   async *results(
     runId: string,
     ask: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
@@ -196,7 +196,7 @@ export class RunService {
     yield* resultLines(await this.#ledger.run(runId), this.#ledger, ask);
   }
 
-  /** Whether a live process works on the bucket. */
+  /** Whether a live process handles the bucket. */
   async isServed(bucket: string): Promise<boolean> {
     return (await this.#workerRegistry.workers(queueName(bucket))).length > 0;
   }

@@ -1,6 +1,6 @@
 /**
- * From a plan to a run: rows go to the ledger in segments, then the run is committed, then its jobs are queued. A crash
- * before the commit leaves nothing, a crash after it leaves a run that any worker puts back into the queue.
+ * Turns a plan into a run: writes the rows to the ledger in segments, commits the run, then enqueues its jobs. A crash
+ * before the commit leaves nothing; after a crash past it, any worker enqueues the run's jobs.
  */
 import { createHash, randomInt } from "node:crypto";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
@@ -16,10 +16,10 @@ import { failureLimit } from "./plan/plan.ts";
 import { type RunPolicy, assertWithinPolicy, needsApproval } from "./policy.ts";
 import type { RowSource } from "./plan/row-source.ts";
 
-/** Rows of a segment: few enough to pass on often, enough that a million rows are two thousand jobs. */
+/** Rows per segment: few enough to switch between runs often, enough to fit a million rows into two thousand jobs. */
 const rowsPerSegment = { least: 20, most: 500, segmentsWanted: 40 };
 
-/** What a run is made of, wherever its rows come from. */
+/** The content of a run, independent of the source of its rows. */
 export interface Submission {
   readonly name: string;
   readonly profile: string;
@@ -28,7 +28,7 @@ export interface Submission {
   readonly header: readonly string[];
   readonly source: string;
   readonly sha256: string;
-  /** Rows in all, and calls among them: known before the rows are read. */
+  /** Number of rows, and of calls among them; known before the rows are read. */
   readonly total: number;
   readonly calls: number;
   readonly rows: AsyncIterable<readonly StoredRow[]>;
@@ -36,26 +36,26 @@ export interface Submission {
   readonly undoOf?: string;
 }
 
-/** Who submits a run, and under which id where that was fixed beforehand. */
+/** Who submits a run, and its id if that was fixed in advance. */
 export interface Signature {
   /** `cli:anna`, `schedule:nightly` */
   readonly by: string;
-  /** Submitting again under one id gives the run that is there; without it each submission is a run of its own. */
+  /** Submitting again with the same id returns the existing run; without an id each submission creates a new run. */
   readonly runId?: string | undefined;
 }
 
-/** A submission, and who submits it. */
+/** A submission and its submitter. */
 export type SignedSubmission = Submission & Signature;
 
 const unchangedReason = "it has this speed class already, by the inventory";
 
-/** The rows of a source, as the ledger keeps them. */
+/** The rows of a source, in the ledger's format. */
 export async function* storedRows(
   source: RowSource,
   fleet: KnownFleet,
   options: RunOptions,
 ): AsyncGenerator<readonly StoredRow[]> {
-  /** First rows that make no call, and so speak for their duplicates as well. */
+  /** First occurrences that make no call; their duplicates make none either. */
   const unchanged = new Set<number>();
   for await (const batch of classifyRows(source, fleet)) {
     yield batch.map((judged): StoredRow => {
@@ -78,15 +78,15 @@ function storedRow(source: RowSource, { row, duplicateOf, speedClassBefore }: Cl
 }
 
 /**
- * @throws what reading the rows throws, such as IntakeError for a file that has changed; SimfleetError USAGE when the run
- *   has more changes than the policy allows; nothing is left of the run then
+ * @throws errors of reading the rows, such as IntakeError for a file that has changed; SimfleetError USAGE if the run
+ *   has more changes than the policy allows. Nothing of the run is kept then.
  */
 export async function submitRun(
   submission: SignedSubmission,
   deps: { ledger: Ledger; queues: Queues; clock: Clock; policy: RunPolicy },
 ): Promise<RunHead> {
   const { ledger, queues, clock, policy } = deps;
-  // A large file is refused before it is read a second time; what counts is checked below.
+  // Refuse a large file before it is read a second time; the check below is the decisive one.
   assertWithinPolicy(policy, submission);
   const runId = submission.runId ?? newRunId(clock.wallMs());
   const draftId = `${runId}-${randomTail()}`;
@@ -96,7 +96,7 @@ export async function submitRun(
       for (const row of batch) await writer.add(row);
     }
     await writer.end();
-    // The inventory may have changed since the plan, and with it how many rows make a call.
+    // The inventory, and with it the number of calls, may have changed since the plan.
     assertWithinPolicy(policy, writer);
   } catch (thrown) {
     await ledger.discard(draftId).catch(() => undefined);
@@ -133,7 +133,7 @@ export async function submitRun(
   return head;
 }
 
-/** Cuts a stream of rows into segments; the canary's rows fill the first ones exactly. */
+/** Splits a stream of rows into segments; the canary's rows fill the first segments exactly. */
 class SegmentWriter {
   readonly segments: SegmentSpan[] = [];
   /** Rows written that make a call. */
@@ -181,7 +181,7 @@ class SegmentWriter {
   }
 }
 
-/** Refuses a file with invalid rows unless the valid ones may go alone. */
+/** Refuses a file with invalid rows unless `partial` is set. */
 export function assertAllValid(source: RowSource, options: RunOptions): void {
   const { invalid, valid } = source.counts;
   if (invalid > 0 && valid === 0) throw new IntakeError("No row of the file can be sent: nothing was started.");
@@ -203,14 +203,14 @@ export function newRunId(wallMs: number): string {
   return `r-${stampOf(wallMs)}-${randomTail()}`;
 }
 
-/** Characters after the time: two runs of one second share them once in 850 billion. */
+/** Random characters after the time: two runs of the same second collide once in 850 billion. */
 const tailLength = 8;
 
 function randomTail(): string {
   return Array.from({ length: tailLength }, () => idAlphabet[randomInt(idAlphabet.length)]).join("");
 }
 
-/** The id of the run that a key stands for, whoever submits it and how often: `r-20261120-103045-x7k2m9ab`. */
+/** Derives a run id from a key; the same key always gives the same id: `r-20261120-103045-x7k2m9ab`. */
 export function runIdFor(key: string, wallMs: number): string {
   const digest = createHash("sha256").update(key).digest();
   const tail = Array.from({ length: tailLength }, (_, i) => idAlphabet[(digest[i] ?? 0) % idAlphabet.length]).join("");

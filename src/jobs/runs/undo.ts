@@ -1,6 +1,6 @@
 /**
- * What a run changed, put back, as the rows of a new run: each SIM gets the class that it had before, but only where it
- * still has what the run gave it. A later change, by a person or by another run, survives and is reported as skipped.
+ * Builds a run that restores what another run changed: each SIM gets its previous class, but only if it still has the class
+ * that the run gave it. A later change, by a user or by another run, is kept and reported as skipped.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim.ts";
@@ -15,7 +15,7 @@ import { type RowResult, rowResults } from "./results.ts";
 import type { Submission } from "./submit.ts";
 
 /**
- * @throws SimfleetError RUN_STATE when the run has not ended, or has changed nothing
+ * @throws SimfleetError RUN_STATE if the run has not ended, or has changed nothing
  */
 export async function undoSubmission(
   run: RunRecord,
@@ -62,7 +62,7 @@ async function* undoRows(
   }
 }
 
-/** The rows by which the run gave a SIM a class. */
+/** The rows with which the run changed a SIM's class. */
 async function* changes(run: RunRecord, ledger: Ledger): AsyncGenerator<RowResult> {
   for await (const result of rowResults(run, ledger)) {
     if (result.outcome === "done" && result.row.duplicateOf === undefined) yield result;
@@ -79,7 +79,7 @@ function undoRow({ row, previousSpeedClass }: RowResult, sim: KnownSim | undefin
     : { ...undo, speedClassBefore: speedClassOf(sim) ?? "", skipped: reason };
 }
 
-/** Why a SIM is left as it is; undefined when it is to be put back. */
+/** Why a SIM is left unchanged; undefined if its class is to be restored. */
 function reasonToLeave(change: { given: string; wanted: string }, sim: KnownSim | undefined): string | undefined {
   const { given, wanted } = change;
   if (wanted === "") return "left as it is: what it had before the run is not known, since no sync had read it";

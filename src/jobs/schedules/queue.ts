@@ -1,7 +1,7 @@
 /**
- * The clock of the schedules: BullMQ's job schedulers wake one process at each time, and every process looks by itself now
- * and then, so that a time whose job was lost is late by seconds and not missed. What a look does is the caller's: it is
- * done from the record alone, and two looks at once do no harm.
+ * The timers of the schedules: BullMQ's job schedulers wake one process at each time. Every process also polls now and then,
+ * so that a time whose job was lost is late by seconds instead of missed. What a poll does is up to the caller: it depends
+ * only on the record, and concurrent polls do no harm.
  */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
@@ -22,21 +22,21 @@ interface ScheduleReference {
 
 export interface ScheduleDeps {
   readonly schedules: readonly Schedule[];
-  /** Takes a schedule as far as it goes. @returns when to look again, ms since the epoch */
+  /** Advances a schedule as far as possible. @returns when to poll it again, ms since the epoch */
   readonly poll: (schedule: Schedule) => Promise<number>;
-  /** Told when the queue's clock had not woken anybody at a time that has come. */
+  /** Called when a time has come for which BullMQ woke no process. */
   readonly onLate: (schedule: Schedule, dueMs: number) => Promise<void>;
   readonly onIncident: (incident: Incident) => void;
 }
 
 const queueName = "schedules";
 const tickMs = 500;
-/** Every schedule is looked at so often at least, and the queue's clock is compared with the configuration. */
+/** Longest interval between two polls of a schedule, and between two comparisons of BullMQ's schedulers with the configuration. */
 const fullCheckMs = 10 * secondMs;
 const lateMs = 30 * secondMs;
 const jobs = { fire: "fire", poll: "look" } as const;
 
-/** BullMQ asks it for the time after one; the same parser as everywhere decides. */
+/** Called by BullMQ for the next time; uses the same cron parser as the rest of simfleet. */
 function nextTime(
   afterMs: number,
   { pattern = "", tz = "UTC" }: { pattern?: string; tz?: string },
@@ -52,17 +52,17 @@ export class ScheduleQueue {
     this.#options = options;
   }
 
-  /** Has some process look at a schedule at once. */
+  /** Makes some process poll a schedule at once. */
   async wake(schedule: string): Promise<void> {
     await this.#open().add(jobs.poll, { schedule });
   }
 
-  /** Whether a live process works on schedules. */
+  /** Whether a live process handles schedules. */
   async isServed(): Promise<boolean> {
     return (await this.#options.workerRegistry.workers(queueName)).length > 0;
   }
 
-  /** Works on the schedules until it is stopped; those that are no longer configured are taken out of the clock. */
+  /** Processes the schedules until stopped; removes the BullMQ schedulers of schedules that are no longer configured. */
   async consume(deps: ScheduleDeps): Promise<Working> {
     const clock = new ScheduleClock(this.#open(), deps, this.#options.clock);
     await clock.set();
@@ -108,7 +108,7 @@ export class ScheduleQueue {
   }
 }
 
-/** One process's side: when it looks at which schedule, and whether the queue's clock is right. */
+/** The timers of one process: when it polls each schedule, and whether BullMQ's schedulers match the configuration. */
 class ScheduleClock {
   readonly #queue: Queue<ScheduleReference>;
   readonly #deps: ScheduleDeps;
@@ -124,7 +124,7 @@ class ScheduleClock {
     this.#clock = clock;
   }
 
-  /** Looks at what is due, and now and then at the queue's clock. */
+  /** Polls what is due, and checks BullMQ's schedulers now and then. */
   tick(): void {
     const nowMs = this.#clock.wallMs();
     if (nowMs >= this.#nextSetMs && this.#setting === undefined) {
@@ -137,7 +137,7 @@ class ScheduleClock {
     }
   }
 
-  /** One look at a time; a failed one is told, and made again. */
+  /** Runs one poll at a time; a failed poll is reported and repeated. */
   poll(schedule: Schedule): Promise<void> {
     const present = this.#looking.get(schedule.name);
     if (present !== undefined) return present;
@@ -157,12 +157,12 @@ class ScheduleClock {
     }
   }
 
-  /** Resolves when no look is under way. */
+  /** Resolves when no poll is in progress. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#looking.values(), this.#setting]);
   }
 
-  /** Makes the queue's clock what the configuration says. */
+  /** Updates BullMQ's schedulers to match the configuration. */
   async set(): Promise<void> {
     const nowMs = this.#clock.wallMs();
     this.#nextSetMs = nowMs + fullCheckMs;

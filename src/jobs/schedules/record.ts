@@ -1,9 +1,9 @@
 /**
- * The schedules as the store keeps them: what each waits for, what it has under way, how it went last. A record is moved
- * only from the revision in which it was read, so that of any number of processes that see the same time come one acts.
- *   waiting -> firing            the time has come, or a person has asked for it (`requested`)
- *   firing  -> firing with ref   what it began is known
- *   firing  -> waiting           that is over; one that was queued meanwhile is fired next
+ * The stored record of a schedule: its next time, its task in progress, its last result. A transition is made only from the
+ * revision in which the record was read, so if several processes see the same time come, one of them acts.
+ *   waiting -> firing            the time has come, or a user requested it (`requested`)
+ *   firing  -> firing with ref   the id of the started task is known
+ *   firing  -> waiting           the task has ended; a queued firing follows next
  */
 import type { Redis } from "ioredis";
 import type { FiringResult } from "#fleet/schedule.ts";
@@ -11,18 +11,18 @@ import type { TaskReference } from "#fleet/task.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { type MoveEvent, makeMove } from "#engine/move-record.ts";
 
-/** One time at which a schedule is to do its task. */
+/** One execution of a schedule's task. */
 export interface Firing {
-  /** `nightly-20261122T030000Z`; the same however often the time is looked at. */
+  /** `nightly-20261122T030000Z`; always the same for the same time. */
   readonly id: string;
-  /** When it was due; of one that a person asked for, when that was. */
+  /** When it was due; for a manual request, when it was made. */
   readonly dueMs: number;
   readonly startedAtMs: number;
-  /** Who asked for it; absent for one that was due. */
+  /** Who requested it; absent if it was due by time. */
   readonly by?: string;
-  /** What it began. */
+  /** The run, sync or rotation that it started. */
   readonly ref?: TaskReference;
-  /** Failed tries to begin it, when the next is due, and what was wrong. */
+  /** Failed attempts to start it, time of the next attempt, and the last error. */
   readonly tries?: number;
   readonly retryAtMs?: number;
   readonly fault?: string;
@@ -38,17 +38,17 @@ export interface ScheduleRecord {
   readonly revision: number;
   /** Cron expression and time zone that `dueMs` comes from. */
   readonly pattern: string | undefined;
-  /** The next time; absent while it is paused, and before it was first looked at. */
+  /** The next time; absent while the schedule is paused and before its first poll. */
   readonly dueMs: number | undefined;
   readonly paused: { readonly by: string; readonly atMs: number } | undefined;
   readonly requested: { readonly id: string; readonly by: string; readonly atMs: number } | undefined;
   readonly firing: Firing | undefined;
-  /** Waits for the one under way to end. */
+  /** Waits for the current firing to end. */
   readonly queued: Firing | undefined;
   readonly last: EndedFiring | undefined;
 }
 
-/** What a move changes; undefined takes a field away. */
+/** Fields changed by a transition; undefined removes a field. */
 export type ScheduleChange = Partial<{ readonly [K in keyof Omit<ScheduleRecord, "revision">]: ScheduleRecord[K] }>;
 
 export class ScheduleLog {
@@ -70,8 +70,8 @@ export class ScheduleLog {
   }
 
   /**
-   * Makes a move from the revision in which the record was read, and tells its events with it.
-   * @returns false when the record is elsewhere by now
+   * Makes a transition from the revision in which the record was read, and emits its events in the same script.
+   * @returns false if the record has been changed since
    */
   async move(
     of: { readonly name: string; readonly profile: string; readonly record: ScheduleRecord },
@@ -92,7 +92,7 @@ export class ScheduleLog {
     });
   }
 
-  /** Whether a message that asks for a schedule comes for the first time; it is remembered so long. */
+  /** Whether this is the first message with this id for the schedule; the id is stored for `seconds`. */
   async isNewMessage(name: string, messageId: string, seconds: number): Promise<boolean> {
     const key = this.#storeDeps.keys.triggered(name, messageId);
     return (await this.#redis.set(key, "1", "EX", seconds, "NX")) === "OK";

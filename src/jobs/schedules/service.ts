@@ -1,4 +1,4 @@
-/** The front desk for schedules: what a person can ask about them, the same for the command line and for HTTP. */
+/** Operations on schedules, shared by the CLI and the HTTP API. */
 import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -15,17 +15,17 @@ export interface ScheduleReport {
   readonly cron: string;
   readonly timezone: string;
   readonly state: "active" | "paused";
-  /** The next three times, without jitter; none while it is paused. */
+  /** The next three times, without jitter; empty while the schedule is paused. */
   readonly next: readonly { readonly at: string; readonly local: string }[];
-  /** What it has under way. */
+  /** The task in progress. */
   readonly running: {
     readonly firing: string;
     readonly startedAt: string;
     readonly ref: string | null;
-    /** Why it could not be begun so far. */
+    /** Why the task could not be started so far. */
     readonly fault: string | null;
   } | null;
-  /** Another waits for that to end. */
+  /** Whether another firing waits for the current one to end. */
   readonly isQueued: boolean;
   readonly last: {
     readonly firing: string;
@@ -35,7 +35,7 @@ export interface ScheduleReport {
     readonly seconds: number;
     readonly result: FiringResult;
     readonly reason: string | null;
-    /** The run, sync or rotation. */
+    /** Id of the run, sync or rotation. */
     readonly ref: string | null;
   } | null;
   readonly overlap: string;
@@ -72,8 +72,8 @@ export class ScheduleService {
   }
 
   /**
-   * Has its task done now, whether it is paused or not; what is under way is waited for.
-   * @param messageId where a message asks for it: the same message asks once a day at most
+   * Runs the task now, even if the schedule is paused; waits for a task in progress to end first.
+   * @param messageId id of the message that requests it; a repeated id is ignored for a day
    */
   async trigger(name: string, { by, messageId }: { by: string; messageId?: string }): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
@@ -87,7 +87,7 @@ export class ScheduleService {
     return this.show(name);
   }
 
-  /** No time of it counts until it is resumed; what is under way goes on. */
+  /** Ignores the schedule's times until it is resumed; a task in progress continues. */
   async pause(name: string, by: string): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
     const atMs = this.#clock.wallMs();
@@ -99,7 +99,7 @@ export class ScheduleService {
     return this.show(name);
   }
 
-  /** Its times count again, from the next one on. */
+  /** Resumes the schedule, starting with its next time. */
   async resume(name: string, by: string): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
     await this.#move(schedule, (record) => (record.paused === undefined ? undefined : { paused: undefined }), {
@@ -109,12 +109,12 @@ export class ScheduleService {
     return this.show(name);
   }
 
-  /** Whether a live process works on schedules. */
+  /** Whether a live process handles schedules. */
   isServed(): Promise<boolean> {
     return this.#queue.isServed();
   }
 
-  /** @param change what to change; undefined when there is nothing to do */
+  /** @param change returns what to change; undefined if there is nothing to do */
   async #move(
     schedule: Schedule,
     change: (record: ScheduleRecord) => Parameters<ScheduleLog["move"]>[1] | undefined,
@@ -160,7 +160,7 @@ export class ScheduleService {
   }
 }
 
-/** The next times of a schedule, as instants and on the clocks of its time zone. */
+/** The next times of a schedule, as UTC and in its time zone. */
 export function nextTimes({ cron }: Pick<Schedule, "cron">, afterMs: number): { at: string; local: string }[] {
   const times: { at: string; local: string }[] = [];
   let next = cron.next(afterMs);

@@ -1,32 +1,32 @@
-/** Which times of a schedule have come, and what follows from when they are seen. */
+/** Determines which times of a schedule have passed, and whether they were missed. */
 import { createHash } from "node:crypto";
 import { minuteMs } from "#core/time.ts";
 import type { Cron } from "#fleet/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 
-/** A time that is seen later than this was missed: no worker was up. */
+/** A time noticed later than this was missed: no worker was running. */
 const onTimeMs = minuteMs;
-/** Times are counted up to this. */
+/** Upper limit for counting passed times. */
 export const mostCounted = 1_000;
 
-/** Times that have come since one was waited for. */
+/** Times that have passed since the expected one. */
 export interface PassedTimes {
-  /** The last of them. */
+  /** The latest of them. */
   readonly latestMs: number;
   /** How many, up to `mostCounted`. */
   readonly count: number;
-  /** The last is so long past that nobody was there for it. */
+  /** Whether the latest passed so long ago that no worker can have been running. */
   readonly isMissed: boolean;
 }
 
-/** How much later than its time a schedule begins; the same in every process. */
+/** The jitter added to a schedule's time; the same in every process. */
 export function jitterOf({ name, jitterMs }: Pick<Schedule, "name" | "jitterMs">, dueMs: number): number {
   if (jitterMs === 0) return 0;
   const digest = createHash("sha256").update(`${name} ${dueMs}`).digest();
   return Math.floor((digest.readUInt32BE(0) / 2 ** 32) * jitterMs);
 }
 
-/** What has come by now of the times from `dueMs` on; `dueMs` itself has. */
+/** The times from `dueMs` (included) to now. */
 export function passedTimes(schedule: Schedule, dueMs: number, nowMs: number): PassedTimes {
   const { cron } = schedule;
   let latestMs = dueMs;
@@ -41,7 +41,7 @@ export function passedTimes(schedule: Schedule, dueMs: number, nowMs: number): P
   return { latestMs, count, isMissed: nowMs - latestMs - jitterOf(schedule, latestMs) > onTimeMs };
 }
 
-/** The last time up to now, without going through all of them. */
+/** The latest time up to now, found without iterating over all of them. */
 function latestBefore(cron: Cron, knownMs: number, nowMs: number): number {
   let latestMs = knownMs;
   for (let backMs = onTimeMs; latestMs === knownMs && backMs < nowMs - knownMs; backMs *= 4) {

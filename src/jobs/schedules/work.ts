@@ -1,8 +1,8 @@
 /**
- * Works on one schedule: sees whether its time has come, begins its task, and follows what that began to its end. Every
- * move is made from the record alone and by one process alone (store/schedule-log.ts), so that it does not matter who
- * looks, how often, or how the one before ended. A task is begun under the firing's id: doing it again after a crash
- * gives what was begun before.
+ * Processes one schedule: checks whether its time has come, starts its task, and follows the task to its end. Every
+ * transition depends only on the record and is made by one process (record.ts), so it does not matter which process polls,
+ * how often, or how the previous one ended. A task is started under the firing's id: starting it again after a crash
+ * returns the task that was started before.
  */
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
@@ -27,16 +27,16 @@ interface Step {
   readonly events: readonly MoveEvent[];
 }
 
-/** What is under way is looked at so often. */
+/** Poll interval for a task in progress. */
 const pollIntervalMs = 2 * secondMs;
-/** A task that cannot be begun is tried for about a quarter of an hour. */
+/** Attempts to start a task; with the backoff they take about a quarter of an hour. */
 const mostTries = 8;
 const tryBackoff = { baseMs: 5 * secondMs, capMs: 5 * minuteMs };
 
 /**
- * Takes a schedule as far as it goes.
- * @returns when to look at it again, ms since the epoch
- * @throws what the store throws
+ * Advances a schedule as far as possible.
+ * @returns when to poll it again, ms since the epoch
+ * @throws errors of the store
  */
 export async function workOnSchedule(schedule: Schedule, context: ScheduleContext): Promise<number> {
   const { log } = context;
@@ -49,7 +49,7 @@ export async function workOnSchedule(schedule: Schedule, context: ScheduleContex
   }
 }
 
-/** One look at a record: the move that it is time for. */
+/** One poll of a record: determines the transition that is due. */
 class Look {
   readonly #schedule: Schedule;
   readonly #record: ScheduleRecord;
@@ -63,7 +63,7 @@ class Look {
     this.#nowMs = context.clock.wallMs();
   }
 
-  /** The next step, or when there is one. */
+  /** Returns the next step, or the time at which there will be one. */
   async next(): Promise<Step | number> {
     const { firing, queued, requested } = this.#record;
     const due = this.#due();
@@ -79,7 +79,7 @@ class Look {
     return due;
   }
 
-  /** What follows from the time, or when it comes; far away while the schedule is paused. */
+  /** Handles the schedule's next time, or returns when it comes; far in the future while the schedule is paused. */
   #due(): Step | number {
     const { cron } = this.#schedule;
     const { dueMs, paused } = this.#record;
@@ -110,12 +110,12 @@ class Look {
     return { id: firingId(this.#schedule.name, dueMs), dueMs, startedAtMs: this.#nowMs };
   }
 
-  /** What the time before began may still be under way. */
+  /** Applies the overlap policy: the previous task may still be in progress. */
   #fireDue(firing: Firing): Step {
     const present = this.#record.firing;
     if (present === undefined) return { change: { firing }, events: [] };
     const { overlap } = this.#schedule;
-    // One that is to be cancelled is, when it is followed next.
+    // A task to be cancelled is cancelled on the next poll.
     if (overlap !== "skip") return { change: { queued: firing }, events: [] };
     const what = present.ref === undefined ? present.id : `${present.ref.kind} ${present.ref.id}`;
     const reason = `what the time before began is still under way: ${what}`;
@@ -126,7 +126,7 @@ class Look {
     return { change: { requested: undefined, firing: this.#started(firingOf(requested)) }, events: [] };
   }
 
-  /** A person's wish waits for what is under way, whatever the policy for times is. */
+  /** A manual request waits for the task in progress, whatever the overlap policy is. */
   #queue(requested: NonNullable<ScheduleRecord["requested"]>): Step {
     return { change: { requested: undefined, queued: this.#record.queued ?? firingOf(requested) }, events: [] };
   }
@@ -135,7 +135,7 @@ class Look {
     return { ...firing, startedAtMs: this.#nowMs };
   }
 
-  /** Begins the task of a firing; a number says when to try again. */
+  /** Starts the task of a firing; a number is the time of the next attempt. */
   async #begin(firing: Firing): Promise<Step | number> {
     const { task, profile, frozen, name } = this.#schedule;
     const { tasks, freezeOf } = this.#context;
@@ -164,7 +164,7 @@ class Look {
     return { change: { firing: { ...firing, tries, retryAtMs, fault: messageOf(thrown) } }, events: [] };
   }
 
-  /** Sees whether what was begun is over. */
+  /** Checks whether the task has ended. */
   async #follow(firing: Firing, reference: TaskReference): Promise<Step | number> {
     const { task, overlap, name } = this.#schedule;
     const { tasks } = this.#context;

@@ -1,9 +1,9 @@
--- Begins a sync, unless one is under way that can go on.
+-- Begins a sync, unless one is in progress.
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
--- ARGV  1 profile   2 most events kept   3 id for a new sync   4 'restart' to begin again whatever is under way
---       5 who asks for it, or ''
--- Returns the id of the sync that is under way now
+-- ARGV  1 profile   2 maximum number of events kept   3 id for a new sync   4 'restart' to replace a sync in progress
+--       5 who requests it, or ''
+-- Returns the id of the sync that is now in progress
 -- Atomic: everything.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])

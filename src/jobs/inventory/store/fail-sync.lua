@@ -1,8 +1,8 @@
--- Ends a sync that cannot go on; the next one begins anew.
+-- Ends a sync that cannot continue; the next sync starts from scratch.
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
--- ARGV  1 profile   2 most events kept   3 sync id   4 why
--- Returns 'failed', or 'stale' when the sync is over or another one is under way: nothing is done then
+-- ARGV  1 profile   2 maximum number of events kept   3 sync id   4 reason
+-- Returns 'failed', or 'stale' if the sync has ended or was replaced (nothing is changed)
 -- Atomic: everything.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])

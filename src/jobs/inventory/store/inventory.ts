@@ -1,7 +1,7 @@
 /**
- * The inventory: each SIM of a profile as it was last seen, by a sync that read the whole list or by the answer to a
- * change of our own. It says what was, not what is: others may change a SIM at any time. Here it is read; syncs write it
- * through sync-log.ts, runs through settle.lua.
+ * The inventory: the last known state of each SIM of a profile, from a complete sync or from the response to one of our
+ * changes. It may be out of date, since others can change a SIM at any time. This file reads it; syncs write it through
+ * sync-record.ts, runs through settle.lua.
  */
 import { decodeName, encodeName } from "#fleet/field-text.ts";
 import { type Filter, matches } from "#fleet/filter.ts";
@@ -14,28 +14,28 @@ import { objectText, prefilter, simsPerChunk } from "./signature.ts";
 import { codesFor, columnsFor } from "./value-codes.ts";
 
 export interface InventoryFacts {
-  /** SIMs that are listed, and SIMs that were and are gone. */
+  /** Number of listed SIMs, and of SIMs that are gone. */
   readonly known: number;
   readonly gone: number;
-  /** Whether a sync has ever read the whole list. */
+  /** Whether a sync has ever completed. */
   readonly isComplete: boolean;
-  /** When the last sync that did so began, ms by Redis's clock. */
+  /** When the last completed sync began, ms by Redis's clock. */
   readonly listedAtMs: number | undefined;
-  /** Fields that it kept. */
+  /** Fields that it stored. */
   readonly fields: readonly string[];
 }
 
-/** Which SIMs a walk is about. */
+/** Which SIMs a walk includes. */
 export type SimPresence = "listed" | "gone" | "all";
 
 export interface Walk {
-  /** Default: in the order in which they became known. */
+  /** Default: in order of discovery. */
   readonly order?: "oldest-first" | "newest-first";
-  /** Default: those that are listed. */
+  /** Default: listed SIMs. */
   readonly presence?: SimPresence;
-  /** Ordinal to begin with, itself included. */
+  /** First ordinal, inclusive. */
   readonly from?: number | undefined;
-  /** The field that names a SIM; it is the key itself, and not kept with the others. */
+  /** The field that identifies a SIM; it is the key itself, and not stored with the other fields. */
   readonly keyColumn: KeyColumn;
 }
 
@@ -72,7 +72,7 @@ export class Inventory {
     return (await this.lookUp(profile, [key]))[0];
   }
 
-  /** What is known of each SIM, in the order asked. */
+  /** Looks up SIMs; the result has the order of the keys. */
   async lookUp(profile: string, keys: readonly string[]): Promise<(KnownSim | undefined)[]> {
     const known: (KnownSim | undefined)[] = [];
     for (let at = 0; at < keys.length; at += lookUpAtOnce) {
@@ -83,7 +83,7 @@ export class Inventory {
     return known;
   }
 
-  /** SIMs that a filter means, in batches. Flat memory. */
+  /** Yields the SIMs that a filter selects in batches, in constant memory. */
   async *walk(profile: string, filter: Filter, walk: Walk): AsyncGenerator<readonly FoundSim[]> {
     const named = namedKeys(filter, walk.keyColumn);
     if (named !== undefined) {
@@ -107,7 +107,7 @@ export class Inventory {
     }
   }
 
-  /** SIMs of a chunk whose signatures do not rule them out, in the walk's order. */
+  /** SIMs of a chunk that may match according to their signatures, in the walk's order. */
   async #candidates(
     profile: string,
     filter: Filter,
@@ -120,7 +120,7 @@ export class Inventory {
       conditions.length === 0 ? undefined : this.#redis.getBuffer(this.#keys.simsSignatures(profile, chunk)),
     ]);
     const keys = (roll ?? "").split("\n");
-    keys.pop(); // after the end of the last line
+    keys.pop(); // the empty text after the last line
     const at = { redis: this.#redis, keys: this.#keys, profile };
     const seen = signs
       ? prefilter({ ...filter, conditions }, signs, await codesFor(conditions, columns, at))
@@ -133,7 +133,7 @@ export class Inventory {
     return walk.order === "newest-first" ? candidates.toReversed() : candidates;
   }
 
-  /** Leaves out what the conditions that want a value not to be there deny; a signature cannot. */
+  /** Filters by conditions that a value must be absent, which a signature cannot decide. */
   async #without(profile: string, filter: Filter, keys: readonly string[], walk: Walk): Promise<readonly string[]> {
     const texts = deniedTexts(filter, walk.keyColumn);
     if (texts.length === 0 || keys.length === 0) return keys;
@@ -164,7 +164,7 @@ function inOrder(found: readonly FoundSim[], { order }: Walk): FoundSim[] {
   return found.toSorted((a, b) => sign * (a.sim.ordinal - b.sim.ordinal));
 }
 
-/** What a record must not have in it, where conditions want a value or a field not to be there. */
+/** Texts that a record must not contain, from conditions that a value or a field must be absent. */
 function deniedTexts({ conditions }: Filter, keyColumn: KeyColumn): string[] {
   return conditions.flatMap((condition) => {
     const line = `\n${encodeName(condition.field)}`;
@@ -175,7 +175,7 @@ function deniedTexts({ conditions }: Filter, keyColumn: KeyColumn): string[] {
   });
 }
 
-/** The SIMs that a filter names one by one: they are looked up, whatever the size of the fleet. */
+/** SIM keys that a filter lists explicitly: they are looked up directly, whatever the size of the fleet. */
 function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | undefined {
   for (const condition of conditions) {
     if (condition.field !== keyColumn) continue;
@@ -185,14 +185,14 @@ function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | und
   return undefined;
 }
 
-/** A field's value as filters see it; an object has none of its own, and is there when it has a member. */
+/** A field's value as filters see it; an object has no value of its own and exists if it has a member. */
 function textOfField({ fields }: KnownSim, name: string): string | undefined {
   const value = fields.get(name);
   if (value !== undefined) return textOf(value);
   return [...fields.keys()].some((field) => field.startsWith(`${name}.`)) ? objectText : undefined;
 }
 
-/** The speed class, where the record has one. */
+/** The speed class, if the record has one. */
 export function speedClassOf(sim: KnownSim | undefined): string | undefined {
   const value = sim?.fields.get("speedClass");
   return value === undefined ? undefined : textOf(value);

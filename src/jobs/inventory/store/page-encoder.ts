@@ -1,7 +1,6 @@
 /**
- * What a page tells of its SIMs, as take-page.lua wants it: their signatures side by side, and of each a line for every
- * field, ended by a carriage return, which no line has. It is written straight into bytes, so that little of a page is
- * left behind for the garbage collector to carry about.
+ * Encodes the SIMs of a page for take-page.lua: their signatures, concatenated, and for each SIM a line per field, ended by a
+ * carriage return, which no line contains. It writes directly into bytes to keep garbage collection low.
  */
 import { encodeName } from "#fleet/field-text.ts";
 import type { FieldVisitor } from "#fleet/sim-fields.ts";
@@ -9,27 +8,27 @@ import { Signatures, signatureLength } from "./signature.ts";
 import type { ValueCodes } from "./value-codes.ts";
 
 const end = 0x0d;
-/** What is usual for a SIM, so that the bytes of a page rarely have to move. */
+/** Typical size of a SIM; the buffer starts large enough that it rarely has to grow. */
 const usualBytes = 300;
-/** A character of a string takes no more bytes than this. */
+/** Maximum number of bytes per character of a string. */
 const mostBytes = 3;
 const mostNames = 1_000;
 
 /** The SIMs of a page. */
 export interface ListedSims {
   readonly keys: readonly string[];
-  /** Of each, side by side, 13 characters that tell whether anything in its record is another than last time. */
+  /** Concatenated digests of 13 characters per SIM, which show whether anything in its record has changed. */
   readonly digests: string;
-  /** Goes through what is kept of a record; asked only where it is not as it was known. */
+  /** Visits the stored fields of a record; called only for SIMs that have changed. */
   readonly encodeFields: (place: number, visit: FieldVisitor) => void;
 }
 
-/** What tells of SIMs remembers from page to page. */
+/** Encodes SIMs; keeps its caches from page to page. */
 export class LineEncoder {
   readonly signatures = new Signatures();
   readonly #names = new Map<string, string>();
 
-  /** The name of a field as it begins a line. */
+  /** The name of a field, encoded as the start of a line. */
   nameOf(field: string): string {
     let name = this.#names.get(field);
     if (name === undefined) {
@@ -42,7 +41,7 @@ export class LineEncoder {
 }
 
 export class PageEncoder {
-  /** Those that are told of, in this order. */
+  /** Positions of the encoded SIMs, in this order. */
   readonly places: number[] = [];
   readonly #sims: ListedSims;
   readonly #codes: ValueCodes;
@@ -50,10 +49,10 @@ export class PageEncoder {
   #signatures: Buffer;
   #lines: Buffer;
   #length = 0;
-  /** Of the SIM at hand. */
+  /** Text of the current SIM. */
   #text = "";
 
-  /** @param most SIMs that are told of at first; more may follow */
+  /** @param most expected number of SIMs; more may follow */
   constructor(
     sims: ListedSims,
     { codes, lineEncoder, most }: { codes: ValueCodes; lineEncoder: LineEncoder; most: number },
@@ -96,7 +95,7 @@ export class PageEncoder {
   };
 }
 
-/** The bytes so far with room for more behind them. */
+/** Copies the bytes so far into a larger buffer. */
 function withRoom(bytes: Buffer, length: number, more: number): Buffer {
   if (length + more <= bytes.length) return bytes;
   const wider = Buffer.allocUnsafe(Math.max(length + more, bytes.length * 2));

@@ -1,8 +1,8 @@
--- Records that a page of a sync could not be read, and when it is asked for again. The next page clears it (take-page.lua).
+-- Records that a page of a sync could not be read, and when it is retried. The next page clears it (take-page.lua).
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
--- ARGV  1 profile   2 most events kept   3 sync id   4 message   5 time until the next attempt, ms
--- Returns nothing; a sync that is over or was replaced is left as it is
+-- ARGV  1 profile   2 maximum number of events kept   3 sync id   4 message   5 time until the next attempt, ms
+-- Returns nothing; a sync that has ended or was replaced is left unchanged
 -- Atomic: everything.
 
 local sync, sync_id, message, delay = KEYS[9], ARGV[3], ARGV[4], tonumber(ARGV[5])

@@ -1,8 +1,8 @@
--- Gives fields their columns and values their codes, for good, as far as there is room.
+-- Assigns columns to fields and codes to values, permanently, as far as there is room.
 --
 -- KEYS  1 columns (hash: `@field` -> place from 0; `place=value` -> code from 3; `#place` -> values that have one)
--- ARGV  1 columns that there are   2 values with codes in each   3 … fields and values by turns
--- Returns nothing: what was given is read from the hash
+-- ARGV  1 number of columns   2 number of coded values per column   3 … field, value, field, value, …
+-- Returns nothing: the caller reads the assignments from the hash
 -- Atomic: everything.
 
 local FIRST = 3

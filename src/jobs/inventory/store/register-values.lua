@@ -1,8 +1,8 @@
--- Gives values their codes, for good.
+-- Assigns codes to values, permanently.
 --
 -- KEYS  1 codes (hash: `field=value` -> code from 2)
--- ARGV  the items
--- Returns the code of each; 0 for one that there is no code left for
+-- ARGV  the items `field=value`
+-- Returns the code of each; 0 if no code is left
 -- Atomic: everything.
 
 local FIRST, LAST = 2, 4095

@@ -1,9 +1,9 @@
--- Lets go of claims on SIMs that are still as they were found.
+-- Releases claims on SIMs, unless they have changed.
 --
 -- KEYS  1 claims (hash: SIM -> "run class")
 -- ARGV  SIM, claim, SIM, claim, …
--- Returns how many were let go of
--- Atomic: everything. A claim that another run has taken over since stays.
+-- Returns the number of released claims
+-- Atomic: everything. A claim that another run has replaced is kept.
 
 local released = 0
 for at = 1, #ARGV, 2 do

@@ -1,11 +1,11 @@
 /**
- * The index of the inventory: 52 bytes a SIM. 32 of them say which fields and values it may have (a Bloom filter), which
- * errs to one side alone: what it denies is not there; what it affirms has to be looked up, as a few in a hundred are not
- * there either. The other 20 are columns of codes, and exact: two characters for each of four fields, one for each of
- * twelve more (value-codes.ts). Signatures of 4,096 SIMs lie side by side in one string, so that a filter is held against
- * a million in a few hundred milliseconds; only SIMs that may match are read.
+ * The index of the inventory: 52 bytes per SIM. 32 of them are a Bloom filter of the SIM's fields and values. It errs in one
+ * direction only: what it denies does not exist; what it affirms must be verified, since a few percent are false positives.
+ * The other 20 are columns of codes, which are exact: two characters for each of four fields, one for each of twelve more
+ * (value-codes.ts). The signatures of 4,096 SIMs are concatenated in one string, so a filter is tested against a million
+ * SIMs in a few hundred milliseconds, and only SIMs that may match are read.
  *
- * Six bits are kept in one printable character, so that scripts can take, store and join signatures as plain text.
+ * Each printable character carries six bits, so scripts can receive, store and concatenate signatures as plain text.
  */
 import type { Condition, Filter } from "#fleet/filter.ts";
 import { type SimFields, textOf } from "#fleet/sim-fields.ts";
@@ -21,7 +21,7 @@ import {
   unknownCode,
 } from "./value-codes.ts";
 
-/** SIMs whose signatures lie in one string. */
+/** Number of SIMs whose signatures are in one string. */
 export const simsPerChunk = 4_096;
 const bloomLength = 32;
 const wideLength = 2;
@@ -32,41 +32,41 @@ const bits = bloomLength * bitsPerCharacter;
 const firstCharacter = 48; // "0"; the scripts know it as well, and the next one
 const keepCharacter = "~";
 
-/** What a filter asks of signatures: decided by bits alone, or only after a look at the record. */
+/** Result of testing a signature: certain, or only after reading the record. */
 export type Prefilter = "matches" | "may-match" | "differs";
 
-/** What a field's name adds to every signature that has it. */
+/** What a field's name contributes to every signature with that field. */
 interface NameParts {
-  /** Places of the bits of the field, and of the objects that it is a member of. */
+  /** Bit positions of the field, and of the objects that contain it. */
   readonly places: readonly number[];
-  /** Columns of those objects: an object has no code. */
+  /** Columns of those objects; an object has no code. */
   readonly objectColumns: readonly Column[];
   /** The column of the field itself. */
   readonly column: Column | undefined;
-  /** Where the mixing of its value begins. */
+  /** Initial hash state for its value. */
   readonly mixed: number;
 }
 
-/** Names that are remembered at once; a fleet whose tags all have names of their own has more. */
+/** Maximum number of cached names; a fleet in which every SIM has different tags has more. */
 const mostNames = 1_000;
 
-/** Makes signatures, one after the other: for every SIM of a page, so that it builds little. */
+/** Builds signatures one after the other, reusing its buffers for every SIM of a page. */
 export class Signatures {
   readonly #names = new Map<string, NameParts>();
-  /** The book that the names were learned with, and the columns that it had given then. */
+  /** The code book that the cached names belong to, and its number of columns at that time. */
   #book: CodeBook = noBook;
   #columnsGiven = 0;
-  /** Of the SIM at hand. */
+  /** Characters of the current SIM's signature. */
   readonly #characters = Buffer.alloc(signatureLength);
 
-  /** The signature of all that is kept of a SIM. */
+  /** The signature of a complete record. */
   of(fields: SimFields, book: CodeBook): string {
     this.begin(book);
     for (const [name, value] of fields) this.add(name, textOf(value));
     return this.end();
   }
 
-  /** What an answer told of adds to a signature: see sign_also in take.lua. A code is left as it is, or not known. */
+  /** What a response adds to a signature (see sign_also in take.lua). Codes are kept, or set to not known. */
   ofAnswer(fields: SimFields, mentioned: readonly string[]): string {
     this.begin(noBook);
     for (const [name, value] of fields) this.add(name, textOf(value));
@@ -74,13 +74,13 @@ export class Signatures {
       if (mentioned.includes(field)) this.#putCode(column, unknownCode);
       else this.#characters.fill(keepCharacter, columnAt(column), columnAt(column) + wideLength);
     }
-    // Which fields have narrow columns is not known here.
+    // The assignment of narrow columns is not known at this point.
     const isOfOthers = mentioned.some((field) => !codedFields.some((coded) => coded === field));
     this.#characters.fill(isOfOthers ? firstCharacter : keepCharacter, narrowStart);
     return this.end();
   }
 
-  /** Begins a signature: without any field, which the columns that have a field are sure of. */
+  /** Begins a signature without any field; columns that have a field state this with certainty. */
   begin(book: CodeBook): void {
     if (book !== this.#book || book.columnsGiven !== this.#columnsGiven) {
       this.#names.clear();
@@ -92,7 +92,7 @@ export class Signatures {
     for (let column = 0; column < columns; column += 1) this.#putCode(column, absentCode);
   }
 
-  /** Adds a field of the SIM at hand. */
+  /** Adds a field of the current SIM. */
   add(name: string, text: string): void {
     const deps = this.#names.get(name) ?? this.#learn(name);
     for (const place of deps.places) this.#setBit(place);
@@ -106,7 +106,7 @@ export class Signatures {
     return this.#characters.toString("latin1");
   }
 
-  /** As `end`, into bytes. */
+  /** Like `end`, but writes into bytes. */
   endIn(bytes: Buffer, at: number): void {
     bytes.set(this.#characters, at);
   }
@@ -117,7 +117,7 @@ export class Signatures {
     let mixed = basis;
     for (let i = 0; i < name.length; i += 1) {
       const code = name.charCodeAt(i);
-      // An object is there when it has a member, at whatever depth; its members have no codes.
+      // An object exists if it has a member at any depth; its members have no codes.
       if (code === dot) {
         places.push(...placesOfMixed(mixed));
         const column = this.#book.columnOf(name.slice(0, i));
@@ -159,7 +159,7 @@ export class Signatures {
   }
 }
 
-/** Knows no code. */
+/** A code book without any code. */
 const noBook: CodeBook = {
   columnsGiven: 0,
   columnOf: () => undefined,
@@ -168,8 +168,8 @@ const noBook: CodeBook = {
 };
 
 /**
- * Holds a filter against a chunk of signatures.
- * @returns a function from a SIM's place in the chunk to what its signature says
+ * Tests a filter against a chunk of signatures.
+ * @returns a function from a SIM's place in the chunk to the result of its signature
  */
 export function prefilter(filter: Filter, chunk: Buffer, codes: CodeLookup): (place: number) => Prefilter {
   const tests = filter.conditions.map((condition) => codedTestOf(condition, codes) ?? testOf(condition));
@@ -187,7 +187,7 @@ export function prefilter(filter: Filter, chunk: Buffer, codes: CodeLookup): (pl
 
 type Test = (chunk: Buffer, start: number) => Prefilter;
 
-/** Of a field that has a column: sure, unless the SIM's code is not known, or says less than the condition asks. */
+/** Test for a field with a column: certain, unless the SIM's code is not known or not specific enough. */
 function codedTestOf(condition: Condition, codes: CodeLookup): Test | undefined {
   const column = codes.columnOf(condition.field);
   if (column < 0) return undefined;
@@ -209,7 +209,7 @@ function valuesOf(condition: Condition): readonly string[] {
   return "value" in condition ? [condition.value] : [];
 }
 
-/** Whether a SIM with this code holds the condition. A value without a code of its own is no SIM's that has one. */
+/** Whether a SIM with this code matches the condition. A value without its own code belongs to no SIM that has one. */
 function decisionOf(condition: Condition, codes: CodeLookup): (code: number) => boolean {
   const { field } = condition;
   switch (condition.kind) {
@@ -256,14 +256,14 @@ function testOf(condition: Condition): Test {
   }
 }
 
-/** As filters see an object that is kept member by member: no signature has this text, only that the field is there. */
+/** Value of an object that is stored member by member, as filters see it: it can only be tested for existence. */
 export const objectText = "{}";
 
 function itemsOf(field: string, value: string): string[] {
   return value === objectText ? [`${field}=${value}`, field] : [`${field}=${value}`];
 }
 
-/** One of the items has to be there. */
+/** Requires one of the items. */
 function wants(items: readonly string[]): Test {
   const places = items.map(placesOf);
   return (chunk, start) => (places.some((all) => hasBits(chunk, start, all)) ? "may-match" : "differs");
@@ -288,7 +288,7 @@ const bitsPerItem = 3;
 const equals = "=".charCodeAt(0);
 const dot = ".".charCodeAt(0);
 
-/** FNV-1a, a character at a time. */
+/** FNV-1a, one character at a time. */
 function mix(mixed: number, code: number): number {
   return Math.imul(mixed ^ code, 0x01000193);
 }

@@ -1,31 +1,31 @@
 /**
- * How a SIM lies in Redis: a header line, then a line for each field, so that a Lua script can tell field by field what
- * has changed without parsing JSON.
+ * The storage format of a SIM in Redis: a header line, then a line for each field, so that a Lua script can find changes
+ * field by field without parsing JSON.
  *
- *   ordinal by addedAtMs updatedAtMs goneAtMs              (`-` where it is not gone)
+ *   ordinal by addedAtMs updatedAtMs goneAtMs              (`-` if it is not gone)
  *   speedClass=s1.fast                                     a text, as it is
  *   createdTime:1712345678901                              anything else, as JSON
  *
- * The ordinal numbers the SIMs of a profile in the order in which they became known; it is never given twice.
+ * The ordinal numbers the SIMs of a profile in order of discovery; ordinals are never reused.
  */
 import { hash } from "node:crypto";
 import { decodeName, decodeValue, encodeName, encodeValue } from "#fleet/field-text.ts";
 import type { FieldValue, SimFields } from "#fleet/sim-fields.ts";
 
-/** A SIM as it was last seen. */
+/** The last known state of a SIM. */
 export interface KnownSim {
   readonly ordinal: number;
   readonly fields: SimFields;
-  /** When it became known, milliseconds since the epoch by Redis's clock, as all instants here. */
+  /** When it was discovered, milliseconds since the epoch by Redis's clock, as all times in this file. */
   readonly addedAtMs: number;
-  /** When what is known of it last changed, or a run's answer confirmed it. */
+  /** When its stored state last changed, or a run's response confirmed it. */
   readonly updatedAtMs: number;
   readonly updatedBy: "sync" | "run";
-  /** When a whole listing first lacked it; absent while it is listed. */
+  /** When a complete listing first lacked it; absent while it is listed. */
   readonly goneAtMs?: number;
 }
 
-/** Lines of the fields, as a script stores and compares them. */
+/** Encodes fields as lines, as scripts store and compare them. */
 export function encodeFields(fields: SimFields): string {
   const lines: string[] = [];
   for (const [name, value] of fields) lines.push(`${encodeName(name)}${encodeValue(value)}`);
@@ -57,7 +57,7 @@ function separatorIn(line: string): number {
   return Math.min(equals, colon);
 }
 
-/** Eleven characters that tell one text from another, and are the same for the same text. */
+/** A digest of eleven characters. */
 export function digestOf(text: string | Buffer): string {
   return hash("sha1", text, "base64url").slice(0, 11);
 }

@@ -1,9 +1,10 @@
--- Marks the SIMs of one chunk that a whole listing did not show as gone; after the last chunk the sync is over.
+-- Marks the SIMs of one chunk that a complete listing did not show as gone; after the last chunk the sync is finished.
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
--- ARGV  1 profile   2 most events kept   3 sync id   4 chunk   5 fields that are kept, as the configuration has them
--- Returns 'more' when more SIMs of the chunk are left than one call marks, 'swept' when more chunks follow, 'finished' after the last one, or 'stale' when the sync is elsewhere
--- Atomic: everything. A sync that never came to its last page never comes here, so that it marks nothing.
+-- ARGV  1 profile   2 maximum number of events kept   3 sync id   4 chunk   5 stored fields, as configured
+-- Returns 'more' if the chunk has more SIMs to mark than one call marks, 'swept' if more chunks follow, 'finished' after
+--   the last one, or 'stale' if the sync has moved on
+-- Atomic: everything. A sync reaches this state only after its last page, so an incomplete listing marks nothing.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
 local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase', 'chunk')
@@ -31,7 +32,7 @@ end
 
 if count > 0 then
   local seen = redis.call('GETRANGE', inv.seen, first / 8, first / 8 + math.floor((count - 1) / 8))
-  -- As it is where all were seen: the last byte may be of fewer than eight.
+  -- The value if all were seen; the last byte may cover fewer than eight SIMs.
   local all = string.rep('\255', math.floor(count / 8))
   if count % 8 > 0 then all = all .. string.char(256 - 2 ^ (8 - count % 8)) end
   if seen ~= all then
@@ -39,7 +40,7 @@ if count > 0 then
     for sim in string.gmatch(redis.call('GET', inv.roll .. chunk), '[^\n]+') do
       local byte = string.byte(seen, math.floor(place / 8) + 1) or 0
       if bit.band(byte, bit.rshift(128, place % 8)) == 0 then
-        -- Those that are marked already are passed over when the chunk comes again.
+        -- SIMs that are already marked are skipped when the chunk is processed again.
         if marked == MOST_MARKED then return 'more' end
         mark_gone(sim)
       end

@@ -1,7 +1,7 @@
 /**
- * A sync as the store keeps it: where it stands, and the writing of its pages into the inventory. A page is taken and the
- * place saved in one step, so that a sync killed anywhere goes on at the page after the last one taken. Its moves:
- *   listing -> sweeping (last page taken)   sweeping -> finished   listing | sweeping -> failed (it cannot go on)
+ * The stored record of a sync, and the writing of its pages to the inventory. A page is stored and the position saved in one
+ * step, so a sync killed at any point resumes after the last stored page. Transitions:
+ *   listing -> sweeping (last page stored)   sweeping -> finished   listing | sweeping -> failed (cannot continue)
  */
 import { randomUUID } from "node:crypto";
 import { encodeName } from "#fleet/field-text.ts";
@@ -19,29 +19,29 @@ const failScript = inventoryScript("fail-sync.lua");
 const problemScript = inventoryScript("record-sync-problem.lua");
 
 const releaseScript = Script.load(new URL("./release-claims.lua", import.meta.url));
-/** The outcome of a call that was out when its run ended comes within this time, or never. */
+/** The outcome of a call that was in flight when its run ended arrives within this time, or never. */
 const lateOutcomeMs = 10 * 60_000;
 
-/** SIMs that one call takes in: a call keeps Redis busy for some 20 microseconds for each that has changed. */
+/** SIMs per call: each changed SIM occupies Redis for about 20 microseconds. */
 const mostPerSlice = 1_000;
 
 export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
 
-/** How a sync stands, or how the last one went. Instants are Redis's. */
+/** State of the current or last sync. Times are Redis's. */
 export interface SyncState {
   readonly syncId: string;
   readonly phase: SyncPhase;
   readonly startedAtMs: number;
-  /** Who asked for it. */
+  /** Who requested it. */
   readonly startedBy?: string;
   /** When it finished or failed. */
   readonly finishedAtMs?: number;
-  /** Key of the page to read next; absent at the beginning and after the last page. */
+  /** Cursor of the next page; absent before the first and after the last page. */
   readonly cursor?: string;
   /** Chunk of the inventory to sweep next. */
   readonly chunk?: number;
   readonly pages: number;
-  /** SIMs listed, and among them new, changed and returned ones. */
+  /** Number of SIMs listed, and of new, changed and returned ones among them. */
   readonly sims: number;
   readonly added: number;
   readonly changed: number;
@@ -50,7 +50,7 @@ export interface SyncState {
   readonly gone: number;
   /** Why it failed. */
   readonly reason?: string;
-  /** Why the next page cannot be read at present. */
+  /** Why the next page currently cannot be read. */
   readonly problem?: Problem;
 }
 
@@ -67,9 +67,9 @@ export class SyncLog {
   }
 
   /**
-   * Begins a sync, or gives the one that was cut short.
-   * @param how `restart` begins at the first page whatever is under way
-   * @param by who asks for it; empty where nobody did
+   * Begins a sync, or returns the one in progress.
+   * @param how `restart` replaces a sync in progress and starts at the first page
+   * @param by who requests it; empty if nobody did
    */
   async begin(profile: string, newId: string, how: "resume" | "restart", by = ""): Promise<SyncState> {
     await this.#run(beginScript, profile, [newId, how, by]);
@@ -103,10 +103,10 @@ export class SyncLog {
   }
 
   /**
-   * Takes a page in.
-   * @param page `pagesBefore` pages were taken before it; `asOfMs` is an instant of Redis's clock before it was asked for;
-   *   `quiet` names the fields whose first sight is no change, since they were not kept before
-   * @returns the present instant of Redis's clock; undefined when the sync is no longer at this page
+   * Stores a page.
+   * @param page `pagesBefore` pages were stored before it; `asOfMs` is a time of Redis's clock before it was requested;
+   *   `quiet` lists the fields that were not stored before, so that their first values are not changes
+   * @returns the current time of Redis's clock; undefined if the sync is no longer at this page
    */
   async takePage(
     profile: string,
@@ -118,7 +118,7 @@ export class SyncLog {
       readonly asOfMs: number;
       readonly quiet: readonly string[];
       readonly codes: ValueCodes;
-      /** Whether most of its SIMs will be known as they are, or new. */
+      /** Whether most of its SIMs are expected to be unchanged, or new. */
       readonly expect: "known" | "new";
     },
   ): Promise<number | undefined> {
@@ -150,9 +150,9 @@ export class SyncLog {
   }
 
   /**
-   * Marks what the listing did not show, chunk by chunk, until the sync is finished.
-   * @param fields those that are kept, for the next sync to know
-   * @returns false when the sync is elsewhere
+   * Marks SIMs that the listing did not show as gone, chunk by chunk, and finishes the sync.
+   * @param fields the stored fields, saved for the next sync
+   * @returns false if another process has moved the sync on
    */
   async sweep(profile: string, state: SyncState, fields: readonly string[]): Promise<boolean> {
     for (let chunk = state.chunk ?? 0; ;) {
@@ -162,7 +162,7 @@ export class SyncLog {
     }
   }
 
-  /** Records why the next page cannot be read, until a page is. */
+  /** Records why the next page cannot be read; the problem lasts until a page is stored. */
   async recordProblem(
     profile: string,
     syncId: string,
@@ -176,8 +176,8 @@ export class SyncLog {
   }
 
   /**
-   * Lets go of what runs claimed that have been over for a while: of a run that was cancelled while its worker died, no
-   * outcome releases the rows that were under way, and every later change to that class would pass for the run's.
+   * Releases claims of runs that ended some time ago. If a run was cancelled while its worker died, no outcome releases the
+   * rows in progress, and later external changes to that class would be attributed to the run.
    */
   async forgetOldClaims(profile: string): Promise<void> {
     const { redis, keys } = this.#storeDeps;
@@ -193,7 +193,7 @@ export class SyncLog {
     if (old.length > 0) await releaseScript.run(redis, [keys.simsClaims(profile)], old.flat());
   }
 
-  /** The codes of the values that earlier syncs have seen. */
+  /** The codes of values that earlier syncs have seen. */
   codes(profile: string): Promise<ValueCodes> {
     return ValueCodes.load(this.#storeDeps.redis, this.#storeDeps.keys, profile);
   }
@@ -210,7 +210,7 @@ export class SyncLog {
   }
 }
 
-/** The SIMs of a page from a place on that one call takes in. */
+/** The slice of a page that one call stores, starting at a place. */
 function sliceOf(sims: ListedSims, from: number): ListedSims {
   const to = from + mostPerSlice;
   const width = sims.digests.length / sims.keys.length;

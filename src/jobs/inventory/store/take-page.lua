@@ -1,21 +1,22 @@
--- Takes one slice of a page of a listing into the inventory; the last slice saves where the sync goes on in the same step.
--- Slices are short, so that no page keeps Redis from its other callers for long.
+-- Stores one slice of a page of a listing in the inventory; the last slice also saves the position of the sync. Slices are
+-- short, so that no page blocks Redis for its other clients for long.
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
--- ARGV  1 profile   2 most events kept   3 sync id   4 pages taken before this one   5 key of the next page, '' on the last
---       6 Redis's time when the page had not yet been asked for, ms   7 fields that were not kept before, commas between
---       8 keys of the page's SIMs, a line each   9 their digests, side by side
---       10 places of the SIMs that are told of, counted from 0, commas between; '*' all of them
---       11 their signatures, side by side   12 of each a line for every field, and a carriage return
---          (few arguments, since long lists of them cost both sides dear)
---       13 id of this taking of the page   14 'first', 'next', 'last' slice of it, or 'only'   15 SIMs of the whole page
--- Returns Redis's time in ms, or 'stale' when the sync is no longer at this page: nothing is done then;
---       or a list of the places of SIMs whose records have to be told of: nothing is done then either
--- Atomic: everything. A page is taken once; a process that comes late finds the sync elsewhere, and one whose page
--- another process has begun to take since finds so at its next slice. What dies between two slices has the page taken
--- again from its first: SIMs that were taken before are then as they were known, and are counted by the last slice.
--- A SIM that is as it was known is only marked as seen, so that nobody has to work out what its record says.
--- A SIM that a run changed after the page was asked for is left alone: the page may be older than the change.
+-- ARGV  1 profile   2 maximum number of events kept   3 sync id   4 pages stored before this one
+--       5 cursor of the next page, '' on the last   6 Redis's time before the page was requested, ms
+--       7 fields that were not stored before, separated by commas
+--       8 keys of the page's SIMs, one per line   9 their digests, concatenated
+--       10 places of the SIMs whose records are sent, counted from 0, separated by commas; '*' for all
+--       11 their signatures, concatenated   12 their records: a line for every field, then a carriage return
+--          (few arguments, since long argument lists are expensive for both sides)
+--       13 id of this attempt to store the page   14 slice: 'first', 'next', 'last' or 'only'   15 SIMs of the whole page
+-- Returns Redis's time in ms; or 'stale' if the sync is no longer at this page (nothing is changed);
+--       or a list of the places of SIMs whose records must be sent too (nothing is changed)
+-- Atomic: everything. A page is stored once; a late process finds that the sync has moved on, and a process whose page
+-- another process has started to store finds out with its next slice. After a crash between two slices the page is stored
+-- again from its first slice: SIMs stored before are then unchanged, and are counted by the last slice.
+-- An unchanged SIM is only marked as seen, so its record need not be encoded or compared.
+-- A SIM that a run changed after the page was requested is left unchanged: the page may be older than the change.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
 local taking, slice = ARGV[13], ARGV[14]
@@ -30,7 +31,7 @@ local page_keys, page_digests, signatures, lines = ARGV[8], ARGV[9], ARGV[11], A
 local length = #page_digests / DIGEST
 local count = { sims = is_last and tonumber(ARGV[15]) or 0, added = 0, changed = 0, returned = 0 }
 
--- A class that a row of a run was just giving the SIM is the run's doing, also when the listing saw it first.
+-- A class that a run is just setting is attributed to the run, even if the listing shows it first.
 local function by_of_claim(sim)
   return function(field, after)
     if field == 'speedClass' and after then
@@ -67,7 +68,7 @@ end
 
 local function digest_at(text, place) return string.sub(text, place * DIGEST + 1, (place + 1) * DIGEST) end
 
--- The page's SIMs whose ordinals are in a row, as runs; those that are not known, as a set of places.
+-- The page's SIMs with consecutive ordinals, as runs; those that are not known, as a set of places.
 local runs, is_missing, keys = {}, {}, nil
 
 local function split_keys()
@@ -76,8 +77,8 @@ local function split_keys()
   for key in string.gmatch(page_keys, '[^\n]+') do keys[#keys + 1] = key end
 end
 
--- Lists mostly come in the order in which they came before: the page is then a piece of the roll, and none of its
--- records has to be looked at.
+-- A listing usually has the same order as the previous one: the page is then a contiguous part of the key order, and no
+-- record has to be read.
 local function find_in_roll()
   local first = string.match(page_keys, '^[^\n]+')
   local record = first and redis.call('HGET', inv.sims, first)
@@ -116,7 +117,7 @@ end
 
 if not find_in_roll() then look_up_each() end
 
--- Places to be taken: everything that is new or not as it was known.
+-- Places to be stored: SIMs that are new or have changed.
 local is_open, has_open = {}, false
 for place in pairs(is_missing) do is_open[place] = true has_open = true end
 for _, run in ipairs(runs) do
@@ -129,7 +130,7 @@ for _, run in ipairs(runs) do
   end
 end
 
--- Of the SIMs that are told of: which one of them a place is, and where its lines begin and end.
+-- For the SIMs whose records were sent: the index of each place among them, and the start and end of its lines.
 local nth_of, from, to = {}, {}, {}
 if has_open then
   local place_of
@@ -151,7 +152,7 @@ if has_open then
   if #untold > 0 then return untold end
 end
 
--- New SIMs that follow each other, from a place on. Returns the place after them.
+-- Adds consecutive new SIMs, starting at a place. Returns the place after them.
 local function add_from(first)
   local room, place, nth = room_for_new(inv), first, nth_of[first]
   repeat

@@ -1,14 +1,14 @@
--- Part of scripts: takes in what was seen of one SIM, and tells field by field what has changed.
+-- Included in other scripts: stores what was seen of a SIM, and emits an event for each changed field.
 --
--- inventory(keys, profile, most) gives the tables that the functions below want:
---   sims (hash: SIM -> record)   head (hash: next, known, gone, settled)   roll (prefix: chunk -> keys of its SIMs, a line
---   each)   signs (prefix: chunk -> signatures)   seen (bitmap: ordinals that the listing under way has shown)
+-- inventory(keys, profile, most) returns the table that the functions below expect:
+--   sims (hash: SIM -> record)   head (hash: next, known, gone, settled)   roll (prefix: chunk -> keys of its SIMs, one per
+--   line)   signs (prefix: chunk -> signatures)   seen (bitmap: ordinals that the current listing has shown)
 --   claims (hash: SIM -> "run class")   events (stream)   digests (prefix: chunk -> digests)
 -- A record is `ordinal by addedAtMs updatedAtMs goneAtMs` and a line for each field (sim-record.ts).
--- A digest is that of the record as a listing showed it, and stands only while the SIM is listed and as that listing had
--- it. UNLISTED stands for a SIM that no listing has shown yet: a run's answer did, which may not tell of every field.
--- UNKNOWN stands for one that a run has changed since, or that is gone: the next listing is compared field by field.
--- `settled` in the head is set once a first sync has ended: before that nothing counts as added.
+-- A digest is that of the record as a listing showed it; it is valid only while the SIM is listed and unchanged since that
+-- listing. UNLISTED marks a SIM that only a run's response has shown, which may lack fields.
+-- UNKNOWN marks a SIM that a run has changed since, or that is gone: the next listing is compared field by field.
+-- `settled` in the head is set when the first sync has finished: before that no SIM counts as added.
 
 local SIMS_PER_CHUNK = 4096
 local SIGNATURE = 52 -- a Bloom filter of 32 characters, and columns of codes (signature.ts)
@@ -31,7 +31,7 @@ local function fields_of(lines)
   return fields
 end
 
--- Whether a set of field names has this one, or the object that it is a member of.
+-- Whether a set of field names contains this one, or the object that it is a member of.
 local function covers(set, name)
   while name do
     if set[name] then return true end
@@ -50,7 +50,7 @@ local function join_record(r)
   return table.concat({ r.ordinal, r.by, r.added, r.updated, r.gone }, ' ') .. '\n' .. r.lines
 end
 
--- Calls visit(chunk, place in the chunk, how many were before, how many) for each chunk of some ordinals in a row.
+-- Calls visit(chunk, place in the chunk, number of ordinals before, number) for each chunk of a range of ordinals.
 local function each_chunk(first, count, visit)
   local before = 0
   while before < count do
@@ -62,7 +62,7 @@ local function each_chunk(first, count, visit)
   end
 end
 
--- What has `width` characters for each SIM lies side by side in chunks: the signatures and the digests.
+-- Signatures and digests have `width` characters per SIM and are concatenated by chunk.
 local function read_slots(prefix, width, first, count)
   local parts = {}
   each_chunk(first, count, function(chunk, place, _, here)
@@ -81,7 +81,7 @@ local function sign(inv, ordinal, signature) write_slots(inv.signs, SIGNATURE, o
 local function digest_of(inv, ordinal) return read_slots(inv.digests, DIGEST, ordinal, 1) end
 local function set_digest(inv, ordinal, digest) write_slots(inv.digests, DIGEST, ordinal, digest) end
 
--- Marks SIMs with ordinals in a row as seen, eight in a byte where they fill it.
+-- Marks a range of ordinals as seen, eight per byte where they fill it.
 local function mark_seen(inv, first, count)
   local last = first + count
   while first < last do
@@ -96,8 +96,8 @@ local function mark_seen(inv, first, count)
   end
 end
 
--- What was seen of a part of a record adds its bits; those of what was there before stay until the next sync. A
--- character of a code that is `~` stays as it is.
+-- A partial record only adds its bits; the bits of old values stay until the next sync. A code character `~` keeps the
+-- present code.
 local function sign_also(inv, ordinal, signature)
   local before = read_slots(inv.signs, SIGNATURE, ordinal, 1)
   local joined = {}
@@ -115,7 +115,7 @@ local function tell_of(inv, kind, sim, by, cause, ...)
   tell(inv.events, inv.most, kind, inv.profile, 'sim', sim, 'by', by, 'cause', cause, ...)
 end
 
--- by_of(field, after) says who changed it, and which run or sync is named as the cause.
+-- by_of(field, after) returns who changed the field, and the run or sync that is the cause.
 local function tell_changes(inv, sim, before, after, quiet, by_of)
   local names = {}
   for name, value in pairs(after) do
@@ -139,7 +139,7 @@ local function tell_changes(inv, sim, before, after, quiet, by_of)
   return told
 end
 
--- Strings that grow are given twice what they need: the chunk before is cut to its size, the new one made whole at once.
+-- Redis allocates twice the needed size for growing strings: rewrite the previous chunk at its size, and create the new one whole.
 local function begin_chunk(inv, chunk)
   if chunk > 0 then
     local before = inv.roll .. (chunk - 1)
@@ -150,7 +150,7 @@ local function begin_chunk(inv, chunk)
   set_digest(inv, last, UNKNOWN)
 end
 
--- To be called at the end of a script that may have added SIMs.
+-- Must be called at the end of a script that may have added SIMs.
 local function write_new(inv)
   local new = inv.new
   local count = #new.keys
@@ -168,8 +168,8 @@ local function write_new(inv)
   inv.new = { keys = {}, signatures = {}, digests = {}, fields = {} }
 end
 
--- SIMs that are new get their ordinals at once and are written together, chunk by chunk. To be called before they are
--- added; returns how many there is room for.
+-- New SIMs get their ordinals at once and are written together, chunk by chunk. Must be called before they are added;
+-- returns how many fit in the current chunk.
 local function room_for_new(inv)
   if inv.next % SIMS_PER_CHUNK == 0 or #inv.new.keys == MOST_AT_ONCE then write_new(inv) end
   return math.min(SIMS_PER_CHUNK - inv.next % SIMS_PER_CHUNK, MOST_AT_ONCE - #inv.new.keys)
@@ -186,7 +186,7 @@ local function add_lines(inv, sim, lines, by, cause)
   if inv.is_settled then tell_of(inv, 'sim.added', sim, by, cause) end
 end
 
--- Signatures and digests may be those of several SIMs in a row, whose lines are added one by one after it.
+-- Signatures and digests may cover several consecutive SIMs, whose lines are added one by one afterwards.
 local function add_slots(inv, signatures, digests)
   local new = inv.new
   new.signatures[#new.signatures + 1] = signatures
@@ -202,7 +202,7 @@ local function welcome_back(inv, sim, record, by, cause)
   return true
 end
 
--- What the answer to a change of ours showed: the fields that it told of (a set), the rest is as it was.
+-- Stores the response to one of our changes: `told_of` is the set of fields that it contained; the others stay unchanged.
 local function take_answer(inv, sim, seen, told_of, run)
   local text = redis.call('HGET', inv.sims, sim)
   if not text then

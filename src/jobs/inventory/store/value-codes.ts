@@ -1,61 +1,61 @@
 /**
- * Short codes for the values of fields, by which a signature is exact (signature.ts): a dictionary for each profile that
- * only grows, so that a column means one field and a code one value for good. Four fields have wide columns, in which
- * 4,094 values in all find room; the first twelve others that a sync meets get narrow ones, of 61 values each, and a code
- * for "another value". A value gets its code when a sync has seen it; a SIM that was written before, or by a run, has the
- * code of "not known", and is looked at in another way until a sync writes it anew.
+ * Short codes for field values, which make a signature exact (signature.ts). Each profile has a dictionary that only grows, so
+ * a column means one field and a code one value permanently. Four fields have wide columns with room for 4,094 values in
+ * all; the first twelve other fields that a sync finds get narrow columns, with 61 values each and a code for "another
+ * value". A value gets its code when a sync has seen it. A SIM written before that, or by a run, has the code "not known":
+ * its record is read instead, until a sync writes it again.
  */
 import type { Redis } from "ioredis";
 import type { Condition } from "#fleet/filter.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 
-/** The fields that have wide columns, which come first in a signature, in this order. */
+/** Fields with wide columns; they come first in a signature, in this order. */
 export const codedFields = ["speedClass", "status", "groupId", "subscription"] as const;
-/** Columns for other fields, behind those. */
+/** Number of narrow columns, which follow the wide ones. */
 export const narrowColumns = 12;
 
 export const unknownCode = 0;
 export const absentCode = 1;
-/** Of narrow columns alone: a value that has no code and never gets one. */
+/** Code in narrow columns for any value that has no code and never gets one. */
 export const otherCode = 2;
 const valuesInNarrow = 61;
 
-/** What a field's values are written as. */
+/** The column that a field's values are written to. */
 export interface Column {
   readonly field: string;
-  /** Its place among the columns of a signature. */
+  /** Position among the columns of a signature. */
   readonly index: number;
 }
 
-/** The dictionary as it is written with. */
+/** The dictionary, as used for writing. */
 export interface CodeBook {
-  /** How many narrow columns have their field. */
+  /** Number of narrow columns that are assigned to a field. */
   readonly columnsGiven: number;
   columnOf(field: string): Column | undefined;
-  /** The code of a value; `unknownCode` where it has none yet. */
+  /** The code of a value; `unknownCode` if it has none yet. */
   codeOf(column: Column, value: string): number;
-  /** Hears of a field that has no column. */
+  /** Reports a value of a field that has no column. */
   note(field: string, value: string): void;
 }
 
-/** The dictionary as it is read with. */
+/** The dictionary, as used for reading. */
 export interface CodeLookup {
-  /** The field's place among the columns; -1 where it has none. */
+  /** The field's position among the columns; -1 if it has none. */
   columnOf(field: string): number;
-  /** The code of a field's value; `unknownCode` where it has none. */
+  /** The code of a field's value; `unknownCode` if it has none. */
   codeOf(field: string, value: string): number;
 }
 
 const registerScript = Script.load(new URL("./register-values.lua", import.meta.url));
 const registerColumnsScript = Script.load(new URL("./register-columns.lua", import.meta.url));
 
-/** A field with a value, as the dictionary of the wide columns has it. */
+/** Key of a value in the dictionary of the wide columns. */
 function itemOf(field: string, value: string): string {
   return `${field}=${value}`;
 }
 
-/** A field, and a value of a column, as the dictionary of the narrow columns has them. */
+/** Keys of a field and of a column's value in the dictionary of the narrow columns. */
 const columnItem = (field: string): string => `@${field}`;
 const valueItem = (place: number, value: string): string => `${place}=${value}`;
 
@@ -65,7 +65,7 @@ export function isWide(index: number): boolean {
 
 class KnownColumn implements Column {
   readonly codes = new Map<string, number>();
-  /** No further value gets a code. */
+  /** Whether no further value can get a code. */
   isFull = false;
   readonly field: string;
   readonly index: number;
@@ -76,14 +76,14 @@ class KnownColumn implements Column {
   }
 }
 
-/** The dictionary as one sync uses it: what it lacks is gathered, and added between pages. */
+/** The dictionary used by one sync: missing values are collected and added between pages. */
 export class ValueCodes implements CodeBook {
   readonly #redis: Redis;
   readonly #keys: { readonly wide: string; readonly narrow: string };
   readonly #columns = new Map<string, KnownColumn>(
     codedFields.map((field, index) => [field, new KnownColumn(field, index)]),
   );
-  /** Field to the values that were asked for and have no code. */
+  /** Requested values without a code, by field. */
   readonly #missing = new Map<string, Set<string>>();
 
   private constructor(redis: Redis, keys: { wide: string; narrow: string }) {
@@ -127,14 +127,14 @@ export class ValueCodes implements CodeBook {
     else values.add(value);
   }
 
-  /** Adds what was asked for and was not there, as far as there is room. */
+  /** Adds the missing values, as far as there is room. */
   async register(): Promise<void> {
     if (this.#missing.size === 0) return;
     const narrow: string[] = [];
     for (const [field, values] of this.#missing) {
       const column = this.#columns.get(field);
       if (column !== undefined && isWide(column.index)) await this.#registerWide(column, [...values]);
-      // More of them than there is room for are all the same.
+      // Values beyond the limit make no difference.
       else for (const value of [...values].slice(0, valuesInNarrow + 1)) narrow.push(field, value);
     }
     this.#missing.clear();
@@ -152,7 +152,7 @@ export class ValueCodes implements CodeBook {
     }
   }
 
-  /** All of it, since what another sync has added fills columns as well. */
+  /** Read the whole dictionary, since another sync may have added columns. */
   async #readNarrow(): Promise<void> {
     const entries = Object.entries(await this.#redis.hgetall(this.#keys.narrow));
     const byPlace = new Map<number, KnownColumn>();
@@ -171,14 +171,14 @@ export class ValueCodes implements CodeBook {
   }
 }
 
-/** Where the dictionary of a profile lies. */
+/** The location of a profile's dictionary. */
 interface Place {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly profile: string;
 }
 
-/** The columns of the fields that conditions are about, to be read before signatures: one may be given at any time. */
+/** The columns of the fields in the conditions. Read them before the signatures: a column may be assigned at any time. */
 export async function columnsFor(conditions: readonly Condition[], place: Place): Promise<ReadonlyMap<string, number>> {
   const columns = new Map<string, number>();
   const fields = [...new Set(conditions.map(({ field }) => field))];
@@ -194,7 +194,7 @@ export async function columnsFor(conditions: readonly Condition[], place: Place)
   return columns;
 }
 
-/** The codes that conditions need, to be read after the signatures: a value without one then is in none of them. */
+/** The codes of the values in the conditions. Read them after the signatures: a value without a code is then in none of them. */
 export async function codesFor(
   conditions: readonly Condition[],
   columns: ReadonlyMap<string, number>,

@@ -1,10 +1,10 @@
--- Which of some SIMs have none of some texts in their records: leaves out, where the records lie, what a condition such as
--- speedClass!=s1.fast would otherwise have to fetch for nothing.
+-- Selects the SIMs whose records contain none of the given texts. It filters inside Redis what a condition such as
+-- speedClass!=s1.fast would otherwise have to fetch.
 --
 -- KEYS  1 sims (hash: SIM -> record, see sim-record.ts)
 -- ARGV  1 number of texts   2 … the texts   then the SIMs
--- Returns the places of the SIMs that have a record without any of the texts, counted from 0
--- Atomic: reads alone.
+-- Returns the places of the SIMs whose record contains none of the texts, counted from 0
+-- Atomic: reads only.
 
 local texts = {}
 for at = 2, 1 + ARGV[1] do texts[#texts + 1] = ARGV[at] end

@@ -1,16 +1,17 @@
--- Makes a drafted run real: from here on it is in the list, and its rows are worked on.
+-- Commits a drafted run: from now on it is listed, and workers process its rows.
 --
--- KEYS  1 run head (hash)   2 its drafted rows (hash that expires: segment -> packed rows)   3 the same for good
---       4 runs (sorted set)   5 event feed (stream)
--- ARGV  1 run id   2 segments   3 made at, ms   4 most events kept   5 who submitted it, or ''   6 … fields of the head
--- Returns 'committed'; 'exists' when there is a run of this id already; 'expired' when a segment has expired. Nothing is
---   changed in the last two cases, but that 'exists' drops the draft.
--- Atomic: everything. A run that is there already stays as it is, and the draft goes: doing this twice changes nothing.
+-- KEYS  1 run head (hash)   2 drafted rows (hash with expiry: segment -> packed rows)   3 permanent rows (hash)
+--       4 runs (sorted set)   5 event stream
+-- ARGV  1 run id   2 number of segments   3 creation time, ms   4 maximum number of events kept   5 submitter, or ''
+--       6 … fields of the head
+-- Returns 'committed'; 'exists' if there already is a run with this id; 'expired' if a segment has expired. In the last
+--   two cases nothing is changed, except that 'exists' deletes the draft.
+-- Atomic: everything. An existing run stays unchanged and the draft is deleted, so committing twice has no effect.
 -- Moves: (none) -> running | awaiting-approval | completed (no row makes a call)
 
 if redis.call('EXISTS', KEYS[1]) == 1 then
   redis.call('UNLINK', KEYS[2])
-  -- The same draft comes twice when the first answer was lost.
+  -- The same draft is committed twice if the first response was lost.
   return redis.call('HGET', KEYS[1], 'draft') == KEYS[2] and 'committed' or 'exists'
 end
 local segments = tonumber(ARGV[2])

@@ -1,7 +1,8 @@
--- Part of scripts that move a run: tells of the move, with how the run stands after it. Needs tell.lua before it.
+-- Included in scripts that change a run's state: emits the event of the transition with the run's new tally. Requires
+-- tell.lua before it.
 --
 -- tell_run(stream, most, kind, key, run, by, reason) reads the run's head (hash) at `key` and adds the event; `by` may be
--- '', and without `reason` the head's is told.
+-- ''; without `reason`, the reason in the head is used.
 
 local function tell_run(stream, most, kind, key, run, by, reason)
   local head = redis.call('HMGET', key, 'profile', 'name', 'total', 'done', 'skipped', 'rejected', 'failed', 'state',

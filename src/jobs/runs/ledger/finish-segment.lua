@@ -1,9 +1,9 @@
--- Exchanges the outcomes of a segment that is worked off for their packed form.
+-- Replaces the outcomes of a finished segment by their packed form.
 --
 -- KEYS  1 outcomes of the segment (hash)   2 tries of the segment (hash)   3 finished segments of the run (hash)
 -- ARGV  1 segment   2 number of outcomes in the packed form   3 packed outcomes   4 rows of the segment that make a call
--- Returns 1, or 0 when one of those rows has no outcome yet, or none in the packed form (nothing is changed then)
--- Atomic: everything, so that a reader finds each outcome in one of the two places.
+-- Returns 1, or 0 if one of those rows has no outcome, or none in the packed form (nothing is changed)
+-- Atomic: everything, so a reader finds each outcome in exactly one of the two places.
 
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return 1 end
 if ARGV[2] ~= ARGV[4] or redis.call('HLEN', KEYS[1]) ~= tonumber(ARGV[2]) then return 0 end

@@ -1,11 +1,11 @@
--- Says that work on a run goes on, and how the run stands: whoever works on rows of it has a hand on it, and renews that
--- until its last call has ended.
+-- Renews the leases of workers on a run, and returns the run's state. Every worker that processes rows of the run holds a
+-- lease and renews it until its last call has ended.
 --
--- KEYS  1 run head (hash)   2 hands on the run (hash: hand -> until when it is believed, ms of Redis's clock)
--- ARGV  1 how long a hand is believed, ms   2 … hands
+-- KEYS  1 run head (hash)   2 leases on the run (hash: lease -> expiry, ms of Redis's clock)
+-- ARGV  1 lease duration, ms   2 … leases
 -- Returns the run's state, or 'gone'
--- Atomic: everything. A hand is taken on while the run is running alone, so that once a run is over there are no more
--- hands than there were, and with the last of them the last outcome is in.
+-- Atomic: everything. A new lease is granted only while the run is running. So after a run has ended no lease is added,
+-- and once the last one is released, the last outcome is written.
 
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state then return 'gone' end

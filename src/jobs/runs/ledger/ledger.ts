@@ -1,7 +1,7 @@
 /**
- * The ledger: the record of every run and the only truth about what became of a row. The queue holds machinery alone
- * and can be rebuilt from here at any time. A row gets its outcome once (settle.lua); everything else may be done twice.
- * A run that was submitted halfway leaves nothing but keys that expire.
+ * The ledger: the record of every run and the only source of truth for the outcome of a row. The queue holds only jobs,
+ * which can be rebuilt from the ledger at any time. A row gets its outcome exactly once (settle.lua); every other
+ * operation may be repeated. An incomplete submission leaves only keys that expire.
  */
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
@@ -30,7 +30,7 @@ import { type RunHead, type RunRecord, decodeRecord, decodeStatus, encodeHead, s
 import { Signatures } from "#jobs/inventory/store/signature.ts";
 import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
 
-/** Loads a script that moves a run, and may take what an answer showed into the inventory. */
+/** Loads a script that changes a run's state and may write the SIM of a response to the inventory. */
 function runScript(name: string): Script {
   return Script.load(...inventoryScriptParts, scriptFile("emit-run.lua"), scriptFile(name));
 }
@@ -48,33 +48,33 @@ const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
 const readAtOnce = 100;
-/** A hand on a run that is not renewed for so long has gone: its process died, or has lost Redis. */
+/** A lease on a run expires after this time without renewal: its process died or lost Redis. */
 const leaseMs = 10_000;
-/** A run that makes no progress for so long counts as stalled. */
+/** A run without progress for this long counts as stalled. */
 const stalledAfterMs = 10_000;
 
-/** Why a run makes no progress at present. */
+/** Why a run currently makes no progress. */
 export interface RunProblem {
   readonly message: string;
-  /** Until the next attempt. */
+  /** Delay until the next attempt. */
   readonly delayMs: number;
-  /** It is meant so, as with a freeze: the run does not count as stalled. */
+  /** Intended, as with a freeze: the run does not count as stalled. */
   readonly isExpected?: boolean;
 }
 
-/** One slice of a run as a worker takes it up. */
+/** One segment of a run, as a worker reads it. */
 export interface SegmentState {
   readonly rows: readonly StoredRow[];
-  /** Place in the segment to what is settled. */
+  /** Settled outcomes by position in the segment. */
   readonly settled: ReadonlyMap<number, Settled>;
   readonly tries: ReadonlyMap<number, Tries>;
   readonly isFinished: boolean;
 }
 
-/** A SIM as the answer to a change showed it: the inventory learns of it together with the outcome. */
+/** A SIM as the response to a change showed it: it is written to the inventory together with the outcome. */
 export interface ShownSim {
   readonly fields: SimFields;
-  /** Fields that the answer spoke of, with a value or without; the others stay as they were known. */
+  /** Fields in the response, with or without a value; the others keep their known value. */
   readonly mentioned: readonly string[];
 }
 
@@ -90,7 +90,7 @@ export interface Settlement {
 export interface SettleReply {
   readonly state: RunState | "gone";
   readonly pending: number;
-  /** With this, the last canary row held: the rest of the run may start. */
+  /** Whether this settled the last canary row successfully: the rest of the run may start. */
   readonly canaryHeld: boolean;
 }
 
@@ -108,18 +108,18 @@ export class Ledger {
     this.#clock = options.clock;
   }
 
-  /** Stores a slice of a run that is being submitted; it expires unless the run is committed within the hour. */
+  /** Stores a segment of a run that is being submitted; it expires unless the run is committed within the hour. */
   async draftSegment(draftId: string, segment: number, rows: readonly StoredRow[]): Promise<void> {
     const key = this.#keys.runDraft(draftId);
     failOnAny(await this.#redis.multi().hset(key, String(segment), packRows(rows)).expire(key, draftSeconds).exec());
   }
 
   /**
-   * Makes a drafted run real: from here on it is in the list and its rows will be worked on. Where a run of this id is
-   * there already, that one stays and the draft goes.
-   * @param draftId under which its rows were drafted
-   * @returns `exists` where a run of this id was there already
-   * @throws SimfleetError STORE_UNAVAILABLE when a slice of it expired meanwhile
+   * Commits a drafted run: from now on it is listed and its rows are processed. If a run with this id exists already, it is
+   * kept and the draft is deleted.
+   * @param draftId id under which the rows were drafted
+   * @returns `exists` if there already was a run with this id
+   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired
    */
   async commit(head: RunHead, state: RunState, draftId: string): Promise<"committed" | "exists"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
@@ -132,7 +132,7 @@ export class Ledger {
     throw new SimfleetError("STORE_UNAVAILABLE", `Rows of run ${runId} expired before it was whole: submit it again`);
   }
 
-  /** Throws a draft away. */
+  /** Deletes a draft. */
   async discard(draftId: string): Promise<void> {
     await this.#redis.unlink(this.#keys.runDraft(draftId));
   }
@@ -146,7 +146,7 @@ export class Ledger {
     throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId}: simfleet runs list shows those there are`);
   }
 
-  /** Runs in the order of their ids, a hundred at a time; ids without a run are left out. */
+  /** Reads runs in the order of the ids, a hundred at a time; ids without a run are left out. */
   async #read(runIds: readonly string[]): Promise<RunRecord[]> {
     const runs: RunRecord[] = [];
     for (let at = 0; at < runIds.length; at += readAtOnce) {
@@ -161,7 +161,7 @@ export class Ledger {
     return runs;
   }
 
-  /** Runs, newest first. `cursor` is what the call before returned as `nextCursor`. */
+  /** Lists runs, newest first. `cursor` is the `nextCursor` of the previous page. */
   async list(options: { limit: number; cursor?: string }): Promise<{ runs: RunRecord[]; nextCursor: string | null }> {
     const start = options.cursor === undefined ? 0 : await this.#placeAfter(options.cursor);
     const ids = await this.#redis.zrevrange(this.#keys.runs(), start, start + options.limit);
@@ -178,7 +178,7 @@ export class Ledger {
     return rank + 1;
   }
 
-  /** Ids of runs that are running, newest first, among the last thousand. */
+  /** Running runs among the last thousand, newest first. */
   async running(): Promise<RunRecord[]> {
     const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
     const states = await Promise.all(ids.map((runId) => this.#redis.hget(this.#keys.run(runId), "state")));
@@ -203,7 +203,7 @@ export class Ledger {
     if (input === null) {
       throw new SimfleetError("INTERNAL", `The rows of segment ${segment} of run ${run.runId} are not in Redis`);
     }
-    // Packed between the reads: the outcomes are there now, and nowhere else.
+    // The segment was packed between the two reads: its outcomes are now only in the packed form.
     const late = packed ?? (await this.#redis.hgetBuffer(keys.runFinished(run.runId), String(segment)));
     return {
       rows: unpackRows(input, run.segments[segment]?.firstRow ?? 0),
@@ -213,7 +213,7 @@ export class Ledger {
     };
   }
 
-  /** Numbers of the segments that are worked off. */
+  /** Numbers of the finished segments. */
   async finishedSegments(runId: string): Promise<Set<number>> {
     return new Set((await this.#redis.hkeys(this.#keys.runFinished(runId))).map(Number));
   }
@@ -227,24 +227,24 @@ export class Ledger {
   }
 
   /**
-   * Says that work on rows of the run goes on: to be asked before it begins, and again every few seconds (`handMs`).
-   * Until all have let go, a run that was cut short is told to be ending, since calls may be out.
-   * @param hands each a name of its own; taken on only while the run is running
-   * @returns the run's state: unless it is `running`, no work may begin
+   * Acquires or renews leases on the run: call it before work begins, and again every few seconds. An aborted or cancelled
+   * run is reported as ending until all leases are released, since calls may be in flight.
+   * @param hands ids of the leases, unique per worker and run; new ones are granted only while the run is running
+   * @returns the run's state; unless it is `running`, no work may begin
    */
   async hold(runId: string, hands: readonly string[]): Promise<RunState | "gone"> {
     const keys = [this.#keys.run(runId), this.#keys.runLeases(runId)];
     return (await holdScript.run(this.#redis, keys, [leaseMs, ...hands])) as RunState | "gone";
   }
 
-  /** Says that this work has ended, with every outcome written. */
+  /** Releases a lease; call it when every outcome is written. */
   async release(runId: string, hand: string): Promise<void> {
     await this.#redis.hdel(this.#keys.runLeases(runId), hand);
   }
 
   /**
-   * Says which SIMs a run is about to change, and to what, until each has its outcome: a sync that sees such a change
-   * before the run has settled it knows whose it is.
+   * Records which SIMs a run is about to change, and to which class, until each has its outcome. A sync that sees such a
+   * change before the run has settled it can then attribute it to the run.
    */
   async claim(run: Pick<RunHead, "runId" | "profile">, rows: readonly StoredRow[]): Promise<void> {
     if (rows.length === 0) return;
@@ -252,7 +252,7 @@ export class Ledger {
     await this.#redis.hset(this.#keys.simsClaims(run.profile), claims);
   }
 
-  /** Writes outcomes, each row's first one for good, and moves the run on (see settle.lua). */
+  /** Writes outcomes (the first outcome of a row is final) and updates the run's state (see settle.lua). */
   async settle(
     run: Pick<RunHead, "runId" | "profile">,
     segment: number,
@@ -279,14 +279,14 @@ export class Ledger {
     return `${mentioned.map(encodeName).join(",")}\n${this.#signatures.ofAnswer(fields, mentioned)}\n${encodeFields(fields)}`;
   }
 
-  /** Remembers tries that did not settle a row, so that a restart goes on counting. */
+  /** Stores attempts that did not settle a row, so that counting continues after a restart. */
   async recordTries(runId: string, segment: number, tries: ReadonlyMap<number, Tries>): Promise<void> {
     if (tries.size === 0) return;
     const fields = Object.fromEntries([...tries].map(([place, entry]) => [place, JSON.stringify(entry)]));
     await this.#redis.hset(this.#keys.segmentTries(runId, segment), fields);
   }
 
-  /** Records why no row of the run can be worked on; the problem lasts until the next usable answer. */
+  /** Records why no row of the run can be processed; the problem lasts until the next usable response. */
   async recordProblem(runId: string, { message, delayMs, isExpected = false }: RunProblem): Promise<void> {
     const keys = [this.#keys.run(runId), this.#keys.events()];
     const nowMs = this.#clock.wallMs();
@@ -295,7 +295,7 @@ export class Ledger {
     await problemScript.run(this.#redis, keys, args);
   }
 
-  /** Packs the outcomes of a segment whose rows are all settled; false when some are not. */
+  /** Packs the outcomes of a segment if all its rows are settled; returns false otherwise. */
   async finishSegment({ runId, segments }: RunHead, segment: number): Promise<boolean> {
     const records = await this.#redis.hgetall(this.#keys.segmentOutcomes(runId, segment));
     const outcomes = new Map(Object.entries(records).map(([place, record]) => [Number(place), record]));
@@ -312,9 +312,9 @@ export class Ledger {
   }
 
   /**
-   * Moves a run to another state, and tells of it.
+   * Changes the state of a run and emits the event.
    * @param how `by`: who does it
-   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE when it is in none of `from`
+   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE if its state is not in `from`
    */
   async move(
     runId: string,
@@ -348,7 +348,7 @@ export class Ledger {
   }
 }
 
-/** Fields and values of a hash, as scripts give them. */
+/** Converts the flat field-value list that scripts return. */
 function fromPairs(flat: readonly string[]): Record<string, string> {
   const hash: Record<string, string> = {};
   for (let at = 0; at < flat.length; at += 2) hash[flat[at] ?? ""] = flat[at + 1] ?? "";
@@ -359,13 +359,13 @@ function mapValues<T>(hash: Readonly<Record<string, string>>, decode: (text: str
   return new Map(Object.entries(hash).map(([place, text]) => [Number(place), decode(text)]));
 }
 
-/** A run without a single call is over as soon as it begins. */
+/** A run without any call is completed as soon as it starts. */
 function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
   if (state === "awaiting-approval") return { state };
   return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
 }
 
-/** ioredis gives a transaction's failures as values; here each is an error. */
+/** ioredis returns a transaction's failures as values; this throws the first one. */
 function failOnAny(replies: [Error | null, unknown][] | null): void {
   const failed = replies === null ? new Error("the transaction was refused") : replies.find(([error]) => error)?.[0];
   if (failed) throw failed;

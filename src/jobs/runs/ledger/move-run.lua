@@ -1,10 +1,10 @@
--- Moves a run from one state to another, if it is in a state that allows it, and tells of the move.
+-- Changes the state of a run if its current state allows it, and emits the event.
 --
--- KEYS  1 run head (hash)   2 event feed (stream)
--- ARGV  1 new state   2 now, ms since the epoch   3 reason, or ''   4 run id   5 most events kept   6 who does it, or ''
---       7 … states from which the move is allowed
--- Returns the state before the move, or 'gone'; the move was made when that is one of ARGV 7 …
--- Atomic: everything. A move to the state that it is in changes the reason alone, and is not told.
+-- KEYS  1 run head (hash)   2 event stream
+-- ARGV  1 new state   2 now, ms since the epoch   3 reason, or ''   4 run id   5 maximum number of events kept
+--       6 who does it, or ''   7 … states from which the transition is allowed
+-- Returns the previous state, or 'gone'; the transition was made if the previous state is one of ARGV 7 …
+-- Atomic: everything. A transition to the current state only changes the reason and emits no event.
 
 local KINDS = { paused = 'run.paused', running = 'run.resumed', cancelled = 'run.cancelled' }
 
@@ -13,9 +13,9 @@ if not state then return 'gone' end
 for i = 7, #ARGV do
   if ARGV[i] == state then
     redis.call('HSET', KEYS[1], 'state', ARGV[1])
-    -- What it stood still for is over with the standstill.
+    -- The reason of a pause ends with the pause.
     if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'reason', ARGV[3]) else redis.call('HDEL', KEYS[1], 'reason') end
-    -- A pause keeps the problem for whoever looks; after a resume it has to show itself again.
+    -- A paused run keeps its problem for display; a resumed run starts without one.
     if ARGV[1] ~= 'paused' then
       clear_problem(KEYS[1])
       redis.call('HDEL', KEYS[1], 'isStalled')

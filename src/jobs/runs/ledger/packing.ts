@@ -1,6 +1,6 @@
 /**
- * How rows and outcomes lie in Redis: JSON arrays, deflated by segment, about a tenth of what a hash per row would take.
- * The order of the fields is the format; a field that is added goes to the end.
+ * The storage format of rows and outcomes in Redis: JSON arrays, deflated by segment. It takes about a tenth of the memory
+ * of a hash per row. The format depends on the order of the fields; append new fields at the end.
  */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Outcome, RowProblem } from "#fleet/run.ts";
@@ -12,21 +12,21 @@ export interface StoredRow {
   readonly key: string;
   readonly speedClass: string;
   readonly cells: readonly string[];
-  /** Why no call is made for it: it was rejected by the intake. */
+  /** Why the intake rejected the row; no call is made for it. */
   readonly problem?: Pick<RowProblem, "code" | "message">;
-  /** Row that makes the call for this one too: an earlier row with the same SIM and class. */
+  /** Index of the earlier row with the same SIM and class, whose call serves this row too. */
   readonly duplicateOf?: number;
-  /** How many rows get this row's outcome, itself included. */
+  /** Number of rows that share this row's outcome, itself included. */
   readonly weight: number;
   /** Speed class that the inventory showed when the run was submitted. */
   readonly speedClassBefore?: string;
-  /** No call is made for it, and why. */
+  /** Why the row is skipped without a call. */
   readonly skipped?: string;
-  /** No call is made for it either when its SIM turns out to have another class than this one. */
+  /** The row is also skipped if its SIM turns out to have a class other than this one. */
   readonly onlyFrom?: string;
 }
 
-/** Outcome of a row as it was settled, once and for all. */
+/** Final outcome of a row. */
 export interface Settled {
   readonly outcome: Exclude<Outcome, "pending" | "cancelled">;
   readonly reason: string;
@@ -35,15 +35,15 @@ export interface Settled {
   readonly finishedAtMs: number;
 }
 
-/** What is known of a row's tries before it is settled. */
+/** Attempts of a row that is not settled yet. */
 export interface Tries {
   readonly attempts: number;
   readonly reason: string;
-  /** A call went out whose answer was lost, at this instant: the change may have been made. */
+  /** When a call was sent whose response was lost: the change may have been applied. */
   readonly unknownSinceMs?: number;
 }
 
-/** What is to be said besides of a row that ends without knowing what became of a call; empty where nothing is. */
+/** A note for a row that ends while the effect of a call is unknown; empty if there is no such call. */
 export function doubtOf(tries: Pick<Tries, "unknownSinceMs"> | undefined): string {
   return tries?.unknownSinceMs === undefined ? "" : "; an answer was lost, so the change may have been made";
 }
@@ -61,7 +61,7 @@ type RowTuple = [
   onlyFrom?: string,
 ];
 
-/** Stand where a problem's code would. */
+/** These take the place of a problem's code. */
 const skippedMark = "=";
 const noMark = "";
 
@@ -104,7 +104,7 @@ export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
   }));
 }
 
-/** Short for an outcome, in Redis. */
+/** Abbreviations of outcomes in Redis. */
 export const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f" } as const;
 const outcomeOfLetter = { d: "done", s: "skipped", r: "rejected", f: "failed" } as const;
 type SettledTuple = [keyof typeof outcomeOfLetter, string, string, number, number];
@@ -119,7 +119,7 @@ export function decodeSettled(text: string): Settled {
   return { outcome: outcomeOfLetter[letter], reason, previousSpeedClass, attempts, finishedAtMs };
 }
 
-/** Packs all outcomes of a segment, by the rows' place in it. */
+/** Packs all outcomes of a segment, keyed by the rows' position in it. */
 export function packOutcomes(outcomes: ReadonlyMap<number, string>): Buffer {
   const entries = [...outcomes].toSorted(([a], [b]) => a - b);
   return deflateRawSync(`[${entries.map(([place, record]) => `[${place},${record}]`).join(",")}]`);

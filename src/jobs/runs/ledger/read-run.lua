@@ -1,10 +1,10 @@
--- Reads heads of runs, and whether calls may still be out for each although it has been cut short.
+-- Reads the heads of runs, and whether calls may still be in flight for runs that were aborted or cancelled.
 --
--- KEYS  for each run: head (hash), hands on the run (hash: hand -> until when it is believed, ms of Redis's clock)
--- ARGV  1 how long a hand is believed, ms
--- Returns for each run { fields and values of the head, hands that are believed }; hands are counted only where the run was
---   cut short
--- Atomic: everything. Where it was cut short and has no hand left, no outcome is still to come (hold-run.lua).
+-- KEYS  for each run: head (hash), leases on the run (hash: lease -> expiry, ms of Redis's clock)
+-- ARGV  1 lease duration, ms
+-- Returns for each run { fields and values of the head, number of valid leases }; leases are counted only if the run was
+--   aborted or cancelled
+-- Atomic: everything. If such a run has no lease left, no outcome is pending (hold-run.lua).
 
 local now = redis.call('TIME')
 local now_ms = tonumber(now[1]) * 1000 + math.floor(tonumber(now[2]) / 1000)
@@ -16,7 +16,7 @@ local function believed_hands(key)
   for i = 1, #all, 2 do
     local until_ms = tonumber(all[i + 1])
     if until_ms > now_ms then count = count + 1 end
-    -- Written before Redis's clock was set back: it is believed for its usual time from now on.
+    -- The lease was written before Redis's clock was set back: let it expire one lease duration from now.
     if until_ms > now_ms + believed_ms then redis.call('HSET', key, all[i], now_ms + believed_ms) end
   end
   return count

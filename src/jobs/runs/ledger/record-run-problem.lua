@@ -1,11 +1,11 @@
--- Records that a call of a run failed for a reason that concerns every row, such as a platform that answers 500.
+-- Records that a call of a run failed for a reason that affects every row, such as a platform that answers 500.
 --
--- KEYS  1 run head (hash)   2 event feed (stream)
--- ARGV  1 now, ms since the epoch   2 message   3 instant of the next attempt, ms   4 run id   5 most events kept
---       6 how long a run makes no progress before it counts as stalled, ms
+-- KEYS  1 run head (hash)   2 event stream
+-- ARGV  1 now, ms since the epoch   2 message   3 time of the next attempt, ms   4 run id   5 maximum number of events kept
+--       6 time without progress after which a run counts as stalled, ms
 -- Returns nothing
--- Atomic: everything. `run.stalled` is written once, with the first attempt after which the run counts as stalled; the next
--- usable answer clears the problem and writes `run.recovered` (settle.lua). Only a running run has a problem.
+-- Atomic: everything. `run.stalled` is emitted once, with the first attempt after which the run counts as stalled; the
+-- next usable response clears the problem and emits `run.recovered` (settle.lua). Only a running run has a problem.
 
 local run, now, message, next, run_id = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local most_events, stalled_after = ARGV[5], tonumber(ARGV[6])

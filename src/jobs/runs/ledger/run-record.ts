@@ -1,61 +1,61 @@
-/** The head of a run as the ledger keeps it: who, what, how far. Written as a flat hash, read back as one value. */
+/** The head of a run in the ledger: its origin, options and progress. Stored as a flat hash, read as one value. */
 import { type Problem, problemIn } from "#engine/problem.ts";
 import type { RunOptions, RunState, Tally } from "#fleet/run.ts";
 
-/** A slice of consecutive rows: the index of its first row, and how many of its rows make a call. */
+/** A segment of consecutive rows: the index of its first row, and the number of its rows that make a call. */
 export interface SegmentSpan {
   readonly firstRow: number;
   readonly callable: number;
 }
 
-/** What is fixed when a run is submitted. */
+/** Properties that are fixed when a run is submitted. */
 export interface RunHead {
   readonly runId: string;
   readonly name: string;
   readonly profile: string;
-  /** The bucket whose quota its calls spend, and whose queue works on it. */
+  /** The bucket whose quota the run's calls use, and whose queue carries its jobs. */
   readonly bucket: string;
   readonly options: RunOptions;
-  /** Header cells of the input, as they came. */
+  /** Header cells of the input, unchanged. */
   readonly header: readonly string[];
   /** Name of the input file, without its folder. */
   readonly source: string;
   /** SHA-256 of the input, hex. */
   readonly sha256: string;
-  /** Rows in all, and among them those that the intake rejected. */
+  /** Number of rows, and of those that the intake rejected. */
   readonly total: number;
   readonly rejectedAtIntake: number;
-  /** Rows settled at submission without a call, because nothing would change. */
+  /** Rows settled at submission without a call, because they would change nothing. */
   readonly skippedAtIntake: number;
   readonly segments: readonly SegmentSpan[];
-  /** How many of the first segments are the canary; 0 for none. */
+  /** Number of leading segments that form the canary; 0 for none. */
   readonly canarySegments: number;
-  /** More failures than this abort the run. */
+  /** The run is aborted after more failures than this. */
   readonly maxFailures?: number;
-  /** The run whose unsuccessful rows these are. */
+  /** The run whose unsuccessful rows this run retries. */
   readonly retryOf?: string;
-  /** The run whose changes these rows put back. */
+  /** The run whose changes this run undoes. */
   readonly undoOf?: string;
-  /** Who submitted it: `cli:anna`, `schedule:nightly`; absent where that is not known. */
+  /** Who submitted it: `cli:anna`, `schedule:nightly`; absent if not known. */
   readonly submittedBy?: string;
   readonly createdAtMs: number;
 }
 
-/** A run as it stands. */
+/** A run with its current state and progress. */
 export interface RunRecord extends RunHead {
   readonly state: RunState;
   readonly tally: Tally;
   readonly calls: number;
   readonly throttled: number;
-  /** Calls of canary rows still to be settled. */
+  /** Canary calls not settled yet. */
   readonly canaryLeft: number;
-  /** It was cut short, and calls that were out then have not all ended: rows may still get an outcome. */
+  /** The run was aborted or cancelled while calls were in flight that have not all ended: rows may still get an outcome. */
   readonly isEnding: boolean;
   readonly startedAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;
-  /** Why it was aborted or stands still, where there is something to say. */
+  /** Why it was aborted, cancelled or paused, if a reason is known. */
   readonly reason: string | undefined;
-  /** Why its calls get no usable answer at present. */
+  /** Why its calls currently get no usable response. */
   readonly problem: Problem | undefined;
 }
 
@@ -90,7 +90,7 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
   };
 }
 
-/** @param hands on the run, as read-run.lua counts them */
+/** @param hands number of leases on the run, as read-run.lua counts them */
 export function decodeRecord(runId: string, hash: Readonly<Record<string, string>>, hands: number): RunRecord {
   const text = (field: string): string => hash[field] ?? "";
   const number = (field: string): number => Number(hash[field] ?? 0);
@@ -132,12 +132,12 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
   };
 }
 
-/** The fields of the hash from which a run's state and tally are read. */
+/** The fields of the hash that a run's state and tally are read from. */
 export const statusFields = ["state", "total", "done", "skipped", "rejected", "failed"] as const;
 
 /**
- * State and tally alone, of the values of `standingFields`; undefined where there is no run. Rows of a run that was cut
- * short count as cancelled here while their calls are still out.
+ * Reads only state and tally, from the values of `statusFields`; undefined if the run does not exist. If a run was aborted
+ * or cancelled, rows whose calls are still in flight count as cancelled here.
  */
 export function decodeStatus(values: readonly (string | null)[]): Pick<RunRecord, "state" | "tally"> | undefined {
   if (typeof values[0] !== "string") return undefined;
@@ -150,7 +150,7 @@ function isCutShort(state: RunState): boolean {
   return state === "aborted" || state === "cancelled";
 }
 
-/** Rows that got no outcome before a run was cut short count as cancelled, so that the counts always add up. */
+/** If a run was aborted or cancelled, rows without an outcome count as cancelled, so that the counts always add up. */
 function decodeTally({ isCut }: { isCut: boolean }, number: (field: string) => number): Tally {
   const total = number("total");
   const settled = {

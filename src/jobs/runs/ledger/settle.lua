@@ -1,17 +1,19 @@
--- Settles rows of one segment: each gets its outcome once, and the run's tally moves with it.
+-- Settles rows of one segment: records each row's final outcome and updates the run's tally.
 --
 -- KEYS  1 run head (hash)   2 outcomes of the segment (hash: place -> record)   3 tries of the segment (hash)
 --       4 finished segments of the run (hash)   5 … 12 the inventory of the run's profile (take.lua)
--- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 answers of 429   5 profile   6 most events kept   7 run id
---       8 … one text a row: `place letter weight SIM record`; where the platform's answer showed the SIM, three more lines
---          and more: the fields that it told of with commas between, their signature, and a line for each field
---          (one text, since long argument lists cost the sender dear)
--- Returns { state, pending rows, 1 when the canary has just held else 0 }
--- Atomic: everything. A row that has its outcome keeps it, so that doing this twice changes nothing, also when its segment
--- is packed already: a worker that lost its job may come late. A call count may be told twice after a broken
--- connection; the outcomes never are.
+-- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 responses with 429   5 profile
+--       6 maximum number of events kept   7 run id
+--       8 … one text per row: `place letter weight SIM record`; if the platform's response showed the SIM, three or more
+--          lines follow: the returned fields separated by commas, their signature, and a line for each field
+--          (one text, since long argument lists are expensive for the sender)
+-- Returns { state, pending rows, 1 if this settled the last canary row successfully else 0 }
+-- Atomic: everything. A settled row keeps its outcome, so settling twice has no effect, even if the segment is already
+-- packed: a worker that lost its job may come late. A call may be counted twice after a broken connection; an outcome is
+-- never counted twice.
 -- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a canary row
--- failed), told of in the same step. A usable answer clears the run's problem. A run that is over stays over, and still takes the outcomes of calls under way.
+-- failed); the event is emitted in the same step. A usable response clears the run's problem. A run that has ended stays
+-- ended, and still accepts the outcomes of calls in flight.
 
 local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed' }
 
@@ -35,7 +37,7 @@ local function take_answer_of(sim, answer)
   take_answer(inv, sim, { signature = signature, lines = lines }, told_of, run)
 end
 
--- From here on a change that a listing shows is somebody else's.
+-- After this, a change that a listing shows is external.
 local function release_claim(sim)
   local claim = redis.call('HGET', inv.claims, sim)
   if claim and string.match(claim, '^%S+') == run then redis.call('HDEL', inv.claims, sim) end
@@ -44,7 +46,7 @@ end
 local has_tries = redis.call('EXISTS', KEYS[3]) == 1
 
 local has_settled = false
--- A usable answer came: the platform works again.
+-- A usable response arrived: the platform works again.
 local has_answer = false
 
 for at = 8, #ARGV do
@@ -78,7 +80,7 @@ end
 if not head[11] or head[11] == '' then set('startedAtMs', ARGV[1]) end
 
 local held = 0
--- Calls that were out when it was cut short end it with the last of them.
+-- If calls were in flight when the run was aborted or cancelled, it finishes with the last of them.
 if has_settled and (state == 'aborted' or state == 'cancelled') then set('finishedAtMs', ARGV[1]) end
 if state == 'running' or state == 'paused' then
   local most = tonumber(head[8] or '')

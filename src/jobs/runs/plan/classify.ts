@@ -1,35 +1,35 @@
-/** Holds the rows of a surveyed file against the inventory: what each would do, and what its SIM has now. */
+/** Compares the rows of a plan with the inventory: what each row would do, and the current class of its SIM. */
 import type { ResolvedRow } from "#intake/read-rows.ts";
 import { type Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
 import type { RowSource } from "./row-source.ts";
 
 /** What a run would do with a row. */
 export type RowVerdict =
-  /** A call, that changes the class as far as the inventory knows (or nothing is known). */
+  /** A call that changes the class, as far as the inventory knows (also if nothing is known). */
   | "change"
-  /** The inventory shows the wanted class already. */
+  /** The SIM already has the requested class according to the inventory. */
   | "unchanged"
-  /** The inventory was synced, and does not have the SIM or has it as gone. */
+  /** The inventory was synced, and the SIM is missing from it or marked as gone. */
   | "unknown"
   /** Shares the call of an earlier row with the same SIM and class. */
   | "duplicate"
-  /** The same SIM stands elsewhere with another class. */
+  /** Another row requests a different class for the same SIM. */
   | "conflict"
   | "invalid";
 
 export interface ClassifiedRow extends ResolvedRow {
   readonly verdict: RowVerdict;
-  /** Speed class of the SIM, where the inventory knows one. */
+  /** Current speed class of the SIM, if the inventory knows it. */
   readonly speedClassBefore?: string;
 }
 
-/** The inventory of one profile, as the judge needs it. */
+/** The inventory of one profile, as far as classification needs it. */
 export interface KnownFleet {
   readonly inventory: Inventory;
   readonly profile: string;
 }
 
-/** @throws IntakeError when the file is no longer the one that was surveyed */
+/** @throws IntakeError if the file has changed since the survey */
 export async function* classifyRows(source: RowSource, fleet: KnownFleet): AsyncGenerator<readonly ClassifiedRow[]> {
   const { known: count, gone, isComplete } = await fleet.inventory.facts(fleet.profile);
   for await (const batch of source.read()) {

@@ -1,4 +1,4 @@
-/** A plan's verdicts, row by row, as a CSV file: the input's columns, then what would become of the row. */
+/** Renders a plan as CSV: the input's columns, followed by the verdict of each row. */
 import { csvLine } from "#intake/cell.ts";
 import { type ClassifiedRow, type KnownFleet, classifyRows } from "./classify.ts";
 import type { RowSource } from "./row-source.ts";

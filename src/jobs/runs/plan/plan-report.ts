@@ -1,20 +1,20 @@
-/** A plan as programs are shown it: the one shape of `plan --json` and of the control API. */
+/** The JSON form of a plan, shared by `plan --json` and the control API. */
 import type { RowProblemCode } from "#fleet/run.ts";
 import type { RowVerdict } from "./classify.ts";
 import type { Plan } from "./plan.ts";
 
 export interface PlanReport {
-  /** The file that was surveyed, or the filter; one of the two. */
+  /** The surveyed file, or the filter; exactly one of the two is set. */
   readonly file?: string;
   readonly where?: string;
-  /** Of the rows, hex. */
+  /** SHA-256 of the rows, hex. */
   readonly sha256: string;
   readonly rows: number;
   readonly verdicts: Readonly<Record<RowVerdict, number>>;
   readonly calls: number;
-  /** Least time at the present quota; null while that is unknown. */
+  /** Minimum time at the current quota; null while the quota is unknown. */
   readonly estimateSeconds: number | null;
-  /** The first problems, in the order of the rows. */
+  /** The first problems, in row order. */
   readonly problems: readonly {
     readonly line: number;
     readonly column: string;

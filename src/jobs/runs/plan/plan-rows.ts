@@ -1,4 +1,4 @@
-/** A plan row by row, as programs are shown it: what a run would do with each. */
+/** The JSON form of a plan's rows: what a run would do with each. */
 import type { RowProblemCode } from "#fleet/run.ts";
 import { type KnownFleet, type RowVerdict, classifyRows } from "./classify.ts";
 import type { RowSource } from "./row-source.ts";
@@ -7,14 +7,14 @@ export interface PlanRow {
   readonly line: number;
   readonly key: string;
   readonly verdict: RowVerdict;
-  /** Speed class before, where the inventory knows one. */
+  /** Current speed class, if the inventory knows it. */
   readonly before: string | null;
-  /** The wanted one; null where the row has none. */
+  /** Requested speed class; null if the row has none. */
   readonly after: string | null;
   readonly problem?: { readonly code: RowProblemCode; readonly column: string; readonly message: string };
 }
 
-/** All rows in their order; flat memory. */
+/** Yields all rows in order, in constant memory. */
 export async function* planRows(source: RowSource, fleet: KnownFleet): AsyncGenerator<PlanRow> {
   for await (const batch of classifyRows(source, fleet)) {
     for (const { row, verdict, speedClassBefore } of batch) {

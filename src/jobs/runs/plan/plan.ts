@@ -1,6 +1,6 @@
 /**
- * What a run would do before it does it: every row judged, calls counted, time estimated. A plan reads the file and what
- * simfleet knows already; it makes no call.
+ * Previews a run: classifies every row, counts the calls and estimates the time. A plan uses only the file and what
+ * simfleet has stored; it makes no call.
  */
 import type { RunOptions } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
@@ -14,20 +14,20 @@ import { type RowSource, fileSource, filterSource, simsSource } from "./row-sour
 import { type QuotaView, leastTimeMs } from "./quota-estimate.ts";
 
 export interface PlanRequest {
-  /** A file, the SIMs that a filter means, or SIMs by their keys. */
+  /** A file, a filter on the inventory, or SIMs by their keys. */
   readonly from:
     | { readonly path: string; readonly rules?: FileRules }
     | { readonly filter: Filter }
     | { readonly sims: readonly string[] };
   readonly wording: Wording;
   readonly bucket: string;
-  /** The SIMs as they were last seen. */
+  /** The inventory, with the last known state of the SIMs. */
   readonly fleet: KnownFleet;
-  /** One class for all rows of a file of ids only; a filter needs it. */
+  /** One class for all rows, for a file with ids only; required with a filter. */
   readonly speedClass?: string | undefined;
-  /** Make no call for a row whose SIM the inventory shows with the wanted class. */
+  /** Make no call for a row whose SIM already has the requested class according to the inventory. */
   readonly skipUnchanged?: boolean;
-  /** Speed classes that the deployment knows; others are warned of. Empty: none is known. */
+  /** Speed classes that the deployment lists; others cause a warning. Empty: no list is configured. */
   readonly knownSpeedClasses: readonly string[];
   readonly callsPerMinute?: number | undefined;
   readonly periodMs: number;
@@ -35,17 +35,17 @@ export interface PlanRequest {
 
 export interface Plan {
   readonly source: RowSource;
-  /** Rows by verdict; they add up to all rows. */
+  /** Number of rows by verdict; their sum is the number of all rows. */
   readonly verdicts: Readonly<Record<RowVerdict, number>>;
   readonly calls: number;
-  /** Least time at the present quota, undefined while that is unknown. */
+  /** Minimum time at the current quota; undefined while the quota is unknown. */
   readonly estimateMs: number | undefined;
   readonly warnings: readonly string[];
 }
 
 /**
- * @throws IntakeError for a file that cannot be taken in
- * @throws SimfleetError USAGE for a filter without a class or that no SIM matches
+ * @throws IntakeError for a file that cannot be read as input
+ * @throws SimfleetError USAGE for a filter without a class, or one that matches no SIM
  */
 export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<Plan> {
   const source = await openSource(request);
@@ -70,7 +70,7 @@ async function openSource({ from, fleet, speedClass, wording }: PlanRequest): Pr
   return filterSource(inventory, { profile, filter: from.filter, speedClass, wording });
 }
 
-/** Counts verdicts, and rows by speed classes that the deployment does not list. */
+/** Counts rows by verdict, and rows by speed classes that the deployment does not list. */
 async function classifyAll(
   source: RowSource,
   request: PlanRequest,
@@ -95,7 +95,7 @@ function unlistedWarnings(unlisted: ReadonlyMap<string, number>, listed: readonl
   );
 }
 
-/** What the limiter knows of a bucket. */
+/** Reads the current state of a bucket from the limiter. */
 export async function quotaView(limiter: Limiter, bucket: string, periodMs: number): Promise<QuotaView> {
   const state = await limiter.state(bucket);
   const refreshMs = state.refreshLatestMs ?? state.nowMs;
@@ -108,7 +108,7 @@ export async function quotaView(limiter: Limiter, bucket: string, periodMs: numb
   };
 }
 
-/** Which part of the options a run's failure limit comes to, in rows. */
+/** The run's failure limit, in rows. */
 export function failureLimit(options: RunOptions, calls: number): number | undefined {
   const limit = options.maxFailures;
   if (limit === undefined) return undefined;

@@ -1,12 +1,12 @@
-/** How long calls take at a quota, from what is known of it now. */
+/** Estimates how long calls take at a quota, from the current state of its bucket. */
 
-/** What matters of a bucket for an estimate. */
+/** The state of a bucket, as far as an estimate needs it. */
 export interface QuotaView {
-  /** Calls per period; undefined until the first answer told. */
+  /** Calls per period; undefined until the first response reports it. */
   readonly limit: number | undefined;
-  /** Calls left in the present period. */
+  /** Calls left in the current period. */
   readonly left: number | undefined;
-  /** Calls kept for other callers. */
+  /** Calls reserved for other callers. */
   readonly reserved: number;
   /** Time to the next refresh. */
   readonly untilRefreshMs: number;
@@ -14,8 +14,8 @@ export interface QuotaView {
 }
 
 /**
- * Least time until `calls` calls are out, in milliseconds; undefined while the quota is unknown.
- * @param callsPerMinute a rate of the run's own, where it has one
+ * Minimum time to send `calls` calls, in milliseconds; undefined while the quota is unknown.
+ * @param callsPerMinute the run's own rate limit, if it has one
  */
 export function leastTimeMs(calls: number, quota: QuotaView, callsPerMinute?: number): number | undefined {
   const atOwnRateMs = callsPerMinute === undefined ? 0 : (calls / callsPerMinute) * 60_000;

@@ -1,6 +1,6 @@
 /**
- * Where the rows of a plan come from: a file that was surveyed, or the SIMs of the inventory that a filter means, all to
- * be given one speed class. Rows can be read again and again, and are never held.
+ * The source of a plan's rows: a surveyed file, or the SIMs that a filter selects from the inventory, all with one speed
+ * class. Rows can be read repeatedly and are never kept in memory as a whole.
  */
 import { createHash } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
@@ -15,13 +15,13 @@ export interface RowSource {
   readonly origin: { readonly file: string } | { readonly where: string };
   readonly header: readonly string[];
   readonly counts: FileSurvey["counts"];
-  /** The first problems in the order of the rows. */
+  /** The first problems, in row order. */
   readonly problems: readonly RowFault[];
-  /** Of the rows as they were first read, hex. */
+  /** SHA-256 of the rows when they were first read, hex. */
   readonly sha256: string;
-  /** @throws IntakeError when what is read is no longer what was surveyed */
+  /** @throws IntakeError if the content has changed since the survey */
   read(): AsyncGenerator<readonly ResolvedRow[]>;
-  /** How many rows get the outcome of this one, itself included. */
+  /** Number of rows that share this row's outcome, itself included. */
   weightOf(index: number): number;
   lineOf(index: number): number;
 }
@@ -41,8 +41,8 @@ export function fileSource(survey: FileSurvey): RowSource {
 }
 
 /**
- * The SIMs of the inventory that a filter means, as rows.
- * @throws SimfleetError USAGE when there is no inventory, or no such SIM or field in it, or the class cannot be one
+ * The SIMs that a filter selects from the inventory, as rows.
+ * @throws SimfleetError USAGE if there is no inventory, no such SIM or field in it, or the class is invalid
  */
 export async function filterSource(
   inventory: Inventory,
@@ -73,8 +73,8 @@ export async function filterSource(
 }
 
 /**
- * SIMs by their keys, as rows.
- * @throws SimfleetError USAGE when the class cannot be one
+ * The SIMs with the given keys, as rows.
+ * @throws SimfleetError USAGE if the class is invalid
  */
 export function simsSource(
   sims: readonly string[],
@@ -97,7 +97,7 @@ export function simsSource(
   };
 }
 
-/** Numbered as they would be in a file with a header. */
+/** Rows are numbered as in a file with a header. */
 async function* filterRows(
   inventory: Inventory,
   ask: { profile: string; filter: Filter; speedClass: string; keyColumn: KeyColumn },
@@ -128,7 +128,7 @@ async function failForNoSim(
 
 const batchLength = 500;
 
-/** Gathers what comes one by one; no batch is empty. */
+/** Groups items into batches; no batch is empty. */
 export async function* inBatches<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<readonly T[]> {
   let batch: T[] = [];
   for await (const item of items) {

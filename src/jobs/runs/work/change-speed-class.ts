@@ -1,4 +1,4 @@
-/** One row of a run: one call that gives one SIM its speed class, and what the answer means for the row. */
+/** Processes one row of a run: makes the call that changes a SIM's speed class, and interprets the response. */
 import type { PlatformClient } from "#api/client.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { updateSimSpeedClass, updateSubscriberSpeedClass } from "#api/operations/sims.ts";
@@ -8,26 +8,26 @@ import type { Wording } from "#fleet/sim.ts";
 import type { StoredRow } from "../ledger/packing.ts";
 import type { TryResult } from "./row-attempt.ts";
 
-/** How the calls of one run are made. */
+/** Settings of the calls of one run. */
 export interface CallOptions {
   readonly wording: Wording;
-  /** What is kept of the record in the answer. */
+  /** The fields of the returned record to store. */
   readonly choice: FieldChoice;
   readonly pace?: { readonly id: string; readonly callsPerMinute: number };
-  /** Calls that the run still wants in all. */
+  /** Number of calls that the run still has to make. */
   readonly backlog: () => number;
-  /** Ends the waiting for a turn; a call that is out runs to its end. */
+  /** Aborts waiting for a permit; a call in flight runs to its end. */
   readonly signal: AbortSignal;
 }
 
-/** After the platform could not be reached at all: how long a worker looks elsewhere before it tries again. */
+/** Pause of a segment after the platform was unreachable. */
 const unreachablePauseMs = 5_000;
 
 function operationOf(wording: Wording): typeof updateSimSpeedClass {
   return wording === "sims" ? updateSimSpeedClass : updateSubscriberSpeedClass;
 }
 
-/** The bucket whose quota the changes of a profile spend. */
+/** The bucket whose quota is used by the changes of a profile. */
 export function speedClassBucket(profile: string, wording: Wording): string {
   return bucketOf(operationOf(wording), profile);
 }
@@ -52,7 +52,7 @@ export async function changeSpeedClass(
   }
 }
 
-/** What an error of the platform means for a row. */
+/** Maps an error of the platform to the result of the attempt. */
 function resultOf(error: PlatformError): TryResult {
   switch (error.code) {
     case "PLATFORM_THROTTLED":

@@ -1,6 +1,6 @@
 /**
- * Works on one bucket: takes segments of its runs from the queue and hands them to the jobs. What the queue lost is put
- * in again from the ledger.
+ * Processes one bucket: takes segments of its runs from the queue and executes them. Jobs that the queue lost are enqueued
+ * again from the ledger.
  */
 import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
@@ -25,7 +25,7 @@ export interface ConsumerOptions {
   readonly workerRegistry: WorkerRegistry;
   readonly clock: Clock;
   readonly execute: (reference: SegmentReference, signal: AbortSignal) => Promise<JobResult>;
-  /** Segments under way at once. */
+  /** Segments in progress at once. */
   readonly segmentsAtOnce: number;
   readonly onIncident: (incident: Incident) => void;
 }
@@ -39,7 +39,7 @@ export class Consumer implements Working {
     this.#options = options;
   }
 
-  /** Starts to work on the bucket. */
+  /** Starts processing the bucket. */
   static async start(options: ConsumerOptions): Promise<Consumer> {
     const consumer = new Consumer(options);
     await consumer.#start();
@@ -77,7 +77,7 @@ export class Consumer implements Working {
     return verdict;
   }
 
-  /** A run that was resumed while its last jobs were just being parked has none in the queue: give it some. */
+  /** A run that was resumed just while its last jobs were parked has no job in the queue: enqueue them. */
   async #afterParking(runId: string): Promise<void> {
     const state = await this.#options.ledger.state(runId).catch(() => "gone");
     if (state === "running" && this.#worker?.isStopping === false) await this.#restore();
@@ -95,7 +95,7 @@ export class Consumer implements Working {
     }
   }
 
-  /** Starts no call any more, lets those in flight end, gives the rest back. */
+  /** Makes no new calls, waits for those in flight, and returns the remaining jobs to the queue. */
   async stop(): Promise<void> {
     this.#stopRestoring?.();
     await this.#worker?.stop();

@@ -1,7 +1,7 @@
 /**
- * Works off one segment of a run: the rows that have no outcome yet, several at a time, each settled in the ledger as
- * soon as its answer is known. Says at the end how it went, as a value. Retries of single rows live here and in the
- * ledger's tries; waits of more than about two seconds go back to the queue, so that no worker slot is held.
+ * Processes one segment of a run: the rows without an outcome, several at a time. Each row is settled in the ledger as soon
+ * as its response is known. Returns the result as a value. Retries of single rows are handled here and in the ledger's
+ * tries; waits of more than about two seconds go back to the queue, so that they do not occupy a worker slot.
  */
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -17,7 +17,7 @@ import type { SegmentReference, TryResult } from "./row-attempt.ts";
 import type { RunWatch } from "./run-watch.ts";
 import { type Backlog, OutcomeWriter } from "./outcome-writer.ts";
 
-/** What a segment needs from the house. */
+/** Dependencies of a segment's work. */
 export interface JobContext {
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -26,21 +26,21 @@ export interface JobContext {
   /** Shared by all segments of this process. */
   readonly backlog: Backlog;
   readonly watch: RunWatch;
-  /** Rows under way at once in one segment. */
+  /** Rows in progress at once in one segment. */
   readonly lanes: number;
 }
 
-/** A row is given up after so many calls without a usable answer. */
+/** A row fails after this many calls without a usable response. */
 const mostAttempts = 10;
 const retryBackoff = { baseMs: 400, capMs: 60_000 };
-/** So many calls in a row without a usable answer end the pass: the platform, not the row, has a problem. */
+/** This many consecutive calls without a usable response end the pass: the problem is the platform, not the row. */
 const outageAfterFailures = 20;
 const sleepInPlaceMs = 2_000;
 const refusalPauseMs = 30_000;
 
 /**
- * @param signal aborts when this process stops or has lost the job: no new call is made then
- * @throws what the ledger throws; the queue tries the segment again
+ * @param signal aborts when this process stops or has lost the job; no new call is made then
+ * @throws errors of the ledger; the queue then retries the segment
  */
 export async function execute(
   reference: SegmentReference,
@@ -78,7 +78,7 @@ class SegmentWork {
   readonly #signal: AbortSignal;
   readonly #outcomeWriter: OutcomeWriter;
   readonly #tries: Map<number, Tries>;
-  /** Speed classes by key, as the inventory had them when the work on the segment began. */
+  /** Speed classes by SIM key, as the inventory had them when the work on the segment began. */
   readonly #classes: ReadonlyMap<string, string>;
   readonly #pending = new Map<number, StoredRow>();
   #doneBefore: number;
@@ -123,13 +123,13 @@ class SegmentWork {
     return new SegmentWork({ run, segment, state, classes: new Map(classes), context, signal });
   }
 
-  /** Delay before the next pass, by the most tried of the rows that are left. */
+  /** Delay before the next pass, based on the remaining row with the most attempts. */
   backoffMs(): number {
     const attempts = [...this.#pending.keys()].map((place) => this.#tries.get(place)?.attempts ?? 0);
     return backoffMs(retryBackoff, Math.max(1, ...attempts));
   }
 
-  /** Tries each pending row once; undefined when rows are left that are worth another pass. */
+  /** Attempts each pending row once; returns undefined if rows that are worth another pass are left. */
   async pass(): Promise<JobResult | undefined> {
     this.#stop = undefined;
     this.#incident = 0;
@@ -179,7 +179,7 @@ class SegmentWork {
     try {
       return await changeSpeedClass(client, row, storeDeps);
     } catch (thrown) {
-      // Stopped while it was in line for its turn: nothing was sent. A call that is out ends with its answer.
+      // Stopped while waiting for a permit: nothing was sent. A call in flight ends with its response.
       if (!this.#signal.aborted) throw thrown;
       return {
         kind: "postponed",
@@ -209,7 +209,7 @@ class SegmentWork {
         return this.#stopWith({ ...result, kind: "postponed" });
       case "refused":
         this.#outcomeWriter.countCall({ wasThrottled: false });
-        // A row of its own that is forbidden, where others were not, is the row's matter.
+        // If other rows were allowed, a forbidden row is a problem of that row only.
         if (result.error.code === "PLATFORM_FORBIDDEN" && this.#doneBefore > 0) {
           return this.#settle(place, row, { outcome: "rejected", reason: result.error.message }, "counted");
         }
@@ -256,7 +256,7 @@ class SegmentWork {
     if (isPlatformDown) this.#stopWith({ kind: "postponed", delayMs, scope: "job", reason: result.reason });
   }
 
-  /** For whoever looks at the run: why nothing happens, and until when. */
+  /** Records for display why the run makes no progress, and until when. */
   #recordProblem(message: string, delayMs: number): Promise<void> {
     return this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs });
   }
@@ -290,15 +290,15 @@ class SegmentWork {
   }
 
   /**
-   * What the inventory shows now is fresher than what it showed at submission, unless it is the wanted class: then a
-   * sync may have seen this very change after a crash, before the run could settle it.
+   * The inventory's current value is more recent than the value at submission, unless it is the requested class: after a crash
+   * a sync may have seen this very change before the run could settle it.
    */
   #classBefore(row: StoredRow): string {
     const present = this.#classes.get(row.key);
     return (present === row.speedClass ? row.speedClassBefore : present) ?? row.speedClassBefore ?? present ?? "";
   }
 
-  /** The longest of several delays counts. */
+  /** The longest of several delays applies. */
   #stopWith(verdict: JobResult & { kind: "postponed" }): void {
     const { kind, delayMs, scope, reason, refusal } = verdict;
     const isLonger = this.#stop?.kind !== "postponed" || this.#stop.delayMs < delayMs;
@@ -306,7 +306,7 @@ class SegmentWork {
   }
 }
 
-/** Rows that make a call and have no outcome yet, by their place. */
+/** Rows that make a call and have no outcome yet, by position. */
 function openRows({ rows, settled }: SegmentState): [number, StoredRow][] {
   return [...rows.entries()].filter(([place, row]) => isCallable(row) && !settled.has(place));
 }

@@ -1,6 +1,6 @@
 /**
- * Writes outcomes to the ledger in the order of their coming: what gathers while one write is under way goes along with
- * the next. A caller waits until its outcome is written, so that a crash repeats no more than the calls in flight.
+ * Writes outcomes to the ledger in order of arrival: those that arrive during one write are batched into the next. A caller
+ * waits until its outcome is written, so that a crash repeats no more than the calls in flight.
  */
 import { yieldToEventLoop } from "#core/time.ts";
 import type { RunState } from "#fleet/run.ts";
@@ -9,8 +9,8 @@ import type { RunHead } from "../ledger/run-record.ts";
 import type { RunWatch } from "./run-watch.ts";
 
 /**
- * How many rows each run still has without an outcome, as the ledger last told any segment of this process. It only
- * falls, so that replies that overtake each other do no harm.
+ * Number of rows without an outcome per run, as last reported by the ledger to any segment of this process. It only
+ * decreases, so replies that arrive out of order do no harm.
  */
 export class Backlog {
   readonly #pending = new Map<string, number>();
@@ -52,7 +52,7 @@ export class OutcomeWriter {
     this.#watch = options.watch;
   }
 
-  /** The run's state, as the ledger last said. */
+  /** The run's state as last reported by the ledger. */
   get state(): RunState | "gone" {
     return this.#state;
   }
@@ -61,7 +61,7 @@ export class OutcomeWriter {
     return this.#canaryHeld;
   }
 
-  /** Counts a call that goes with the next write, whatever became of it. */
+  /** Counts a call, whatever its result; the count is written with the next outcomes. */
   countCall(call: { wasThrottled: boolean }): void {
     this.#calls += 1;
     if (call.wasThrottled) this.#throttled += 1;
@@ -70,13 +70,13 @@ export class OutcomeWriter {
   /** Resolves when the outcome is written. */
   async settle(settlement: Settlement): Promise<void> {
     this.#open.push(settlement);
-    // A write that is under way left without this one: wait for it, then for the next.
+    // The write in progress does not contain this outcome: wait for it, then for the next.
     await this.#writing;
     if (this.#open.length > 0) await this.#write();
     else await this.#writing;
   }
 
-  /** Writes what is left, call counts included; also a look at the run's state. */
+  /** Writes what is left, including call counts; also refreshes the run's state. */
   async flush(): Promise<void> {
     await this.#writing;
     await this.#write();
@@ -90,7 +90,7 @@ export class OutcomeWriter {
   }
 
   async #writeNow(): Promise<void> {
-    await yieldToEventLoop(); // lets outcomes of the same turn join
+    await yieldToEventLoop(); // lets outcomes of the same event loop iteration join
     const settlements = this.#open.splice(0);
     const counts = { calls: this.#calls, throttled: this.#throttled };
     this.#calls = 0;

@@ -1,7 +1,6 @@
 /**
- * The queues: one for each bucket, so that a spent quota holds its own work and no other. A queue carries references to
- * segments; what it lost or never got can be put in again from the ledger at any time, since a job's id is made from
- * what it is about.
+ * The queues of runs: one per bucket, so that a spent quota holds only its own work. A queue carries references to segments;
+ * missing jobs can be enqueued again from the ledger at any time, since a job's id is derived from its content.
  */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
@@ -13,7 +12,7 @@ import type { RunRecord } from "../ledger/run-record.ts";
 import { openQueue } from "#engine/open-queue.ts";
 
 const segmentJobName = "change-speed-class";
-/** BullMQ holds a queue's rate limit only where one is set; this one never comes to bear by itself. */
+/** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */
 const boundlessRate = { max: 1e12, durationMs: 60_000 };
 const addAtOnce = 500;
 const mostRead = 9_999;
@@ -54,9 +53,8 @@ export class Queues {
   }
 
   /**
-   * Puts in the jobs of all segments that may be worked on and are not finished. Doing it again changes nothing.
-   * @param others `now` takes up at once what waits for a later try, and segments again whose machinery failed too
-   *   often: a person has asked for it
+   * Enqueues the jobs of all segments that may be processed and are not finished. Repeating it has no effect.
+   * @param others `now` also runs delayed and quarantined segments at once, because a user asked for it
    */
   async enqueue(run: RunRecord, others: "leave" | "now" = "leave"): Promise<void> {
     const queue = await this.queue(run.bucket);
@@ -65,7 +63,7 @@ export class Queues {
       const failed = await this.quarantined(run);
       await Promise.all(failed.map((segment) => queue.remove(jobId(run.runId, segment))));
       const delayed = (await queue.getDelayed(0, mostRead)).filter((job) => job?.data.runId === run.runId);
-      // One that has just come due is on its way by itself.
+      // A job that has just become due starts without help.
       await Promise.all(delayed.map((job) => job.promote().catch(() => undefined)));
     }
     for (let at = 0; at < segments.length; at += addAtOnce) {
@@ -78,7 +76,7 @@ export class Queues {
     }
   }
 
-  /** Puts in what running runs of the bucket lack: after a crash between the ledger and the queue, or a lost queue. */
+  /** Enqueues missing jobs of the bucket's running runs, after a crash between ledger and queue or the loss of a queue. */
   async restore(bucket: string): Promise<void> {
     const runs = (await this.#ledger.running()).filter((run) => run.bucket === bucket);
     if (runs.length === 0) return;
@@ -90,14 +88,14 @@ export class Queues {
     for (const run of runs) await this.enqueue(run);
   }
 
-  /** Segments whose job failed for good: it was on too many workers when they died (queue-worker.ts), or a fault stays. */
+  /** Segments whose job failed permanently: it outlived too many killed workers (queue-worker.ts), or a fault persists. */
   async quarantined(run: RunRecord): Promise<number[]> {
     const queue = await this.queue(run.bucket);
     const failed = await queue.getFailed(0, mostRead);
     return failed.filter((job) => job?.data.runId === run.runId).map((job) => job.data.segment);
   }
 
-  /** The canary first, the rest once it held. */
+  /** The canary's segments first; the rest once the canary has succeeded. */
   async #openSegments(run: RunRecord): Promise<number[]> {
     const isCanary = run.canarySegments > 0 && run.canaryLeft > 0;
     const finished = await this.#ledger.finishedSegments(run.runId);

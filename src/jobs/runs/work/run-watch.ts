@@ -1,8 +1,8 @@
 /**
- * Whether a run may still be worked on, for all its segments in this process at once. Each reply of the ledger tells,
- * and while a segment is under way the ledger is asked twice a second. So a pause, a cancel or an abort keeps back every
- * call that has not gone out, also those that are in line for the quota; what is out ends with its answer. The ledger in
- * turn is told that this process has its hands on the run, until the last of those calls has its outcome.
+ * Watches whether a run may still be processed, for all its segments in this process at once. Each reply of the ledger
+ * contains the state, and while a segment is in progress the ledger is polled twice a second. So a pause, a cancel or an
+ * abort stops every call that has not been sent, including those waiting for the quota; calls in flight end with their
+ * response. Until the last of those calls has its outcome, this process holds a lease on the run in the ledger.
  */
 import { randomBytes } from "node:crypto";
 import { every } from "#core/time.ts";
@@ -26,9 +26,9 @@ export class RunWatch {
   }
 
   /**
-   * To be called when work on a segment begins.
-   * @returns undefined when the run is not running; else `halt`, which aborts as soon as it is seen not to be, and `leave`,
-   *   to be called when the work has ended and its outcomes are written
+   * Must be called when work on a segment begins.
+   * @returns undefined if the run is not running; otherwise `halt`, which aborts as soon as the run stops running, and
+   *   `leave`, to be called when the work has ended and its outcomes are written
    */
   async enter(runId: string): Promise<{ readonly halt: AbortSignal; readonly leave: () => Promise<void> } | undefined> {
     const hand = randomBytes(9).toString("base64url");
@@ -38,11 +38,11 @@ export class RunWatch {
     return { halt: watched.halt.signal, leave: () => this.#leave(runId, watched, hand) };
   }
 
-  /** What the ledger said of a run's state. */
+  /** Records a run's state as reported by the ledger. */
   observe(runId: string, state: RunState | "gone"): void {
     const watched = this.#watched.get(runId);
     if (state === "running" || watched === undefined) return;
-    // Work that begins after this has seen the run running again: it gets a watch of its own.
+    // Work that begins later has seen the run running again: it gets its own watch.
     this.#watched.delete(runId);
     watched.halt.abort(new Error(`the run is ${state}`));
   }
@@ -62,7 +62,7 @@ export class RunWatch {
       watched.stopPolling();
       if (this.#watched.get(runId) === watched) this.#watched.delete(runId);
     }
-    // Where Redis does not answer, the hand is believed for some seconds more.
+    // If Redis does not answer, the lease expires after some seconds.
     await this.#ledger.release(runId, hand).catch(() => undefined);
   }
 }
