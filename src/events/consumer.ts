@@ -1,8 +1,8 @@
 /**
- * A durable reader of the feed: among all processes one at a time reads on where the last one stopped, hands each stretch
- * over, and saves the place only after it was handled. So every event is handed over at least once and in order; after a
- * crash the last stretch comes again, and whoever handles it has to do the same thing once by the event's id. A consumer
- * that is new begins with what happens from then on.
+ * A durable consumer of the event stream: one process at a time reads on from the saved position, passes each batch to the
+ * handler, and saves the position only after the handler has finished. So every event is delivered at least once and in
+ * order. After a crash the last batch is delivered again, and the handler must deduplicate by the event's id. A new
+ * consumer starts with the events emitted from then on.
  */
 import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
@@ -14,24 +14,24 @@ import type { Event } from "./event.ts";
 import { type Feed, pageOf } from "./feed.ts";
 
 const savePlace = Script.load(new URL("./save-place.lua", import.meta.url));
-/** A process that was killed is followed by another after so long. */
+/** Lease duration: after a process is killed, another one takes over after this time. */
 const leaseMs = 6 * secondMs;
 const renewMs = 2 * secondMs;
 const blockMs = secondMs;
 const readAtOnce = 200;
 
 export interface FeedConsumerOptions {
-  /** The same in every process, and for good: the place is saved under it. */
+  /** The position is saved under this name, so it must be the same in every process and never change. */
   readonly name: string;
   readonly feed: Feed;
   readonly redis: Redis;
   readonly keys: Keys;
   readonly clock: Clock;
-  /** Opens a connection that blocks, for nobody else's use. */
+  /** Opens a dedicated connection for blocking reads. */
   readonly connect: (name: string) => Redis;
-  /** Events that are handed over at once, at most. */
+  /** Maximum number of events per batch. */
   readonly atOnce?: number;
-  /** May come again with the same events; what it throws is told, and the events come again after a pause. */
+  /** May be called again with the same events; its errors are reported, and the events are delivered again after a pause. */
   readonly handle: (events: readonly Event[], signal: AbortSignal) => Promise<void>;
   readonly onIncident: (message: string) => void;
 }
@@ -49,7 +49,7 @@ export class FeedConsumer {
     this.#lease = options.keys.feedLease(options.name);
   }
 
-  /** Begins to read; a new consumer's place is set before this returns. */
+  /** Starts reading; a new consumer's position is saved before this returns. */
   static async start(options: FeedConsumerOptions): Promise<FeedConsumer> {
     const consumer = new FeedConsumer(options);
     const { redis, keys, name, feed } = options;
@@ -58,7 +58,7 @@ export class FeedConsumer {
     return consumer;
   }
 
-  /** Hands over what it is at, then gives the lease back. */
+  /** Finishes the current batch, then releases the lease. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("this process is stopping"));
     this.#reader?.disconnect();
@@ -81,7 +81,7 @@ export class FeedConsumer {
     return (await this.#options.redis.set(this.#lease, this.#token, "PX", leaseMs, "NX")) === "OK";
   }
 
-  /** Ends when the lease is lost, or with what `handle` throws. */
+  /** Ends when the lease is lost, or throws the error of `handle`. */
   async #readOn(signal: AbortSignal): Promise<void> {
     const { redis, keys, name, feed, handle } = this.#options;
     const lost = new AbortController();
@@ -113,7 +113,7 @@ export class FeedConsumer {
     return pageOf(place, read?.[0]?.[1] ?? []);
   }
 
-  /** False when another process has the lease. */
+  /** Saves the position and renews the lease. Returns false if another process has the lease. */
   async #save(place: string, livesMs = leaseMs): Promise<boolean> {
     const { redis, keys, name } = this.#options;
     return (await savePlace.run(redis, [this.#lease, keys.feedPlaces()], [this.#token, livesMs, name, place])) === 1;

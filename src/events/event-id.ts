@@ -1,6 +1,6 @@
-/** Ids of events, `milliseconds-number`, as Redis gives them. */
+/** Ids of events, `milliseconds-number`, as assigned by Redis. */
 
-/** Whether an event came after another. It is asked for every stream and page, and leaves nothing to be cleared. */
+/** Whether an event came after another. Called for every stream and page, so it allocates nothing. */
 export function isAfter(id: string, other: string): boolean {
   const ms = Number.parseInt(id, 10);
   const otherMs = Number.parseInt(other, 10);

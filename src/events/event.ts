@@ -1,6 +1,6 @@
 /**
- * The catalogue of events: what can happen, which fields tell of it, and when it is told. An event is written in the same
- * step as the change that it tells of, so that neither is ever there without the other.
+ * The catalog of events: which events exist, their fields, and when they are emitted. An event is written in the same step
+ * as the change that it reports, so neither ever exists without the other.
  */
 
 import type { FieldValue } from "#fleet/sim-fields.ts";
@@ -299,14 +299,14 @@ export const eventTypes = Object.keys(eventCatalogue) as EventType[];
 
 /** Something that happened. */
 export interface Event {
-  /** Grows from event to event, and names one for good: a consumer that saw it before sees a repeat. */
+  /** Increases from event to event and is unique, so a consumer can detect duplicates. */
   readonly id: string;
   readonly type: EventType;
   readonly atMs: number;
-  /** Empty where it is about every account. */
+  /** Empty if the event concerns every account. */
   readonly profile: string;
-  /** The fields of the catalogue, each as text. */
+  /** The fields of the catalog, each as text. */
   readonly fields: Readonly<Record<string, string>>;
-  /** With `sim.changed`: what `before` and `after` were in the platform's record, text or JSON. */
+  /** With `sim.changed`: `before` and `after` as values of the platform's record, text or JSON. */
   readonly values?: Readonly<Partial<Record<"before" | "after", FieldValue>>>;
 }

@@ -1,6 +1,6 @@
 /**
- * The event feed: one Redis stream for all profiles, oldest first, bounded in number and in time. Scripts of other rooms
- * write to it together with their changes (tell.lua); here it is read, from any point, and trimmed.
+ * The event stream: one Redis stream for all profiles, oldest first, limited in number and age. Scripts of other folders
+ * write to it together with their changes (tell.lua); this file reads it from any position, and trims it.
  */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
@@ -10,42 +10,42 @@ import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { type Event, type EventType, eventTypes } from "./event.ts";
 
-/** Lua that a script needs in front of its own to tell of what it does. */
+/** Lua part that precedes a script that emits events. */
 export const emitScriptPart = new URL("./tell.lua", import.meta.url);
 
 const emitOnceScript = Script.load(emitScriptPart, new URL("./tell-once.lua", import.meta.url));
 const markSeconds = 30 * 86_400;
 
-/** How much of the past is kept; whichever bound is met first. */
+/** How many events are kept; whichever limit is reached first applies. */
 export interface FeedBounds {
   readonly keepMs: number;
-  /** Events at most, about. */
+  /** Approximate maximum number of events. */
   readonly most: number;
 }
 
 /** Which events to read. */
 export interface EventQuery {
   readonly types?: readonly EventType[] | undefined;
-  /** Events about every account are among them. */
+  /** Events that concern every account are included. */
   readonly profile?: string | undefined;
   /** Only events whose fields have these values. */
   readonly fields?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Not before this instant. */
+  /** Only events at or after this time. */
   readonly sinceMs?: number | undefined;
 }
 
-/** A stretch of the feed, oldest first. */
+/** A page of the stream, oldest first. */
 export interface FeedPage {
   readonly events: readonly Event[];
-  /** Events of a later version are left out and counted here. */
+  /** Id of the last entry, which may be an event type of a later version that is left out of `events`. */
   readonly lastId: string;
 }
 
-/** The id before that of every event. */
+/** An id before that of every event. */
 export const beforeAll = "0-0";
 
 const readAtOnce = 1_000;
-/** A page ends after so many events were looked through, found or not. */
+/** A page ends after this many events were scanned, whether they match or not. */
 const mostScanned = 100_000;
 
 export class Feed {
@@ -64,9 +64,9 @@ export class Feed {
   }
 
   /**
-   * Events, newest first.
-   * @param ask `cursor` is what the call before returned; without it the newest come
-   * @returns `nextCursor` null when there are no older ones
+   * Lists events, newest first.
+   * @param ask `cursor` comes from the previous page; without it the list starts with the newest
+   * @returns `nextCursor` null if there are no older ones
    */
   async newest(
     query: EventQuery,
@@ -91,46 +91,46 @@ export class Feed {
   }
 
   /**
-   * Events after one, oldest first.
-   * @param id of the event before; `0-0` is before all
-   * @returns `lastId` of the last that was looked at, `id` itself where there is none after it
+   * Lists events after a given one, oldest first.
+   * @param id of the previous event; `0-0` is before all
+   * @returns `lastId` of the last scanned entry, or `id` itself if there is none after it
    */
   async after(id: string, limit: number): Promise<FeedPage> {
     return pageOf(id, await this.#redis.xrange(this.key, `(${id}`, "+", "COUNT", limit));
   }
 
-  /** Id of the newest event; `0-0` where there is none. */
+  /** Id of the newest event; `0-0` if there is none. */
   async head(): Promise<string> {
     return (await this.#redis.xrevrange(this.key, "+", "-", "COUNT", 1))[0]?.[0] ?? beforeAll;
   }
 
-  /** Tells of something that changed nothing in the store; what changes something tells of it in the same script. */
+  /** Emits an event without a change in the store; an event of a change is emitted by the script that makes the change. */
   async emit({ type, profile, fields }: Pick<Event, "type" | "profile" | "fields">): Promise<void> {
     const pairs = Object.entries(fields).flat();
     const { most } = this.bounds;
     await this.#redis.xadd(this.key, "MAXLEN", "~", most, "*", "type", type, "profile", profile, ...pairs);
   }
 
-  /** Tells of something outside of the store, which may be told again after a crash. @param mark names it for a month */
+  /** Emits an event of a change outside the store, which may be repeated after a crash. @param mark identifies it for a month */
   async emitOnce(event: Pick<Event, "type" | "profile" | "fields">, mark: string): Promise<void> {
     const { type, profile, fields } = event;
     const args = [this.bounds.most, markSeconds, type, profile, ...Object.entries(fields).flat()];
     await emitOnceScript.run(this.#redis, [this.key, this.#keys.emittedOnce(mark)], args);
   }
 
-  /** How many events are kept now. */
+  /** Number of events currently kept. */
   size(): Promise<number> {
     return this.#redis.xlen(this.key);
   }
 
-  /** Lets go of what is older than the bounds allow. */
+  /** Removes events beyond the limits. */
   async trim(): Promise<void> {
     const oldestMs = this.#clock.wallMs() - this.bounds.keepMs;
     await this.#redis.xtrim(this.key, "MINID", "~", String(Math.max(0, oldestMs)));
   }
 }
 
-/** @param entries as Redis gives them, oldest first */
+/** @param entries as Redis returns them, oldest first */
 export function pageOf(id: string, entries: readonly [string, string[]][]): FeedPage {
   const events = entries.map(decode).filter((event) => event !== undefined);
   return { events, lastId: entries.at(-1)?.[0] ?? id };
@@ -153,7 +153,7 @@ function decode([id, pairs]: [string, string[]]): Event | undefined {
   return known === "sim.changed" ? withValues(event) : event;
 }
 
-/** The scripts that tell of a change write names and values as the inventory keeps them. */
+/** Scripts write names and values in the inventory's encoding; this decodes them. */
 function withValues(event: Event): Event {
   const { field = "", before, after, ...rest } = event.fields;
   const values = {

@@ -1,10 +1,10 @@
 /**
- * Events in words that a person wants to read in a chat: what happened, to what, and what there is to do. Events that
- * have no words of their own are told by their name and fields.
+ * Renders events as text for a chat: what happened, to what, and what to do. Events without their own text are rendered as
+ * their name and fields.
  */
 import type { Event } from "./event.ts";
 
-/** An event, or what is like one without being in the feed, such as a test. */
+/** An event, or something similar that is not in the stream, such as a test. */
 export type NoticeEvent = Pick<Event, "profile" | "atMs" | "fields"> & { readonly type: string };
 
 type Fields = Readonly<Record<string, string>>;
@@ -118,7 +118,7 @@ function filled(text: string | undefined, sentence: (text: string) => string): s
   return text === undefined || text === "" ? "" : sentence(text);
 }
 
-/** A field's value as the feed writes it, with a mark of its kind in front. */
+/** Decodes a field's value, which the stream stores with a prefix for its kind. */
 function value(written: string | undefined): string {
   return written ?? "nothing";
 }

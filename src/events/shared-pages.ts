@@ -1,17 +1,17 @@
 /**
- * Pages of the feed for those who are behind. A thousand of them are mostly behind by the same events, so that one page is
- * read and kept for all who ask for what comes after the same one: the last few pages, and no more, however many ask.
+ * Caches pages of the event stream for followers that are behind. A thousand of them are usually behind by the same events, so
+ * one page is read and shared by all that continue after the same event. Only the last few pages are kept.
  */
 import type { Event } from "./event.ts";
 import { isAfter } from "./event-id.ts";
 import type { Feed, FeedPage } from "./feed.ts";
 
-/** Events of a page. */
+/** Events per page. */
 const readAtOnce = 100;
 const mostKept = 16;
 
 interface Reading {
-  /** How many were begun before it. */
+  /** Number of reads started before this one. */
   readonly number: number;
   readonly page: Promise<FeedPage>;
 }
@@ -25,14 +25,14 @@ export class SharedPages {
     this.#feed = feed;
   }
 
-  /** How many readings were begun until now: what `after` takes as `since`. */
+  /** Number of reads started so far: the `since` argument of `after`. */
   get begun(): number {
     return this.#begun;
   }
 
   /**
-   * A page of the events after one.
-   * @param since a page is empty only by a reading that was begun after this many
+   * The page of the events after a given one.
+   * @param since an empty page must come from a read that started after this many reads
    */
   async after(id: string, since: number): Promise<FeedPage> {
     for (;;) {
@@ -58,7 +58,7 @@ export class SharedPages {
     try {
       return (page = await this.#feed.after(id, readAtOnce));
     } finally {
-      // That nothing has come yet holds for this moment alone.
+      // An empty result is valid only at this moment.
       if (page === undefined || page.lastId === id) this.#readings.delete(id);
     }
   }
@@ -66,7 +66,7 @@ export class SharedPages {
 
 const deps = new WeakMap<FeedPage, Map<number, readonly Event[]>>();
 
-/** Those of a page's events that came after one: for all who ask the same, the very same list. */
+/** The events of a page after a given one; callers with the same arguments share one list. */
 export function eventsAfter(page: FeedPage, id: string): readonly Event[] {
   const { events } = page;
   let from = 0;

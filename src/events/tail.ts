@@ -1,8 +1,8 @@
 /**
- * The live end of the feed in one process: however many look on, Redis is read once. Whoever follows gets every event
- * from a point on, in order, none twice, and all get the same lists of events, so that what is made of one can be shared.
- * One that is slow is not buffered for: it falls back to reading the feed at its own pace, so that a thousand of them cost
- * no memory.
+ * Follows the event stream live: Redis is read once per process, however many followers there are. Each follower receives every
+ * event from a position on, in order and without duplicates. All receive the same lists of events, so that the encoded
+ * form can be shared. Nothing is buffered for a slow follower: it reads the stream at its own pace, so a thousand slow
+ * followers use no memory.
  */
 import type { Redis } from "ioredis";
 import { type Clock, secondMs } from "#core/time.ts";
@@ -13,25 +13,25 @@ import { SharedPages, eventsAfter } from "./shared-pages.ts";
 
 const blockMs = 2 * secondMs;
 const readAtOnce = 100;
-/** After a page that is not full, what comes gathers for so long, so that a flood is sent in few pieces. */
+/** After a page that is not full, events are collected for this long, so that a burst is sent in few pieces. */
 const gatherMs = 100;
-/** Pages that wait for a follower; with more it reads the feed itself. */
+/** Pages that may wait for a follower; beyond that it reads the stream itself. */
 const mostWaiting = 16;
 
-/** A page that was read live. */
+/** A page from the live read. */
 interface EncodedPage extends FeedPage {
-  /** Of the event before it. */
+  /** Id of the previous event. */
   readonly afterId: string;
 }
 
 interface Follower {
-  /** What it was told and has not taken; undefined once that was too much. */
+  /** Live pages that it has not taken yet; undefined after an overflow. */
   waiting: EncodedPage[] | undefined;
-  /** It still reads the feed itself. */
+  /** Whether it still reads the stream itself. */
   isBehind: boolean;
-  /** Readings of the feed that were begun before what comes began to wait for it. */
+  /** Number of reads started before live pages began to wait for it. */
   readingsBefore: number;
-  /** Of the last event that it has; undefined until that is known. */
+  /** Id of the last event that it received; undefined until known. */
   lastId: string | undefined;
   readonly signal: AbortSignal;
   wake: () => void;
@@ -47,7 +47,7 @@ export class FeedTail {
   #isReading = false;
   #headId = "";
 
-  /** @param house `connect` opens a connection that blocks, for nobody else's use */
+  /** @param deps `connect` opens a dedicated connection for blocking reads */
   constructor(deps: { feed: Feed; connect: () => Redis; clock: Clock }) {
     this.#feed = deps.feed;
     this.#connect = deps.connect;
@@ -56,9 +56,9 @@ export class FeedTail {
   }
 
   /**
-   * Every event after one, as they come, until the signal aborts. It is no generator: that would hold on to the events
-   * which it gave last for as long as a slow follower does not come back.
-   * @param fromId of the last event that is known; without it only what comes from now on
+   * Yields events as they arrive, until the signal aborts. It is not a generator, since a generator would keep its last events
+   * in memory while a slow follower does not come back.
+   * @param fromId id of the last known event; without it only new events are yielded
    */
   follow(fromId: string | undefined, signal: AbortSignal): AsyncIterableIterator<readonly Event[]> {
     const follower: Follower = {
@@ -102,12 +102,12 @@ export class FeedTail {
   }
 
   /**
-   * The next stretch: read from the feed while the follower is behind, and what was told to it from then on.
-   * @returns undefined when it is to look again
+   * The next page: read from the stream while the follower is behind, and from the live pages afterwards.
+   * @returns undefined if it must check again
    */
   async #next(follower: Follower, lastId: string): Promise<FeedPage | undefined> {
     if (follower.waiting === undefined) {
-      // What comes while the feed is read waits; what is in both is passed over by its id.
+      // Live pages wait while the stream is read; duplicates are skipped by id.
       follower.waiting = [];
       follower.isBehind = true;
       follower.readingsBefore = this.#pages.begun;
@@ -128,7 +128,7 @@ export class FeedTail {
     return undefined;
   }
 
-  /** Ends the reading; those who follow are to be ended by their signals. */
+  /** Stops reading; followers must be ended by their signals. */
   close(): void {
     this.#redis?.disconnect();
     this.#redis = undefined;
@@ -137,17 +137,17 @@ export class FeedTail {
   #read(): void {
     if (this.#isReading) return;
     this.#isReading = true;
-    // What it throws, when Redis closes just then, whoever follows meets by itself.
+    // If it throws because Redis is closing, each follower meets the error itself.
     const reading = this.#readOn().catch(() => undefined);
     void reading.finally(() => {
       this.#isReading = false;
       this.close();
-      // A gap between the last page and the end of the reading is closed by reading the feed.
+      // Followers read the stream to close a gap between the last page and the end of this read.
       for (const follower of this.#followers) leaveBehind(follower);
     });
   }
 
-  /** Ends when nobody follows any more. */
+  /** Ends when there are no followers. */
   async #readOn(): Promise<void> {
     this.#headId = await this.#feed.head();
     const redis = (this.#redis = this.#connect());

@@ -1,8 +1,8 @@
--- Tells of something that is outside of the store, once however often it is told.
+-- Emits an event of something outside the store; repeating it has no effect.
 --
--- KEYS  1 event feed (stream)   2 mark (string that expires)
--- ARGV  1 most events kept   2 seconds that the mark lives   3 type   4 profile   5 … field, value, …
--- Returns 1, or 0 when it was told before
+-- KEYS  1 event stream   2 mark (string with expiry)
+-- ARGV  1 maximum number of events kept   2 lifetime of the mark, s   3 type   4 profile   5 … field, value, …
+-- Returns 1, or 0 if it was emitted before
 -- Atomic: the mark and the event.
 
 if not redis.call('SET', KEYS[2], '1', 'NX', 'EX', ARGV[2]) then return 0 end

@@ -1,20 +1,19 @@
 /**
- * Which addresses a message may go to. Whoever can have a webhook configured could otherwise reach, from inside, what the
- * network hides: a metadata service, a database, this machine. An address is looked at as the numbers that it is, never
- * as it is written, and where a name stands for it, at the very look-up whose answer is connected to: a name that answers
- * otherwise a moment later changes nothing.
+ * Restricts the addresses that webhooks may connect to. Otherwise anyone who can configure a webhook could reach services
+ * inside the network: a metadata service, a database, this machine. The check uses the numeric address, never its text. For
+ * a host name it checks the very DNS answer that is connected to, so a different answer a moment later has no effect.
  */
 import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
-/** `public`: the internet, and this machine where the address says so itself. `anywhere`: private networks as well. */
+/** `public`: the internet, and this machine if the URL names it explicitly. `anywhere`: private networks as well. */
 export type Reach = "public" | "anywhere";
 
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** IPv4 that is not of the public internet, by what it is (registries of IANA, RFC 6890). */
+/** IPv4 networks that are not public, with their purpose (registries of IANA, RFC 6890). */
 const closed: readonly (readonly [network: string, bits: number, what: string])[] = [
   ["0.0.0.0", 8, "of no network"],
   ["10.0.0.0", 8, "private"],
@@ -34,9 +33,9 @@ const closed: readonly (readonly [network: string, bits: number, what: string])[
   ["240.0.0.0", 4, "reserved"],
 ];
 
-/** Of IPv6 only this is given to networks of the internet; mapped, translated, unique-local and others lie outside … */
+/** The only IPv6 range assigned to public networks; mapped, translated, unique-local and other ranges are outside of it … */
 const globalUnicast = blockListOf([["2000::", 3]]);
-/** … but for those that carry an IPv4 address inside, or are no network at all. */
+/** … except for networks that embed an IPv4 address, or are not networks at all. */
 const closedUnicast = blockListOf([
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -50,9 +49,9 @@ const closedLists = closed.map(([network, bits, what]) => {
   return { list, what };
 });
 
-/** What an address is that is not of the public internet; undefined where it is. */
+/** Why an address is not public; undefined if it is. */
 function closedAs(written: string): string | undefined {
-  const [address = ""] = written.split("%", 1); // without the zone of a link-local one
+  const [address = ""] = written.split("%", 1); // without the zone of a link-local address
   if (isIP(address) === 0) return "no address";
   if (isIP(address) === 4) return closedLists.find(({ list }) => list.check(address, "ipv4"))?.what;
   if (loopback.check(address, "ipv6")) return "this machine";
@@ -60,15 +59,15 @@ function closedAs(written: string): string | undefined {
   return isOpen ? undefined : "private, or leads to another address";
 }
 
-/** Whether an address names this machine itself, by whatever name. */
+/** Whether a host name refers to this machine. */
 export function isLoopbackName(hostname: string): boolean {
   const bare = hostname.replace(/^\[|\]$/g, "");
   return bare === "localhost" || (isIP(bare) === 4 && loopback.check(bare, "ipv4")) || bare === "::1";
 }
 
 /**
- * Why an address may not be connected to; undefined where it may.
- * @param hostname the host as the message's URL has it, without brackets
+ * Why an address must not be connected to; undefined if it may.
+ * @param hostname the host in the message's URL, without brackets
  */
 export function addressFault(hostname: string, address: string, reach: Reach): string | undefined {
   if (isLoopbackName(hostname)) return isLoopbackName(address) ? undefined : `${address} is not this machine`;
@@ -77,20 +76,20 @@ export function addressFault(hostname: string, address: string, reach: Reach): s
   return what === undefined ? undefined : `${address} is ${what}, which has to be allowed (allowPrivate)`;
 }
 
-/** A connection that was not made, since of where it would have led. */
+/** A connection was refused because of its address. */
 export class AddressRefused extends Error {
   readonly code = "ADDRESS_REFUSED";
 }
 
-/** The fault of a host that is an address itself, which is connected to without any look-up. */
+/** Checks a host that is a literal address, which is connected to without a DNS lookup. */
 export function literalFault(hostname: string, reach: Reach): string | undefined {
   const bare = hostname.replace(/^\[|\]$/g, "");
   return isIP(bare) === 0 ? undefined : addressFault(bare, bare, reach);
 }
 
 /**
- * A look-up for sockets that gives addresses only where every one of them may be connected to.
- * @param resolve asks for all addresses of a name; the system's by default
+ * A DNS lookup for sockets that succeeds only if every address may be connected to.
+ * @param resolve looks up all addresses of a name; the system's lookup by default
  */
 export function guardedLookup(reach: Reach, resolve: LookupFunction = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

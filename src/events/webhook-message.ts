@@ -1,4 +1,4 @@
-/** What a message says of an event: JSON for programs, or a notice for the people in a chat. */
+/** Builds the content of a webhook message: JSON for programs, or a notice for a chat. */
 import { visible } from "#core/visible-text.ts";
 import type { WebhookFormat } from "#fleet/webhook.ts";
 import { type NoticeEvent, noticeOf } from "./notice.ts";
@@ -10,7 +10,7 @@ export interface MessageContent {
 
 const json = "application/json";
 
-/** The content of a message about an event, the same in every try. */
+/** The content of a message about an event, the same in every attempt. */
 export function contentOf(event: NoticeEvent, format: WebhookFormat): MessageContent {
   switch (format) {
     case "standard": {
@@ -30,24 +30,24 @@ export function contentOf(event: NoticeEvent, format: WebhookFormat): MessageCon
 const zeroWidthSpace = "\u200B";
 
 /**
- * A notice in which nothing that is called after a mention or a link is one: a name may hold `@channel`, `[x](http://…)` or
- * an address, and chats that share a format read different markup. A zero-width space breaks each of them for a program;
- * people see no difference. Control characters are shown as escapes.
+ * A notice without active mentions or links: a name may contain `@channel`, `[x](http://…)` or an address, and chats that
+ * share a format interpret different markup. A zero-width space deactivates each of them and is invisible to readers.
+ * Control characters are shown as escapes.
  */
 function chatText(event: NoticeEvent): string {
   return visible(noticeOf(event)).replace(liveMarkup, `$&${zeroWidthSpace}`);
 }
 
-/** Each match ends where a mention, an address with a scheme, `www.`, or a Markdown link goes on. */
+/** Each match ends inside a mention, an address with a scheme, `www.`, or a Markdown link. */
 const liveMarkup =
   /[@＠](?=[\p{L}\p{N}_.-])|:(?=\/\/)|\b(?:mailto|tel|sms|callto|javascript|data|slack|msteams|mattermost):|\bwww(?=\.)|\](?=[([:])|~(?=[a-z0-9])/giu;
 
-/** The three characters that begin links and mentions there; a name may hold them. */
+/** Escapes the three characters that begin links and mentions there; a name may contain them. */
 function inMarkup(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** What the Workflows of Teams take: an Adaptive Card. Its rich text, unlike its plain blocks, reads no markup. */
+/** The format of Teams Workflows: an Adaptive Card. Its rich text, unlike its plain blocks, interprets no markup. */
 function cardWith(text: string): unknown {
   const content = {
     $schema: "http://adaptivecards.io/schemas/adaptive-card.json",

@@ -1,44 +1,44 @@
 /**
- * Signatures by the Standard Webhooks specification (github.com/standard-webhooks): HMAC-SHA256 over
- * `id.timestamp.body`, with the key that stands in base64 behind `whsec_`.
+ * Signatures according to the Standard Webhooks specification (github.com/standard-webhooks): HMAC-SHA256 over
+ * `id.timestamp.body`, with the base64 key that follows `whsec_`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Secret } from "#core/secret.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
 
-/** What one message is signed for. */
+/** The signed parts of a message. */
 export interface SignedParts {
-  /** Names the message for good: the same in every try. */
+  /** Unique id of the message, the same in every attempt. */
   readonly id: string;
-  /** Of this try, in whole seconds since the Unix epoch. */
+  /** Time of this attempt, in whole seconds since the Unix epoch. */
   readonly timestampSeconds: number;
-  /** Byte for byte as it is sent. */
+  /** The body exactly as sent. */
   readonly body: string;
 }
 
 /**
- * The `webhook-signature` header: one signature for each secret, so that a receiver can change over from one to the next.
- * @throws RangeError when a secret is no `whsec_…`
+ * The `webhook-signature` header: one signature for each secret, so that a receiver can change secrets without a gap.
+ * @throws RangeError if a secret does not have the form `whsec_…`
  */
 export function signaturesOf({ id, timestampSeconds, body }: SignedParts, secrets: readonly Secret[]): string {
   const signed = `${id}.${timestampSeconds}.${body}`;
   return secrets.map((secret) => `v1,${digestOf(signed, secret).toString("base64")}`).join(" ");
 }
 
-/** The headers of a message that came in, as they came; absent ones are undefined. */
+/** The headers of a received message; absent ones are undefined. */
 export interface ReceivedParts {
   readonly id: string | undefined;
   readonly timestamp: string | undefined;
-  /** Signatures with spaces between. */
+  /** Signatures, separated by spaces. */
   readonly signature: string | undefined;
   readonly body: string;
 }
 
-/** A message that is older or younger than this may be a repeat by somebody who has overheard it. */
+/** Maximum clock difference: an older or newer message may be a replay. */
 const mostDriftSeconds = 300;
 
 /**
- * What is wrong with the signature of a message that came in; undefined where one of the secrets has signed it just now.
+ * Verifies the signature of a received message; returns the fault, or undefined if one of the secrets has signed it recently.
  * @param nowMs wall clock
  */
 export function signatureFault(
@@ -55,13 +55,13 @@ export function signatureFault(
   let isSigned = false;
   for (const secret of secrets) {
     const digest = digestOf(`${id}.${timestamp}.${body}`, secret);
-    // All are compared, so that the time it takes says nothing.
+    // Compare all, so that the timing reveals nothing.
     for (const one of given) isSigned = (one.length === digest.length && timingSafeEqual(one, digest)) || isSigned;
   }
   return isSigned ? undefined : "forged";
 }
 
-/** Whether two secrets sign alike, in whatever form each is written. */
+/** Whether two secrets contain the same key, in whatever form each is written. */
 export function isSameKey(one: Secret, other: Secret): boolean {
   const [a, b] = [webhookKey(one.reveal()), webhookKey(other.reveal())];
   return a !== undefined && b !== undefined && a.length === b.length && timingSafeEqual(a, b);

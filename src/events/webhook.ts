@@ -1,7 +1,7 @@
 /**
- * Sends one signed message to one address, once. It knows nothing of who sends what, nor of retries: it says as a value
- * what became of the message. No redirect is followed, no answer is kept, one deadline holds for all of it, and where a
- * connection may lead is decided as it is made (webhook-address.ts).
+ * Sends one signed message to one address, once, and returns the result as a value. It handles neither retries nor the choice
+ * of messages. It follows no redirects, keeps no response body, and applies one deadline to the whole attempt. The
+ * address is checked while the connection is made (webhook-address.ts).
  */
 import type { LookupFunction } from "node:net";
 import { Agent, buildConnector } from "undici";
@@ -13,48 +13,48 @@ import { signaturesOf } from "./webhook-signature.ts";
 export interface WebhookMessage {
   /** https, or http to this machine. */
   readonly url: string;
-  /** The same in every try, so that a receiver can tell a repeat. */
+  /** The same in every attempt, so that a receiver can detect duplicates. */
   readonly id: string;
   readonly body: string;
   /** `application/json` by default. */
   readonly contentType?: string | undefined;
-  /** The present one, and the one before while it is being changed; none: the message is not signed. */
+  /** The current secret, and the previous one during a change; none: the message is not signed. */
   readonly secrets: readonly Secret[];
   /** `public` by default. */
   readonly reach?: Reach | undefined;
-  /** For the whole try; 15,000 by default. */
+  /** Deadline for the whole attempt; 15,000 by default. */
   readonly deadlineMs?: number | undefined;
 }
 
-/** What became of a message. */
+/** Result of sending a message. */
 export type Delivery =
-  /** A status of the 200s. */
+  /** A 2xx status. */
   | { readonly kind: "accepted"; readonly status: number }
-  /** Another status; `isFinal` where the same message would be refused again. */
+  /** Another status; `isFinal` if the same message would be rejected again. */
   | {
       readonly kind: "refused";
       readonly status: number;
       readonly isFinal: boolean;
-      /** What a Retry-After header asks for. */
+      /** From the Retry-After header. */
       readonly retryAfterMs: number | undefined;
     }
-  /** No answer: it may have arrived all the same. */
+  /** No response; the message may have arrived. */
   | { readonly kind: "unanswered"; readonly reason: string };
 
 const usualDeadlineMs = 15_000;
 const connectMs = 5_000;
-/** A header beyond this is no wish but a mistake. */
+/** A longer Retry-After is considered a mistake. */
 const longestRetryAfterMs = 86_400_000;
-/** Refusals that a wait may mend: too early, too many, timeouts. */
+/** Statuses that a retry may resolve: too early, too many requests, timeouts. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 
 export class WebhookSender {
   readonly #clock: Clock;
   readonly #userAgent: string;
-  /** Apart, so that no message goes through a connection that it might not have made. */
+  /** Separate agents, so that no message reuses a connection that it would not be allowed to open. */
   readonly #agents: Readonly<Record<Reach, Agent>>;
 
-  /** @param options `lookup` finds the addresses of names; the system's by default */
+  /** @param options `lookup` resolves host names; the system's lookup by default */
   constructor(options: { clock: Clock; userAgent: string; lookup?: LookupFunction }) {
     this.#clock = options.clock;
     this.#userAgent = options.userAgent;
@@ -64,7 +64,7 @@ export class WebhookSender {
 
   /**
    * Sends a message once.
-   * @throws RangeError when the address or a secret is not one that may be used
+   * @throws RangeError if the address or a secret must not be used
    */
   async send(message: WebhookMessage): Promise<Delivery> {
     const { reach = "public", deadlineMs: withinMs = usualDeadlineMs } = message;
@@ -85,7 +85,7 @@ export class WebhookSender {
         ...{ origin: url.origin, path: url.pathname + url.search, method: "POST", headers, body: message.body },
         signal: late.signal,
       });
-      // The status is the answer; nothing of what a stranger writes comes any further.
+      // Only the status is used; the body is discarded, since it is untrusted.
       body.on("error", () => undefined).destroy();
       return deliveryOf(statusCode, this.#retryAfterMs(answered["retry-after"]));
     } catch (thrown) {
@@ -109,7 +109,7 @@ export class WebhookSender {
     };
   }
 
-  /** What a Retry-After header asks for, in seconds or as a date. */
+  /** Parses a Retry-After header, in seconds or as a date. */
   #retryAfterMs(written: string | string[] | undefined): number | undefined {
     if (typeof written !== "string") return undefined;
     const ms = /^\d{1,9}$/.test(written) ? Number(written) * secondMs : Date.parse(written) - this.#clock.wallMs();
@@ -121,7 +121,7 @@ export class WebhookSender {
   }
 }
 
-/** Connects where the reach allows it: a name's addresses are looked at as they are looked up, an address by itself. */
+/** An agent that connects only where `reach` allows it: a name's addresses are checked during the lookup, a literal address directly. */
 function agentFor(reach: Reach, resolve: LookupFunction | undefined): Agent {
   const lookup = guardedLookup(reach, resolve);
   const connectTo = buildConnector({ timeout: connectMs, allowH2: false, lookup });
@@ -149,13 +149,13 @@ function deliveryOf(status: number, retryAfterMs: number | undefined): Delivery 
   if (status >= 200 && status < 300) return { kind: "accepted", status };
   return {
     ...{ kind: "refused", status },
-    // A redirect is a refusal: the secret would go where nobody configured it to go.
+    // A redirect counts as a rejection: following it would send the message to an address that nobody configured.
     isFinal: status < 500 && !passing.has(status),
     retryAfterMs,
   };
 }
 
-/** The code alone: a parser's error carries a piece of the answer. */
+/** Only the error code: a parser's error contains a piece of the response. */
 function codeOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return "unknown error";
   if (thrown instanceof AddressRefused) return thrown.message;

@@ -1,7 +1,7 @@
--- Part of bucket.lua: what the answers to calls say about the window, the limit, and other callers.
+-- Part of bucket.lua: derives the window, the limit, and the calls of others from responses.
 
--- Another limit is believed at once, but only from a call that went out after the present one was told: an answer that
--- was overtaken tells of the past, and would open a bucket that the lower limit has shut. `left` may fall below 0.
+-- A changed limit is accepted at once, but only from a call that was sent after the current one was reported: a response that
+-- was overtaken is outdated, and would open a bucket that the lower limit has closed. `left` may fall below 0.
 local function believe_limit(answer)
   if answer.limit == b.limit then return end
   if b.limit and answer.sent < (b.limit_at or 0) then
@@ -12,14 +12,14 @@ local function believe_limit(answer)
   b.limit, b.limit_at = answer.limit, answer.received
 end
 
--- Calls of others in this window, at least: what is spent and was not granted here.
+-- Minimum number of calls of others in this window: spent calls that were not granted by this bucket.
 local function count_others()
   b.others = math.max(b.others, b.limit - b.left - b.granted)
   if not b.others_first then b.others_first, b.others_from = b.others, now end
 end
 
--- Which window an answer tells of: 'this', 'former', 'unclear' (one of these two), 'next', or 'early' (we passed a
--- refresh that had not come).
+-- The window of a response: 'this', 'former', 'unclear' (one of these two), 'next', or 'early' (we assumed a refresh that
+-- had not happened).
 local function window_of(answer)
   local earliest, latest = refresh_bounds(b)
   if not earliest then return 'this' end
@@ -39,14 +39,14 @@ end
 local function hear(answer)
   local which = window_of(answer)
   if which == 'former' or which == 'unclear' then
-    -- Tells of a window that is over; where that is not sure, it may have been counted in this one.
+    -- The response belongs to a past window; if that is uncertain, its call may count in this one.
     if which == 'unclear' then b.lost = b.lost + 1 end
     believe_limit(answer)
     return
   end
   believe_limit(answer)
   if which == 'next' then
-    -- The platform refreshed earlier than we could be sure of: that brackets the instant and tells the rounding.
+    -- The platform refreshed before the latest possible time: that narrows the time and determines the rounding.
     b.before = math.min(b.before or math.huge, answer.received + SLACK)
     local holds = rule_out(b)
     if holds and is_periodic() then
@@ -59,8 +59,8 @@ local function hear(answer)
     end
     b.granted = b.granted + 1
   elseif which == 'early' then
-    -- Windows that do not follow each other at once, or a platform that started anew: each window speaks for itself
-    -- for a while, the longer the more often this happens.
+    -- The windows are not consecutive, or the platform restarted: each window is treated separately for a while, longer the
+    -- more often this happens.
     b.misses = math.min(b.misses + 1, 10)
     b.alone_until, b.ways, b.left = b.window + 5 * 2 ^ b.misses, 'und', nil
     adopt(b, answer, period)
@@ -113,7 +113,7 @@ local function take_in(observation)
   if kind == 'throttled' then
     freeze(answer)
   elseif not answer.limit and answer.window == b.window then
-    -- Perhaps counted, perhaps not: spent until an answer to a later call says how many are left.
+    -- Possibly counted: treat it as spent until the response to a later call reports how many are left.
     b.lost, b.lost_serial = b.lost + 1, b.serial
   end
 end

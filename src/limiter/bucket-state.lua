@@ -1,5 +1,5 @@
--- Part of bucket.lua: what is stored of a bucket, and what time alone does to it. The table `b` is the bucket while the
--- script runs; bucket.lua writes it back.
+-- Part of bucket.lua: the stored state of a bucket, and its changes over time. The table `b` is the bucket while the script
+-- runs; bucket.lua writes it back.
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
@@ -22,7 +22,7 @@ b.calls, b.throttled, b.others = b.calls or 0, b.throttled or 0, b.others or 0
 b.alone_until, b.misses = b.alone_until or 0, b.misses or 0
 local in_flight = redis.call('HLEN', KEYS[2])
 
--- Asked again after a broken connection: what this same question was granted is granted anew, not on top.
+-- A request repeated after a broken connection: its earlier grant is replaced, not added to.
 local function take_back_own()
   local own = {}
   for i = 0, want - 1 do own[#own + 1] = process .. ':' .. string.format('%d', first_id + i) end
@@ -41,7 +41,7 @@ local function forget_ended_leases()
   end
 end
 
--- A new window: what is still in flight may be counted in it, what was lost before it is not.
+-- A new window: calls in flight may count in it, calls lost before it do not.
 local function open_window()
   b.window = b.window + 1
   b.left, b.left_at, b.lone_at, b.lost = nil, nil, nil, 0
@@ -50,12 +50,12 @@ local function open_window()
   b.others, b.others_first, b.others_from = 0, nil, nil
 end
 
--- Whether windows are taken to follow each other at once, so that one refresh tells the next.
+-- Whether windows are assumed to be consecutive, so that one refresh determines the next.
 local function is_periodic()
   return b.window >= b.alone_until
 end
 
--- Redis's clock was set back, or another machine took over with its own: no instant that was noted means anything now.
+-- Redis's clock was set back, or another machine with a different clock took over: all stored times are invalid.
 local function forget_future()
   if b.run_at and now < b.run_at - SET_BACK_MS then
     b.floor, b.ceiling, b.after, b.before, b.frozen = nil, nil, nil, nil, nil
@@ -65,7 +65,7 @@ local function forget_future()
   b.run_at = now
 end
 
--- The refresh has surely come: past the latest instant that it can be.
+-- The refresh has certainly happened: the latest possible time has passed.
 local function pass_refresh()
   if b.frozen and now >= b.frozen then b.frozen = nil end
   local _, latest = refresh_bounds(b)
@@ -78,8 +78,8 @@ local function pass_refresh()
   open_window()
 end
 
--- Demand only falls while nothing new is submitted, and each process knows of it with another delay: the least that any
--- of them said of late is the nearest to the truth.
+-- Demand only decreases while nothing new is submitted, and each process reports it with a different delay: the lowest
+-- recent report is the most accurate.
 local function believe_backlog()
   if backlog < 0 then return end
   if not b.backlog or backlog <= b.backlog or now - b.backlog_at > BACKLOG_MS then

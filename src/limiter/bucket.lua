@@ -1,17 +1,17 @@
--- One bucket's exchange: take in what answers said, then grant permits for calls. It is the last part of one script:
--- refresh-instant, bucket-state, bucket-answers and bucket-permits stand before it.
+-- One exchange with a bucket: processes reported observations, then grants permits for calls. It is the last part of one
+-- script; refresh-instant, bucket-state, bucket-answers and bucket-permits precede it.
 --
 -- KEYS  1 bucket hash   2 permits in flight (hash: id -> end of lease)   3 set of all buckets   4 waiters (hash)
 -- ARGV  1 bucket name   2 period, ms   3 reserve, share   4 lease of a permit, ms
 --       5 process id   6 permits wanted   7 number of the first permit wanted   8 urgency, 'normal' or 'priority'
---       9 calls that the callers still want in all, or -1 when unknown
---       10 … observations, each one text of eleven values with commas between:
+--       9 total number of calls that the callers still want, or -1 if unknown
+--       10 … observations, each one text of eleven values separated by commas:
 --          permit number, kind ('answered' 'throttled' 'lost' 'back'), window, serial, granted at, sent after ms,
 --          received ms ago, limit, remaining, seconds before refresh (these three '' without headers), retry after ms
--- Returns { now, window, first serial, granted, wait ms (0: ask again when an answer came), limit, left, in flight,
---           reserved, refresh earliest, refresh latest, frozen until } ; instants in ms of Redis's clock, '' for unknown
--- Atomic: everything. A permit is a spent call from here on, for all processes, until it is answered, given back, or
--- its lease ends. Running it twice with the same numbers grants the same permits, not more.
+-- Returns { now, window, first serial, granted, wait ms (0: ask again after a response), limit, left, in flight,
+--           reserved, refresh earliest, refresh latest, frozen until } ; times in ms of Redis's clock, '' for unknown
+-- Atomic: everything. From its grant a permit counts as a spent call for all processes, until it is answered, given back,
+-- or its lease expires. Repeating an exchange with the same numbers grants the same permits, not more.
 
 local UNUSED_MS = 30 * 24 * 3600 * 1000   -- a bucket that nobody used for so long is forgotten
 

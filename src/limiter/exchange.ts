@@ -1,6 +1,6 @@
 /**
- * One exchange with a bucket as bucket.lua speaks it: what a process reports and asks for, and how that is written. An
- * observation is one text, since long argument lists cost the sender dear.
+ * The arguments and results of one exchange with a bucket (bucket.lua): what a process reports and requests, and how it is
+ * encoded. An observation is one text, since long argument lists are expensive for the sender.
  */
 import type { QuotaReading, Urgency } from "./permit.ts";
 
@@ -17,7 +17,7 @@ export interface Observation {
   readonly retryAfterMs: number;
 }
 
-/** What one exchange brought back. */
+/** The result of an exchange. */
 export interface Exchange {
   readonly nowMs: number;
   readonly window: number;
@@ -34,7 +34,7 @@ export interface ExchangeRequest {
   readonly observations: readonly Observation[];
 }
 
-/** Whose exchange it is, and the terms of the bucket. */
+/** The process, and the settings of the bucket. */
 export interface ExchangeOptions {
   readonly bucket: string;
   readonly processId: string;
@@ -43,7 +43,7 @@ export interface ExchangeOptions {
   readonly leaseMs: number;
 }
 
-/** @param nowMs the process's own clock, to which the observations' instants belong */
+/** @param nowMs the process's own clock, which the observations' times refer to */
 export function exchangeArguments(
   storeDeps: ExchangeOptions,
   request: ExchangeRequest,

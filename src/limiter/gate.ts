@@ -1,19 +1,18 @@
 /**
- * One process's side of one bucket: a line of callers that wait for permits, and a heap of answers to report. Whatever
- * gathers while an exchange with Redis is under way goes along with the next one, so that a busy process makes few,
- * large exchanges and an idle one answers at once. All decisions are taken in bucket.lua; nothing is remembered here
- * that a crash could lose.
+ * One process's side of one bucket: a queue of callers that wait for permits, and a list of responses to report. Everything
+ * that arrives during an exchange with Redis is batched into the next one, so a busy process makes few large exchanges and
+ * an idle one responds at once. bucket.lua makes all decisions; this class keeps no state that a crash could lose.
  */
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
 import type { Exchange, ExchangeRequest, Observation } from "./exchange.ts";
 import type { Permit, QuotaReading, Urgency } from "./permit.ts";
 
-/** Longest wait for a permit that is slept in place; a longer one is given back to the caller. */
+/** Longest wait for a permit inside this process; the caller must handle a longer one. */
 export const patienceMs = 2_000;
 const mostPerExchange = 128;
 const idlePollMs = 10;
-/** Why a sleep ended early; made once, since an error is costly to make for every answer. */
+/** Why a sleep ended early; created once, since creating an error for every response is expensive. */
 const awake = new Error("something came in");
 
 interface Waiter {
@@ -30,7 +29,7 @@ export class PermitQueue {
   readonly #clock: Clock;
   #waiters: Waiter[] = [];
   readonly #observations: Observation[] = [];
-  /** Told to a Redis that refused: told again with the next exchange, or their permits would count to the lease's end. */
+  /** Observations that Redis refused: reported again with the next exchange, or their permits would count until the lease ends. */
   #unreported: readonly Observation[] = [];
   #nextPermitNumber = 1;
   #isPumping = false;
@@ -42,7 +41,7 @@ export class PermitQueue {
     this.#exchange = options.exchange;
   }
 
-  /** Callers in line in this process. */
+  /** Callers that wait in this process. */
   get waiting(): number {
     return this.#waiters.length;
   }
@@ -56,7 +55,7 @@ export class PermitQueue {
     });
   }
 
-  /** Lets those go who do not want to wait any more. There is no listener per caller: that would cost every call. */
+  /** Removes callers that have aborted. There is no listener per caller, since that would cost time for every call. */
   #dropAborted(): void {
     if (!this.#waiters.some(({ signal }) => signal?.aborted)) return;
     const gone = this.#waiters.filter(({ signal }) => signal?.aborted);
@@ -80,7 +79,7 @@ export class PermitQueue {
   }
 
   async #run(): Promise<void> {
-    await yieldToEventLoop(); // lets callers and answers of the same turn join the first exchange
+    await yieldToEventLoop(); // lets callers and responses of the same event loop iteration join the first exchange
     while (this.#waiters.length > 0 || this.#observations.length > 0) {
       this.#dropAborted();
       const urgency: Urgency = this.#waiters.some((w) => w.urgency === "priority") ? "priority" : "normal";
@@ -131,7 +130,7 @@ export class PermitQueue {
       if (waiter !== undefined && !waiter.signal?.aborted) {
         waiter.resolve(permit);
       } else {
-        // Its caller went away while Redis was asked.
+        // Its caller aborted during the exchange.
         permit.giveBack();
         waiter?.reject(waiter.signal?.reason);
       }

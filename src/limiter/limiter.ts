@@ -1,7 +1,7 @@
 /**
- * The token-bucket limiter: mirrors each platform quota in Redis, for any number of processes, and lets a call go out
- * only when the present window has room for it with all calls in flight counted. It knows nothing of HTTP: callers tell
- * it what the headers of an answer said. State and rules are in bucket.lua and refresh-instant.lua.
+ * The token-bucket limiter: mirrors each platform quota in Redis, for any number of processes, and permits a call only if the
+ * current window has room for it, counting all calls in flight. It does not depend on HTTP: callers report the headers of
+ * responses. State and rules are in bucket.lua and refresh-instant.lua.
  */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
@@ -18,9 +18,9 @@ export interface LimiterOptions {
   readonly keys: Keys;
   /** Length of the platform's windows; the interface says one minute. */
   readonly periodMs?: number;
-  /** Share of each quota, 0 to 1, that is left to other callers; `priority` calls may use it. */
+  /** Share of each quota, 0 to 1, that is reserved for other callers; `priority` calls may use it. */
   readonly reserve?: number;
-  /** How long a permit counts when its process never ends it: longer than the longest call. */
+  /** How long a permit counts if its process never ends it: must exceed the longest call. */
   readonly leaseMs?: number;
   readonly clock?: Clock;
 }
@@ -28,17 +28,17 @@ export interface LimiterOptions {
 export interface PermitRequest {
   readonly bucket: string;
   readonly urgency: Urgency;
-  /** A rate of the caller's own, below the quota: calls of one `id` are spaced evenly, across processes. */
+  /** The caller's own rate limit, below the quota: calls with one `id` are spaced evenly, across processes. */
   readonly pace?: { readonly id: string; readonly callsPerMinute: number } | undefined;
   /**
-   * How many calls are still wanted in all, those in flight included, where that is known: it tells whether a window
-   * must be used to its last call. Asked for whenever permits are.
+   * Total number of calls still wanted, including those in flight, if known: it determines whether a window must be used to
+   * its last call. Called for every permit request.
    */
   readonly backlog?: (() => number) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A bucket as it stands, for people to look at. Instants are milliseconds of Redis's clock. */
+/** The state of a bucket, for display. Times are milliseconds of Redis's clock. */
 export interface BucketState {
   readonly bucket: string;
   readonly nowMs: number;
@@ -46,17 +46,17 @@ export interface BucketState {
   readonly left: number | undefined;
   readonly inFlight: number;
   readonly reserved: number | undefined;
-  /** The refresh lies between these two. */
+  /** The refresh is between these two times. */
   readonly refreshEarliestMs: number | undefined;
   readonly refreshLatestMs: number | undefined;
   readonly frozenUntilMs: number | undefined;
   readonly calls: number;
   readonly throttled: number;
-  /** Callers in line, by process. */
+  /** Waiting callers, by process. */
   readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
 }
 
-/** The parts of the bucket's script, in the order in which they use each other. */
+/** The parts of the bucket's script, ordered by dependency. */
 export const bucketScriptParts: readonly URL[] = [
   "refresh-instant",
   "bucket-state",
@@ -87,10 +87,10 @@ export class Limiter {
   }
 
   /**
-   * Waits for room in the bucket, up to about 2 s.
-   * @throws PlatformError PLATFORM_THROTTLED with `retryAfterMs` when the wait would be longer; its `bucket` is absent
-   *   when it is the caller's own pace, not the quota, that asks for the wait
-   * @throws SimfleetError STORE_UNAVAILABLE when Redis refuses; the signal's reason when it aborts
+   * Waits for a permit, up to about 2 s.
+   * @throws PlatformError PLATFORM_THROTTLED with `retryAfterMs` if the wait would be longer; its `bucket` is absent if the
+   *   wait is due to the caller's own rate limit, not the quota
+   * @throws SimfleetError STORE_UNAVAILABLE if Redis refuses; the signal's reason if it aborts
    */
   async acquire(request: PermitRequest): Promise<Permit> {
     if (request.pace !== undefined) await this.#keepPace(request.pace, request.signal);
@@ -101,7 +101,7 @@ export class Limiter {
     });
   }
 
-  /** Every bucket that was used in the last month, by name. */
+  /** Every bucket used in the last month, sorted by name. */
   async buckets(): Promise<BucketState[]> {
     const names = (await this.#redis.smembers(this.#keys.buckets())).toSorted();
     const lives = await Promise.all(names.map((name) => this.#redis.exists(this.#keys.bucket(name))));

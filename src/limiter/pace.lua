@@ -1,6 +1,6 @@
--- The pace of one run that asked for a rate of its own: calls spaced evenly, by the time of the next one that is due.
+-- The rate limit of one run: spaces its calls evenly, based on the time of the next call.
 --
--- KEYS  1 the pace (string: instant of the next call, ms)
+-- KEYS  1 the pace (string: time of the next call, ms)
 -- ARGV  1 milliseconds between calls   2 calls wanted
 -- Returns { granted, wait ms until the next is due }
 -- Atomic: everything.
@@ -10,7 +10,7 @@ local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
 local spacing, want = tonumber(ARGV[1]), tonumber(ARGV[2])
 local LATE_MS = 50   -- what a waiter that wakes up late may catch up
 
--- One spacing after now at most: what is due later was written before Redis's clock was set back.
+-- At most one spacing from now: a later time was written before Redis's clock was set back.
 local due = math.min(tonumber(redis.call('GET', KEYS[1]) or '0'), now + spacing)
 due = math.max(due, now - LATE_MS)
 local granted = 0

@@ -1,31 +1,31 @@
 /**
- * What a caller holds between asking for a call and knowing its answer. A permit counts as a spent call in its bucket,
- * for every process, from the moment it is granted until it is answered, given back, or its lease ends.
+ * A caller's permission for one call, from its grant to the response. A permit counts as a spent call in its bucket, for
+ * every process, until it is answered, given back, or its lease expires.
  */
 
-/** What the three rate-limit headers of one answer said (interface, section 8). */
+/** The three rate-limit headers of one response (interface, section 8). */
 export interface QuotaReading {
   /** Calls allowed per period for the whole group. */
   readonly limit: number;
-  /** Calls left in the present period; 0 when spent. */
+  /** Calls left in the current period; 0 if spent. */
   readonly remaining: number;
-  /** Whole seconds until the period ends; whether rounded up, down or to the nearest is not known. */
+  /** Whole seconds until the period ends; whether they are rounded up, down or to the nearest is not known. */
   readonly secondsBeforeRefresh: number;
 }
 
 /** Exactly one of `answered`, `lost` and `giveBack` ends a permit; `sending` comes before the first two. */
 export interface Permit {
-  /** To be called right before the request goes out. */
+  /** Must be called right before the request is sent. */
   sending(): void;
   /**
-   * An answer came, good or bad.
-   * @param answer `reading`: the three headers, absent when an answer lacked them; `throttled`: it was a 429;
-   *   `retryAfterMs`: what a Retry-After header asked for
+   * A response arrived, successful or not.
+   * @param answer `reading`: the three headers, absent if the response lacked them; `throttled`: it was a 429;
+   *   `retryAfterMs`: from the Retry-After header
    */
   answered(answer: { reading?: QuotaReading | undefined; throttled: boolean; retryAfterMs?: number | undefined }): void;
-  /** The request went out, or may have, and no answer will come. */
+  /** The request was sent, or may have been, and no response will arrive. */
   lost(): void;
-  /** The request never went out. */
+  /** The request was never sent. */
   giveBack(): void;
 }
 

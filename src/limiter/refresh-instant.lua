@@ -1,12 +1,12 @@
--- What the answers of a window say about the instant R at which it ends, as intervals that are intersected.
+-- Estimates the time R at which a window ends, by intersecting the intervals given by its responses.
 --
--- An answer with `s` seconds before refresh, made by the platform at some instant between `sent` and `received`, was
--- rounded in one of three ways that the interface does not tell: up (R - t is in (s-1, s]), to the nearest, or down
+-- A response with `s` seconds before refresh, created by the platform at some time between `sent` and `received`, was
+-- rounded in one of three ways that the interface does not specify: up (R - t is in (s-1, s]), to the nearest, or down
 -- ([s, s+1)). All three share two bounds, floor = max(sent + s) and ceiling = min(received + s), from which each way has
--- its own interval for R at fixed offsets. `after` and `before` bound R itself: an answer of this window was made before
--- R, and one of the next window after it. A way of rounding whose interval is empty is ruled out, for good.
+-- its own interval for R at fixed offsets. `after` and `before` bound R itself: a response of this window was created
+-- before R, and one of the next window after it. A way of rounding with an empty interval is ruled out permanently.
 --
--- All instants are milliseconds of Redis's clock. Pure functions over the table `e`, no keys are touched.
+-- All times are milliseconds of Redis's clock. Pure functions over the table `e`, no keys are touched.
 
 local SLACK = 2            -- what the platform's own millisecond arithmetic may be off
 local DRIFT = 0.0001       -- how far two clocks part, per millisecond
@@ -23,8 +23,8 @@ local function interval_of(e, way)
   return lo, hi
 end
 
--- The earliest and the latest instant that R can be; nil when no answer was heard. The third value is the latest
--- instant under the earliest way that is still possible: past it, a call tells that way from the others.
+-- The earliest and the latest possible R; nil before the first response. The third value is the latest R under the earliest
+-- way that is still possible: after it, a call distinguishes that way from the others.
 local function refresh_bounds(e)
   if not e.floor then return nil end
   local earliest, latest, first_hi
@@ -39,7 +39,7 @@ local function refresh_bounds(e)
   return earliest, latest, first_hi
 end
 
--- Drops the ways of rounding that cannot be; false when none is left, and then `e` is as it was.
+-- Drops impossible ways of rounding; returns false if none would be left, and then leaves `e` unchanged.
 local function rule_out(e)
   local left = ''
   for _, way in ipairs(WAYS) do
@@ -53,7 +53,7 @@ local function rule_out(e)
   return true
 end
 
--- Starts again from one answer alone.
+-- Restarts the estimate from one response.
 local function adopt(e, answer, period)
   e.floor = answer.sent + answer.seconds * 1000 - SLACK
   e.ceiling = answer.received + answer.seconds * 1000 + SLACK
@@ -62,7 +62,7 @@ local function adopt(e, answer, period)
   if not rule_out(e) then e.ways = 'und'; rule_out(e) end
 end
 
--- Takes in an answer of the window that ends at R; one that contradicts all before it replaces them.
+-- Adds a response of the window that ends at R; one that contradicts all before it replaces them.
 local function tighten(e, answer, period)
   local old = { e.floor, e.ceiling, e.after, e.before }
   e.floor = math.max(e.floor, answer.sent + answer.seconds * 1000 - SLACK)
@@ -75,7 +75,7 @@ local function tighten(e, answer, period)
   return false
 end
 
--- Moves the estimate on by whole periods; the longer the way, the wider it gets, until it is worth nothing.
+-- Shifts the estimate by whole periods; it widens with the distance, until it is useless.
 local function shift(e, by)
   local drift = by * DRIFT
   e.floor, e.ceiling = e.floor + by - drift, e.ceiling + by + drift

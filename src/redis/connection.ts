@@ -1,7 +1,6 @@
 /**
- * Connections to Redis and the checks that stand before the first use: reachable, new enough, and set up so that it
- * refuses writes when it is full instead of throwing our rows away. A lost connection is made again for ever; commands
- * wait for it meanwhile.
+ * Connections to Redis, and the checks before the first use: reachable, recent enough, and configured to refuse writes when
+ * full instead of evicting data. A lost connection is retried forever; commands wait for it in the meantime.
  */
 import { isIP } from "node:net";
 import { Redis, type RedisOptions } from "ioredis";
@@ -12,7 +11,7 @@ import type { EmbeddedRedis } from "./embedded.ts";
 const oldestVersion = [6, 2] as const;
 const firstConnectionMs = 5_000;
 
-/** PEM texts; without `ca`, the authorities that Node.js knows. */
+/** PEM texts; without `ca`, the certificate authorities built into Node.js are used. */
 export interface RedisTlsOptions {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
@@ -21,7 +20,7 @@ export interface RedisTlsOptions {
 
 /** A server on the network. */
 export interface RedisServerTarget {
-  /** A name or an address, that of IPv6 without brackets. */
+  /** A host name or address; an IPv6 address without brackets. */
   readonly host: string;
   readonly port: number;
   readonly username?: string | undefined;
@@ -31,7 +30,7 @@ export interface RedisServerTarget {
   readonly tls?: RedisTlsOptions | undefined;
 }
 
-/** Where Redis is: on the network, on a socket of this machine, or the embedded one. */
+/** The location of Redis: on the network, on a local socket, or embedded. */
 export type RedisTarget =
   | RedisServerTarget
   | { readonly socketPath: string; readonly password?: string | undefined }
@@ -69,14 +68,14 @@ export class RedisConnections {
     return redis;
   }
 
-  /** Closes every connection that was opened here. */
+  /** Closes every connection that this object opened. */
   async close(): Promise<void> {
     await Promise.all([...this.#open].map((redis) => closeOne(redis)));
     this.#open.clear();
   }
 }
 
-/** As options alone: ioredis reads user names and passwords of addresses in a way of its own. */
+/** Uses options only, since ioredis parses user names and passwords in URLs in its own way. */
 function placeOf(target: RedisTarget) {
   if ("embedded" in target) return { path: target.embedded.socketPath };
   const { password } = target;
@@ -105,8 +104,8 @@ export interface RedisFacts {
 }
 
 /**
- * Makes sure that Redis is there and fit.
- * @throws SimfleetError STORE_UNAVAILABLE saying what is wrong and how to mend it
+ * Checks that Redis is reachable and suitable.
+ * @throws SimfleetError STORE_UNAVAILABLE with the fault and its fix
  */
 export async function verifyRedis(redis: Redis, clock: Clock = systemClock): Promise<RedisFacts> {
   const where = addressOf(redis);
@@ -144,7 +143,7 @@ export async function verifyRedis(redis: Redis, clock: Clock = systemClock): Pro
   return { version, maxmemoryPolicy };
 }
 
-/** An authentication or TLS failure shows up as an error event while commands just wait: make it the answer. */
+/** An authentication or TLS failure emits an error event while commands just wait: fail with that error instead. */
 function lastErrorInstead<T>(redis: Redis, reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     reply.then(resolve, reject);

@@ -1,8 +1,8 @@
 /**
- * The Redis that simfleet runs itself when none is configured: one redis-server per data directory, shared by all
- * processes that use it, on a unix socket, with an append-only file. `supervise.sh` keeps it alive and stops it after
- * the last process; this file starts that supervisor where needed and holds the pipe that says "still in use".
- * It is not for several machines: give them all one SIMFLEET_REDIS_URL.
+ * The Redis server that simfleet runs itself if none is configured: one redis-server per data directory, shared by all
+ * processes that use the directory, on a unix socket, with an append-only file. `supervise.sh` keeps it running and stops
+ * it after the last process; this file starts the supervisor if needed and holds the pipe that signals "still in use".
+ * It does not support several machines: they need a common SIMFLEET_REDIS_URL.
  */
 import { execFile, spawn } from "node:child_process";
 import { constants } from "node:fs";
@@ -19,7 +19,7 @@ import { findRedisServer } from "./find-server.ts";
 
 const supervisor = fileURLToPath(new URL("./supervise.sh", import.meta.url));
 const startDeadlineMs = 20_000;
-/** The longest path that fits a unix socket's address, with room for the name. */
+/** Maximum path length for a unix socket's address, minus room for the name. */
 const longestSocketPath = 100;
 const socketName = "redis.sock";
 
@@ -27,7 +27,7 @@ export interface EmbeddedOptions {
   readonly dataDir: string;
   readonly cacheDir: string;
   readonly path: string;
-  /** Of this process; what is fetched sees its proxies and little more. */
+  /** Environment of this process; a download receives only its proxy settings and little more. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
 }
@@ -56,8 +56,8 @@ export class EmbeddedRedis {
   }
 
   /**
-   * Attaches to the data directory's Redis, starting it where it does not run.
-   * @throws SimfleetError STORE_UNAVAILABLE when there is no server to run or it does not come up within 20 s
+   * Attaches to the Redis of the data directory; starts it if it is not running.
+   * @throws SimfleetError STORE_UNAVAILABLE if no server is available or it does not start within 20 s
    */
   static async attach(options: EmbeddedOptions): Promise<EmbeddedRedis> {
     const folder = join(options.dataDir, "redis");
@@ -82,7 +82,7 @@ export class EmbeddedRedis {
         { cause: thrown },
       );
     }
-    // Open for both, so that opening never blocks; what counts is that it stays open while this process lives.
+    // Open for reading and writing, so that opening never blocks; it only has to stay open while this process lives.
     const alive = await open(join(folder, "alive"), constants.O_RDWR);
     const held = await holdFolder(folder);
     const embedded = new EmbeddedRedis(options, folder, { alive, held });
@@ -95,7 +95,7 @@ export class EmbeddedRedis {
     return embedded;
   }
 
-  /** Starts the server again if it is gone; many callers at once share one attempt. */
+  /** Restarts the server if it is gone; concurrent callers share one attempt. */
   ensureRunning(): Promise<void> {
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined;
@@ -103,7 +103,7 @@ export class EmbeddedRedis {
     return this.#starting;
   }
 
-  /** Says that this process no longer needs the server; the last one to say so ends it. */
+  /** Signals that this process no longer needs the server; the server stops after the last process. */
   async close(): Promise<void> {
     await this.#alive.close();
     await this.#held.close();
@@ -117,7 +117,7 @@ export class EmbeddedRedis {
     let nextSpawnMs = 0;
     while (clock.monotonicMs() < endMs) {
       if (clock.monotonicMs() >= nextSpawnMs) {
-        // A second supervisor ends at once at the lock; repeated, because the first may just be on its way out.
+        // A second supervisor exits at the lock; repeated, because the first may be about to exit.
         this.#spawnSupervisor(server.binary, server.libraries);
         nextSpawnMs = clock.monotonicMs() + 1_000;
       }
@@ -146,17 +146,17 @@ export class EmbeddedRedis {
   }
 }
 
-/** As the server gets it, which works inside the folder. */
+/** The socket path for the server, whose working directory is the folder. */
 function serverSocketFor(folder: string): string {
   const plain = join(folder, socketName);
   return Buffer.byteLength(plain) <= longestSocketPath ? plain : socketName;
 }
 
-/** The socket always lies in the folder, which no other user may enter: whoever answers there is ours. */
+/** The socket is always in the folder, which no other user can enter: so whoever answers there is our server. */
 function socketPathFor(folder: string, held: FileHandle): string {
   const plain = join(folder, socketName);
   if (Buffer.byteLength(plain) <= longestSocketPath) return plain;
-  // The same place by way of the folder that this process holds open, which is short however long its path is.
+  // The same file, reached through the folder that this process holds open: this path is short, however long the real one is.
   return join("/proc/self/fd", String(held.fd), socketName);
 }
 
@@ -164,7 +164,7 @@ async function makePipe(path: string): Promise<void> {
   const held = await open(path, constants.O_RDWR).catch(() => undefined);
   if (held !== undefined) return held.close();
   await promisify(execFile)("mkfifo", ["-m", "600", path]).catch(async (thrown: unknown) => {
-    // Another process made it in the meantime.
+    // Another process created it in the meantime.
     await (await open(path, constants.O_RDWR).catch(() => Promise.reject(thrown))).close();
   });
 }

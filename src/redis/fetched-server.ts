@@ -1,6 +1,6 @@
 /**
- * The copy of redis-server that was fetched into the user's cache folder: whether it may be run. Nobody but this user and
- * root may be able to change it, and it has to be what was fetched, by the digests that were written down then.
+ * Verifies the downloaded copy of redis-server in the user's cache folder before it is run. Only this user and root may be
+ * able to change it, and its files must match the digests recorded at download.
  */
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
@@ -13,16 +13,16 @@ const recordName = "fetched.json";
 const mostBytes = 256 * 1_048_576;
 
 export interface FetchRecord {
-  /** When it was fetched, or last tried to be renewed. */
+  /** When it was downloaded, or when a renewal was last tried. */
   readonly checkedAtMs: number;
   /** SHA-256 of each file, hex, by its path in the folder. */
   readonly files: Readonly<Record<string, string>>;
 }
 
 /**
- * The record of a copy after all of it was compared.
- * @returns undefined where there is no copy, or one of an earlier version that kept no record
- * @throws SimfleetError STORE_UNAVAILABLE where somebody else could have changed it, or it was changed
+ * Returns the record of a copy after verifying all its files.
+ * @returns undefined if there is no copy, or one of an earlier version without a record
+ * @throws SimfleetError STORE_UNAVAILABLE if another user could have changed it, or it was changed
  */
 export async function verifyFetched(home: string): Promise<FetchRecord | undefined> {
   try {
@@ -47,7 +47,7 @@ export async function verifyFetched(home: string): Promise<FetchRecord | undefin
   }
 }
 
-/** Writes down what was fetched into a folder. */
+/** Records the digests of a download. */
 export async function recordFetched(home: string, checkedAtMs: number): Promise<void> {
   await writeRecord(home, { checkedAtMs, files: await digestsOf(home) });
 }

@@ -1,6 +1,6 @@
 /**
- * Finds a redis-server to run: one on the PATH, else a copy that was fetched before, else one fetched now with Debian's
- * own package download, which needs no root. Nothing is installed: the copy lies in the user's cache folder.
+ * Finds a redis-server to run: one on the PATH, otherwise a copy downloaded earlier, otherwise a new download with Debian's
+ * package tools, which needs no root. Nothing is installed: the copy is kept in the user's cache folder.
  */
 import { execFile } from "node:child_process";
 import { constants } from "node:fs";
@@ -13,14 +13,14 @@ import { recordFetched, verifyFetched, writeRecord } from "./fetched-server.ts";
 
 const execute = promisify(execFile);
 
-/** A copy that is older is fetched again where the packages can be had; tried once a day. */
+/** An older copy is downloaded again if the packages are available; tried once a day. */
 const renewAfterMs = 30 * 24 * 60 * minuteMs;
 const tryAgainAfterMs = 24 * 60 * minuteMs;
 const longestRenewalMs = minuteMs;
-/** All that a download needs to know; our own variables hold secrets. */
+/** The only variables that a download receives; simfleet's own variables contain secrets. */
 const passedOn = /^(HOME|TMPDIR|LANG|(https?|ftp|all|no)_proxy)$/i;
 
-/** Debian's redis-tools carries the server's binary under another name; the others are the libraries that it loads. */
+/** Debian's redis-tools contains the server's binary under another name; the others are the libraries that it loads. */
 const packages = ["redis-tools", "libjemalloc2", "liblzf1", "libatomic1"];
 
 export interface RedisServer {
@@ -32,14 +32,14 @@ export interface RedisServer {
 export interface FindOptions {
   /** The PATH to search. */
   readonly path: string;
-  /** Where a fetched copy lies, or will lie. */
+  /** Folder for downloaded copies. */
   readonly cacheDir: string;
-  /** Of this process; a download sees its proxies and little more. */
+  /** Environment of this process; a download receives only its proxy settings and little more. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
 }
 
-/** @throws SimfleetError STORE_UNAVAILABLE naming the three ways to get a server */
+/** @throws SimfleetError STORE_UNAVAILABLE with the three ways to provide a server */
 export async function findRedisServer(options: FindOptions): Promise<RedisServer> {
   for (const folder of options.path.split(delimiter).filter((part) => part !== "")) {
     const binary = join(folder, "redis-server");
@@ -53,7 +53,7 @@ export async function findRedisServer(options: FindOptions): Promise<RedisServer
     const ageMs = clock.wallMs() - record.checkedAtMs;
     if (ageMs < renewAfterMs) return fetched;
     await fetchServer(options, home, longestRenewalMs).catch(() =>
-      // What is there still works; the next try is a day from now.
+      // The present copy still works; the next attempt is in a day.
       writeRecord(home, { ...record, checkedAtMs: clock.wallMs() - renewAfterMs + tryAgainAfterMs }),
     );
     return fetched;
@@ -92,7 +92,7 @@ async function fetchServer(
     try {
       await run("apt-get", ["download", ...packages], { cwd: work });
     } catch {
-      // The system's package lists are empty or stale: fetch lists of our own, still without root.
+      // The system's package lists are empty or outdated: download separate lists, still without root.
       const own = await ownPackageLists(work);
       await run("apt-get", [...own, "-q", "update"], { cwd: work });
       await run("apt-get", [...own, "download", ...packages], { cwd: work });
@@ -112,7 +112,7 @@ async function fetchServer(
     await recordFetched(fresh, clock.wallMs());
     await rename(home, join(work, "before")).catch(() => undefined); // there may be none
     await rename(fresh, home).catch(async (thrown: unknown) => {
-      // Another process was quicker: its copy is as good.
+      // Another process was faster: its copy is equivalent.
       if ((await verifyFetched(home)) === undefined) throw thrown;
     });
   } finally {

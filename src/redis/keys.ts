@@ -1,6 +1,6 @@
 /**
- * The only place where a key is spelled. All keys begin with one prefix, so that an ACL user can be kept to it and a
- * test can have a Redis of its own inside a shared one.
+ * Defines all Redis keys. They share one prefix, so that an ACL user can be restricted to it and each test has its own
+ * namespace in a shared Redis.
  */
 export class Keys {
   readonly prefix: string;
@@ -9,7 +9,7 @@ export class Keys {
     this.prefix = prefix;
   }
 
-  /** Hash: what is known of one platform quota. */
+  /** Hash: state of one platform quota. */
   bucket(bucket: string): string {
     return `${this.prefix}:bucket:${bucket}`;
   }
@@ -19,7 +19,7 @@ export class Keys {
     return `${this.prefix}:bucket:${bucket}:permits`;
   }
 
-  /** Hash: processes that wait for permits, to how many and since when. */
+  /** Hash: waiting processes to their number of callers and start of waiting. */
   waiters(bucket: string): string {
     return `${this.prefix}:bucket:${bucket}:waiters`;
   }
@@ -34,7 +34,7 @@ export class Keys {
     return `${this.prefix}:pace:${id}`;
   }
 
-  /** Sorted set: run ids by the time of their making. */
+  /** Sorted set: run ids by creation time. */
   runs(): string {
     return `${this.prefix}:runs`;
   }
@@ -44,62 +44,62 @@ export class Keys {
     return `${this.prefix}:run:${runId}`;
   }
 
-  /** Hash that expires: segment number to the packed input rows of a run that is being submitted. */
+  /** Hash with expiry: segment number to packed input rows of a run that is being submitted. */
   runDraft(draftId: string): string {
     return `${this.prefix}:draft:${draftId}`;
   }
 
-  /** Hash: segment number to its packed input rows. */
+  /** Hash: segment number to packed input rows. */
   runInput(runId: string): string {
     return `${this.prefix}:run:${runId}:input`;
   }
 
-  /** Hash that expires: who works on rows of the run, and until when that is believed. */
+  /** Hash with expiry: leases of the workers on a run to their expiry. */
   runLeases(runId: string): string {
     return `${this.prefix}:run:${runId}:hands`;
   }
 
-  /** Hash: segment number to its packed outcomes, once the segment is finished. */
+  /** Hash: segment number to packed outcomes, once the segment is finished. */
   runFinished(runId: string): string {
     return `${this.prefix}:run:${runId}:finished`;
   }
 
-  /** Hash: row to its settled outcome, of a segment under way. */
+  /** Hash: row to its settled outcome, for a segment in progress. */
   segmentOutcomes(runId: string, segment: number): string {
     return `${this.prefix}:run:${runId}:segment:${segment}`;
   }
 
-  /** Hash: row to the record of its tries so far, of a segment under way. */
+  /** Hash: row to its attempts so far, for a segment in progress. */
   segmentTries(runId: string, segment: number): string {
     return `${this.prefix}:run:${runId}:segment:${segment}:tries`;
   }
 
-  /** Hash: SIM to what is known of it. */
+  /** Hash: SIM to its stored record. */
   sims(profile: string): string {
     return `${this.prefix}:sims:${profile}`;
   }
 
-  /** Hash: how many SIMs are known and gone, the next ordinal, and what the last whole sync kept. */
+  /** Hash: number of known and gone SIMs, the next ordinal, and the fields stored by the last complete sync. */
   simsHead(profile: string): string {
     return `${this.prefix}:sims:${profile}:head`;
   }
 
-  /** String: the keys of the SIMs of one chunk, in the order of their ordinals. Without a chunk, the prefix of all. */
+  /** String: SIM keys of one chunk in ordinal order. Without a chunk, the common prefix. */
   simsKeyOrder(profile: string, chunk?: number): string {
     return `${this.prefix}:sims:${profile}:roll:${chunk ?? ""}`;
   }
 
-  /** String: the signatures of one chunk. Without a chunk, the prefix of all. */
+  /** String: signatures of one chunk. Without a chunk, the common prefix. */
   simsSignatures(profile: string, chunk?: number): string {
     return `${this.prefix}:sims:${profile}:signs:${chunk ?? ""}`;
   }
 
-  /** String: the digests of one chunk. Without a chunk, the prefix of all. */
+  /** String: digests of one chunk. Without a chunk, the common prefix. */
   simsDigests(profile: string, chunk?: number): string {
     return `${this.prefix}:sims:${profile}:digests:${chunk ?? ""}`;
   }
 
-  /** Hash: value of a field with few values to its code. */
+  /** Hash: value of a wide column to its code. */
   simsCodes(profile: string): string {
     return `${this.prefix}:sims:${profile}:codes`;
   }
@@ -109,147 +109,147 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:columns`;
   }
 
-  /** Bitmap: ordinals of the SIMs that the sync under way has seen. */
+  /** Bitmap: ordinals of the SIMs that the current sync has seen. */
   simsSeen(profile: string): string {
     return `${this.prefix}:sims:${profile}:seen`;
   }
 
-  /** Hash: SIM to the run that is just giving it a class, and the class. */
+  /** Hash: SIM to the run that is currently changing its class, and the class. */
   simsClaims(profile: string): string {
     return `${this.prefix}:sims:${profile}:claims`;
   }
 
-  /** Hash: the sync under way, or how the last one went. */
+  /** Hash: the current or last sync. */
   sync(profile: string): string {
     return `${this.prefix}:sims:${profile}:sync`;
   }
 
-  /** Hash: the rotation of this name that is under way, or how the last one went. */
+  /** Hash: the current or last rotation with this name. */
   rotation(name: string): string {
     return `${this.prefix}:rotation:${name}`;
   }
 
-  /** Set: names of the rotations of a profile that were ever begun. */
+  /** Set: names of all rotations that a profile ever began. */
   rotations(profile: string): string {
     return `${this.prefix}:rotations:${profile}`;
   }
 
-  /** Hash: the rotation of the profile's AuthKey that is under way, or how the last one went. */
+  /** Hash: the current or last rotation of the profile's AuthKey. */
   authKeyRotation(profile: string): string {
     return `${this.prefix}:authkeys:${profile}:rotation`;
   }
 
-  /** Hash: live process to the AuthKey that it uses, and until when that is believed. */
+  /** Hash: process to the expiry of its entry and the AuthKey that it uses. */
   authKeyUsers(profile: string): string {
     return `${this.prefix}:authkeys:${profile}:users`;
   }
 
-  /** Hash: what a schedule waits for, has under way, and how it went last. */
+  /** Hash: a schedule's next time, its task in progress, and its last result. */
   schedule(name: string): string {
     return `${this.prefix}:schedule:${name}`;
   }
 
-  /** String: the freeze that a person has ordered, as JSON; not there when there is none. */
+  /** String: the manual freeze, as JSON; absent if there is none. */
   freeze(): string {
     return `${this.prefix}:freeze`;
   }
 
-  /** Hash: an automation's state, and what it has done. */
+  /** Hash: an automation's state and counters. */
   automation(name: string): string {
     return `${this.prefix}:automation:${name}`;
   }
 
-  /** String that lives a day: what an automation has begun for an event. */
+  /** String, expires after a day: the task that an automation started for an event. */
   automationClaim(name: string, eventId: string): string {
     return `${this.prefix}:automation:${name}:event:${eventId}`;
   }
 
-  /** String that lives a day: SIMs that an automation has changed in this hour. */
+  /** String, expires after a day: number of SIMs that an automation changed in this hour. */
   automationRate(name: string, hour: number): string {
     return `${this.prefix}:automation:${name}:hour:${hour}`;
   }
 
-  /** String that lives a month: the automations that led to a run or sync, as JSON. */
+  /** String, expires after a month: the automations that caused a run or sync, as JSON. */
   automationChain(cause: string): string {
     return `${this.prefix}:automation-chain:${cause}`;
   }
 
-  /** String that lives a day: a message of this id has triggered the schedule. */
+  /** String, expires after a day: a message with this id has triggered the schedule. */
   triggered(schedule: string, messageId: string): string {
     return `${this.prefix}:schedule:${schedule}:message:${messageId}`;
   }
 
-  /** Stream: the event feed of all profiles. */
+  /** Stream: the events of all profiles. */
   events(): string {
     return `${this.prefix}:events`;
   }
 
-  /** String that lives a month: the event of this mark was told. */
+  /** String, expires after a month: the event with this mark was emitted. */
   emittedOnce(mark: string): string {
     return `${this.prefix}:events:told:${mark}`;
   }
 
-  /** Hash: name of a consumer of the feed to the id of the last event that it has handled. */
+  /** Hash: consumer of the event stream to the id of its last handled event. */
   feedPlaces(): string {
     return `${this.prefix}:events:places`;
   }
 
-  /** String that lives a few seconds: the process that reads the feed for this consumer. */
+  /** String, expires after a few seconds: lease of the process that reads for this consumer. */
   feedLease(consumer: string): string {
     return `${this.prefix}:events:lease:${consumer}`;
   }
 
-  /** Hash: whether a webhook is stopped, and why; how many messages had to make room. */
+  /** Hash: whether a webhook is stopped, and why; number of dropped deliveries. */
   webhook(name: string): string {
     return `${this.prefix}:webhook:${name}`;
   }
 
-  /** Sorted set, all of one score, so by name: places of a webhook's deliveries, the oldest first. */
+  /** Sorted set with equal scores, so sorted by member: places of a webhook's deliveries, oldest first. */
   deliveries(webhook: string): string {
     return `${this.prefix}:webhook:${webhook}:deliveries`;
   }
 
-  /** Sorted set: places of deliveries that are not over, by the instant of their next try. */
+  /** Sorted set: places of pending deliveries by the time of their next attempt. */
   deliveriesPending(webhook: string): string {
     return `${this.prefix}:webhook:${webhook}:pending`;
   }
 
-  /** Hash: one delivery. Without a place, the prefix of all. */
+  /** Hash: one delivery. Without a place, the common prefix. */
   delivery(webhook: string, place = ""): string {
     return `${this.prefix}:webhook:${webhook}:delivery:${place}`;
   }
 
-  /** Hash that lives a day: what became of the request that an `Idempotency-Key` belongs to. */
+  /** Hash, expires after a day: the request of an `Idempotency-Key` and its answer. */
   idempotency(id: string): string {
     return `${this.prefix}:idempotency:${id}`;
   }
 
-  /** Stream: who changed what. */
+  /** Stream: audit log. */
   audit(): string {
     return `${this.prefix}:audit`;
   }
 
-  /** Sorted set: instant of an entry of `audit` to its id and how the change ended. */
+  /** Sorted set: id and result of `audit` entries, by the time of the entry. */
   auditResults(): string {
     return `${this.prefix}:audit:results`;
   }
 
-  /** Sorted set: instant to how the fleet was made up. */
+  /** Sorted set: counts of the fleet, by time. */
   fleetHistory(profile: string): string {
     return `${this.prefix}:sims:${profile}:history`;
   }
 
-  /** Sorted set that lives a few seconds: processes that work on this queue, by the instant until which they count. */
+  /** Sorted set, expires after a few seconds: live workers of a queue, by the expiry of their entry. */
   liveWorkers(queue: string): string {
     return `${this.prefix}:workers:${queue}`;
   }
 
-  /** Set: names of the queues that were ever opened. */
+  /** Set: names of all queues that were ever opened. */
   queueNames(): string {
     return `${this.prefix}:queues`;
   }
 
-  /** Prefix of all of BullMQ's own keys. */
+  /** Prefix of BullMQ's own keys. */
   queues(): string {
     return `${this.prefix}:queue`;
   }

@@ -1,12 +1,12 @@
-/** Opens the way to Redis: the one that is configured, or simfleet's own where none is. */
+/** Opens the configured Redis, or the embedded one if none is configured. */
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
 import { RedisConnections, type RedisServerTarget } from "./connection.ts";
 import { EmbeddedRedis } from "./embedded.ts";
 
 /**
- * @param place where Redis is, or where the embedded one keeps its data
- * @throws SimfleetError STORE_UNAVAILABLE when the embedded server cannot be started
+ * @param place the location of Redis, or the data directory of the embedded one
+ * @throws SimfleetError STORE_UNAVAILABLE if the embedded server cannot be started
  */
 export async function openRedis(
   place: RedisServerTarget | { readonly dataDir: string },

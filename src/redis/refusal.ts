@@ -1,10 +1,10 @@
 /**
- * A Redis that answers but will not do what it is asked (full, read-only, a user without the permission) in words for
- * an operator. Refusals that are our own fault (a wrong command, a wrong type) are not among them.
+ * Explains errors of a Redis that answers but refuses a command (full, read-only, a user without permission) to an operator.
+ * Errors caused by simfleet itself (a wrong command, a wrong type) are not among them.
  */
 import { SimfleetError } from "#core/errors.ts";
 
-/** What a refusal begins with, and the mend. */
+/** The prefix of an error, and its fix. */
 const hints: Readonly<Record<string, string>> = {
   OOM: "it is full: raise its maxmemory, or make room",
   MISCONF: "it cannot write its file: look at its log and its disk",
@@ -17,7 +17,7 @@ const hints: Readonly<Record<string, string>> = {
   NOREPLICAS: "too few of its replicas are there",
 };
 
-/** @returns a SimfleetError STORE_UNAVAILABLE for a refusal of Redis, anything else as it came */
+/** @returns a SimfleetError STORE_UNAVAILABLE if Redis refused the command; any other error unchanged */
 export function inWordsOfRedis(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown.name !== "ReplyError") return thrown;
   const mend = hints[thrown.message.split(" ", 1)[0] ?? ""];

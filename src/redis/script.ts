@@ -1,4 +1,4 @@
-/** A Lua script that lies in files of its own, run by its digest and sent whole only where Redis does not have it. */
+/** A Lua script loaded from files. It is run by digest, and sent in full only if Redis does not have it cached. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
@@ -12,12 +12,12 @@ export class Script {
     this.#digest = createHash("sha1").update(source).digest("hex");
   }
 
-  /** Reads the parts of one script, in the order in which they use each other. */
+  /** Reads the parts of one script, ordered by dependency. */
   static load(...deps: readonly URL[]): Script {
     return new Script(deps.map((part) => readFileSync(part, "utf8")).join("\n"));
   }
 
-  /** Runs the script; what it returns is the caller's to know. */
+  /** Runs the script; the caller knows the type of its result. */
   async run(redis: Redis, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
     try {
       return await redis.evalsha(this.#digest, keys.length, ...keys, ...args);

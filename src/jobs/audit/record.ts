@@ -1,8 +1,8 @@
 /**
- * The record of who changed what: a Redis stream that is only added to, and let go of after the time that the
- * configuration says, never sooner. A change has its entry before it is made; its result is added afterwards, in a sorted
- * set by the instant of the entry, and neither is ever written over. An entry without a result is one whose process ended
- * in between, or whose change is still in progress.
+ * The storage of the audit log: an append-only Redis stream. Entries are removed after the configured retention, never
+ * sooner. An entry is written before its change is made; the result is added afterwards to a sorted set, scored by the
+ * entry's time. Neither is ever overwritten. An entry without a result means that the process ended in between, or that the
+ * change is still in progress.
  */
 import type { Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
@@ -10,25 +10,25 @@ import { type Clock, secondMs } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 
-/** Who is about to change what. Without secrets and without what was handed over. */
+/** Who is about to change what, without secrets and without the request's content. */
 export interface AuditIntent {
-  /** `token:ci`, `jwt:anna`, `cli:anna`; empty where nobody was made known. */
+  /** `token:ci`, `jwt:anna`, `cli:anna`; empty if the user is not known. */
   readonly who: string;
   readonly role: string;
   /** `POST /v1/runs/:runId/cancel`, `simfleet runs cancel` */
   readonly action: string;
-  /** What it is about: a run's id, a profile. */
+  /** The object of the change: a run's id, a profile. */
   readonly target: string;
   readonly requestId: string;
-  /** Address that the request came from, or name of the machine on which the command was given. */
+  /** Address of the client, or name of the machine on which the command was run. */
   readonly from: string;
 }
 
-/** How a change ended: with the status of an answer, or with the exit code of a command. */
+/** The result of a change: the status of a response, or the exit code of a command. */
 export interface AuditResult {
   readonly status?: number | undefined;
   readonly exitCode?: number | undefined;
-  /** What was made, where it has a name of its own. */
+  /** Id of the created object, if it has one. */
   readonly target?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface AuditRecord extends AuditIntent {
   readonly result: AuditResult | undefined;
 }
 
-/** A change waits no longer for its entry: it is refused. */
+/** How long a change waits for its entry before it is refused. */
 const patienceMs = 5 * secondMs;
 
 export class AuditLog {
@@ -55,9 +55,9 @@ export class AuditLog {
   }
 
   /**
-   * Writes down what is about to be done.
+   * Records a change before it is made.
    * @returns the entry's id
-   * @throws SimfleetError AUDIT_UNAVAILABLE when it cannot be written: the change must not be made then
+   * @throws SimfleetError AUDIT_UNAVAILABLE if it cannot be written: the change must not be made then
    */
   async begin(intent: AuditIntent): Promise<string> {
     try {
@@ -71,19 +71,19 @@ export class AuditLog {
     }
   }
 
-  /** Adds the result to an entry; the first one stands. */
+  /** Adds the result to an entry; the first result is final. */
   async finish(id: string, result: AuditResult): Promise<void> {
     const key = this.#keys.auditResults();
     await this.#inTime(this.#redis.zadd(key, "NX", instantOf(id), `${id} ${JSON.stringify(result)}`));
     await this.#redis.zremrangebyscore(key, "-inf", `(${this.#oldest()}`);
   }
 
-  /** Adds an entry and its result at once: of a request that was refused before it could change anything. */
+  /** Adds an entry with its result, for a request that was refused before it could change anything. */
   async note(intent: AuditIntent, result: AuditResult): Promise<void> {
     await this.#add({ ...intent, result: JSON.stringify(result) });
   }
 
-  /** Newest first. @param ask `cursor` is the id of the last one that is known */
+  /** Newest first. @param ask `cursor` is the id of the last entry of the previous page */
   async newest(ask: {
     limit: number;
     cursor?: string | undefined;
@@ -103,7 +103,7 @@ export class AuditLog {
     return id;
   }
 
-  /** The results of entries that follow one another, by id. */
+  /** The results of consecutive entries, by id. */
   async #results(ids: readonly string[]): Promise<Map<string, AuditResult>> {
     const [newest, oldest] = [ids[0], ids.at(-1)];
     if (newest === undefined || oldest === undefined) return new Map();
@@ -112,11 +112,11 @@ export class AuditLog {
       const end = member.indexOf(" ");
       return [member.slice(0, end), JSON.parse(member.slice(end + 1)) as AuditResult] as const;
     });
-    // The first of an entry stands, should there ever be two.
+    // If there are ever two results of an entry, the first one counts.
     return new Map(results.toReversed());
   }
 
-  /** Commands wait for a lost connection for ever; whoever makes a change does not. */
+  /** Redis commands wait indefinitely for a lost connection; a change must not. */
   async #inTime<T>(written: Promise<T>): Promise<T> {
     const late = new AbortController();
     try {
@@ -136,7 +136,7 @@ export class AuditLog {
   }
 }
 
-/** Redis's clock, ms, at the moment when the entry was added. */
+/** Time at which the entry was added, ms by Redis's clock. */
 function instantOf(id: string): number {
   return Number(id.split("-", 1)[0]);
 }

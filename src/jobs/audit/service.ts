@@ -1,4 +1,4 @@
-/** The front desk for the record of changes: who did what, when, and how it ended. */
+/** The audit log: who did what, when, and how it ended. */
 import { SimfleetError } from "#core/errors.ts";
 import type { AuditIntent, AuditLog, AuditRecord, AuditResult } from "./record.ts";
 
@@ -8,7 +8,7 @@ export interface AuditEntry {
   readonly id: string;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** Null: nobody was made known. */
+  /** Null: the user is not known. */
   readonly who: string | null;
   readonly role: string | null;
   /** `POST /v1/runs/:runId/cancel`, `simfleet runs cancel` */
@@ -16,12 +16,12 @@ export interface AuditEntry {
   readonly target: string | null;
   /** `not recorded`: the process ended before the result could be written, or the change is still in progress. */
   readonly result: "done" | "refused" | "failed" | "not recorded";
-  /** HTTP status; null for a command, and where it is not recorded. */
+  /** HTTP status; null for a command, and if not recorded. */
   readonly status: number | null;
-  /** Of a command; null for a request, and where it is not recorded. */
+  /** Exit code of a command; null for a request, and if not recorded. */
   readonly exitCode: number | null;
   readonly requestId: string;
-  /** Address of the client, or name of the machine on which the command was given. */
+  /** Address of the client, or name of the machine on which the command was run. */
   readonly from: string;
 }
 
@@ -32,22 +32,22 @@ export class AuditService {
     this.#log = log;
   }
 
-  /** Writes down what is about to be done. @throws SimfleetError AUDIT_UNAVAILABLE: it must not be done then */
+  /** Records a change before it is made. @throws SimfleetError AUDIT_UNAVAILABLE: the change must not be made then */
   begin(intent: AuditIntent): Promise<string> {
     return this.#log.begin(intent);
   }
 
-  /** Adds how it ended. */
+  /** Adds the result. */
   finish(id: string, result: AuditResult): Promise<void> {
     return this.#log.finish(id, result);
   }
 
-  /** Writes down what was refused before it could change anything. */
+  /** Records a change that was refused before it could have any effect. */
   note(intent: AuditIntent, result: AuditResult): Promise<void> {
     return this.#log.note(intent, result);
   }
 
-  /** Newest first. @throws SimfleetError REQUEST_INVALID on a cursor that is none */
+  /** Newest first. @throws SimfleetError REQUEST_INVALID for an invalid cursor */
   async list(ask: {
     limit: number;
     cursor?: string | undefined;

@@ -1,7 +1,7 @@
 /**
- * Acts on events for one automation. An event may come more than once (a crash, a replay): each is claimed for what it
- * leads to before that is begun, under an id from which it can be begun again without doing it twice. An automation that
- * sets itself off, or does more in an hour than it may, is stopped and says so.
+ * Acts on events for one automation. An event may be delivered more than once (crash, replay): it is claimed for its task
+ * before the task begins, under an id with which the task can be begun again without doing it twice. An automation that
+ * triggers itself, or exceeds its hourly limit, is stopped and reports this.
  */
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -17,8 +17,8 @@ export interface AutomationDeps extends DecisionDeps {
 }
 
 /**
- * Handles a stretch of events.
- * @throws what a task throws that may work another time; the events are to come again then
+ * Handles a batch of events.
+ * @throws temporary errors of a task; the events must be delivered again then
  */
 export async function actOn(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {
   const { log, clock } = deps;
@@ -42,7 +42,7 @@ async function begin(automation: Automation, wanted: readonly Decided[], deps: A
   const atMs = clock.wallMs();
   const [first] = wanted;
   if (first === undefined) return;
-  // Of all of them: those that are claimed already may come again together with new ones.
+  // Derived from all events: those already claimed may be delivered again together with new ones.
   const id = tasks.runIdFor([name, ...wanted.map(({ event }) => event.id)].join(" "), atMs);
   const claims = await log.claim(
     name,
@@ -88,7 +88,7 @@ async function doTask(
   const by = `automation:${name}`;
   if (action.job === "apply") {
     const sims = [...new Set(those.flatMap(({ event }) => event.fields.sim ?? []))];
-    // Before the run can be seen to change anything.
+    // Saved before the run's changes can emit events.
     await log.saveChain(id, chain);
     return tasks.changeSims({ ...action, profile, sims }, { runId: id, name, by });
   }

@@ -1,10 +1,10 @@
--- Claims events for what an automation begins, so that each event is acted on once.
+-- Claims events for an automation's task, so that it acts on each event once.
 --
--- KEYS  1 SIMs or tasks of this hour (string, a count)   2 … one claim for each event (string)
--- ARGV  1 id of what would be begun   2 seconds that claims live   3 most in an hour
--- Returns the id that each event is claimed for, in their order; 'over' when the new ones are more than the hour allows
---         (nothing is claimed then)
--- Atomic: everything. An event that is claimed already keeps what it was claimed for.
+-- KEYS  1 number of SIMs or tasks of this hour (string)   2 … one claim for each event (string)
+-- ARGV  1 id of the task   2 lifetime of claims, s   3 hourly limit
+-- Returns the id that each event is claimed for, in order; 'over' if the new claims exceed the hourly limit (nothing is
+--         claimed)
+-- Atomic: everything. An event that is already claimed keeps its claim.
 
 local claims = {}
 local new = 0

@@ -1,6 +1,6 @@
 /**
- * What an automation makes of events: which of them it is about, and whether there is something to do. It only looks; what
- * it finds is acted on by `act.ts`, or shown to a person who asks what would have been done.
+ * Decides what an automation does with events: which of them match, and whether there is something to do. It has no side
+ * effects; `act.ts` acts on the decisions, and a dry run shows them.
  */
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
@@ -11,32 +11,32 @@ import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import type { AutomationLog } from "./record.ts";
 
 export type Decision =
-  /** The task is to be done. */
+  /** Run the task. */
   | "act"
-  /** The condition does not hold. */
+  /** The condition does not match. */
   | "condition"
-  /** The SIM has the speed class already. */
+  /** The SIM already has the speed class. */
   | "unchanged"
   /** The SIM is no longer listed, or not in the inventory. */
   | "gone"
-  /** What it did itself led to the event. */
+  /** The automation itself caused the event. */
   | "loop";
 
 export interface Decided {
   readonly event: Event;
   readonly decision: Decision;
-  /** Automations that led to the event, the first first. */
+  /** Automations that caused the event, first one first. */
   readonly chain: readonly string[];
 }
 
 export interface DecisionDeps {
   readonly inventory: Inventory;
   readonly log: AutomationLog;
-  /** Name of the column that names a SIM. */
+  /** Name of the column that identifies a SIM. */
   readonly keyColumnOf: (profile: string) => string;
 }
 
-/** Events that the automation is about at all, in their order. */
+/** The events that match the automation, in order, with its decisions. */
 export async function decide(
   automation: Automation,
   events: readonly Event[],
@@ -88,7 +88,7 @@ function chainsOf(events: readonly Event[], { log }: DecisionDeps): ReturnType<A
   return log.chains([...new Set(events.flatMap((event) => causeOf(event) ?? []))]);
 }
 
-/** The run, sync or rotation that an event comes from. */
+/** The run, sync or rotation that caused an event. */
 function causeOf({ fields }: Event): string | undefined {
   return fields.cause ?? fields.run;
 }

@@ -1,8 +1,8 @@
 /**
- * What automations have done, as the store keeps it: the state of each, which event led to what, and which automations
- * led to a run or sync, so that one that sets itself off again is seen.
- *   active -> paused -> active     by a person
- *   active -> stopped -> active    by itself, and by a person
+ * The stored record of automations: the state of each, the task that each event led to, and the automations that caused each
+ * run or sync, so that an automation that triggers itself is detected.
+ *   active -> paused -> active     by a user
+ *   active -> stopped -> active    automatically, then by a user
  */
 import type { Redis } from "ioredis";
 import type { AutomationState } from "#fleet/automation.ts";
@@ -20,13 +20,13 @@ export interface AutomationRecord {
   /** Why it was stopped. */
   readonly reason: string | undefined;
   readonly changedAtMs: number | undefined;
-  /** Events that it has acted on, and those that its condition held for and there was nothing to do. */
+  /** Number of events that it acted on, and of matching events that required no action. */
   readonly done: number;
   readonly unchanged: number;
-  /** Events that it could not act on. */
+  /** Number of events that it failed to act on. */
   readonly failed: number;
   readonly lastEventAtMs: number | undefined;
-  /** What it began last. */
+  /** The run, sync or rotation that it started last. */
   readonly lastRef: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export class AutomationLog {
     };
   }
 
-  /** Moves it to another state and tells of it. @returns false when it is not in the state before any more */
+  /** Changes its state and emits the event. @returns false if it is no longer in the expected state */
   move(
     of: { readonly name: string; readonly profile: string },
     move: { from: AutomationState; to: AutomationState; reason?: string; atMs: number; event: MoveEvent },
@@ -67,7 +67,7 @@ export class AutomationLog {
       keys: [keys.automation(name), keys.events()],
       profile,
       guard: ["state", from === "active" ? "" : from],
-      // Active is the state of one that has no record.
+      // An automation without a record is active.
       set: [
         ...(to === "active" ? [] : ["state", to]),
         "changedAtMs",
@@ -79,7 +79,7 @@ export class AutomationLog {
     });
   }
 
-  /** Counts events that it has seen to. */
+  /** Counts processed events. */
   async count(
     name: string,
     counts: Partial<Record<"unchanged" | "failed", number>>,
@@ -92,7 +92,7 @@ export class AutomationLog {
     await this.#redis.hset(key, { lastEventAtMs });
   }
 
-  /** Remembers what it has begun last, counts its events, and tells of it: once, also when the same is begun again. */
+  /** Stores the last started task, counts its events, and emits the event once, even if the task is begun again. */
   async begun(
     { name, profile }: { readonly name: string; readonly profile: string },
     { ref, events, event }: { ref: string; events: number; event: MoveEvent },
@@ -109,9 +109,9 @@ export class AutomationLog {
   }
 
   /**
-   * Claims events for what would be begun under an id.
-   * @returns what each event leads to, by its id: what it was claimed for before, or the given one; undefined when that
-   *   would be more than an hour allows
+   * Claims events for the task that would be started under an id.
+   * @returns the task of each event by the event's id: an earlier claim, or the given one; undefined if the claims would
+   *   exceed the hourly limit
    */
   async claim(
     name: string,
@@ -126,7 +126,7 @@ export class AutomationLog {
     return new Map((reply as string[]).map((claimed, i) => [eventIds[i] ?? "", claimed]));
   }
 
-  /** Which of these events it has acted on within the last two days. */
+  /** The events that it has acted on within the last two days. */
   async claimed(name: string, eventIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (eventIds.length === 0) return new Set();
     const { keys } = this.#storeDeps;
@@ -134,7 +134,7 @@ export class AutomationLog {
     return new Set(eventIds.filter((_, i) => claims[i] !== null));
   }
 
-  /** The automations that led to runs or syncs, by the id of each; those that nobody knows are left out. */
+  /** The automations that caused runs or syncs, by id; unknown ids are left out. */
   async chains(causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     if (causes.length === 0) return new Map();
     const texts = await this.#redis.mget(causes.map((cause) => this.#storeDeps.keys.automationChain(cause)));
@@ -145,7 +145,7 @@ export class AutomationLog {
     );
   }
 
-  /** Remembers which automations lead to a run or sync, before it begins. */
+  /** Stores the automations that cause a run or sync, before it begins. */
   async saveChain(cause: string, chain: readonly string[]): Promise<void> {
     await this.#redis.set(this.#storeDeps.keys.automationChain(cause), JSON.stringify(chain), "EX", chainSeconds);
   }

@@ -1,4 +1,4 @@
-/** The front desk for automations: what a person can ask about them, the same for the command line and for HTTP. */
+/** Operations on automations, shared by the CLI and the HTTP API. */
 import { SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
@@ -10,24 +10,24 @@ export interface AutomationReport {
   readonly name: string;
   readonly profile: string;
   readonly on: readonly string[];
-  /** The condition as a filter; empty where there is none. */
+  /** The condition as a filter; empty if there is none. */
   readonly where: string;
   readonly job: string;
   readonly speedClass: string | null;
   readonly state: AutomationState;
-  /** Why it has stopped. */
+  /** Why it is stopped. */
   readonly reason: string | null;
-  /** Events that it acted on, those with nothing to do, and those that it could not act on. */
+  /** Number of events that it acted on, that required no action, and that it failed to act on. */
   readonly done: number;
   readonly unchanged: number;
   readonly failed: number;
   readonly lastEventAt: string | null;
-  /** The run, sync or rotation that it began last. */
+  /** The run, sync or rotation that it started last. */
   readonly lastRef: string | null;
   readonly mostPerHour: number;
 }
 
-/** What an automation makes of one event. */
+/** An automation's decision on one event. */
 export interface DecisionReport {
   readonly event: string;
   readonly at: string;
@@ -38,7 +38,7 @@ export interface DecisionReport {
 }
 
 const readAtOnce = 1_000;
-/** Claims of events live for two days; what is older could be done twice. */
+/** Claims of events live for two days; replaying older events could act on them twice. */
 const oldestMs = 86_400_000;
 
 export class AutomationService {
@@ -63,17 +63,17 @@ export class AutomationService {
     return this.#report(automation);
   }
 
-  /** It acts on nothing that happens from now on. */
+  /** Ignores events from now on. */
   pause(name: string, by: string): Promise<AutomationReport> {
     return this.#move(name, { from: ["active"], to: "paused", type: "automation.paused", by });
   }
 
-  /** Acts again on what happens from now on; `replay` sees to what happened meanwhile. */
+  /** Acts on events again from now on; `replay` handles those emitted while it was paused. */
   resume(name: string, by: string): Promise<AutomationReport> {
     return this.#move(name, { from: ["paused", "stopped"], to: "active", type: "automation.resumed", by });
   }
 
-  /** What it would make of the events of the last day at most, oldest first, as the inventory is now. */
+  /** Previews its decisions on the events of at most the last day, oldest first, based on the current inventory. */
   async *dryRun(name: string, sinceMs: number): AsyncGenerator<DecisionReport> {
     const automation = this.#automation(name);
     for await (const events of this.#since(sinceMs)) {
@@ -87,8 +87,8 @@ export class AutomationService {
   }
 
   /**
-   * Sees to events of the last day at most that it has not acted on, such as those that happened while it was stopped.
-   * @returns how many events it is about were looked at
+   * Processes events of at most the last day that it has not acted on, such as those emitted while it was stopped.
+   * @returns the number of matching events that were checked
    * @throws SimfleetError AUTOMATION_STATE unless it is active
    */
   async replay(name: string, sinceMs: number): Promise<{ events: number }> {
@@ -117,7 +117,7 @@ export class AutomationService {
       const page = await this.#feed.after(lastId, readAtOnce);
       if (page.lastId === lastId) return;
       lastId = page.lastId;
-      // What happens meanwhile is seen to by the workers.
+      // Workers handle the events emitted in the meantime.
       yield page.events.filter(({ atMs }) => atMs <= until);
       if (Number(lastId.split("-")[0]) > until) return;
     }

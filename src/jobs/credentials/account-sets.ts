@@ -1,6 +1,6 @@
 /**
- * The Credential Sets of an account and what names them, as far as the deployment describes the operations. What it does
- * not describe is asked for by `can…`, or refused with what to add.
+ * The Credential Sets of an account and the references to them, as far as the deployment defines the operations. For missing
+ * operations, `can…` returns false, and the others throw an error that says what to add.
  */
 import type { PlatformClient } from "#api/client.ts";
 import type { CredentialTypes } from "#api/operations/credential-types.ts";
@@ -18,7 +18,7 @@ import type { DeploymentOperationId, DeploymentOperations } from "#fleet/deploym
 import { requireOperation } from "#fleet/required-operation.ts";
 import { type Reference, referencesIn } from "./references.ts";
 
-/** What rotations need of the account that they are for. */
+/** The account of a profile, as far as rotations need it. */
 export interface RotationAccount {
   readonly client: Pick<PlatformClient, "call" | "pages" | "whoAmI">;
   readonly deployment: {
@@ -26,7 +26,7 @@ export interface RotationAccount {
     readonly operations: DeploymentOperations;
     readonly credentialTypes: CredentialTypes;
   };
-  /** Credential Sets that it may hold (interface, section 8). */
+  /** Maximum number of Credential Sets (interface, section 8). */
   readonly mostSets: number;
 }
 
@@ -37,19 +37,19 @@ export class AccountSets {
   readonly #signal: AbortSignal;
   readonly #purpose: string;
 
-  /** @param purpose what a lacking operation is needed for, as the beginning of a sentence */
+  /** @param purpose what a missing operation is needed for, as the beginning of a sentence */
   constructor(account: RotationAccount, signal: AbortSignal, purpose: string = feature) {
     this.#account = account;
     this.#signal = signal;
     this.#purpose = purpose;
   }
 
-  /** Whether the deployment describes an operation. */
+  /** Whether the deployment defines an operation. */
   can(id: DeploymentOperationId): boolean {
     return this.#account.deployment.operations[id] !== undefined;
   }
 
-  /** @throws PlatformError; ConfigError where the deployment lacks the operation, as all others here */
+  /** @throws PlatformError; ConfigError if the deployment lacks the operation, as for all others in this class */
   list(): Promise<CredentialSet[]> {
     return this.#call(listCredentials(this.#described("listCredentials")), undefined);
   }
@@ -83,7 +83,7 @@ export class AccountSets {
     await this.#call(operation, { groupId, namespace, entries });
   }
 
-  /** What names a set, or may mean it. */
+  /** The references to a set, including those that may match it. */
   async references(credentialsId: string): Promise<Reference[]> {
     const found: Reference[] = [];
     for await (const group of this.groups()) found.push(...referencesIn(group, credentialsId));
@@ -98,7 +98,7 @@ export class AccountSets {
     return requireOperation(this.#account.deployment, id, this.#purpose);
   }
 
-  /** Rotations do little and wait long, and their calls go before those of a run. */
+  /** Rotations make few calls and wait long, so their calls have priority over those of a run. */
   #call<I, O>(operation: Operation<I, O>, input: I): Promise<O> {
     return this.#account.client.call(operation, input, { signal: this.#signal, urgency: "priority" });
   }

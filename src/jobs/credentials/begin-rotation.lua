@@ -1,9 +1,9 @@
--- Begins a rotation, unless one of its name is under way.
+-- Begins a rotation, unless one with its name is in progress.
 --
 -- KEYS  1 the rotation (hash)   2 names of the profile's rotations (set)
--- ARGV  1 name   2 fields that a turn leaves behind and the next begins without, commas between   3 … field, value, …
--- Returns the id of the rotation that is under way now
--- Atomic: everything. What outlives a turn (which set holds, since when) stays.
+-- ARGV  1 name   2 fields of the previous rotation to remove, separated by commas   3 … field, value, …
+-- Returns the id of the rotation that is now in progress
+-- Atomic: everything. Fields that outlive a rotation (the active set, since when) are kept.
 
 local before = redis.call('HMGET', KEYS[1], 'rotationId', 'state')
 local is_under_way = before[2] and before[2] ~= 'done' and before[2] ~= 'failed'

@@ -1,6 +1,6 @@
 /**
- * Runs a program of the configuration: what it is given goes to its standard input and nowhere else, so that no list of
- * processes shows it, and of its environment everything of ours is left out. No shell reads the arguments.
+ * Runs a program from the configuration. Its input is passed only through standard input, so no process list shows it; its
+ * environment contains none of simfleet's variables. No shell interprets the arguments.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,15 +9,15 @@ import { secondMs, type Clock } from "#core/time.ts";
 import type { Command } from "#fleet/rotation.ts";
 
 export interface Ended {
-  /** What it printed, where it ended well; it may hold a secret. */
+  /** Standard output, if the program succeeded; it may contain a secret. */
   readonly output: string;
-  /** What went wrong, without any secret that we know; undefined when it ended well. */
+  /** What went wrong, without any secret known to simfleet; undefined if the program succeeded. */
   readonly fault: string | undefined;
 }
 
 const mostOutput = 65_536;
 const mostWords = 200;
-/** Between the request to end and the kill. */
+/** Time between SIGTERM and SIGKILL. */
 const graceMs = 2 * secondMs;
 
 export class CommandRunner {
@@ -25,13 +25,13 @@ export class CommandRunner {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
 
-  /** @param options `timeoutMs` after which a program is ended, with all that it started; 30,000 by default */
+  /** @param options `timeoutMs` after which the program and all its children are stopped; 30,000 by default */
   constructor(options: {
     env: Readonly<Record<string, string | undefined>>;
     clock: Clock;
     timeoutMs?: number | undefined;
   }) {
-    // Our own credentials are among our variables.
+    // Our own credentials are among these variables.
     const others = Object.entries(options.env).filter(([name]) => !name.startsWith("SIMFLEET_"));
     this.#env = Object.fromEntries(others);
     this.#clock = options.clock;
@@ -40,8 +40,8 @@ export class CommandRunner {
 
   /**
    * Runs a program to its end.
-   * @param terms `env` is added to its environment and holds no secret; when the signal aborts, it is ended;
-   *   `complaint` is left out where the program knows a secret that we do not, and could not blot out of it
+   * @param terms `env` is added to its environment and contains no secret; when the signal aborts, the program is stopped;
+   *   `complaint` is omitted if the program knows a secret that simfleet does not know and therefore cannot redact
    * @throws the signal's reason
    */
   async run(
@@ -55,7 +55,7 @@ export class CommandRunner {
   ): Promise<Ended> {
     const { signal } = storeDeps;
     signal.throwIfAborted();
-    // In a process group of its own, so that what it starts can be ended with it.
+    // A separate process group, so that its children can be stopped with it.
     const child = spawn(program, args, {
       env: { ...this.#env, ...storeDeps.env },
       stdio: ["pipe", "pipe", "pipe"],
@@ -63,7 +63,7 @@ export class CommandRunner {
     });
     const output = gather(child.stdout);
     const complaint = gather(child.stderr);
-    // One that does not read all of its input is judged by how it ends.
+    // A program that does not read all of its input is still evaluated by its exit.
     child.stdin.on("error", () => undefined).end(storeDeps.input);
     const closed = once(child, "close") as Promise<[number | null, string | null]>;
     const done = new AbortController();
@@ -94,7 +94,7 @@ export class CommandRunner {
     return { output: "", fault: words === "" ? fault : `${fault}: ${words}` };
   }
 
-  /** Ends the program and all that it started, and waits no longer for a process that keeps its output open. */
+  /** Stops the program and its children, without waiting for a process that keeps its output open. */
   async #stop(child: ChildProcessWithoutNullStreams, closed: Promise<unknown>): Promise<undefined> {
     signalGroup(child, "SIGTERM");
     const grace = new AbortController();
@@ -110,7 +110,7 @@ function signalGroup({ pid }: ChildProcessWithoutNullStreams, signal: NodeJS.Sig
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // Nothing of the group is left.
+    // No process of the group is left.
   }
 }
 

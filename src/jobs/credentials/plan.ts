@@ -1,6 +1,6 @@
 /**
- * Looks at everything that could keep a rotation from its end before anything happens: what the deployment describes,
- * the sinks, and the account's sets.
+ * Checks in advance everything that could prevent a rotation from completing: the deployment's operations, the sinks, and
+ * the account's sets.
  */
 import { randomInt } from "node:crypto";
 import type { CredentialSet } from "#api/operations/credentials.ts";
@@ -17,10 +17,10 @@ const needed = {
 } as const;
 
 /**
- * What a rotation begins with.
- * @param terms `record` is that of the last turn
- * @throws ConfigError for what the deployment lacks and for sinks that cannot take anything
- * @throws SimfleetError ROTATION_STATE when the account's sets do not allow it; PlatformError
+ * The initial record of a rotation.
+ * @param terms `record` is that of the previous rotation
+ * @throws ConfigError for operations that the deployment lacks and for unusable sinks
+ * @throws SimfleetError ROTATION_STATE if the account's sets do not allow it; PlatformError
  */
 export async function planRotation(
   rotation: Rotation,
@@ -59,13 +59,13 @@ export async function planRotation(
   return { ...head, oldId, newId: successorId(credentialsId, nowMs, taken) };
 }
 
-/** Groups can name a set that is not there, or not yet: they are made to name the first that is. */
+/** Groups can refer to a set that does not exist (yet): they are changed to refer to the first one that does. */
 async function namedInVain(credentialsId: string, sets: AccountSets): Promise<string | undefined> {
   if (!sets.can("listGroups")) return undefined;
   return (await sets.references(credentialsId)).length > 0 ? credentialsId : undefined;
 }
 
-/** The set that holds now: the one that the last turn left, else the newest of the rotation's. */
+/** The active set: the one of the previous rotation, otherwise the newest that belongs to this rotation. */
 export function currentSet(
   rotation: Rotation,
   record: Pick<RotationRecord, "currentId"> | undefined,
@@ -73,7 +73,7 @@ export function currentSet(
 ): CredentialSet | undefined {
   const own = sets.filter((set) => isSetOf(rotation, set.credentialsId));
   const known = own.find((set) => set.credentialsId === record?.currentId);
-  // Successors sort by their time, and after the first set.
+  // Successors are sorted by time, after the first set.
   return known ?? own.toSorted((a, b) => (a.credentialsId < b.credentialsId ? 1 : -1))[0];
 }
 
@@ -89,7 +89,7 @@ function refused(message: string): SimfleetError {
   return new SimfleetError("ROTATION_STATE", `${message}. Nothing has happened yet`);
 }
 
-/** `t-20261120-103045-482`: one turn of a rotation; sorts by time. */
+/** Id of a rotation, `t-20261120-103045-482`: sorts by time. */
 function newRotationId(nowMs: number): string {
   const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
   return `t-${stamp}-${String(randomInt(1_000_000)).padStart(6, "0")}`;

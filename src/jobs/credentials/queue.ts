@@ -1,6 +1,6 @@
 /**
- * The queue of a profile's rotations: one job looks after all of them. It waits for hours between two looks, and comes
- * back at once where a rotation is due, so that one that begins does not wait for the grace of another.
+ * The queue of a profile's rotations: one job handles all of them. It may be delayed for hours between two polls, and runs
+ * at once if a rotation is due, so that a new rotation does not wait for the grace period of another.
  */
 import { ProfileJobs, type ProfileJobsOptions } from "#engine/profile-queue.ts";
 

@@ -1,15 +1,14 @@
 /**
- * The rotations as the store keeps them, one record for each name, saved step by step, so that one that is cut short
- * anywhere goes on or is taken back. Instants are of the wall clock of the process that made the move: what is waited
- * for here takes hours. Its moves:
- *   planned -> generated            the new secret is made and lies sealed
- *   generated -> handed-over        every sink has it; each one's success is saved before the next is asked
- *   handed-over -> created          successor: the new set is on the platform
- *   created -> repointed            whatever named the old set names the new one, or a person has confirmed it
- *   repointed -> done               the old set was out of use for the grace, nothing names it, and it is gone
- *   handed-over -> updated -> done  in-place: the set has the new secret; it was seen to have it
- *   planned | generated | handed-over | created -> rolling-back -> failed   it cannot go on, and was taken back
- * The sealed secret goes with the last move, and not before.
+ * The store of rotations: one record per name, saved step by step, so an interrupted rotation can be resumed or rolled back.
+ * Times are the wall clock of the process that made the transition, since the waits take hours. Transitions:
+ *   planned -> generated            the new secret is generated and stored encrypted
+ *   generated -> handed-over        every sink has it; each success is saved before the next sink is called
+ *   handed-over -> created          successor: the new set exists on the platform
+ *   created -> repointed            every reference to the old set was changed to the new one, or a user confirmed it
+ *   repointed -> done               the old set was unused for the grace period, nothing refers to it, and it was deleted
+ *   handed-over -> updated -> done  in-place: the set was updated with the new secret, and the update was verified
+ *   planned | generated | handed-over | created -> rolling-back -> failed   it cannot continue and was rolled back
+ * The encrypted secret is removed with the last transition, not before.
  */
 import type { Redis } from "ioredis";
 import type { FeedBounds } from "#events/feed.ts";
@@ -39,7 +38,7 @@ export class RotationLog {
     this.#bounds = storeDeps.bounds;
   }
 
-  /** Begins a rotation, or gives the one that is under way. */
+  /** Begins a rotation, or returns the one in progress. */
   async begin(head: RotationHead): Promise<RotationRecord> {
     const { name, profile } = head;
     const { set } = encodeChange({ ...head, state: "planned", movedAtMs: head.startedAtMs, nextAtMs: 0, tries: 0 });
@@ -50,16 +49,16 @@ export class RotationLog {
     return record;
   }
 
-  /** The rotation under way, or the last one of the name. */
+  /** The rotation with this name that is in progress, or the last one. */
   async record(name: string): Promise<RotationRecord | undefined> {
     return decodeRotation(name, await this.#redis.hgetall(this.#keys.rotation(name)));
   }
 
-  /** All of a profile that were ever begun, by name. */
+  /** All rotations that a profile ever began, sorted by name. */
   async records(profile: string): Promise<RotationRecord[]> {
     const names = await this.#redis.smembers(this.#keys.rotations(profile));
     const records = await Promise.all(names.sort().map((name) => this.record(name)));
-    // A rotation that was moved to another profile is in both sets.
+    // A rotation that was assigned to another profile is in both sets.
     return records.filter((record) => record !== undefined).filter((record) => record.profile === profile);
   }
 
@@ -68,8 +67,8 @@ export class RotationLog {
   }
 
   /**
-   * Makes a move from the state in which the record was read, and tells its events with it.
-   * @returns the record after it; undefined when the rotation is elsewhere by now
+   * Makes a transition from the state in which the record was read, and emits its events in the same script.
+   * @returns the new record; undefined if another process has moved the rotation on
    */
   async move(
     record: RotationRecord,
@@ -96,14 +95,14 @@ export class RotationLog {
     });
   }
 
-  /** Which set's age was told of, and when to look at ages again; also of a rotation that was never begun. */
+  /** The set whose age was reported, and the time of the next check; also for a rotation that never began. */
   async ageCheck(name: string): Promise<{ reportedOf: string | undefined; checkAtMs: number }> {
     const key = this.#keys.rotation(name);
     const [reportedOf, checkAtMs] = await this.#redis.hmget(key, "expiryReportedOf", "expiryCheckAtMs");
     return { reportedOf: reportedOf ?? undefined, checkAtMs: Number(checkAtMs ?? 0) };
   }
 
-  /** Saves that ages were looked at, and tells of the one that is due. */
+  /** Saves an age check, and emits the event if one is due. */
   async noteAge(
     { name, profile }: { readonly name: string; readonly profile: string },
     change: { readonly expiryCheckAtMs: number; readonly expiryReportedOf?: string },

@@ -1,4 +1,4 @@
-/** A rotation as the store keeps it: written as a flat hash, read back as one value. */
+/** The stored record of a rotation: a flat hash, read as one value. */
 import { type Problem, problemFieldNames, problemFields, problemIn } from "#engine/problem.ts";
 import type { RotationStrategy } from "#fleet/rotation.ts";
 
@@ -16,65 +16,65 @@ export const rotationStates = [
 
 export type RotationState = (typeof rotationStates)[number];
 
-/** What a rotation that is under way waits for, where it waits. */
+/** What a rotation in progress waits for. */
 export type RotationWait =
-  /** The old set is to be out of use for a while. */
+  /** The grace period, in which the old set must be unused. */
   | "grace"
-  /** A person says that nothing names the old set any more. */
+  /** A manual confirmation that nothing refers to the old set any more. */
   | "confirmation"
-  /** Something still names the old set, and simfleet cannot change it. */
+  /** Something still refers to the old set, and simfleet cannot change it. */
   | "reference"
-  /** Something failed that may pass. */
+  /** A failure that may be temporary. */
   | "fault";
 
-/** What is fixed when a rotation begins. */
+/** Properties that are fixed when a rotation begins. */
 export interface RotationHead {
   readonly name: string;
   readonly profile: string;
   readonly rotationId: string;
   readonly strategy: RotationStrategy;
   readonly type: string;
-  /** The set that held before; absent where there was none. */
+  /** The previous set; absent if there was none. */
   readonly oldId?: string | undefined;
-  /** The set that gets the new secret; with `in-place` the old one. */
+  /** The set that receives the new secret; with `in-place` the same as the old one. */
   readonly newId: string;
   readonly startedAtMs: number;
-  /** Who asked for it: `token:ci`, `cli:anna`, `schedule:nightly`. */
+  /** Who requested it: `token:ci`, `cli:anna`, `schedule:nightly`. */
   readonly startedBy?: string | undefined;
 }
 
 export interface RotationRecord extends RotationHead {
   readonly state: RotationState;
-  /** When the state was reached. */
+  /** When the current state was reached. */
   readonly movedAtMs: number;
-  /** Not to be looked at before. */
+  /** Time of the next poll. */
   readonly nextAtMs: number;
   readonly waitsFor?: RotationWait;
-  /** What it waits for in words, or why it failed. */
+  /** What it waits for, or why it failed; for display. */
   readonly reason?: string;
-  /** Failed tries of the present step. */
+  /** Failed attempts of the current step. */
   readonly tries: number;
-  /** While it waits because of a fault. */
+  /** Set while it waits because of a fault. */
   readonly problem?: Problem | undefined;
-  /** The new secret, sealed for the rotation's id, until the rotation ends. */
+  /** The new secret, encrypted with the rotation's id as purpose; kept until the rotation ends. */
   readonly sealed?: string;
-  /** Keys of the sinks that have the new secret. */
+  /** Keys of the sinks that have received the new secret. */
   readonly handedTo: readonly string[];
-  /** The same for people. */
+  /** Names of these sinks, for display. */
   readonly handedToNames: readonly string[];
-  /** Groups that were changed, or were about to be. */
+  /** Groups that were changed, or may have been. */
   readonly groups: readonly string[];
   readonly confirmedAtMs?: number;
   readonly confirmedBy?: string;
-  /** The old set has to be out of use since then. */
+  /** The old set must be unused since this time. */
   readonly quietSinceMs?: number;
-  /** With `in-place`: the set's time of update before. */
+  /** With `in-place`: the set's previous update time. */
   readonly updatedBeforeMs?: number;
   readonly finishedAtMs?: number;
-  /** Outlive a turn: the set that holds, and since when it has its secret. */
+  /** Kept across rotations: the active set, and since when it has its secret. */
   readonly currentId?: string;
   readonly rotatedAtMs?: number;
-  /** Outlive a turn: the set whose age was told of, and when to look again. */
+  /** Kept across rotations: the set whose age was reported, and the time of the next check. */
   readonly expiryReportedOf?: string;
   readonly expiryCheckAtMs?: number;
 }
@@ -94,7 +94,7 @@ const instants = [
 ] as const;
 const lists = ["handedTo", "handedToNames", "groups"] as const;
 
-/** What a turn leaves behind and the next begins without. */
+/** Fields that are removed when the next rotation begins. */
 export const fieldsOfOneTurn: readonly string[] = [
   ...["waitsFor", "reason", "sealed", "oldId", "confirmedAtMs", "quietSinceMs", "updatedBeforeMs", "finishedAtMs"],
   ...["startedBy", "confirmedBy"],
@@ -102,14 +102,14 @@ export const fieldsOfOneTurn: readonly string[] = [
   ...problemFieldNames,
 ];
 
-/** What a move changes; undefined takes a field away. */
+/** Fields changed by a transition; undefined removes a field. */
 export type RotationChange = {
   readonly [Field in Exclude<keyof RotationRecord, "name" | "profile" | "rotationId">]?:
     | RotationRecord[Field]
     | undefined;
 };
 
-/** Field and value by turns, and the fields to take away. */
+/** Encodes a change as fields to set (field, value, …) and fields to remove. */
 export function encodeChange(change: RotationChange): { set: string[]; away: string[] } {
   const set: string[] = [];
   const away: string[] = [];
@@ -122,7 +122,7 @@ export function encodeChange(change: RotationChange): { set: string[]; away: str
   return { set, away };
 }
 
-/** @returns undefined where there never was a rotation of the name */
+/** @returns undefined if there never was a rotation with this name */
 export function decodeRotation(name: string, hash: Readonly<Record<string, string>>): RotationRecord | undefined {
   if (hash.rotationId === undefined) return undefined;
   const number = (field: string): number => Number(hash[field] ?? 0);

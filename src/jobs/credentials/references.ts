@@ -1,8 +1,8 @@
 /**
- * What in a group's configuration names a Credential Set: the keys `credentialsId` and `$credentialsId`, at any depth of
- * any entry. A name can hold placeholders (`psk-#{imsi}`) that the platform fills in for each SIM, so that it may mean a
- * set without saying its id; such a one is never changed, only told of. So is a name in an entry that is nested too deep to
- * be written again. Nothing here reads or keeps any other value.
+ * Finds references to a Credential Set in a group's configuration: the keys `credentialsId` and `$credentialsId`, at any
+ * depth of any entry. A name can contain placeholders (`psk-#{imsi}`) that the platform fills in for each SIM, so it may
+ * match a set without containing its id; such a name is only reported, never changed. The same applies to a name in an entry
+ * that is nested too deep to be written back. This code reads and keeps no other values.
  */
 import { isDeeperThan, mostLevels } from "#fleet/depth.ts";
 import type { GroupRecord } from "#api/operations/groups.ts";
@@ -15,7 +15,7 @@ export interface Reference {
 
 const namingKeys: ReadonlySet<string> = new Set(["credentialsId", "$credentialsId"]);
 
-/** The entries of a group that name the set, or may mean it. */
+/** The entries of a group that refer to the set, or may refer to it. */
 export function referencesIn({ groupId, configuration }: GroupRecord, credentialsId: string): Reference[] {
   return Object.entries(configuration ?? {}).flatMap(([namespace, entries]) => {
     const isWritable = !isDeeperThan(entries, mostLevels);
@@ -28,7 +28,7 @@ export function referencesIn({ groupId, configuration }: GroupRecord, credential
   });
 }
 
-/** The entries of each namespace that name one set, naming the other; all else as it was. */
+/** The entries of each namespace that refer to one set, changed to refer to the other; everything else is unchanged. */
 export function entriesRenamed(
   { configuration }: GroupRecord,
   from: string,
@@ -44,7 +44,7 @@ export function entriesRenamed(
   });
 }
 
-/** Whether a name with placeholders could be filled in so that it is this id. */
+/** Whether a name with placeholders could expand to this id. */
 export function mayMean(name: string, credentialsId: string): boolean {
   if (!name.includes("#{")) return false;
   const [first = "", ...others] = name.split(/#\{[^}]*\}/);
@@ -52,7 +52,7 @@ export function mayMean(name: string, credentialsId: string): boolean {
   if (last === undefined) return false;
   const end = credentialsId.length - last.length;
   if (!credentialsId.startsWith(first) || !credentialsId.endsWith(last) || end < first.length) return false;
-  // What stands between placeholders has to come in its order; the earliest place leaves the most to the rest.
+  // The texts between placeholders must occur in order; matching each as early as possible leaves most room for the rest.
   let at = first.length;
   for (const part of others) {
     const found = credentialsId.indexOf(part, at);
@@ -62,7 +62,7 @@ export function mayMean(name: string, credentialsId: string): boolean {
   return true;
 }
 
-/** The names in the order of the text, with a stack of its own: the platform decides how deep an entry is. */
+/** The names in document order. Uses an explicit stack, since the platform determines how deep an entry is. */
 function* namesIn(value: unknown): Generator<string> {
   const open: unknown[] = [value];
   while (open.length > 0) {
@@ -79,7 +79,7 @@ function* namesIn(value: unknown): Generator<string> {
   }
 }
 
-/** A name of a Credential Set among values that are still to be read. */
+/** Marks a Credential Set's name on the stack of values to visit. */
 class Name {
   readonly text: string;
 

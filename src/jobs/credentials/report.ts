@@ -1,51 +1,51 @@
-/** A rotation as people and programs are shown it. */
+/** The report of a rotation, for display and JSON. */
 import { type ProblemReport, reportOfProblem } from "#engine/problem.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { Reference } from "./references.ts";
 import { isRotationOver, type RotationRecord, type RotationState, type RotationWait } from "./record.ts";
 
-/** What the platform says of the set that a rotation has now. */
+/** The platform's data on a rotation's current set. */
 export interface SetFacts {
   readonly credentialsId: string;
   readonly sinceMs: number | undefined;
   readonly lastUsedAtMs: number | undefined;
-  /** Undefined: the deployment does not tell. */
+  /** Undefined: the deployment does not support listing references. */
   readonly references: readonly Reference[] | undefined;
 }
 
 export interface RotationReport {
   readonly name: string;
   readonly profile: string;
-  /** `never` before the first one. */
+  /** `never` before the first rotation. */
   readonly state: RotationState | "never";
   readonly strategy: string;
   readonly type: string;
-  /** Id of the turn; null before the first one. */
+  /** Id of the current or last rotation; null before the first one. */
   readonly rotationId: string | null;
-  /** The set that holds now, or of which it is known last. */
+  /** The active set, or the last one known to be active. */
   readonly credentialsId: string | null;
-  /** While it is under way: the set that held before, and the one that comes after it. */
+  /** While in progress: the previous set, and its successor. */
   readonly before: string | null;
   readonly successor: string | null;
   readonly startedAt: string | null;
-  /** Who asked for it, and who confirmed that nothing names the old set any more; null where that is not known. */
+  /** Who requested it, and who confirmed that nothing refers to the old set any more; null if not known. */
   readonly startedBy: string | null;
   readonly confirmedBy: string | null;
   readonly finishedAt: string | null;
-  /** When the present secret came to be, as far as it is known. */
+  /** When the current secret was created, as far as known. */
   readonly rotatedAt: string | null;
   readonly ageDays: number | null;
   readonly lastUsedAt: string | null;
-  /** What comes next, and when; null where nothing is under way. */
+  /** The next step and its time; null if no rotation is in progress. */
   readonly nextStep: string | null;
   readonly nextAt: string | null;
   readonly waitsFor: RotationWait | null;
-  /** What it waits for in words, or why it failed. */
+  /** What it waits for, or why it failed; for display. */
   readonly reason: string | null;
-  /** Why the next step fails at present, and when it is tried again. */
+  /** Why the next step currently fails, and when it is retried. */
   readonly problem?: ProblemReport;
   readonly handedTo: readonly string[];
-  /** Null: not known. */
+  /** Null if not known. */
   readonly references: readonly Reference[] | null;
 }
 
@@ -63,7 +63,7 @@ const nextSteps: Readonly<Record<RotationState, string>> = {
   failed: "",
 };
 
-/** @param parts `rotation` is absent where it is no longer configured, `facts` where the platform was not asked */
+/** @param parts `rotation` is absent if it is no longer configured, `facts` if the platform was not queried */
 export function reportOfRotation(
   { name, profile }: Pick<Rotation, "name" | "profile">,
   deps: {
@@ -117,7 +117,7 @@ function setOf(of: {
   return { credentialsId, rotatedAt: instant(rotatedAtMs), ageDays };
 }
 
-/** Where a rotation that is under way comes from and goes to. */
+/** The sets before and after a rotation in progress. */
 function courseOf(
   record: RotationRecord | undefined,
   rotation: Rotation | undefined,
@@ -133,7 +133,7 @@ function courseOf(
   };
 }
 
-/** The end of a grace, not the next look at it; a confirmation comes when it comes. */
+/** The end of the grace period, not the next poll; a confirmation has no time. */
 function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): number | undefined {
   const { waitsFor, quietSinceMs, nextAtMs } = record;
   if (waitsFor === "confirmation") return undefined;

@@ -1,6 +1,5 @@
 /**
- * The front desk for Credential Sets: what the account has, and what is asked of rotations; the same for the command line
- * and for HTTP.
+ * Operations on Credential Sets and their rotations, shared by the CLI and the HTTP API.
  */
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -21,15 +20,15 @@ export interface SetReport {
   /** ISO 8601, UTC. */
   readonly createdAt: string | null;
   readonly updatedAt: string | null;
-  /** Null: never, or not told. */
+  /** Null: never used, or not reported. */
   readonly lastUsedAt: string | null;
-  /** Null: the deployment does not tell. */
+  /** Null: the deployment does not support listing references. */
   readonly references: readonly Reference[] | null;
   /** Name of the rotation that it belongs to. */
   readonly rotation: string | null;
 }
 
-/** What the desk needs of the house. */
+/** Dependencies of the service. */
 interface ServiceDeps {
   readonly log: RotationLog;
   readonly queues: ProfileJobs;
@@ -37,7 +36,7 @@ interface ServiceDeps {
   /** By name, of all profiles. */
   readonly rotations: Readonly<Record<string, Rotation>>;
   readonly accountFor: (profile: string) => RotationAccount;
-  /** @throws ConfigError where no key seals secrets */
+  /** @throws ConfigError if no key for encrypting secrets is configured */
   readonly requireSeal: () => unknown;
 }
 
@@ -48,7 +47,7 @@ export class CredentialService {
     this.#deps = deps;
   }
 
-  /** The sets of an account, by name; what names each, where the deployment tells. @throws PlatformError, ConfigError */
+  /** The sets of an account, sorted by name, with their references if the deployment supports it. @throws PlatformError, ConfigError */
   async list(profile: string, signal: AbortSignal): Promise<SetReport[]> {
     const sets = this.#sets(profile, signal);
     const found = (await sets.list()).toSorted((a, b) => (a.credentialsId < b.credentialsId ? -1 : 1));
@@ -69,7 +68,7 @@ export class CredentialService {
     }));
   }
 
-  /** The profile of a rotation. @throws SimfleetError ROTATION_NOT_FOUND */
+  /** The configured rotation with this name. @throws SimfleetError ROTATION_NOT_FOUND */
   rotation(name: string): Rotation {
     const { rotations } = this.#deps;
     const rotation = Object.hasOwn(rotations, name) ? rotations[name] : undefined;
@@ -80,9 +79,9 @@ export class CredentialService {
   }
 
   /**
-   * Begins a rotation, or goes on with the one that is under way. Whoever consumes the profile's rotations does it.
-   * @param how `by`: who asks for it
-   * @throws ConfigError for what is missing, SimfleetError ROTATION_STATE; nothing has happened then
+   * Begins a rotation, or resumes the one in progress. The consumer of the profile's rotations carries it out.
+   * @param how `by`: who requests it
+   * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE; nothing is changed then
    */
   async rotate(name: string, { by, signal }: { by: string; signal: AbortSignal }): Promise<RotationReport> {
     const { log, queues, clock, accountFor, requireSeal } = this.#deps;
@@ -98,8 +97,8 @@ export class CredentialService {
   }
 
   /**
-   * Takes a person's word that nothing names the old set any more.
-   * @throws SimfleetError ROTATION_STATE unless the rotation waits for it
+   * Confirms manually that nothing refers to the old set any more.
+   * @throws SimfleetError ROTATION_STATE unless the rotation waits for this confirmation
    */
   async confirm(name: string, by: string): Promise<RotationReport> {
     const { log, queues, clock } = this.#deps;
@@ -120,16 +119,16 @@ export class CredentialService {
     return this.#report(rotation, moved);
   }
 
-  /** A rotation as its record has it; no call is made. */
+  /** Reports a rotation from its record, without any call. */
   async report(name: string): Promise<RotationReport> {
     const rotation = this.rotation(name);
     return this.#report(rotation, await this.#deps.log.record(name));
   }
 
   /**
-   * Every rotation that is configured or under way, with what the platform says of its set.
-   * @param profiles those that are looked at
-   * @returns `unknown`: why the platform could not be asked, by profile
+   * Reports every rotation that is configured or in progress, with the platform's data on its set.
+   * @param profiles the profiles to include
+   * @returns `unknown`: why the platform could not be queried, by profile
    */
   async status(
     profiles: readonly string[],
@@ -160,7 +159,7 @@ export class CredentialService {
     return { rotations, unknown };
   }
 
-  /** Whether a live process works on the rotations of the profile. */
+  /** Whether a live process handles the rotations of the profile. */
   isServed(profile: string): Promise<boolean> {
     return this.#deps.queues.isServed(profile);
   }
@@ -192,7 +191,7 @@ export class CredentialService {
     );
   }
 
-  /** What names each set; undefined where the deployment does not tell. */
+  /** The references to each set; undefined if the deployment does not support listing them. */
   async #references(sets: AccountSets, ids: readonly string[]): Promise<Map<string, Reference[]> | undefined> {
     if (!sets.can("listGroups")) return undefined;
     const found = new Map<string, Reference[]>(ids.map((id) => [id, []]));

@@ -1,7 +1,7 @@
 /**
- * The sinks: who is handed the new secret before the platform gets it. A sink can be handed the same secret twice, after
- * a crash or a lost answer: a file is replaced by the same, a program is told the turn's id in SIMFLEET_ROTATION_ID, and
- * a message has the turn's id in its own.
+ * Delivers a new secret to its sinks, before the platform receives it. After a crash or a lost response a sink can receive the
+ * same secret twice: a file is replaced by an identical one, a program gets the rotation's id in SIMFLEET_ROTATION_ID, and
+ * a message's id contains the rotation's id.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { unlink } from "node:fs/promises";
@@ -18,24 +18,24 @@ export interface SinkDeps extends SecretDeps {
   readonly webhooks: Pick<WebhookSender, "send">;
 }
 
-/** What is handed over. */
+/** The secret to deliver. */
 export interface Handover {
   readonly rotation: string;
   readonly rotationId: string;
   readonly profile: string;
-  /** The set that is going to hold the secret. */
+  /** The set that will have the secret. */
   readonly credentialsId: string;
   readonly type: string;
   readonly secrets: SealedFields;
   readonly constants: Readonly<Record<string, string>>;
-  /** The field whose bare value a file or program gets; absent: a JSON object of all fields. */
+  /** The field whose plain value a file or program gets; absent: a JSON object of all fields. */
   readonly field: string | undefined;
   readonly startedAtMs: number;
 }
 
-/** A sink that did not take the secret. */
+/** A sink did not accept the secret. */
 export class SinkError extends SimfleetError {
-  /** It would not take it another time either. */
+  /** Whether retrying is useless. */
   readonly isFinal: boolean;
 
   constructor(sink: Sink, words: string, storeDeps: { isFinal: boolean; retryAfterMs?: number | undefined }) {
@@ -45,12 +45,12 @@ export class SinkError extends SimfleetError {
   }
 }
 
-/** Tells sinks apart; it shows nothing of arguments or addresses. */
+/** Identifies a sink without revealing its arguments or address. */
 export function sinkKey(sink: Sink): string {
   return createHash("sha256").update(JSON.stringify(sink)).digest("base64url").slice(0, 16);
 }
 
-/** For people: arguments and paths of addresses may hold what is nobody's business. */
+/** Name for display: arguments and URL paths are left out, since they may be confidential. */
 export function sinkName(sink: Sink): string {
   switch (sink.kind) {
     case "file":
@@ -63,7 +63,7 @@ export function sinkName(sink: Sink): string {
 }
 
 /**
- * Hands the secret to one sink.
+ * Delivers the secret to one sink.
  * @throws SinkError; the signal's reason
  */
 export async function handOver(sink: Sink, what: Handover, deps: SinkDeps, signal: AbortSignal): Promise<void> {
@@ -88,7 +88,7 @@ export async function handOver(sink: Sink, what: Handover, deps: SinkDeps, signa
   }
 }
 
-/** What is wrong with a sink that can be seen beforehand. */
+/** Checks a sink in advance; returns the fault, if any. */
 export async function sinkFault(sink: Sink): Promise<string | undefined> {
   if (sink.kind !== "file") return undefined;
   const probe = join(dirname(sink.path), `.simfleet.${randomBytes(12).toString("hex")}.probe`);
@@ -106,7 +106,7 @@ function fieldsOf({ secrets, constants }: Handover): Record<string, string> {
   return { ...(Object.fromEntries(clear) as Record<string, string>), ...constants };
 }
 
-/** The value as it is, without a line break, or a JSON object of all fields with one. */
+/** The plain value without a line break, or a JSON object of all fields with one. */
 function contentOf(what: Handover): string {
   const bare = what.field === undefined ? undefined : what.secrets[what.field];
   return bare === undefined ? `${JSON.stringify(fieldsOf(what))}\n` : bare.reveal();

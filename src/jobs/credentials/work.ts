@@ -1,6 +1,6 @@
 /**
- * Works on the rotations of a profile: takes each as far as it goes, and says when to look again. A rotation goes on from
- * the record alone, so that it does not matter which process does it, or how the one before ended.
+ * Processes the rotations of a profile: advances each as far as possible, and returns when to poll again. A rotation
+ * continues from its record only, so it does not matter which process does it, or how the previous one ended.
  */
 import { backoffMs } from "#core/backoff.ts";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
@@ -17,7 +17,7 @@ import { rollBack } from "./steps/roll-back.ts";
 import { SinkError } from "./sinks.ts";
 import { MovedByAnother, type RotationContext, Turn } from "./steps/turn.ts";
 
-/** Told of what an operator should hear of. */
+/** Called with incidents that an operator should know about. */
 export type ReportIncident = (incident: {
   readonly message: string;
   readonly refusal?: PlatformError;
@@ -33,9 +33,9 @@ const sinkTries = 6;
 const sinkBackoff = { baseMs: 1_000, capMs: minuteMs };
 
 /**
- * Takes every rotation of the profile that is under way as far as it goes.
+ * Advances every rotation of the profile that is in progress as far as possible.
  * @param signal aborts when this process stops or has lost the job
- * @throws what the store throws; the queue tries again then
+ * @throws errors of the store; the queue then retries the job
  */
 export async function workOnRotations(
   profile: string,
@@ -60,7 +60,7 @@ export async function workOnRotations(
   }
 }
 
-/** When the work on a profile's rotations is to be done: `due` now, later as `waiting`, or not at all. */
+/** Whether the profile's rotations have work now (`due`), later (`waiting`), or none. */
 export async function statusOf(profile: string, context: RotationContext): Promise<"none" | "waiting" | "due"> {
   const nowMs = context.clock.wallMs();
   const inProgress = await context.log.inProgress(profile);
@@ -72,7 +72,7 @@ export async function statusOf(profile: string, context: RotationContext): Promi
   return inProgress.length > 0 ? "waiting" : "none";
 }
 
-/** Takes one rotation as far as it goes. */
+/** Advances one rotation as far as possible. */
 async function workOnRotation(
   name: string,
   context: RotationContext,
@@ -115,7 +115,7 @@ const steps: Record<RotationState, (turn: Turn) => Promise<void>> = {
   failed: () => Promise.resolve(),
 };
 
-/** From these states on the new secret holds, or is being taken back: a refusal is waited out. */
+/** In these states the new secret is active, or is being rolled back: a rejected call is retried instead of rolled back. */
 const beyondReturn: ReadonlySet<RotationState> = new Set(["updated", "repointed", "rolling-back"]);
 
 async function stepOn(turn: Turn, emit: ReportIncident): Promise<void> {
@@ -155,7 +155,7 @@ async function afterFault(turn: Turn, fault: SimfleetError, emit: ReportIncident
     case "SECRET_GENERATION_FAILED":
       return turn.giveUp(fault.message);
     default:
-      // A key that does not open, an operation that was taken out of the deployment: a person's to mend.
+      // The user must fix this: a key that does not decrypt, or an operation removed from the deployment.
       if (fault.code === "SEAL_DECRYPTION_FAILED" || fault instanceof ConfigError) return later(configPauseMs);
       throw fault;
   }

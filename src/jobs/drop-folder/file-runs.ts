@@ -1,4 +1,4 @@
-/** The runs of the files of a drop folder: planned and submitted as a person would, with the same words where it cannot be. */
+/** The runs of a drop folder's files: planned and submitted like a user's, with the same messages if that is impossible. */
 import { randomUUID } from "node:crypto";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -13,7 +13,7 @@ import type { Plan } from "#jobs/runs/plan/plan.ts";
 import { exitCodeOf } from "#jobs/runs/report.ts";
 import { assertAllValid, runIdFor } from "#jobs/runs/submit.ts";
 
-/** What the folder's job needs. */
+/** The interface that the folder's work requires. */
 type WantedRuns = DropFolderDeps["runs"];
 type Refusal = Awaited<ReturnType<WantedRuns["submit"]>>;
 type FileRun = Awaited<ReturnType<WantedRuns["status"]>>;
@@ -83,7 +83,7 @@ export class DroppedFileRuns implements WantedRuns {
   }
 }
 
-/** Whether the file itself is at fault, and would be another time; what cannot be read just now may be read later. */
+/** Whether the file itself is invalid, so that retrying is useless; an unreadable file may become readable later. */
 function isAboutTheFile(thrown: unknown): thrown is SimfleetError {
   if (!(thrown instanceof SimfleetError)) return false;
   const isOfTheSystem = thrown.cause instanceof Error && "syscall" in thrown.cause;

@@ -1,9 +1,9 @@
 /**
- * The drop folder in the file system: what lies where, and moves that either happen or do not. Every file system here is
- * assumed to rename atomically within one folder, and nothing else.
+ * The drop folder in the file system: listing files, and moves that are atomic. The only assumption is that the file system
+ * renames atomically within one folder.
  *   (path)  ->  processing/  ->  done/ | failed/
- * Whoever may write to the folder can exchange anything in it at any moment. So the three places are checked and held
- * open for a round, and on Linux reached through what is held, not through their names; files are opened by open-file.ts.
+ * Anyone who can write to the folder can replace anything in it at any moment. So the three subfolders are checked and held
+ * open for a round, and on Linux accessed through the open handles, not through their names; open-file.ts opens files.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -15,21 +15,21 @@ import { asText } from "./names.ts";
 
 export type Place = "incoming" | "processing" | "done" | "failed";
 
-/** A link could lead to a file that only this process may read, and so could a second name of one. */
+/** A link, or a second name of a file, could lead to a file that only this process may read. */
 export const droppedFileRules: FileRules = { links: "refuse", isOneName: true };
 
 const madePlaces = ["processing", "done", "failed"] as const;
-/** Where Linux shows the open files of this process. */
+/** Where Linux exposes the open files of this process. */
 const heldFiles = "/proc/self/fd";
 
 export interface FoundFile {
-  /** As text; other programs may write names in any encoding. */
+  /** Name as text; other programs may use any encoding. */
   readonly name: string;
-  /** As the file system has it. */
+  /** Name as stored by the file system. */
   readonly rawName: Buffer;
-  /** Absent: a regular file. What else lies in the folder itself is not listed. */
+  /** Absent: a regular file. Other entries in the folder itself are not listed. */
   readonly oddity?: "a symbolic link" | "not a regular file";
-  /** Changes with its content: which file it is, its length and its time. */
+  /** Changes with the content: built from inode, size and modification time. */
   readonly fingerprint: string;
 }
 
@@ -42,9 +42,9 @@ export class Folder {
   }
 
   /**
-   * Makes the places where they lack and holds them until `close`. The folder itself has to be there: it may be a mount
-   * that is not.
-   * @throws FileRefusedError where a place is a link, no folder, or belongs to another user
+   * Creates missing subfolders and holds them open until `close`. The folder itself must exist: it may be a mount that is
+   * currently absent.
+   * @throws FileRefusedError if a subfolder is a link, not a folder, or belongs to another user
    */
   async open(): Promise<void> {
     await this.close();
@@ -68,7 +68,7 @@ export class Folder {
     return join(this.path, place === "incoming" ? "" : place, name);
   }
 
-  /** A message with the names of folders instead of the way they are reached. */
+  /** Replaces the paths of handles in a message by the names of folders. */
   readable(message: string): string {
     let text = message;
     for (const [place, { fd }] of this.#held)
@@ -77,8 +77,8 @@ export class Folder {
   }
 
   /**
-   * The files of a place that are wanted, the oldest first. In the folder itself links, folders and pipes are none; in the
-   * others they are listed with what they are.
+   * The matching files of a place, oldest first. In the folder itself links, folders and pipes are ignored; in the others
+   * they are listed with their type.
    */
   async list(place: Place, isWanted: (name: string) => boolean): Promise<FoundFile[]> {
     const entries = await readdir(this.pathOf(place), { encoding: "buffer" });
@@ -93,7 +93,7 @@ export class Folder {
     return found.sort((a, b) => Number(a.mtimeNs - b.mtimeNs) || (a.name < b.name ? -1 : 1));
   }
 
-  /** How a file looks now; undefined where it is gone. */
+  /** The current fingerprint of a file; undefined if it is gone. */
   async fingerprint(place: Place, name: string): Promise<string | undefined> {
     return (await this.#facts(place, Buffer.from(name)))?.fingerprint;
   }
@@ -111,7 +111,7 @@ export class Folder {
     return { ...facts, fingerprint: `${oddity} ${facts.fingerprint}`, oddity };
   }
 
-  /** @returns false where somebody else has moved it before */
+  /** @returns false if another process has already moved it */
   async move(name: string | Buffer, from: Place, to: { place: Place; name: string }): Promise<boolean> {
     const source = this.#rawPath(from, typeof name === "string" ? Buffer.from(name) : name);
     const moved = rename(source, this.pathOf(to.place, to.name)).then(() => true);
@@ -119,22 +119,22 @@ export class Folder {
   }
 
   /**
-   * Puts a file into a place, whole or not at all: written in processing/ under a hidden name first.
-   * @param to `of`: the run, by whose id what a crash left behind is found
+   * Writes a file to a place atomically: first to processing/, with a hidden name.
+   * @param to `of`: the run's id, which identifies leftovers after a crash
    */
   put(to: { place: Place; name: string; of: string }, content: string | AsyncIterable<string>): Promise<void> {
     const draft = this.pathOf("processing", `.${to.of}.`);
     return replaceFile(this.pathOf(to.place, to.name), content, { mode: 0o666, draft });
   }
 
-  /** Takes away what processes that were killed had begun to write for a run. */
+  /** Removes unfinished files that killed processes had started for a run. */
   async sweep(runId: string): Promise<void> {
     for (const name of await readdir(this.pathOf("processing"))) {
       if (name.startsWith(`.${runId}.`)) await rm(this.pathOf("processing", name), { force: true });
     }
   }
 
-  /** SHA-256 of a file, hex; undefined where there is no regular file of this name any more. */
+  /** SHA-256 of a file, hex; undefined if there is no regular file with this name any more. */
   async digest(place: Place, name: string): Promise<string | undefined> {
     const handle = await openFile(this.pathOf(place, name), droppedFileRules).catch((thrown: unknown) => {
       if (thrown instanceof FileRefusedError) return undefined;
@@ -151,7 +151,7 @@ export class Folder {
   }
 }
 
-/** Lets a fault of the file system pass as undefined where it means what was expected. */
+/** Converts an expected file system error to undefined. */
 function unless(code: string): (thrown: unknown) => undefined {
   return (thrown) => {
     if ((thrown as NodeJS.ErrnoException).code !== code) throw thrown;

@@ -1,7 +1,7 @@
 /**
- * Whether a file has stood still: it has looked the same for long enough, each time it was looked at. Nobody can see from
- * outside that a writer is done; standing still is what can be seen on every file system, network mounts included. Only
- * this process's own clock counts, so that the times of files may come from any other.
+ * Detects when a file is complete: its fingerprint was the same in every poll for long enough. No file system shows whether a
+ * writer has finished; an unchanged file can be detected on all of them, including network mounts. Only this process's
+ * clock is used, so the files' times may come from any other clock.
  */
 import type { Clock } from "#core/time.ts";
 
@@ -20,7 +20,7 @@ export class Stillness {
     this.#settleMs = settleMs;
   }
 
-  /** Notes how a file looks now. @returns whether it has looked so for long enough */
+  /** Records the current fingerprint of a file. @returns whether it has been unchanged for long enough */
   isStill(name: string, fingerprint: string): boolean {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#sights.get(name);
@@ -29,7 +29,7 @@ export class Stillness {
     return false;
   }
 
-  /** Forgets what is no longer there. */
+  /** Forgets files that no longer exist. */
   keepOnly(names: ReadonlySet<string>): void {
     this.#sights = new Map([...this.#sights].filter(([name]) => names.has(name)));
   }

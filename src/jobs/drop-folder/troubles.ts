@@ -1,4 +1,4 @@
-/** Work that failed and is tried again, each time later: what went wrong is told when it begins or becomes another. */
+/** Retries failed work with growing delays; reports an error when it first occurs or changes. */
 import { backoffMs } from "#core/backoff.ts";
 import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -6,7 +6,7 @@ import type { Clock } from "#core/time.ts";
 const pauses = { baseMs: 2_000, capMs: 60_000 };
 
 interface Incident {
-  /** What tells it from another: a code where it has one, since messages name files. */
+  /** Distinguishes errors: the code if there is one, since messages contain file names. */
   readonly kind: string;
   readonly tries: number;
   readonly againAtMs: number;
@@ -22,7 +22,7 @@ export class Incidents {
     this.#emit = emit;
   }
 
-  /** Does the work unless its pause is not over; what it throws is told and pauses it. @returns whether it was done */
+  /** Does the work unless it is delayed; an error is reported and delays the next attempt. @returns whether it succeeded */
   async try(what: string, work: () => Promise<void>): Promise<boolean> {
     const before = this.#incidents.get(what);
     if (before !== undefined && this.#clock.monotonicMs() < before.againAtMs) return false;
@@ -39,7 +39,7 @@ export class Incidents {
     }
   }
 
-  /** Forgets what is no longer there. */
+  /** Forgets work that no longer exists. */
   keepOnly(names: ReadonlySet<string>): void {
     this.#incidents = new Map([...this.#incidents].filter(([name]) => names.has(name)));
   }

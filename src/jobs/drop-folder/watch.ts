@@ -1,4 +1,4 @@
-/** Looks through a drop folder again and again until it is stopped. It asks, since a network mount tells nobody of new files. */
+/** Polls a drop folder until stopped. It polls because network mounts do not notify about new files. */
 import { messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { DropFolderWork } from "./work.ts";
@@ -9,7 +9,7 @@ export class DropFolderWatch {
   readonly #stopping = new AbortController();
   readonly #watching: Promise<void>;
 
-  /** @param house `lookEveryMs`: pause between two looks, 2 s by default */
+  /** @param options `pollIntervalMs`: pause between two polls, 2 s by default */
   constructor(
     work: Pick<DropFolderWork, "round">,
     deps: { clock: Clock; onIncident: (message: string) => void; pollIntervalMs?: number },
@@ -17,7 +17,7 @@ export class DropFolderWatch {
     this.#watching = this.#watch(work, deps);
   }
 
-  /** Ends with the file that it is at. */
+  /** Stops after the current file. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("this process is stopping"));
     await this.#watching;

@@ -1,11 +1,11 @@
 /**
- * Looks once through a drop folder and takes every file as far as it goes. All that is known of a file is its place and
- * name, and its run in the ledger: so any process goes on where another was killed, and several can watch one folder.
- *   stands still in the folder  ->  processing/NAME.RUN.csv        renamed; who renames it goes on at once
- *   no run of this id           ->  submitted under it, or refused: failed/ with NAME.RUN.problem.txt
- *   the run is over             ->  done/ or failed/, with NAME.RUN.results.csv
- * A file that another process has taken is gone on with once nothing has come of it for as long as it takes to settle.
- * Doing a step twice changes nothing: a run is there once by its id, and an event is told once by its mark.
+ * Checks a drop folder once and advances every file as far as possible. The state of a file consists only of its place, its
+ * name, and its run in the ledger: so any process can continue after another was killed, and several can watch one folder.
+ *   unchanged in the folder     ->  processing/NAME.RUN.csv        renamed; the process that renames it continues at once
+ *   no run with this id         ->  submitted with it, or rejected: failed/ with NAME.RUN.problem.txt
+ *   the run has ended           ->  done/ or failed/, with NAME.RUN.results.csv
+ * Another process continues with a claimed file if nothing has happened to it for the settle time. Repeating a step has no
+ * effect: the run's id and the event's mark make both unique.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -18,10 +18,10 @@ import { type TakenName, besideName, isInput, nameFault, readTakenName, safeName
 import { Stillness } from "./stillness.ts";
 import { Incidents } from "./troubles.ts";
 
-/** Why a file can become no run. */
+/** Why a file cannot become a run. */
 export interface Refusal {
   readonly reason: string;
-  /** Its faults, one line each. */
+  /** Its problems, one line each. */
   readonly faults: readonly string[];
 }
 
@@ -29,22 +29,22 @@ export type FileRun =
   | { readonly isOver: false }
   | {
       readonly isOver: true;
-      /** Every row is done or skipped. */
+      /** Whether every row is done or skipped. */
       readonly isGood: boolean;
       readonly state: string;
       readonly reason: string;
-      /** Of the file as it was read, hex. */
+      /** SHA-256 of the file when it was read, hex. */
       readonly sha256: string;
     };
 
-/** What is asked of the desk. */
+/** The operations on runs that the drop folder needs. */
 export interface FileRuns {
   newRunId(): string;
-  /** Makes a file the run of this id, or says why it cannot be one. @throws what may work another time */
+  /** Submits a file as the run with this id, or returns why it cannot be one. @throws errors that may be temporary */
   submit(path: string, how: { runId: string; name: string }): Promise<Refusal | undefined>;
-  /** How the run stands; undefined where there is none. */
+  /** The state of the run; undefined if it does not exist. */
   status(runId: string): Promise<FileRun | undefined>;
-  /** The results of a run that is over, as CSV. */
+  /** The results of a run that has ended, as CSV. */
   results(runId: string): AsyncIterable<string>;
 }
 
@@ -61,7 +61,7 @@ export class DropFolderWork {
   readonly #folder: Folder;
   readonly #stillness: Stillness;
   readonly #incidents: Incidents;
-  /** Runs of the files that this process has taken, or gone on with. */
+  /** Runs of the files that this process has claimed or continued. */
   readonly #own = new Set<string>();
 
   constructor(deps: DropFolderDeps) {
@@ -117,11 +117,11 @@ export class DropFolderWork {
     const runId = this.#deps.runs.newRunId();
     const taken = takenName(name, runId);
     if (!(await this.#folder.move(rawName, "incoming", { place: "processing", name: taken }))) return;
-    // Another file may have come under the name since it was looked at: that one has not stood still yet.
+    // Another file may have been given this name since the check: that file has not been unchanged for long enough.
     if ((await this.#folder.fingerprint("processing", taken)) === fingerprint) this.#own.add(runId);
   }
 
-  /** Under another name, since nobody could look for this one; a crash before the move refuses it once more. */
+  /** Uses a safe name, so that users can find the file; after a crash before the move it is rejected again. */
   async #refuseName({ name, rawName, fingerprint }: FoundFile, fault: string): Promise<void> {
     const { feed, folder, runs, onIncident } = this.#deps;
     const runId = runs.newRunId();
@@ -163,7 +163,7 @@ export class DropFolderWork {
     const refusal = await runs.submit(this.#folder.pathOf("processing", name), { runId, name: original });
     if (refusal === undefined) return;
     if ((await this.#folder.fingerprint("processing", name)) !== fingerprint) {
-      // Somebody still writes to it: it was not refused as what it is going to be.
+      // The file is still being written, so its rejection may not apply to its final content.
       this.#own.delete(runId);
       return;
     }
@@ -193,14 +193,14 @@ export class DropFolderWork {
     await this.#moveTo(place, file);
   }
 
-  /** The last step: from here on nobody looks at the file any more. */
+  /** The last step: the file is not checked again afterwards. */
   async #moveTo(place: Place, { name, runId }: TakenName): Promise<void> {
     await this.#folder.move(name, "processing", { place, name });
     await this.#folder.sweep(runId);
     this.#own.delete(runId);
   }
 
-  /** Before the step that cannot be done again, so that a crash between the two leaves neither out. */
+  /** Called before the step that cannot be repeated, so that a crash in between loses neither. */
   #emit(type: EventType, { runId, original }: TakenName, more: Readonly<Record<string, string>>): Promise<void> {
     const { feed, folder } = this.#deps;
     const fields = { file: original, run: runId, ...more };
@@ -212,7 +212,7 @@ function oddityText(oddity: NonNullable<FoundFile["oddity"]>): string {
   return `It is ${oddity}, put in the place of the file after that was taken. Nothing of it was read.`;
 }
 
-/** Tells a file that was taken from one of the same name in the folder itself. */
+/** Distinguishes a claimed file from one with the same name in the folder itself. */
 function inProcessing(name: string): string {
   return `processing/${name}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Work that changes the platform stands still while nothing may change: it is not begun, and what is under way makes no
- * further call; a call that is out ends with its answer. The queue asks again every few seconds, so that a freeze that a
- * person ends is over at once.
+ * Pauses work that changes the platform during a freeze: it does not start, and work in progress makes no further call; a
+ * call in flight ends with its response. The queue checks every few seconds, so ending a manual freeze takes effect almost
+ * at once.
  */
 import { type Clock, every, secondMs } from "#core/time.ts";
 import type { Freeze } from "#fleet/freeze.ts";
@@ -16,8 +16,8 @@ const pollIntervalMs = secondMs;
 const askAgainMs = 10 * secondMs;
 
 /**
- * Does work on a profile unless it is frozen.
- * @param deps `scope`: whether a freeze holds the whole queue or this job alone; `onFrozen` records why nothing happens
+ * Runs work on a profile unless it is frozen.
+ * @param deps `scope`: whether a freeze pauses the whole queue or only this job; `onFrozen` records why nothing happens
  */
 export async function unlessFrozen<V>(
   profile: string,

@@ -1,4 +1,4 @@
-/** What may not be changed now: the windows of the configuration, and the freeze that a person has ordered. */
+/** Freezes: the configured windows, and the manual freeze of all changes. */
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -6,7 +6,7 @@ import { type Freeze, type FreezeTime, type FreezeWindow, freezeAt, freezeTimes 
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { makeMove } from "#engine/move-record.ts";
 
-/** A freeze of everything that a person has ordered. */
+/** A manual freeze of all changes. */
 export interface OrderedFreeze {
   readonly by: string;
   readonly reason: string;
@@ -23,7 +23,7 @@ export class Freezes {
     this.#redis = storeDeps.redis;
   }
 
-  /** What holds a profile now; of several what ends last. */
+  /** The current freeze of a profile; if there are several, the one that ends last. */
   async of(profile: string): Promise<Freeze | undefined> {
     const { windows, clock } = this.#storeDeps;
     const ordered = await this.ordered();
@@ -34,13 +34,13 @@ export class Freezes {
     return { reason: `${by} has frozen all changes${reason === "" ? "" : `: ${reason}`}`, untilMs };
   }
 
-  /** The times of the configuration that hold now or are to come, earliest first. @param most of one window */
+  /** Current and upcoming windows of the configuration, earliest first. @param most times per window */
   times(most: number): FreezeTime[] {
     const { windows, clock } = this.#storeDeps;
     return freezeTimes(windows, clock.wallMs(), most);
   }
 
-  /** The freeze that a person has ordered and that is not over. */
+  /** The manual freeze, if one is active. */
   async ordered(): Promise<OrderedFreeze | undefined> {
     const { by, reason = "", sinceMs, untilMs } = await this.#redis.hgetall(this.#storeDeps.keys.freeze());
     if (by === undefined) return undefined;
@@ -50,8 +50,8 @@ export class Freezes {
   }
 
   /**
-   * Holds every change of every profile, until an instant or until a person ends it.
-   * @throws SimfleetError REQUEST_INVALID when that instant is not in the future: the freeze would hold nothing
+   * Freezes all changes of all profiles, until a given time or until a user ends the freeze.
+   * @throws SimfleetError REQUEST_INVALID if that time is not in the future: the freeze would have no effect
    */
   async order({ by, reason, untilMs }: Omit<OrderedFreeze, "sinceMs">): Promise<void> {
     const { keys, bounds, clock } = this.#storeDeps;
@@ -70,7 +70,7 @@ export class Freezes {
     });
   }
 
-  /** Lets changes go on; the windows of the configuration hold all the same. */
+  /** Ends the manual freeze; the configured windows still apply. */
   async end(by: string): Promise<void> {
     const { keys, bounds } = this.#storeDeps;
     await makeMove(this.#redis, bounds, {

@@ -1,17 +1,17 @@
-/** The switch that holds all changes, and what holds each profile now, as people and programs are shown them. */
+/** The report of freezes, for display and JSON: the manual freeze, and what currently freezes each profile. */
 import type { Freezes } from "./freezes.ts";
 
 export interface FreezeReport {
-  /** What a person has ordered; null: nothing, or it is over. Instants are ISO 8601, UTC. */
+  /** The manual freeze; null if there is none or it has ended. Times are ISO 8601, UTC. */
   readonly ordered: {
     readonly by: string;
     readonly reason: string;
     readonly since: string;
     readonly until: string | null;
   } | null;
-  /** What holds each profile now. */
+  /** The current freeze of each profile. */
   readonly profiles: Readonly<Record<string, { readonly reason: string; readonly until: string | null } | null>>;
-  /** The times of the configuration that hold now or are to come, earliest first. */
+  /** Current and upcoming freeze windows of the configuration, earliest first. */
   readonly windows: readonly FreezeTimeReport[];
 }
 
@@ -23,7 +23,7 @@ export interface FreezeTimeReport {
   readonly to: string;
 }
 
-/** Of one window that comes again and again. */
+/** Number of times shown for a recurring window. */
 const shownTimes = 3;
 
 export async function reportOfFreezes(freezes: Freezes, profiles: readonly string[]): Promise<FreezeReport> {

@@ -1,16 +1,16 @@
-/** A quota as programs are shown it: the one shape of `quota --json` and of the control API. */
+/** The JSON form of a quota, shared by `quota --json` and the control API. */
 import type { BucketState } from "#limiter/limiter.ts";
 
 export interface BucketReport {
   readonly bucket: string;
-  /** Null: not known until the first answer told. */
+  /** Null until the first response reports it. */
   readonly limit: number | null;
   readonly left: number | null;
   readonly inFlight: number;
-  /** Calls of each window that are left to others. */
+  /** Calls of each window that are reserved for other callers. */
   readonly reserve: number | null;
   readonly secondsToRefresh: number | null;
-  /** How well the instant of the refresh is known. */
+  /** Uncertainty of the refresh time. */
   readonly refreshDoubtSeconds: number | null;
   readonly frozen: boolean;
   readonly calls: number;

@@ -1,24 +1,24 @@
-/** How schedules and automations start what they are for, and ask about it. */
+/** The interface with which schedules and automations start and follow tasks. */
 import type { Automation } from "#fleet/automation.ts";
 import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 
-/** How tasks are begun and asked about: by the front desk, as a person would. */
+/** Starts and follows tasks through the services, like a user. */
 export interface Tasks {
   /**
-   * Begins a task, or gives what was begun under the key before.
-   * @param how `sinceMs`: a rotation that began after it is this one
-   * @returns a text where there is nothing to do, and why
+   * Begins a task, or returns what was begun under the key before.
+   * @param how `sinceMs`: a rotation that began after this time belongs to this task
+   * @returns a text if there is nothing to do, with the reason
    */
   begin(task: Task, how: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string>;
   status(task: Task, reference: TaskReference): Promise<TaskStatus>;
   cancel(reference: TaskReference, how: { by: string; reason: string }): Promise<void>;
 }
 
-/** What automations need besides: the SIM of an event gets a speed class. */
+/** Additional operations for automations: setting the speed class of an event's SIM. */
 export interface AutomationTasks extends Tasks {
-  /** The id of the run that would be begun under a key. */
+  /** The id of the run that a key stands for. */
   runIdFor(key: string, atMs: number): string;
-  /** Gives SIMs a class, in the run of this id; one that is there stays as it is. */
+  /** Sets the class of SIMs, in the run with this id; an existing run is kept unchanged. */
   changeSims(
     change: Extract<Automation["action"], { job: "apply" }> & { profile: string; sims: readonly string[] },
     how: { runId: string; name: string; by: string },

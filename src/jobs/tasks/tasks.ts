@@ -1,7 +1,6 @@
 /**
- * Does what schedules and automations ask for, through the same desks as a person. Beginning a task twice under one key
- * gives what was begun the first time: a run has an id that follows from the key, a sync or rotation that is under way is
- * gone on with.
+ * Runs the tasks of schedules and automations through the same services that users call. Beginning a task twice under one
+ * key returns the first result: a run's id is derived from the key, and a sync or rotation in progress is resumed.
  */
 import { basename } from "node:path";
 import { SimfleetError } from "#core/errors.ts";
@@ -77,12 +76,12 @@ export class ServiceTasks implements AutomationTasks {
     }
   }
 
-  /** The id of the run that would be begun under a key. */
+  /** The id of the run that a key stands for. */
   runIdFor(key: string, atMs: number): string {
     return runIdFor(key, atMs);
   }
 
-  /** Gives SIMs a class, in the run of this id; one that is there stays as it is. */
+  /** Sets the class of SIMs, in the run with this id; an existing run is kept unchanged. */
   async changeSims(
     change: { profile: string; sims: readonly string[]; speedClass: string; options: RunOptions },
     { runId, name, by }: { runId: string; name: string; by: string },
@@ -97,7 +96,7 @@ export class ServiceTasks implements AutomationTasks {
     try {
       await this.#deps.runService.control.cancel(id, how);
     } catch (thrown) {
-      // It was over before it could be cancelled.
+      // It had ended before it could be cancelled.
       if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_STATE") throw thrown;
     }
   }
@@ -117,7 +116,7 @@ export class ServiceTasks implements AutomationTasks {
     }
   }
 
-  /** Makes the run unless it is there; `nothing` where no call would be made. */
+  /** Submits the run unless it exists; `nothing` if it would make no call. */
   async #submit(
     from: PlanRequest["from"],
     what: { profile: string; speedClass: string | undefined; options: RunOptions },
@@ -150,7 +149,7 @@ export class ServiceTasks implements AutomationTasks {
   ): Promise<TaskReference> {
     const { credentials } = this.#deps;
     const present = await credentials.report(rotation);
-    // Begun before a crash, and by now perhaps over.
+    // Begun before a crash, and possibly ended since.
     const isOurs = present.startedAt !== null && Date.parse(present.startedAt) >= sinceMs;
     const { rotationId } = isOurs
       ? present
@@ -189,7 +188,7 @@ function over(result: "done" | "failed" | "cancelled", reason?: string): TaskSta
   return { isOver: true, result, reason };
 }
 
-/** How a sync or rotation ended is kept until the next one begins. */
+/** The result of a sync or rotation is stored only until the next one begins. */
 const followed: TaskStatus = over("done", "another one has followed it, so that how it ended is not known any more");
 
 function statusOfRun(report: RunReport): TaskStatus {

@@ -1,12 +1,12 @@
-/** From events to deliveries: which webhook wants which event, and the beginning of each delivery in the log. */
+/** Turns events into deliveries: selects the webhooks for each event, and begins each delivery in the log. */
 import type { Event } from "#events/event.ts";
 import { isMeantBy } from "#events/event-pattern.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { DeliveryLog } from "./delivery-log.ts";
 
 /**
- * Begins what is to be delivered of these events. Doing it again begins nothing twice.
- * @returns for each webhook the events that are to be sent to it
+ * Begins the deliveries of these events. Repeating it has no effect.
+ * @returns for each webhook the events to send
  */
 export async function beginDeliveries(
   events: readonly Event[],
@@ -22,7 +22,10 @@ export async function beginDeliveries(
   return toSend;
 }
 
-/** Whether a webhook is told of an event; without a profile an event is about every account. Of itself it never is: each message that fails would make another one. */
+/**
+ * Whether a webhook receives an event; an event without a profile concerns every account. A webhook never receives events about
+ * itself: each failed message would cause another one.
+ */
 function wants({ name, events, profile }: Webhook, event: Event): boolean {
   const isForAll = profile === undefined || event.profile === "";
   if (!isForAll && event.profile !== profile) return false;

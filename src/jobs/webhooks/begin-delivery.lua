@@ -1,11 +1,11 @@
--- Begins the delivery of one event to one webhook, unless it was begun before, and lets the oldest ones go.
+-- Begins the delivery of one event to one webhook, unless it was begun before, and removes the oldest deliveries.
 --
--- KEYS  as of delivery.lua
--- ARGV  1 most events kept   2 place   3 place before which deliveries are too old   4 most deliveries
---       5 how long records live, ms   6 now, ms   7 … field, value, … of the delivery
--- Returns 'pending' when it is to be sent, 'over' when it was, 'stopped' when the webhook takes nothing
--- Atomic: everything. Doing it again changes nothing. That messages which still waited made room is counted, and told once
--- an hour at most: they may be many.
+-- KEYS  as in delivery.lua
+-- ARGV  1 maximum number of events kept   2 place   3 place before which deliveries are too old
+--       4 maximum number of deliveries   5 lifetime of records, ms   6 now, ms   7 … field, value, … of the delivery
+-- Returns 'pending' if it is to be sent, 'over' if it has ended, 'stopped' if the webhook is stopped
+-- Atomic: everything. Repeating it has no effect. Pending deliveries that are removed to make room are counted, and
+-- reported at most once an hour, since there may be many.
 
 local tell_every_ms = 3600000
 

@@ -1,6 +1,6 @@
 /**
- * One turn to deliver one event to one webhook: the message is made, sent once, and what came of it is noted. Every try
- * carries the same id, so that a receiver can tell a repeat; a crash between sending and noting repeats it.
+ * One attempt to deliver one event to one webhook: builds the message, sends it once, and records the result. All attempts
+ * carry the same id, so a receiver can detect duplicates; a crash between sending and recording causes one.
  */
 import { about } from "#core/backoff.ts";
 import type { Secret } from "#core/secret.ts";
@@ -19,7 +19,7 @@ export interface DeliveryReference {
   readonly eventId: string;
 }
 
-/** Where messages of a webhook go and what signs them, as it is now. */
+/** Current address and signing secrets of a webhook. */
 export interface Endpoint {
   readonly webhook: Webhook;
   readonly url: string;
@@ -30,24 +30,24 @@ export interface DeliveryContext {
   readonly log: DeliveryLog;
   readonly sender: Pick<WebhookSender, "send">;
   readonly clock: Clock;
-  /** Undefined where no webhook of this name is configured. */
+  /** Undefined if no webhook with this name is configured. */
   readonly endpointOf: (webhook: string) => Endpoint | undefined;
 }
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
-/** Between one try and the next, as the specification recommends: about 28 hours in all. */
+/** Delays between attempts, as the specification recommends: about 28 hours in all. */
 const delaysMs = [
   ...[5 * secondMs, 5 * minuteMs, 30 * minuteMs],
   ...[2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs],
 ] as const;
-/** A receiver that asks for a longer wait is tried after this one. */
+/** Upper limit for a wait that the receiver requests. */
 const longestWaitMs = 12 * hourMs;
 const gone = 410;
 const asksToWait: ReadonlySet<number> = new Set([429, 503]);
 
-/** Tries a delivery, where it is still to be done. */
+/** Attempts a delivery, unless it has ended. */
 export async function deliverEvent(
   reference: DeliveryReference,
   context: DeliveryContext,
@@ -69,7 +69,7 @@ export async function deliverEvent(
   return postponed((end.nextAttemptAtMs ?? 0) - clock.wallMs(), delivery);
 }
 
-/** Sends a message about an event to an endpoint, now and once. */
+/** Sends a message about an event to an endpoint once, without retries. */
 export function sendOnce(
   event: NoticeEvent & { readonly id: string },
   { webhook, url, secrets }: Endpoint,
@@ -82,7 +82,7 @@ export function sendOnce(
   });
 }
 
-/** What came of a try in a few words, for people. */
+/** Describes the result of an attempt, for display. */
 export function wordsFor(sent: Sent): string {
   if (sent.kind === "unanswered") return sent.reason;
   return sent.status === gone ? "it answered 410 Gone" : `it answered ${sent.status}`;

@@ -1,10 +1,10 @@
 /**
- * The deliveries as the store keeps them: one record for each event that a webhook wants, begun once and ended once,
- * whatever is killed in between. The queue holds only turns to try; what it lost is found here. Its moves:
- *   pending -> delivered   the receiver has taken it
- *   pending -> failed      every try was spent, or the receiver wants nothing any more (the webhook is stopped then)
- *   delivered | failed -> pending   a person has it sent again
- * Kept for a time and up to a number for each webhook; the oldest go first.
+ * The store of deliveries: one record per event and webhook, which begins once and ends once, even after crashes. The queue
+ * only triggers attempts; lost jobs are restored from this log. Transitions:
+ *   pending -> delivered   the receiver has accepted it
+ *   pending -> failed      all attempts failed, or the receiver wants no more messages (the webhook is stopped then)
+ *   delivered | failed -> pending   a user sends it again
+ * Records are kept for a limited time and up to a number per webhook; the oldest are removed first.
  */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
@@ -26,28 +26,28 @@ const beginScript = deliveryScript("begin-delivery.lua");
 const tryScript = deliveryScript("note-try.lua");
 const redeliverScript = deliveryScript("redeliver.lua");
 
-/** A delivery is tried for a day and more: its record lives longer, however short events are kept. */
+/** Delivery attempts span more than a day: the record lives longer, however short events are kept. */
 const leastKeptMs = 3 * 86_400_000;
 const usuallyMost = 10_000;
 const readAtOnce = 200;
 
-/** What came of one try. */
+/** Result of one attempt. */
 export type TryEnd =
   | { readonly kind: "delivered"; readonly status: number }
   | {
       readonly kind: "again" | "failed" | "stopped";
       readonly status?: number | undefined;
       readonly reason: string;
-      /** With `again`. */
+      /** Set with `again`. */
       readonly nextAttemptAtMs?: number;
     };
 
-/** Whether a webhook takes messages. */
+/** Whether a webhook is active or stopped. */
 export interface WebhookStatus {
   readonly state: "active" | "stopped";
   readonly reason: string | undefined;
   readonly stoppedAtMs: number | undefined;
-  /** Messages that still waited and had to make room for newer ones. */
+  /** Number of pending deliveries that were dropped to make room for newer ones. */
   readonly dropped: number;
 }
 
@@ -59,7 +59,7 @@ export class DeliveryLog {
   readonly #most: number;
   readonly #keptMs: number;
 
-  /** @param terms `most` deliveries of one webhook are kept; 10,000 by default */
+  /** @param terms `most`: maximum number of deliveries kept per webhook; 10,000 by default */
   constructor(storeDeps: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds; most?: number }) {
     this.#redis = storeDeps.redis;
     this.#keys = storeDeps.keys;
@@ -69,7 +69,7 @@ export class DeliveryLog {
     this.#keptMs = Math.max(leastKeptMs, Math.round(storeDeps.bounds.keepMs));
   }
 
-  /** Begins to deliver an event. @returns `pending` also where it was begun before and is not over */
+  /** Begins to deliver an event. @returns `pending` also if it was begun before and has not ended */
   async begin(webhook: string, event: Event): Promise<"pending" | "over" | "stopped"> {
     const nowMs = this.#clock.wallMs();
     const oldest = placeOf(`${Math.max(0, Math.floor(nowMs - this.#keptMs))}-0`);
@@ -85,7 +85,7 @@ export class DeliveryLog {
     return decodeDelivery(await this.#redis.hgetall(this.#keys.delivery(deps.webhook, placeOf(deps.eventId))));
   }
 
-  /** Notes a try. @returns `over` where the delivery had ended before */
+  /** Records an attempt. @returns `over` if the delivery had ended before */
   async noteTry({ webhook, event }: Delivery, end: TryEnd): Promise<"noted" | "over"> {
     const reason = end.kind === "delivered" ? "" : end.reason;
     const next = end.kind === "delivered" ? "" : (end.nextAttemptAtMs ?? "");
@@ -93,7 +93,7 @@ export class DeliveryLog {
     return (await this.#run(tryScript, webhook, args)) as "noted" | "over";
   }
 
-  /** Has a delivery sent again. @returns `gone` where it is no longer kept */
+  /** Sends a delivery again. @returns `gone` if it is no longer stored */
   async redeliver(deliveryId: string): Promise<"pending" | "gone"> {
     const deps = partsOf(deliveryId);
     if (deps === undefined) return "gone";
@@ -101,7 +101,7 @@ export class DeliveryLog {
     return (await this.#run(redeliverScript, deps.webhook, args)) as "pending" | "gone";
   }
 
-  /** Takes a delivery that is no longer kept out of those that wait. */
+  /** Removes a delivery that is no longer stored from the pending ones. */
   async forget({ webhook, eventId }: { readonly webhook: string; readonly eventId: string }): Promise<void> {
     await this.#redis.zrem(this.#keys.deliveriesPending(webhook), placeOf(eventId));
   }
@@ -117,17 +117,17 @@ export class DeliveryLog {
     };
   }
 
-  /** Lets a stopped webhook take messages again. */
+  /** Resumes a stopped webhook. */
   async resume(webhook: string): Promise<void> {
     await this.#redis.hdel(this.#keys.webhook(webhook), "state", "reason", "stoppedAtMs");
   }
 
-  /** How many deliveries are not over. */
+  /** Number of pending deliveries. */
   pendingCount(webhook: string): Promise<number> {
     return this.#redis.zcard(this.#keys.deliveriesPending(webhook));
   }
 
-  /** Events whose deliveries are due, those that have waited longest first. */
+  /** Events whose deliveries are due, longest waiting first. */
   async due(webhook: string, most: number): Promise<string[]> {
     const key = this.#keys.deliveriesPending(webhook);
     const places = await this.#redis.zrangebyscore(key, "-inf", this.#clock.wallMs(), "LIMIT", 0, most);
@@ -136,7 +136,7 @@ export class DeliveryLog {
 
   /**
    * Deliveries of one webhook, newest first.
-   * @param query `beforeEventId`: older than of this event
+   * @param query `beforeEventId`: only deliveries of older events
    */
   async newest(
     webhook: string,

@@ -1,4 +1,4 @@
-/** One delivery, as it is kept: a hash of texts, with the event that it tells of, which may outlive the feed's own. */
+/** The stored record of a delivery: a hash of texts, including the event, which may outlive its copy in the event stream. */
 import type { Event, EventType } from "#events/event.ts";
 
 export type DeliveryState = "pending" | "delivered" | "failed";
@@ -9,30 +9,30 @@ export interface Delivery {
   readonly webhook: string;
   readonly event: Event;
   readonly state: DeliveryState;
-  /** Tries in all, and since it was begun or sent again by hand. */
+  /** Attempts in total, and since it was begun or last sent again manually. */
   readonly attempts: number;
   readonly tries: number;
-  /** HTTP status of the last try; absent before it, and where no answer came. */
+  /** HTTP status of the last attempt; absent before it, and if there was no response. */
   readonly lastStatus: number | undefined;
   readonly lastReason: string | undefined;
   readonly createdAtMs: number;
   readonly finishedAtMs: number | undefined;
-  /** While it is pending; absent before the first try. */
+  /** Set while it is pending; absent before the first attempt. */
   readonly nextAttemptAtMs: number | undefined;
 }
 
-/** Names a delivery; no webhook's name has a dot. */
+/** Builds a delivery's id; webhook names contain no dots. */
 export function deliveryIdOf(webhook: string, eventId: string): string {
   return `${webhook}.${eventId}`;
 }
 
-/** The two parts of a delivery's id; undefined where it is none. */
+/** Splits a delivery's id; undefined if it is invalid. */
 export function partsOf(deliveryId: string): { webhook: string; eventId: string } | undefined {
   const [, webhook, eventId] = /^([A-Za-z0-9_-]{1,64})\.(\d{1,15}-\d{1,20})$/.exec(deliveryId) ?? [];
   return webhook === undefined || eventId === undefined ? undefined : { webhook, eventId };
 }
 
-/** Where a delivery lies: an event's id so that texts sort as the events came. */
+/** The place of a delivery: its event's id, formatted so that texts sort in event order. */
 export function placeOf(eventId: string): string {
   const [ms = "0", seq = "0"] = eventId.split("-");
   return `${ms.padStart(15, "0")}-${seq.padStart(20, "0")}`;
@@ -50,7 +50,7 @@ export function encodeDelivery(webhook: string, event: Event, createdAtMs: numbe
   return Object.entries({ ...head, fields: JSON.stringify(fields), attempts: 0, tries: 0, createdAtMs }).flat();
 }
 
-/** A delivery from its hash; undefined where there is none. */
+/** Decodes a delivery; undefined if the hash is empty. */
 export function decodeDelivery(hash: Readonly<Record<string, string>>): Delivery | undefined {
   const { deliveryId, webhook = "", eventId = "", type, profile = "", atMs, fields = "{}", state, createdAtMs } = hash;
   if (deliveryId === undefined) return undefined;

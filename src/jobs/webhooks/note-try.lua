@@ -1,10 +1,10 @@
--- Notes what came of one try of a delivery.
+-- Records the result of one attempt of a delivery.
 --
--- KEYS  as of delivery.lua
--- ARGV  1 most events kept   2 place   3 now, ms   4 what came of it: delivered, again, failed or stopped
---       5 HTTP status, or ''   6 reason, or ''   7 with again: instant of the next try, ms
--- Returns 'noted', or 'over' when the delivery was over before: nothing is done then
--- Atomic: everything. A delivery ends once; stopped ends this one as failed and the whole webhook with it.
+-- KEYS  as in delivery.lua
+-- ARGV  1 maximum number of events kept   2 place   3 now, ms   4 result: delivered, again, failed or stopped
+--       5 HTTP status, or ''   6 reason, or ''   7 with again: time of the next attempt, ms
+-- Returns 'noted', or 'over' if the delivery had ended before (nothing is changed)
+-- Atomic: everything. A delivery ends once; stopped ends this delivery as failed and stops the whole webhook.
 
 local kept = deliveries(KEYS, ARGV[1])
 local record = kept.record(ARGV[2])

@@ -1,7 +1,7 @@
 /**
- * The queues of deliveries: one for each webhook, so that a receiver that is slow or gone keeps nobody else waiting, and
- * no run either. A job is only the turn to try one delivery; what is to be sent, and whether, says the log. Jobs that got
- * lost are put in again from there.
+ * The queues of deliveries: one per webhook, so that a slow or unreachable receiver delays neither other webhooks nor runs.
+ * A job triggers one attempt of a delivery; the log determines what to send and whether. Lost jobs are enqueued again
+ * from the log.
  */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
@@ -16,15 +16,15 @@ import { QueueWorker } from "#engine/queue-worker.ts";
 import { jobOptions } from "#engine/job-options.ts";
 
 const jobName = "deliver-event";
-/** Messages to one receiver under way at once, per process. */
+/** Messages to one receiver in progress at once, per process. */
 const atOnce = 4;
 const restoreEveryMs = 5_000;
 const restoreAtOnce = 1_000;
 
-/** What the consumer needs of the house. */
+/** Dependencies of the consumer. */
 export interface DeliveryDeps {
   readonly work: (reference: DeliveryReference, signal: AbortSignal) => Promise<WorkResult>;
-  /** Ids of events whose delivery to the webhook is due; none while it is stopped. */
+  /** Ids of events whose delivery to the webhook is due; empty while it is stopped. */
   readonly due: (webhook: string, most: number) => Promise<readonly string[]>;
   readonly onIncident: (incident: Incident) => void;
 }
@@ -38,7 +38,7 @@ export class DeliveryQueues {
     this.#options = options;
   }
 
-  /** Has events delivered to a webhook. Doing it again changes nothing. */
+  /** Enqueues the delivery of events to a webhook. Repeating it has no effect. */
   async enqueue(webhook: string, eventIds: readonly string[]): Promise<void> {
     const jobs = eventIds.map((eventId) => ({
       name: jobName,
@@ -48,7 +48,7 @@ export class DeliveryQueues {
     if (jobs.length > 0) await this.#queue(webhook).addBulk(jobs);
   }
 
-  /** Has one event delivered now, also where its next try is far off. */
+  /** Delivers one event now, even if its next attempt is far off. */
   async enqueueNow(webhook: string, eventId: string): Promise<void> {
     const present = await this.#queue(webhook).getJob(jobIdOf(webhook, eventId));
     if (await present?.isDelayed()) await present?.promote().catch(() => undefined);
@@ -60,7 +60,7 @@ export class DeliveryQueues {
     return (await this.#options.workerRegistry.workers(queueName(webhook))).length > 0;
   }
 
-  /** Delivers to a webhook until it is stopped. */
+  /** Delivers to a webhook until stopped. */
   async consume(webhook: string, deps: DeliveryDeps): Promise<Working> {
     const worker = await QueueWorker.start<DeliveryReference, WorkResult>({
       ...this.#options,
@@ -80,7 +80,7 @@ export class DeliveryQueues {
     };
   }
 
-  /** Puts in the jobs of deliveries that are due and have none. */
+  /** Enqueues deliveries that are due and have no job. */
   async #restore(webhook: string, { due, onIncident }: DeliveryDeps): Promise<void> {
     try {
       await this.enqueue(webhook, await due(webhook, restoreAtOnce));
@@ -96,7 +96,7 @@ export class DeliveryQueues {
       queue = openQueue<DeliveryReference>(queueName(webhook), {
         redis: this.#redis,
         keys: this.#options.keys,
-        // What the machinery failed too often is put in again, since the log has it as due.
+        // A job that failed because of internal faults is enqueued again, since the log lists its delivery as due.
         defaultJobOptions: { ...jobOptions, removeOnFail: true },
       });
       this.#open.set(webhook, queue);

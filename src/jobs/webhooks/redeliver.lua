@@ -1,8 +1,8 @@
--- Has a delivery sent again, with as many tries as a new one.
+-- Sends a delivery again, with as many attempts as a new one.
 --
--- KEYS  as of delivery.lua
--- ARGV  1 most events kept   2 place   3 now, ms   4 how long its record lives, ms
--- Returns 'pending', or 'gone' when it is no longer kept
+-- KEYS  as in delivery.lua
+-- ARGV  1 maximum number of events kept   2 place   3 now, ms   4 lifetime of its record, ms
+-- Returns 'pending', or 'gone' if it is no longer stored
 -- Atomic: everything.
 
 local kept = deliveries(KEYS, ARGV[1])

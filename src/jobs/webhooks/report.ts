@@ -1,10 +1,10 @@
-/** Webhooks and deliveries as people and programs are shown them. An address is shown by its origin alone: the rest may be a secret. */
+/** Reports on webhooks and deliveries, for display and JSON. Only the origin of an address is shown: the rest may be secret. */
 import type { Event } from "#events/event.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { WebhookStatus } from "./delivery-log.ts";
 import type { Delivery, DeliveryState } from "./delivery-record.ts";
 
-/** An event as lists and streams show it. */
+/** An event in lists and streams. */
 export interface EventDocument {
   readonly id: string;
   readonly type: string;
@@ -21,7 +21,7 @@ export interface DeliveryReport {
   readonly eventType: string;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** HTTP status of the last try. */
+  /** HTTP status of the last attempt. */
   readonly lastStatus: number | null;
   readonly lastReason: string | null;
   /** ISO 8601, UTC. */
@@ -30,7 +30,7 @@ export interface DeliveryReport {
   readonly nextAttemptAt: string | null;
 }
 
-/** One delivery with the event that it tells of. */
+/** A delivery with its event. */
 export interface DeliveryDocument extends DeliveryReport {
   readonly event: EventDocument;
 }
@@ -45,14 +45,14 @@ export interface WebhookReport {
   readonly state: WebhookStatus["state"];
   /** Why it is stopped. */
   readonly reason: string | null;
-  /** Deliveries that are not over. */
+  /** Pending deliveries. */
   readonly pending: number;
-  /** Deliveries that still waited and had to make room for newer ones, ever. */
+  /** Total number of pending deliveries that were dropped to make room for newer ones. */
   readonly dropped: number;
   readonly lastDelivery: DeliveryReport | null;
 }
 
-/** What became of a test message. */
+/** Result of a test message. */
 export interface TestReport {
   readonly webhook: string;
   readonly messageId: string;

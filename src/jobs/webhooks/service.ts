@@ -1,4 +1,4 @@
-/** The front desk for webhooks: what a person can ask of them and of what was sent, for the command line and for HTTP. */
+/** Operations on webhooks and their deliveries, shared by the CLI and the HTTP API. */
 import { randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -22,10 +22,10 @@ export interface WebhookDeps {
   readonly queues: DeliveryQueues;
   readonly sender: Pick<WebhookSender, "send">;
   readonly clock: Clock;
-  /** Names of those that are configured. */
+  /** Names of the configured webhooks. */
   readonly names: readonly string[];
   readonly endpointOf: (webhook: string) => Endpoint | undefined;
-  /** Account that a test message is about, where the webhook is told of all. */
+  /** Account of a test message, if the webhook receives events of all accounts. */
   readonly profile: string;
 }
 
@@ -36,7 +36,7 @@ export class WebhookService {
     this.#deps = deps;
   }
 
-  /** Every webhook of the configuration, by name. */
+  /** All configured webhooks, sorted by name. */
   list(): Promise<WebhookReport[]> {
     return Promise.all(this.#deps.names.toSorted().map((name) => this.show(name)));
   }
@@ -59,7 +59,7 @@ export class WebhookService {
   }
 
   /**
-   * Sends a test message at once, also where the webhook is stopped, and says what became of it.
+   * Sends a test message at once, even if the webhook is stopped, and returns the result.
    * @throws SimfleetError WEBHOOK_NOT_FOUND
    */
   async test(name: string): Promise<TestReport> {
@@ -76,7 +76,7 @@ export class WebhookService {
   }
 
   /**
-   * Lets a stopped webhook take messages again; what waited is sent, what happened meanwhile is not.
+   * Resumes a stopped webhook: its backlog is sent, events emitted while it was stopped are not.
    * @throws SimfleetError WEBHOOK_NOT_FOUND
    */
   async resume(name: string): Promise<WebhookReport> {
@@ -86,9 +86,9 @@ export class WebhookService {
   }
 
   /**
-   * Deliveries of one webhook or of all that are configured, newest event first.
-   * @param ask `cursor` is what the call before returned
-   * @throws SimfleetError WEBHOOK_NOT_FOUND; USAGE on a cursor that is none
+   * Deliveries of one webhook or of all configured ones, newest event first.
+   * @param ask `cursor` comes from the previous page
+   * @throws SimfleetError WEBHOOK_NOT_FOUND; USAGE for an invalid cursor
    */
   async deliveries(
     query: { readonly webhook?: string | undefined; readonly state?: DeliveryState | undefined },
@@ -108,7 +108,7 @@ export class WebhookService {
     };
   }
 
-  /** What comes after a cursor in the order of all webhooks together: by event, then by name. */
+  /** The page after a cursor in the combined order of all webhooks: by event, then by name. */
   async #page(
     name: string,
     { limit, state, after }: { limit: number; state: DeliveryState | undefined; after: Cursor | undefined },
@@ -129,7 +129,7 @@ export class WebhookService {
   }
 
   /**
-   * Has a delivery sent again, with the same message id and as many tries as a new one.
+   * Sends a delivery again, with the same message id and as many attempts as a new one.
    * @throws SimfleetError DELIVERY_NOT_FOUND; WEBHOOK_NOT_FOUND; WEBHOOK_STOPPED
    */
   async redeliver(deliveryId: string): Promise<DeliveryDocument> {

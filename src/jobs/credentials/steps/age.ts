@@ -1,4 +1,4 @@
-/** Looks how old the secrets of rotations are that have a greatest age, and tells once of each that is older. */
+/** Checks the age of secrets whose rotation has a maximum age, and reports each older one once. */
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
 import type { Rotation } from "#fleet/rotation.ts";

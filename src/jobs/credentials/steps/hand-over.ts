@@ -1,9 +1,9 @@
-/** The steps that every rotation begins with: the new secret is made and sealed, then every sink is handed it. */
+/** The first steps of every rotation: generates and encrypts the new secret, then delivers it to every sink. */
 import { forgetAll, newSecret } from "./new-secret.ts";
 import { handOver, sinkKey, sinkName } from "../sinks.ts";
 import type { Turn } from "./turn.ts";
 
-/** planned -> generated. A secret that was made and not saved is known to nobody, and another is made. */
+/** planned -> generated. If a generated secret was not saved, nobody knows it, and a new one is generated. */
 export async function makeSecret(turn: Turn): Promise<void> {
   const { rotation, account, context, signal, record } = turn;
   const secrets = await newSecret(rotation, account.deployment.credentialTypes, context.sinkDeps, signal);

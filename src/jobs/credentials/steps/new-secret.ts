@@ -1,4 +1,4 @@
-/** Makes the new secret of a rotation: drawn at random, printed by a program, or read from a file. */
+/** Generates the new secret of a rotation: random, printed by a program, or read from a file. */
 import { randomBytes, randomInt } from "node:crypto";
 import { credentialFaults, type CredentialTypes } from "#api/operations/credential-types.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -7,19 +7,19 @@ import type { Recipe, Rotation, SecretSource } from "#fleet/rotation.ts";
 import type { SealedFields } from "#engine/seal.ts";
 import type { CommandRunner } from "../command.ts";
 
-/** What secrets come from, beside chance. */
+/** Sources of secrets other than randomness. */
 export interface SecretDeps {
   readonly commands: CommandRunner;
-  /** Reads a file that nobody but its owner may read; or says what is wrong with it. */
+  /** Reads a file that only its owner may read; returns the fault if it cannot. */
   readonly readSecretFile: (path: string) => { readonly secret: string } | { readonly fault: string };
 }
 
-/** Beyond this no platform takes a value, and no seal is kept of it. */
+/** The longest value that the platform and the encrypted record can take. */
 const longestValue = 65_536;
 
 /**
- * The secret fields of a new Credential Set, without the constants. Multi-line values have line feeds alone, since
- * whoever receives a certificate may take no others (interface, section 2).
+ * The secret fields of a new Credential Set, without the constants. Multi-line values use line feeds only, since receivers
+ * of a certificate may accept no other line breaks (interface, section 2).
  * @throws SimfleetError SECRET_GENERATION_FAILED
  */
 export async function newSecret(
@@ -81,7 +81,7 @@ function objectIn(source: SecretSource, text: string): Readonly<Record<string, s
   try {
     value = JSON.parse(text);
   } catch {
-    // Not as a cause: it would carry a piece of the text.
+    // No `cause`: it would contain a piece of the text.
   }
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const entries = isObject ? Object.entries(value as Record<string, unknown>) : [];
@@ -95,7 +95,7 @@ function unmade(source: SecretSource, words: string): SimfleetError {
   return new SimfleetError("SECRET_GENERATION_FAILED", `the new secret was not made: ${what}: ${words}`);
 }
 
-/** Every outcome as likely as any other. */
+/** Draws a value; every outcome is equally likely. */
 export function drawn(recipe: Recipe): string {
   if (recipe.kind === "bytes") return randomBytes(recipe.bytes).toString(recipe.encoding);
   const { alphabet, length } = recipe;

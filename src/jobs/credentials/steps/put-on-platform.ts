@@ -1,6 +1,6 @@
 /**
- * The steps that bring the new secret to the platform. An answer that was lost, and a refusal after one, are settled by
- * looking: is the set there, and is it ours? A turn's id stands in the description of the set that it made.
+ * The steps that send the new secret to the platform. After a lost response, or a rejection that follows one, they check
+ * whether the set exists and was created by this rotation: its description contains the rotation's id.
  */
 import type { CredentialInput, CredentialSet } from "#api/operations/credentials.ts";
 import { PlatformError } from "#core/errors.ts";
@@ -9,14 +9,14 @@ import { minuteMs, secondMs } from "#core/time.ts";
 import type { RotationChange, RotationRecord } from "../record.ts";
 import type { Turn } from "./turn.ts";
 
-/** Clocks that are further apart than this are not made for each other. */
+/** Maximum clock difference for attributing a set to this rotation by its creation time. */
 const mostClockDriftMs = 10 * minuteMs;
-/** The platform counts updates in seconds: one in the same second as the one before does not show. */
+/** The platform reports update times in seconds: two updates in the same second cannot be distinguished. */
 const untilUpdateShowsMs = 1_100;
 const mostRepeatsAtOnce = 5;
 const laterMs = 10 * minuteMs;
 
-/** handed-over -> created: the successor. */
+/** handed-over -> created: creates the successor. */
 export async function createSuccessor(turn: Turn): Promise<void> {
   const { newId } = turn.record;
   await withInput(turn, async (input) => {
@@ -33,12 +33,12 @@ export async function createSuccessor(turn: Turn): Promise<void> {
   ]);
 }
 
-/** handed-over -> updated: the set itself gets the new secret. */
+/** handed-over -> updated: updates the set itself with the new secret. */
 export async function updateInPlace(turn: Turn): Promise<void> {
   if (turn.record.updatedBeforeMs === undefined) {
     const before = await turn.sets.find(turn.record.newId);
     if (before === undefined) return turn.giveUp(`the Credential Set ${turn.record.newId} is gone`);
-    // Saved before the call, so that a resumed turn compares with the time before the first one.
+    // Saved before the call, so that a resumed rotation compares with the time before the first attempt.
     await turn.move({ updatedBeforeMs: before.updatedAtMs ?? 0 });
   }
   await sendUpdate(turn);
@@ -47,7 +47,7 @@ export async function updateInPlace(turn: Turn): Promise<void> {
   ]);
 }
 
-/** updated -> done, once the set shows that it was updated. */
+/** updated -> done, when the set's update time has changed. */
 export async function verifyUpdate(turn: Turn): Promise<void> {
   const { newId, updatedBeforeMs, tries } = turn.record;
   const found = await turn.sets.find(newId);
@@ -55,7 +55,7 @@ export async function verifyUpdate(turn: Turn): Promise<void> {
     const reason = `the Credential Set ${newId} is gone after it was updated`;
     return turn.wait({ waitsFor: "fault", reason, delayMs: laterMs });
   }
-  // Where times are not told, the platform's yes has to do.
+  // If the platform reports no update times, its success response must suffice.
   if (found.updatedAtMs === undefined || found.updatedAtMs !== updatedBeforeMs) return finishInPlace(turn);
   await sendUpdate(turn);
   const delayMs = tries < mostRepeatsAtOnce ? untilUpdateShowsMs : laterMs;
@@ -73,7 +73,7 @@ async function finishInPlace(turn: Turn): Promise<void> {
   await turn.move(done, [{ type: "credential.rotated", fields: { credentialsId: newId, oldId: newId } }]);
 }
 
-/** A refusal of what was taken before, with its answer lost, is no refusal. */
+/** Sends the update. A rejection does not count if an earlier attempt, whose response was lost, may have succeeded. */
 async function sendUpdate(turn: Turn): Promise<void> {
   const { newId, updatedBeforeMs } = turn.record;
   await withInput(turn, async (input) => {
@@ -87,19 +87,19 @@ async function sendUpdate(turn: Turn): Promise<void> {
   });
 }
 
-/** Whether the call may have been carried out, now or in a try before. */
+/** Whether the call may have been applied, now or in an earlier attempt. */
 function isDoubtful(thrown: unknown): boolean {
   if (!(thrown instanceof PlatformError)) return false;
   return thrown.mayHaveApplied || thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_CONTRACT";
 }
 
-/** Whether a set was made by this turn; where descriptions are not told, by the time of its making. */
+/** Whether this rotation created the set; decided by the creation time if the platform reports no descriptions. */
 export function isOurs(found: CredentialSet, { rotationId, startedAtMs }: RotationRecord): boolean {
   if (found.description !== undefined) return found.description.includes(rotationId);
   return found.createdAtMs === undefined || found.createdAtMs >= startedAtMs - mostClockDriftMs - secondMs;
 }
 
-/** Constants are no secrets, but go the way of secrets for the time of a call. */
+/** Constants are not secret, but are handled like secrets during a call. */
 async function withInput<T>(turn: Turn, use: (input: CredentialInput) => Promise<T>): Promise<T> {
   const { record, rotation } = turn;
   const secrets = await turn.secrets();

@@ -1,4 +1,4 @@
-/** created -> repointed: whatever names the old set is made to name the new one, by us or by a person. */
+/** created -> repointed: everything that refers to the old set is changed to refer to the new one, by simfleet or manually. */
 import { minuteMs } from "#core/time.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import { entriesRenamed, type Reference, referencesIn } from "../references.ts";
@@ -6,7 +6,7 @@ import type { Turn } from "./turn.ts";
 
 export const pollAgainMs = 10 * minuteMs;
 const dayMs = 24 * 60 * minuteMs;
-/** Somebody who edits groups at the same time is not raced for ever. */
+/** Limits the rounds if someone else edits groups at the same time. */
 const mostRounds = 3;
 
 export async function repoint(turn: Turn): Promise<void> {
@@ -27,8 +27,8 @@ export async function repoint(turn: Turn): Promise<void> {
 }
 
 /**
- * Looks through all groups once, and makes those that name one set name the other, where the deployment allows it.
- * @returns what named the first set when it was looked at
+ * Checks all groups once, and replaces references to one set by references to the other, if the deployment allows it.
+ * @returns the references that were found to the first set
  */
 export async function repointGroups(turn: Turn, { from, to }: { from: string; to: string }): Promise<Reference[]> {
   const found: Reference[] = [];
@@ -37,7 +37,7 @@ export async function repointGroups(turn: Turn, { from, to }: { from: string; to
     const references = referencesIn(group, from);
     found.push(...references);
     if (!canPut || !references.some(({ how }) => how === "id")) continue;
-    // Saved first, so that a person can be told of every group that may have been changed.
+    // Saved first, so that the report contains every group that may have been changed.
     const { groups } = turn.record;
     if (!groups.includes(group.groupId)) {
       const { reason } = turn.record;
@@ -50,7 +50,7 @@ export async function repointGroups(turn: Turn, { from, to }: { from: string; to
   return found;
 }
 
-/** From here on nothing is taken back: the new set is the one that holds. */
+/** After this transition nothing is rolled back: the new set is active. */
 async function goOn(turn: Turn, quietSinceMs: number, left: readonly Reference[] = []): Promise<void> {
   const { oldId, newId, groups } = turn.record;
   const events: MoveEvent[] = [
@@ -73,7 +73,7 @@ function askToRepoint(turn: Turn, oldId: string, named: readonly Reference[]): P
   return turn.wait({ waitsFor: "reference", reason, delayMs: pollAgainMs }, [unconfirmed({ oldId, newId }, reason)]);
 }
 
-/** What may mean the old set keeps it from being deleted, however long. */
+/** A reference with placeholders that may match the old set prevents its deletion. */
 export function placeholdersLeft(ids: { oldId: string; newId: string }, left: readonly Reference[]): MoveEvent {
   return unconfirmed(ids, reasonToKeep(ids.oldId, left));
 }
@@ -87,7 +87,7 @@ function unconfirmed({ oldId, newId }: { oldId: string; newId: string }, reason:
   return { type: "credential.unconfirmed", fields: { oldId, credentialsId: newId, reason } };
 }
 
-/** `SoracomBeam of group g-1 (placeholder)`; of many the first ones. */
+/** `SoracomBeam of group g-1 (placeholder)`; only the first ones if there are many. */
 export function placesOf(references: readonly Reference[]): string {
   const places = references.map(({ groupId, namespace, how }) => {
     return `${namespace} of group ${groupId}${how === "id" ? "" : " (by placeholder)"}`;

@@ -1,6 +1,6 @@
 /**
- * repointed -> done: the old set is watched, and deleted once it was out of use for the grace. It is never deleted while
- * anything names it, nor while the new one is not there.
+ * repointed -> done: watches the old set, and deletes it after it was unused for the grace period. It is never deleted
+ * while anything refers to it or while the new set does not exist.
  */
 import { PlatformError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
@@ -8,7 +8,7 @@ import type { MoveEvent } from "#engine/move-record.ts";
 import { pollAgainMs, placeholdersLeft, reasonToKeep } from "./repoint.ts";
 import type { Turn } from "./turn.ts";
 
-/** How often the last use is looked at during the grace. */
+/** How often the last use is checked during the grace period. */
 const watchEveryMs = 60 * minuteMs;
 
 export async function retire(turn: Turn): Promise<void> {
@@ -16,7 +16,7 @@ export async function retire(turn: Turn): Promise<void> {
   if (oldId === undefined) return finish(turn, []);
   const sets = await turn.sets.list();
   const old = sets.find((set) => set.credentialsId === oldId);
-  // Deleted by a call of ours whose answer was lost, or by a person.
+  // Deleted by one of our calls whose response was lost, or manually.
   if (old === undefined) return finish(turn, [unused(oldId)]);
   if (!sets.some((set) => set.credentialsId === newId)) {
     const reason = `the new Credential Set ${newId} is gone, so ${oldId} is kept`;
@@ -36,7 +36,7 @@ export async function retire(turn: Turn): Promise<void> {
   await finish(turn, [unused(oldId), ...(obstacle === undefined ? [] : [leftBehind(oldId, obstacle)])]);
 }
 
-/** Each use of the old set begins its grace again. */
+/** Whether the grace period is running; each use of the old set restarts it. */
 async function isInGrace(turn: Turn, oldId: string, lastUsedAtMs = 0): Promise<boolean> {
   const since = turn.record.quietSinceMs ?? turn.record.movedAtMs;
   if (lastUsedAtMs > since) {
@@ -52,8 +52,8 @@ async function isInGrace(turn: Turn, oldId: string, lastUsedAtMs = 0): Promise<b
 }
 
 /**
- * Deletes a set, once it is known that nothing names it.
- * @returns what stands in the way for good; undefined when the set is gone
+ * Deletes a set, after checking that nothing refers to it.
+ * @returns a permanent obstacle; undefined if the set is gone
  */
 export async function deleteSet(turn: Turn, credentialsId: string): Promise<string | undefined> {
   if (!turn.sets.can("deleteCredential")) {

@@ -1,6 +1,6 @@
 /**
- * rolling-back -> failed: groups that name the successor name the old set again, and the successor is deleted if nothing
- * names it. Sinks that already have the new value cannot be asked for it back: they are told of.
+ * rolling-back -> failed: groups refer to the old set again, and the successor is deleted if nothing refers to it. A sink
+ * cannot return the new value: sinks that already have it are reported.
  */
 import { PlatformError } from "#core/errors.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
@@ -20,7 +20,7 @@ export async function rollBack(turn: Turn): Promise<void> {
   await turn.move({ state: "failed", finishedAtMs: turn.nowMs, sealed: undefined, reason }, [...left, failed]);
 }
 
-/** @returns why the successor is still there; undefined when it is not */
+/** @returns why the successor still exists; undefined if it does not */
 async function withdraw(turn: Turn): Promise<string | undefined> {
   const { oldId, newId } = turn.record;
   const found = await turn.sets.find(newId);

@@ -1,6 +1,6 @@
 /**
- * One turn of a rotation in the hands of a process: the record as it was last saved, and what the steps need. Every move
- * is saved before the next step is looked at; a turn that another process has moved on meanwhile is let go of.
+ * A rotation while one process works on it: the last saved record, and the dependencies of the steps. Every transition is
+ * saved before the next step starts; if another process has moved the rotation on, this one stops working on it.
  */
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Clock } from "#core/time.ts";
@@ -14,20 +14,20 @@ import { AccountSets, type RotationAccount } from "../account-sets.ts";
 import { forgetAll } from "./new-secret.ts";
 import type { SinkDeps } from "../sinks.ts";
 
-/** What the work on rotations needs of the house. */
+/** Dependencies of the work on rotations. */
 export interface RotationContext {
   readonly log: RotationLog;
   readonly seal: Seal;
   readonly clock: Clock;
   readonly sinkDeps: SinkDeps;
-  /** Undefined where the configuration no longer has it. */
+  /** Undefined if it is no longer configured. */
   readonly rotationOf: (name: string) => Rotation | undefined;
   /** The rotations of a profile. */
   readonly rotationsOf: (profile: string) => readonly Rotation[];
   readonly accountFor: (profile: string) => RotationAccount;
 }
 
-/** The record was moved by another process. */
+/** Another process has changed the record. */
 export class MovedByAnother extends Error {}
 
 export class Turn {
@@ -56,7 +56,7 @@ export class Turn {
     return isRotationOver(this.record);
   }
 
-  /** Saves a step forward, whatever was waited for before. @throws MovedElsewhere */
+  /** Saves a transition and clears what was waited for. @throws MovedByAnother */
   move(change: RotationChange, events: readonly MoveEvent[] = []): Promise<void> {
     const isState = change.state !== undefined;
     return this.#save(
@@ -70,8 +70,8 @@ export class Turn {
   }
 
   /**
-   * Saves that the present state is to be looked at later.
-   * @param events are told when it did not wait for this before
+   * Saves the time at which the current state is polled again.
+   * @param events emitted unless the rotation already waited for this
    */
   wait(
     {
@@ -91,7 +91,7 @@ export class Turn {
     return this.#save({ ...more, waitsFor, reason: clean, nextAtMs, problem }, isKnown ? [] : events);
   }
 
-  /** Gives up going forward; what can be is taken back. */
+  /** Gives up, and rolls back what can be rolled back. */
   giveUp(reason: string): Promise<void> {
     return this.move({ state: "rolling-back", reason: scrubSecrets(reason) });
   }
@@ -103,8 +103,8 @@ export class Turn {
   }
 
   /**
-   * The sealed secret, opened once. It stays known to the scrubber until the process lets go of the turn, since whoever
-   * is told of a fault in between, the record among them, must not be told the secret that a platform or sink threw back.
+   * The secret, decrypted once. It stays registered for redaction until `release`, because errors in between may contain the
+   * secret as echoed by the platform or a sink, and are stored in the record and reported.
    * @throws SimfleetError SEAL_DECRYPTION_FAILED
    */
   async secrets(): Promise<SealedFields> {
