@@ -5,15 +5,16 @@
 -- Returns 1, or 0 if another owner holds the key or it no longer exists (nothing is changed)
 -- Atomic: everything.
 
-if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
-if ARGV[2] == 'forget' then
+local owner, action, value = ARGV[1], ARGV[2], ARGV[3]
+if redis.call('HGET', KEYS[1], 'owner') ~= owner then return 0 end
+if action == 'forget' then
   redis.call('DEL', KEYS[1])
-elseif ARGV[2] == 'answer' then
-  redis.call('HSET', KEYS[1], 'answer', ARGV[3])
-elseif ARGV[2] == 'release' then
+elseif action == 'answer' then
+  redis.call('HSET', KEYS[1], 'answer', value)
+elseif action == 'release' then
   redis.call('HSET', KEYS[1], 'leaseUntilMs', 0)
 else
   local time = redis.call('TIME')
-  redis.call('HSET', KEYS[1], 'leaseUntilMs', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3])
+  redis.call('HSET', KEYS[1], 'leaseUntilMs', time[1] * 1000 + math.floor(time[2] / 1000) + value)
 end
 return 1

@@ -68,7 +68,7 @@ export class Idempotency {
           "This Idempotency-Key was sent with another request: choose a new one",
         );
       case "busy":
-        throw new SimfleetError("IDEMPOTENCY_BUSY", "The first request with this Idempotency-Key is still under way");
+        throw new SimfleetError("IDEMPOTENCY_BUSY", "The first request with this Idempotency-Key is still in progress");
       default:
         return this.#claim({ key, owner, ref: value, isTakenUp: how === "taken-up" });
     }

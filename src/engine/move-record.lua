@@ -8,6 +8,7 @@
 -- Returns 'moved', or 'stale' if the guard does not match (nothing is changed)
 -- Atomic: everything. If two processes try the same transition, one succeeds.
 
+local profile, most_events = ARGV[1], ARGV[2]
 local place = 3
 local function take()
   local count = tonumber(ARGV[place])
@@ -26,6 +27,6 @@ if #set > 0 then redis.call('HSET', KEYS[1], unpack(set)) end
 if #away > 0 then redis.call('HDEL', KEYS[1], unpack(away)) end
 while ARGV[place] do
   local event = take()
-  tell(KEYS[2], ARGV[2], event[1], ARGV[1], unpack(event, 2))
+  tell(KEYS[2], most_events, event[1], profile, unpack(event, 2))
 end
 return 'moved'

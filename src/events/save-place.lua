@@ -5,7 +5,8 @@
 -- Returns 1, or 0 if another process has the lease (nothing is changed)
 -- Atomic: everything, so that a process that was suspended too long does not move the position back.
 
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-if ARGV[4] ~= '' then redis.call('HSET', KEYS[2], ARGV[3], ARGV[4]) end
-if ARGV[2] == '0' then redis.call('DEL', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+local token, lease_ms, consumer, event_id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if redis.call('GET', KEYS[1]) ~= token then return 0 end
+if event_id ~= '' then redis.call('HSET', KEYS[2], consumer, event_id) end
+if lease_ms == '0' then redis.call('DEL', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], lease_ms) end
 return 1

@@ -2,9 +2,9 @@
 # Keeps one redis-server alive for as long as any simfleet process uses its folder, and stops it after the last.
 # $1 folder   $2 redis-server   $3 unix socket; a relative path is one in the folder
 #
-# The lock (fd 9) is inherited by the server, so two servers can never share one append-only file, whoever was killed.
-# Every simfleet process holds the named pipe `alive` open; end of file on it means that the last one is gone, however
-# it went. The server gets a TERM then and writes its file to the end. Killed itself, it is started again.
+# The lock (fd 9) is inherited by the server, so two servers can never share one append-only file, whichever process was killed.
+# Every simfleet process holds the named pipe `alive` open; end of file on it means that the last one has exited. The
+# server then gets a TERM and completes its file. A server that was killed is restarted.
 folder=$1
 server_binary=$2
 socket=$3

@@ -5,12 +5,13 @@
 -- Returns the id of the rotation that is now in progress
 -- Atomic: everything.
 
+local rotation_id, replace_id, started_by = ARGV[1], ARGV[2], ARGV[3]
 local before = redis.call('HMGET', KEYS[1], 'rotationId', 'phase')
 if before[1] and before[2] ~= 'done' and before[2] ~= 'failed' then return before[1] end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'rotationId', ARGV[1], 'phase', 'begun', 'startedAtMs', now, 'movedAtMs', now, 'tries', 0)
-if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'replaceId', ARGV[2]) end
-if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'startedBy', ARGV[3]) end
-return ARGV[1]
+redis.call('HSET', KEYS[1], 'rotationId', rotation_id, 'phase', 'begun', 'startedAtMs', now, 'movedAtMs', now, 'tries', 0)
+if replace_id ~= '' then redis.call('HSET', KEYS[1], 'replaceId', replace_id) end
+if started_by ~= '' then redis.call('HSET', KEYS[1], 'startedBy', started_by) end
+return rotation_id

@@ -9,11 +9,12 @@
 --         Nothing is changed unless it returns 'moved'.
 -- Atomic: everything. If two processes try the same transition, one succeeds.
 
+local profile, most_events, rotation_id, phase, unused_key = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local at = redis.call('HMGET', KEYS[1], 'rotationId', 'phase')
-if at[1] ~= ARGV[3] or at[2] ~= ARGV[4] then return 'stale' end
+if at[1] ~= rotation_id or at[2] ~= phase then return 'stale' end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if ARGV[5] ~= '' and is_used(KEYS[2], now, ARGV[5]) then return 'used' end
+if unused_key ~= '' and is_used(KEYS[2], now, unused_key) then return 'used' end
 local place = 6
 local function take()
   local count = tonumber(ARGV[place])
@@ -27,7 +28,7 @@ for i = 1, #set, 2 do
   local value = set[i + 1]
   if value == 'now' and string.sub(set[i], -2) == 'Ms' then value = string.format('%.0f', now) end
   redis.call('HSET', KEYS[1], set[i], value)
-  if set[i] == 'phase' and value ~= ARGV[4] then
+  if set[i] == 'phase' and value ~= phase then
     redis.call('HSET', KEYS[1], 'movedAtMs', string.format('%.0f', now), 'tries', 0)
     redis.call('HDEL', KEYS[1], 'waitsFor', 'problem', 'problemSinceMs', 'problemAttempts', 'problemNextMs')
   end
@@ -36,6 +37,6 @@ local away = take()
 if #away > 0 then redis.call('HDEL', KEYS[1], unpack(away)) end
 while ARGV[place] do
   local event = take()
-  tell(KEYS[3], ARGV[2], event[1], ARGV[1], unpack(event, 2))
+  tell(KEYS[3], most_events, event[1], profile, unpack(event, 2))
 end
 return 'moved'

@@ -95,8 +95,8 @@ export class AutomationService {
     const automation = this.#automation(name);
     const { state } = await this.show(name);
     if (state !== "active") {
-      const mend = `simfleet automations resume ${name}`;
-      throw new SimfleetError("AUTOMATION_STATE", `The automation ${name} is ${state}: let it go on first (${mend})`);
+      const command = `simfleet automations resume ${name}`;
+      throw new SimfleetError("AUTOMATION_STATE", `The automation ${name} is ${state}: resume it first (${command})`);
     }
     let events = 0;
     for await (const stretch of this.#since(sinceMs)) {

@@ -118,7 +118,7 @@ class Look {
     // A task to be cancelled is cancelled on the next poll.
     if (overlap !== "skip") return { change: { queued: firing }, events: [] };
     const what = present.ref === undefined ? present.id : `${present.ref.kind} ${present.ref.id}`;
-    const reason = `what the time before began is still under way: ${what}`;
+    const reason = `the previous task is still in progress: ${what}`;
     return { change: {}, events: [this.#event("schedule.skipped", firing, { reason })] };
   }
 

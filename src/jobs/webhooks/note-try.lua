@@ -6,23 +6,25 @@
 -- Returns 'noted', or 'over' if the delivery had ended before (nothing is changed)
 -- Atomic: everything. A delivery ends once; stopped ends this delivery as failed and stops the whole webhook.
 
-local kept = deliveries(KEYS, ARGV[1])
-local record = kept.record(ARGV[2])
+local most_events, place, now, result = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local status, reason, next_attempt_ms = ARGV[5], ARGV[6], ARGV[7]
+local kept = deliveries(KEYS, most_events)
+local record = kept.record(place)
 if redis.call('HGET', record, 'state') ~= 'pending' then return 'over' end
 redis.call('HINCRBY', record, 'attempts', 1)
 redis.call('HINCRBY', record, 'tries', 1)
-redis.call('HSET', record, 'lastStatus', ARGV[5], 'lastReason', ARGV[6])
-if ARGV[4] == 'again' then
-  redis.call('HSET', record, 'nextAttemptAtMs', ARGV[7])
-  redis.call('ZADD', kept.pending, ARGV[7], ARGV[2])
+redis.call('HSET', record, 'lastStatus', status, 'lastReason', reason)
+if result == 'again' then
+  redis.call('HSET', record, 'nextAttemptAtMs', next_attempt_ms)
+  redis.call('ZADD', kept.pending, next_attempt_ms, place)
   return 'noted'
 end
-redis.call('HSET', record, 'state', ARGV[4] == 'delivered' and 'delivered' or 'failed', 'finishedAtMs', ARGV[3])
+redis.call('HSET', record, 'state', result == 'delivered' and 'delivered' or 'failed', 'finishedAtMs', now)
 redis.call('HDEL', record, 'nextAttemptAtMs')
-redis.call('ZREM', kept.pending, ARGV[2])
-if ARGV[4] == 'failed' then kept.tell_of('webhook.failed', ARGV[2], ARGV[6]) end
-if ARGV[4] == 'stopped' and redis.call('HGET', kept.head, 'state') ~= 'stopped' then
-  redis.call('HSET', kept.head, 'state', 'stopped', 'stoppedAtMs', ARGV[3], 'reason', ARGV[6])
-  kept.tell_of('webhook.stopped', ARGV[2], ARGV[6])
+redis.call('ZREM', kept.pending, place)
+if result == 'failed' then kept.tell_of('webhook.failed', place, reason) end
+if result == 'stopped' and redis.call('HGET', kept.head, 'state') ~= 'stopped' then
+  redis.call('HSET', kept.head, 'state', 'stopped', 'stoppedAtMs', now, 'reason', reason)
+  kept.tell_of('webhook.stopped', place, reason)
 end
 return 'noted'

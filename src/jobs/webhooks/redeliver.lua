@@ -5,11 +5,12 @@
 -- Returns 'pending', or 'gone' if it is no longer stored
 -- Atomic: everything.
 
-local kept = deliveries(KEYS, ARGV[1])
-local record = kept.record(ARGV[2])
+local most_events, place, now, lifetime_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local kept = deliveries(KEYS, most_events)
+local record = kept.record(place)
 if redis.call('EXISTS', record) == 0 then return 'gone' end
-redis.call('HSET', record, 'state', 'pending', 'tries', 0, 'nextAttemptAtMs', ARGV[3])
+redis.call('HSET', record, 'state', 'pending', 'tries', 0, 'nextAttemptAtMs', now)
 redis.call('HDEL', record, 'finishedAtMs')
-redis.call('PEXPIRE', record, ARGV[4])
-redis.call('ZADD', kept.pending, ARGV[3], ARGV[2])
+redis.call('PEXPIRE', record, lifetime_ms)
+redis.call('ZADD', kept.pending, now, place)
 return 'pending'

@@ -1,4 +1,4 @@
-/** Ends a process at every call that a rotation makes, before it and after it, and goes on with new objects. */
+/** Kills a process before and after every call of a rotation, and continues with new objects. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PlatformError } from "#core/errors.ts";
 import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
@@ -47,7 +47,7 @@ function diesAt(number: number, passed: { boundaries: string[] } = { boundaries:
   };
 }
 
-/** One of the two allowed ends, and nobody locked out. */
+/** Expects one of the two allowed final states, with valid credentials. */
 async function judge(harness: KeyHarness, end: "done" | "failed"): Promise<void> {
   const record = await harness.record();
   expect(record.phase).toBe(end);

@@ -1,4 +1,4 @@
-/** All that the rotation of an AuthKey needs, against the sandbox, in lives that a test can end anywhere. */
+/** Everything that an AuthKey rotation needs, against the sandbox, in process lives that a test can end at any point. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,7 +76,7 @@ export class KeyHarness {
 
   readonly old: string;
 
-  /** Writes the profile's file as a person would. */
+  /** Writes the profile's file as a user would. */
   put(key: object): void {
     writeFileSync(this.file, JSON.stringify(key), { mode: 0o600 });
   }
@@ -111,7 +111,7 @@ export class KeyHarness {
     return events.toReversed().map(({ type, fields }) => `${type} ${fields.reason ?? fields.authKeyId ?? ""}`.trim());
   }
 
-  /** One life of a process: works on the rotation until it is over, looking often where it would wait. */
+  /** One life of a process: works on the rotation until it ends, with short waits. */
   async live(boundary: Boundary = () => undefined, mostPolls = 500): Promise<AuthKeyRotation> {
     const { client, watch } = this.#open();
     try {

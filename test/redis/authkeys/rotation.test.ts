@@ -35,7 +35,7 @@ describe.each<Who>(["root", "sub-user"])("an AuthKey of a %s is rotated", (who) 
     expect(record.sealed).toBeUndefined();
   });
 
-  it("with both slots taken only where a person names the one that goes first", async () => {
+  it("with both slots taken only if the user names the one to revoke first", async () => {
     const harness = open(who);
     const { authKeyId: spare } = sandbox.accounts.authKeys.create(harness.userName);
     await harness.begin();
@@ -54,7 +54,7 @@ describe.each<Who>(["root", "sub-user"])("an AuthKey of a %s is rotated", (who) 
     ]);
   });
 
-  it("and comes to an end after a lost answer of its creation and of its revocation", async () => {
+  it("and completes after lost responses to its creation and its revocation", async () => {
     const harness = open(who);
     const lost: string[] = [];
     harness.change = (deps) => ({
@@ -83,7 +83,7 @@ describe.each<Who>(["root", "sub-user"])("an AuthKey of a %s is rotated", (who) 
   });
 });
 
-describe("what another process uses is never revoked:", () => {
+describe("an AuthKey in use by another process is never revoked:", () => {
   it("the old AuthKey waits for it", async () => {
     const harness = open();
     await harness.users.say(harness.profile, "w-2", harness.old);
@@ -96,7 +96,7 @@ describe("what another process uses is never revoked:", () => {
     expect((await harness.live()).phase).toBe("done");
   });
 
-  it("nor one that turns up at the last moment", async () => {
+  it("nor one whose use starts at the last moment", async () => {
     const harness = open();
     let isThere = false;
     harness.change = (deps) => ({
@@ -122,7 +122,7 @@ describe("what another process uses is never revoked:", () => {
     expect((await harness.live()).phase).toBe("done");
   });
 
-  it("the one that a person names to make room", async () => {
+  it("the one that the user names to make room", async () => {
     const harness = open();
     const { authKeyId: spare } = sandbox.accounts.authKeys.create(undefined);
     await harness.users.say(harness.profile, "w-2", spare);
@@ -133,7 +133,7 @@ describe("what another process uses is never revoked:", () => {
     expect(harness.ids()).toEqual([harness.old, spare]);
   });
 
-  it("the old AuthKey when somebody beside simfleet authenticates with it", async () => {
+  it("the old AuthKey if a program other than simfleet authenticates with it", async () => {
     const harness = open();
     harness.change = (deps) => ({ ...deps, quietMs: 1_500 });
     await harness.begin();
@@ -149,7 +149,7 @@ describe("what another process uses is never revoked:", () => {
   });
 });
 
-it("a platform that throws the new secret back leaves none of it in Redis", async () => {
+it("a platform that echoes the new secret leaves none of it in Redis", async () => {
   const harness = open();
   const secrets: string[] = [];
   harness.change = (deps) => ({
@@ -180,7 +180,7 @@ it("a platform that throws the new secret back leaves none of it in Redis", asyn
   expect(liveSecrets()).not.toContain(secret);
 });
 
-describe("what cannot go on is taken back:", () => {
+describe("a rotation that cannot continue is rolled back:", () => {
   it("a new AuthKey that the platform does not accept", async () => {
     const harness = open();
     harness.change = (deps) => ({
@@ -205,7 +205,7 @@ describe("what cannot go on is taken back:", () => {
     ]);
   });
 
-  it("a file that cannot be written, before anybody has the new AuthKey", async () => {
+  it("a file that cannot be written, before any sink has the new AuthKey", async () => {
     const harness = open();
     const locked = join(harness.folder, "locked");
     mkdirSync(locked);
@@ -217,7 +217,7 @@ describe("what cannot go on is taken back:", () => {
     expect(harness.ids()).toEqual([harness.old]);
   });
 
-  it("but not a program that fails, since it may have passed the AuthKey on: both stay good", async () => {
+  it("but not after a failed program, since it may have passed the AuthKey on: both stay valid", async () => {
     const harness = open();
     harness.sinks = [...harness.sinks, { kind: "command", command: ["/bin/false"] }];
     await harness.begin();
@@ -230,7 +230,7 @@ describe("what cannot go on is taken back:", () => {
     expect((await harness.live()).phase).toBe("done");
   });
 
-  it("an AuthKey that somebody else makes meanwhile is left alone", async () => {
+  it("an AuthKey that another user creates in the meantime is left unchanged", async () => {
     const harness = open();
     let other: string | undefined;
     await harness.begin();

@@ -1,4 +1,4 @@
-/** Automations over a real feed and inventory: what they act on, once each; circles, bounds and deaths. */
+/** Automations over a real event stream and inventory: what they act on, once each; loops, limits and crashes. */
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
@@ -130,7 +130,7 @@ class Harness {
 }
 
 describe("an automation", () => {
-  it("gives the SIMs of events a class, those of one stretch in one run, and tells of it", async () => {
+  it("sets the class of the events' SIMs, one run per batch, and emits an event", async () => {
     const harness = await Harness.open();
     const added = await harness.appear(5);
     await harness.handle();
@@ -148,7 +148,7 @@ describe("an automation", () => {
     });
   });
 
-  it("acts only where the condition holds, on what is not so already, and on what is still there", async () => {
+  it("acts only if the condition matches, the SIM has another class, and is still listed", async () => {
     const condition = parseFilter("speedClass!=s1.slow and event.by=outside");
     const harness = await Harness.open({ condition });
     const slow = await harness.appear(2, "s1.slow");
@@ -174,7 +174,7 @@ describe("an automation", () => {
     expect(await shown()).toEqual({ ...left, ...Object.fromEntries(wrong.map((id) => [id, "done"])) });
   });
 
-  it("sees the fields of events that are about no SIM", async () => {
+  it("matches fields of events that concern no SIM", async () => {
     const action = { job: "report", profile: "", file: "x.json" } as const;
     const harness = await Harness.open({ on: ["run.completed"], action, condition: parseFilter("failed!=0") });
     const { profile } = harness.fleet;
@@ -188,7 +188,7 @@ describe("an automation", () => {
     expect(harness.tasks.others).toHaveLength(1);
   });
 
-  it("does nothing twice when events come again, also together with new ones", async () => {
+  it("acts once on events that are delivered again, also together with new ones", async () => {
     const harness = await Harness.open();
     const first = await harness.appear(3);
     const head = await harness.feed.head();
@@ -204,7 +204,7 @@ describe("an automation", () => {
     ]);
   });
 
-  it("is stopped when what it does sets it off again, with an event, and acts on nothing until a person says so", async () => {
+  it("is stopped with an event if it triggers itself, until a user resumes it", async () => {
     const harness = await Harness.open({ on: ["sim.changed"] });
     const { profile } = harness.fleet;
     const [sim = "", other = ""] = harness.fleet.listed().keys();
@@ -234,7 +234,7 @@ describe("an automation", () => {
     expect(harness.tasks.runs.size).toBe(2);
   });
 
-  it("is stopped in a circle of two as well", async () => {
+  it("is also stopped if two automations trigger each other", async () => {
     const a = await Harness.open({ on: ["sync.completed"], action: { job: "sync", profile: "" } });
     const { profile } = a.fleet;
     const completed = (cause: string) => ({ type: "sync.completed", profile, fields: { cause, sims: "1" } }) as const;
@@ -257,7 +257,7 @@ describe("an automation", () => {
     expect(await a.log.record(b.name)).toMatchObject({ state: "active" });
   });
 
-  it("is stopped before it does more in an hour than it may, and sees to the rest on demand", async () => {
+  it("is stopped before it exceeds its hourly limit, and processes the rest on replay", async () => {
     const harness = await Harness.open({ mostPerHour: 5 });
     await harness.appear(5);
     await harness.handle();
@@ -279,7 +279,7 @@ describe("an automation", () => {
     expect(harness.tasks.changed).toEqual(expect.arrayContaining(late));
   });
 
-  it("tells what it could not do and never can, and tries again what may pass", async () => {
+  it("reports permanent failures and retries temporary ones", async () => {
     const harness = await Harness.open();
     await harness.appear(2);
     harness.tasks.fault = new SimfleetError("STORE_UNAVAILABLE", "no answer");
@@ -306,7 +306,7 @@ describe("an automation", () => {
   });
 });
 
-it("acts on each event once, whenever the process dies between the event and the end, 100 times by seed", async () => {
+it("acts on each event once, whenever the process is killed, 100 times by seed", async () => {
   const harness = await Harness.open({ mostPerHour: 100_000 }, 4);
   let deaths = 0;
   const wanted: string[] = [];

@@ -1,4 +1,4 @@
-/** What makes files runs, for the tests' own process and for those that they kill. */
+/** The parts that turn files into runs, for the tests' own process and for those that they kill. */
 import type { Redis } from "ioredis";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";

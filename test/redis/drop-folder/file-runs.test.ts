@@ -1,4 +1,4 @@
-/** Which files are refused, in which words, and what is no reason to refuse one. */
+/** Which files are rejected, with which messages, and what is no reason to reject one. */
 import { mkdtempSync, rmSync, writeFileSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ describe("a file of a drop folder", () => {
     });
   });
 
-  it("is refused with every row at fault", async () => {
+  it("is rejected with every invalid row", async () => {
     const path = fileOf([row(1), "8.94231E+18,s1.fast", row(3, "")]);
     const refusal = await runs.submit(path, { runId: runs.newRunId(), name: "fleet.csv" });
     expect(refusal?.reason).toMatch(/^2 of 3 rows cannot be sent \(the first: line 3: /);
@@ -61,7 +61,7 @@ describe("a file of a drop folder", () => {
     await expect(runs.submit(join(folder, "gone.csv"), how)).rejects.toThrow(/gone\.csv/);
   });
 
-  it("is refused when it is no regular file by now", async () => {
+  it("is refused if it is no longer a regular file", async () => {
     const link = join(folder, "link.csv");
     symlinkSync("/etc/hostname", link);
     for (const path of [folder, link]) {

@@ -46,7 +46,7 @@ function open(target: RedisTarget): Redis {
 }
 
 describe("the check before the first use", () => {
-  it("passes a Redis that is fit, with a password or without", async () => {
+  it("accepts a suitable Redis, with or without a password", async () => {
     expect(await verifyRedis(open({ embedded }))).toEqual({
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       maxmemoryPolicy: "noeviction",
@@ -57,7 +57,7 @@ describe("the check before the first use", () => {
     });
   });
 
-  it("says how to set a Redis that would throw rows away", async () => {
+  it("says how to configure a Redis that would evict data", async () => {
     await server.config("SET", "maxmemory-policy", "allkeys-lru");
     await expect(verifyRedis(open({ socketPath: embedded.socketPath }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
@@ -78,7 +78,7 @@ describe("the check before the first use", () => {
     old.close();
   });
 
-  it("says that nobody listens, and which setting says where", async () => {
+  it("says that no server is listening, and which setting holds the address", async () => {
     await expect(verifyRedis(open({ host: "127.0.0.1", port: 1, password: "hidden-word" }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message:

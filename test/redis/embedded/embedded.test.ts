@@ -101,7 +101,7 @@ describe("the embedded Redis", () => {
     await until("the server stopped", () => isGone(pid), 2_000);
   });
 
-  it("stops when its last process was gone before the supervisor could look", async () => {
+  it("stops if its last process exited before the supervisor could check", async () => {
     const { binary, libraries = "" } = await findRedisServer({ path, cacheDir });
     await (await attach()).close();
     const folder = join(dataDir, "redis");
@@ -128,7 +128,7 @@ describe("the embedded Redis", () => {
     await connections.close();
   });
 
-  it("never has two servers on one data directory, whoever is killed", async () => {
+  it("never has two servers on one data directory, whichever process is killed", async () => {
     const embedded = await attach();
     const connections = new RedisConnections({ embedded });
     const redis = connections.connect("test");
@@ -173,7 +173,7 @@ describe("the embedded Redis", () => {
     await until("the server stopped", () => !existsSync(join(long, "redis", "redis.sock")));
   });
 
-  it("uses no socket outside of its folder, so that nobody else can answer in its place", async () => {
+  it("uses no socket outside its folder, so that no other user can answer in its place", async () => {
     const long = join(dataDir, "x".repeat(100), "y".repeat(100));
     const folder = join(long, "redis");
     const short = createHash("sha256").update(folder).digest("hex").slice(0, 16);
@@ -315,7 +315,7 @@ describe("finding a redis-server", () => {
     expect(await readFile(said, "utf8")).toBe(asked);
   });
 
-  it("names three ways to get one where there is none and none can be fetched", async () => {
+  it("names three ways to get one if there is none and none can be downloaded", async () => {
     const aptGet = join(dataDir, "apt-get");
     await writeFile(aptGet, "#!/bin/sh\necho 'E: no network' >&2\nexit 100\n");
     await chmod(aptGet, 0o755);

@@ -1,4 +1,4 @@
-/** Reading the feed: from a point on, live, and as a durable consumer. */
+/** Reading the event stream: from a position on, live, and as a durable consumer. */
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { FeedConsumer } from "#events/consumer.ts";
@@ -30,7 +30,7 @@ const numbersOf = (events: readonly Event[]): number[] => events.map(({ fields }
 const upTo = (count: number, from = 1): number[] => Array.from({ length: count }, (_, i) => from + i);
 
 describe("the feed", () => {
-  it("is read from a point on, oldest first", async () => {
+  it("is read from a position on, oldest first", async () => {
     const { feed, emit } = openFeed();
     expect(await feed.head()).toBe(beforeAllEvents);
     await emit(1, 2, 3);
@@ -42,7 +42,7 @@ describe("the feed", () => {
     expect(await feed.after(second.lastId, 2)).toEqual({ events: [], lastId: second.lastId });
   });
 
-  it("passes over events that only a later version knows", async () => {
+  it("skips events that only a later version knows", async () => {
     const { feed, emit } = openFeed();
     await emit(1);
     await redis.xadd(feed.key, "*", "type", "moon.landed", "profile", "default");
@@ -58,8 +58,8 @@ describe("the feed", () => {
   });
 });
 
-describe("whoever follows the feed", () => {
-  it("gets each event once and in order, from a point in the past on into the present", async () => {
+describe("a follower of the feed", () => {
+  it("receives each event once and in order, from a past position into the present", async () => {
     const { feed, emit } = openFeed();
     await emit(...upTo(30));
     const tail = new FeedTail({ feed, connect, clock: systemClock });
@@ -87,7 +87,7 @@ describe("whoever follows the feed", () => {
     tail.close();
   });
 
-  it("loses nothing when it is slow, and is not waited for", async () => {
+  it("loses nothing when it is slow, and does not delay others", async () => {
     const { feed, emit } = openFeed();
     const tail = new FeedTail({ feed, connect, clock: systemClock });
     const stop = new AbortController();
@@ -130,7 +130,7 @@ describe("a consumer of the feed", () => {
       onIncident: (message) => incidents.push(message),
     });
 
-  it("begins with what happens from then on, and goes on where the last one stopped", async () => {
+  it("starts with new events, and continues where the last one stopped", async () => {
     const harness = openFeed();
     await harness.emit(1, 2);
     const seen: number[] = [];
@@ -164,7 +164,7 @@ describe("a consumer of the feed", () => {
     await b.stop();
   });
 
-  it("hands over again what could not be handled, and says so", async () => {
+  it("delivers events again that could not be handled, and reports the error", async () => {
     const harness = openFeed();
     const incidents: string[] = [];
     const seen: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Neither a change nor its event is ever alone: not after a kill -9 of whoever works on runs, and not after one of Redis
- * itself with the end of its file lost.
+ * A change and its event always exist together: after a kill -9 of a worker, and after one of Redis itself with the end of
+ * its file lost.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -41,7 +41,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** Resolves when so many events more have been told, or the process has ended: some 80 are told in all. */
+/** Resolves after this many more events, or when the process has ended; there are about 80 in all. */
 async function untilReported(
   count: number,
   { reported, child }: { reported: RunEvents; child: ChildProcess },

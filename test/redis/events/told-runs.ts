@@ -1,6 +1,6 @@
 /**
- * Runs over SIMs of their own, and whether what the feed tells of them is what the ledger and the inventory hold: each
- * move and each change with its one event, and no event without its move or change.
+ * Runs over separate SIMs, and a check that their events match the ledger and the inventory: exactly one event for each
+ * transition and each change, and no other events.
  */
 import type { Redis } from "ioredis";
 import { expect } from "vitest";

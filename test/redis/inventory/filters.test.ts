@@ -1,4 +1,4 @@
-/** A filter means the same SIMs whether an index answers it or every record is looked at. */
+/** A filter selects the same SIMs whether an index answers it or every record is read. */
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
 import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter.ts";

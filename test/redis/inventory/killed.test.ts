@@ -1,4 +1,4 @@
-/** kill -9 at any moment of a sync: the next process goes on where it stood, and the result is that of one never killed. */
+/** kill -9 at any moment of a sync: the next process resumes it, and the result is the same as without a kill. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
 /**
- * A page that comes in the order of the page before it is compared as one text, any other SIM by SIM: what is known
- * afterwards, and what is told, must not depend on it.
+ * A page in the same order as last time is compared as one text, any other SIM by SIM: the stored result and the events
+ * must not depend on it.
  */
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
@@ -144,7 +144,7 @@ it("a page that names a SIM twice counts it once as new", async () => {
   expect(fleet.reported).toEqual([]);
 });
 
-it("pages of a thousand across chunks: only what is another is asked about, wherever it lies", async () => {
+it("pages of a thousand across chunks: only records of changed SIMs are sent, wherever they are", async () => {
   const fleet = new Fleet();
   const list = Array.from({ length: 9_000 }, (_, n): Listed => [String(10_000 + n), "a"]);
   expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 9_000, gone: 0 });

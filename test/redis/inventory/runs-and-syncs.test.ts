@@ -1,4 +1,4 @@
-/** Runs and syncs write to the same SIMs: whose a change is, and that an old page never undoes a newer answer. */
+/** Runs and syncs write to the same SIMs: changes are attributed correctly, and an old page never overwrites a newer response. */
 import { describe, expect, it } from "vitest";
 import { pickFields } from "#fleet/sim-fields.ts";
 import { speedClassOf } from "#jobs/inventory/store/inventory.ts";
@@ -30,8 +30,8 @@ async function classOf(fleet: FleetHarness, key: string): Promise<string | undef
   return speedClassOf(await fleet.inventory.sim(fleet.profile, key));
 }
 
-describe("the answer to a run's change", () => {
-  it("is in the inventory at once, with every field that it told of, and the change is the run's", async () => {
+describe("the response to a run's change", () => {
+  it("is in the inventory at once, with every field it contained, attributed to the run", async () => {
     const fleet = await open({ sims: 5 });
     const key = fleet.sandbox.state.sims.simIdAt(2);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow", status: "active", groupId: "g-1" });
@@ -103,7 +103,7 @@ describe("the answer to a run's change", () => {
 });
 
 describe("a sync beside a run", () => {
-  it("does not undo an answer with a page that was asked for before it", async () => {
+  it("does not overwrite a response with a page requested before it", async () => {
     const fleet = await open({ sims: 3, latencyMs: 120 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
@@ -119,7 +119,7 @@ describe("a sync beside a run", () => {
     expect(await fleet.events(["sim.changed"])).toMatchObject([{ by: "run" }]);
   });
 
-  it("knows a change as the run's when it sees it before the run has settled it", async () => {
+  it("attributes a change to the run even if it sees it before the run has settled it", async () => {
     const fleet = await open({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
@@ -134,7 +134,7 @@ describe("a sync beside a run", () => {
     expect(await redis.hlen(keys.simsClaims(fleet.profile))).toBe(0);
   });
 
-  it("knows another class than the claimed one as somebody else's, and every class once the row is settled", async () => {
+  it("treats a class other than the claimed one as external, and every class once the row is settled", async () => {
     const fleet = await open({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
@@ -157,7 +157,7 @@ describe("a sync beside a run", () => {
     ]);
   });
 
-  it("lets go of what a run claimed that has been over for long, not of what has just ended", async () => {
+  it("releases claims of a run that ended long ago, but not of one that has just ended", async () => {
     const fleet = await open({ sims: 3 });
     const [just, long] = [await runOn(fleet), await runOn(fleet)];
     const [first, second] = [1, 2].map((place) => fleet.sandbox.state.sims.simIdAt(place));
@@ -169,7 +169,7 @@ describe("a sync beside a run", () => {
     expect(await redis.hgetall(keys.simsClaims(fleet.profile))).toEqual({ [first ?? ""]: `${just.runId} s1.fast` });
   });
 
-  it("leaves a claim alone that a later run has taken over", async () => {
+  it("keeps a claim that a later run has replaced", async () => {
     const fleet = await open({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     await fleet.sync();

@@ -1,4 +1,4 @@
-/** A page of many SIMs is taken in slices, so that no call keeps Redis from its other callers for long. */
+/** A page of many SIMs is stored in slices, so that no call blocks Redis for its other clients for long. */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
@@ -23,7 +23,7 @@ function listed(count: number, speedClass: string, from = 0): ListedSims {
 
 class Fleet {
   readonly profile = `p-${randomBytes(4).toString("hex")}`;
-  /** SIMs in each call that took some of a page, over all pages. */
+  /** Number of SIMs in each call that stored a part of a page, over all pages. */
   readonly sizes: number[] = [];
   /** Called before each call to Redis that runs a script. */
   beforeCall: (nth: number) => void = () => undefined;
@@ -78,7 +78,7 @@ class Fleet {
 }
 
 describe("a page of many SIMs", () => {
-  it("is taken in calls of at most a thousand, and is one page that the sync counts once", async () => {
+  it("is stored in calls of at most a thousand, and counted once", async () => {
     const fleet = new Fleet();
     await fleet.take(fleet.syncs, listed(2_500, "s1.fast"), 0, "next");
     expect(Math.max(...fleet.sizes)).toBe(1_000);
@@ -92,7 +92,7 @@ describe("a page of many SIMs", () => {
     expect(await fleet.syncs.state(fleet.profile)).toMatchObject({ pages: 2, sims: 2_510, phase: "sweeping" });
   });
 
-  it("that was cut off between two slices is taken again whole, and nothing is told or counted twice", async () => {
+  it("that was interrupted between two slices is stored again completely, and nothing is emitted or counted twice", async () => {
     const fleet = new Fleet();
     await fleet.sync(listed(2_500, "s1.slow"));
     const before = await fleet.events("sim.changed");
@@ -113,7 +113,7 @@ describe("a page of many SIMs", () => {
     expect(await fleet.syncs.state(fleet.profile)).toMatchObject({ pages: 1, sims: 2_500, changed: 2_500, added: 0 });
   });
 
-  it("that another process has begun to take meanwhile is left to it", async () => {
+  it("that another process has begun to store is left to it", async () => {
     const fleet = new Fleet();
     await fleet.begun();
     let other: Promise<number | undefined> | undefined;

@@ -1,4 +1,4 @@
-/** What a sync is made of, for the tests' own process and for one that they kill. */
+/** The parts of a sync, for the tests' own process and for one that they kill. */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { PlatformClient } from "#api/client.ts";
@@ -51,7 +51,7 @@ export function accountOf(client: PlatformClient, wording: Wording, fields: read
   return { client, wording, choice: { fields: keptFields(fields, keyColumnOf(wording)), secrets, places: {} } };
 }
 
-/** Goes on with the sync that is under way. */
+/** Continues the sync in progress. */
 export function workOn(deps: SyncParts, account: Account, signal?: AbortSignal): Promise<WorkResult> {
   const { profile, inventory, syncs } = deps;
   const newSyncId = (): string => `s-again-${randomBytes(3).toString("hex")}`;

@@ -1,5 +1,5 @@
 /**
- * A process that goes on with one sync to its end, to be killed by its parent at any moment.
+ * A process that completes one sync, to be killed by its parent at any moment.
  *   node --conditions=source sync-process.ts REDIS_URL PREFIX SANDBOX_URL PROFILE
  */
 import { RedisConnections } from "#redis/connection.ts";

@@ -134,7 +134,7 @@ describe("differences", () => {
     ]);
   });
 
-  it("are told field by field, and who was gone and came back", async () => {
+  it("are emitted field by field, also for SIMs that were gone and returned", async () => {
     const fleet = await open({ sims: 50, pageSize: 20 });
     const { sims } = fleet.sandbox.state;
     const [a = "", b = "", c = ""] = [3, 21, 44].map((place) => sims.simIdAt(place));
@@ -177,7 +177,7 @@ describe("differences", () => {
     expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 50, gone: 1 });
   });
 
-  it("are none where only fields changed that are not kept", async () => {
+  it("are none if only fields changed that are not stored", async () => {
     const fleet = await open({ sims: 10 });
     await fleet.sync();
     fleet.sandbox.fleet.edit(fleet.sandbox.state.sims.simIdAt(4), { sessionStatus: { online: "maybe" } });
@@ -186,7 +186,7 @@ describe("differences", () => {
     expect(await fleet.events(["sim.changed"])).toEqual([]);
   });
 
-  it("are none for a field that is kept from now on or no longer, and are told of what is kept from then on", async () => {
+  it("are none for a field whose storage starts or stops, and are emitted for it afterwards", async () => {
     const fleet = await open({ sims: 10 });
     fleet.account = fleet.keeping(["speedClass"]);
     await fleet.sync();
@@ -211,7 +211,7 @@ describe("differences", () => {
 });
 
 describe("a fleet that changes while it is read", () => {
-  it("is known as the list showed it, and no SIM that stays listed counts as gone", async () => {
+  it("is stored as the list showed it, and no SIM that stays listed counts as gone", async () => {
     const fleet = await open({ sims: 200, pageSize: 20, latencyMs: 3, hostileCursors: true });
     await fleet.sync();
     await fleet.begin();
@@ -240,8 +240,8 @@ describe("a fleet that changes while it is read", () => {
   });
 });
 
-describe("a sync that is cut short", () => {
-  it("marks nothing as gone, and goes on at the page after the last one taken", async () => {
+describe("an interrupted sync", () => {
+  it("marks nothing as gone, and resumes after the last stored page", async () => {
     const fleet = await open({ sims: 200, pageSize: 10, latencyMs: 2 });
     await fleet.sync();
     fleet.sandbox.fleet.remove(Array.from({ length: 5 }, (_, n) => fleet.sandbox.state.sims.simIdAt(190 + n)));
@@ -271,14 +271,14 @@ describe("a sync that is cut short", () => {
     expect((await fleet.sync()).state).toMatchObject({ phase: "finished", sims: 100, added: 100 });
   });
 
-  it("goes on another time when the platform refuses us, and says so", async () => {
+  it("retries later if the platform rejects the credentials, and reports it", async () => {
     const fleet = await open({ sims: 10, authKey: "secret-other" });
     const { verdict, state } = await fleet.sync();
     expect(refusalIn(verdict)).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
     expect(state.phase).toBe("listing");
   });
 
-  it("begins anew when the platform no longer knows the place", async () => {
+  it("starts again if the platform no longer knows the cursor", async () => {
     const fleet = await open({ sims: 60, pageSize: 10, latencyMs: 2 });
     const { state } = await fleet.sync({ signal: afterPages(fleet, 3) });
     await redis.hset(keys.sync(fleet.profile), "cursor", "a-cursor-of-long-ago");
@@ -288,7 +288,7 @@ describe("a sync that is cut short", () => {
     expect(await fleet.known()).toEqual(fleet.listed());
   });
 
-  it("is left alone by a process that comes late", async () => {
+  it("is left unchanged by a late process", async () => {
     const fleet = await open({ sims: 30, pageSize: 10 });
     const state = await fleet.begin();
     const codes = await fleet.syncs.codes(fleet.profile);
@@ -303,8 +303,8 @@ describe("a sync that is cut short", () => {
   });
 });
 
-describe("a sync that cannot go on", () => {
-  it("ends with an error on a key that comes twice, marks nothing as gone, and the next begins anew", async () => {
+describe("a sync that cannot continue", () => {
+  it("fails on a repeated cursor, marks nothing as gone, and the next one starts from scratch", async () => {
     const fleet = await open({ sims: 40, pageSize: 10 });
     await fleet.sync();
     fleet.sandbox.fleet.remove([fleet.sandbox.state.sims.simIdAt(35)]);

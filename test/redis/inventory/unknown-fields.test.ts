@@ -1,4 +1,4 @@
-/** A filter on a field that no SIM has is refused, since `!=` and `not exists` would mean the whole fleet. */
+/** A filter on a field that no SIM has is rejected, since `!=` and `not exists` would select the whole fleet. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
 import { visitFields } from "#fleet/sim-fields.ts";

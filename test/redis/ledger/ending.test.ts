@@ -1,4 +1,4 @@
-/** A run that is cut short while calls are out: no row is told to be cancelled whose change is still to come. */
+/** A run that is cancelled while calls are in flight: no row is reported as cancelled while its change is still pending. */
 import { expect, it } from "vitest";
 import type { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
@@ -54,7 +54,7 @@ async function outcomes(runId: string): Promise<string[]> {
   return (await resultsOf(runId)).map(({ outcome }) => outcome);
 }
 
-it("tells of rows as pending until the calls that are out have ended", async () => {
+it("reports rows as pending until the calls in flight have ended", async () => {
   const head = await submit(ledger, [[1, 1, 1, 1, 1]], { canarySegments: 1 });
   const platform = new SlowPlatform();
   const account = { client: platform.client, wording: "sims", choice } as const;
@@ -81,7 +81,7 @@ it("tells of rows as pending until the calls that are out have ended", async () 
   expect(await outcomes(head.runId)).toEqual(["done", "done", "rejected", "cancelled", "cancelled"]);
 });
 
-it("begins no work on a run that is over", async () => {
+it("begins no work on a run that has ended", async () => {
   const head = await submit(ledger, [[1]]);
   await ledger.move(head.runId, "cancelled", ["running"]);
   const watch = new RunWatch({ ledger });
@@ -89,7 +89,7 @@ it("begins no work on a run that is over", async () => {
   expect(await redis.exists(keys.runLeases(head.runId))).toBe(0);
 });
 
-it("says of a row that is cancelled when an answer to its call was lost", async () => {
+it("notes on a cancelled row that a response to its call was lost", async () => {
   const head = await submit(ledger, [[1, 1]]);
   const tries = { attempts: 1, reason: "no answer", unknownSinceMs: begunAtMs };
   await ledger.recordTries(head.runId, 0, new Map([[0, tries]]));

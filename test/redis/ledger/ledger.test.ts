@@ -33,14 +33,14 @@ describe("a run that is being submitted", () => {
     expect((await ledger.segment(head, 0)).rows).toEqual(segments[0]);
   });
 
-  it("leaves nothing when it is thrown away", async () => {
+  it("leaves nothing when it is discarded", async () => {
     const { head, segments } = runOf([[1]]);
     await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
     await ledger.discard(head.runId);
     expect(await redis.keys(`*${head.runId}*`)).toEqual([]);
   });
 
-  it("is refused when a slice of it expired meanwhile", async () => {
+  it("is refused if one of its segments has expired", async () => {
     const { head, segments } = runOf([[1], [1]]);
     await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
     await ledger.discard(head.runId); // as the hour does
@@ -51,7 +51,7 @@ describe("a run that is being submitted", () => {
     });
   });
 
-  it("is over at once when none of its rows makes a call", async () => {
+  it("is completed at once if none of its rows makes a call", async () => {
     const { head } = runOf([], { total: 2, rejectedAtIntake: 2 });
     await ledger.commit(head, "completed", head.runId);
     expect(await ledger.run(head.runId)).toMatchObject({
@@ -62,7 +62,7 @@ describe("a run that is being submitted", () => {
   });
 });
 
-describe("a run under way", () => {
+describe("a run in progress", () => {
   it("does not pack a segment with a row that has no outcome", async () => {
     const head = await submit(ledger, [[1, 1], [1]]);
     expect(await ledger.finishSegment(head, 0)).toBe(false);
@@ -91,7 +91,7 @@ describe("a run under way", () => {
     expect(await ledger.run(head.runId)).toMatchObject({ calls: 1, tally: { done: 2, failed: 0, pending: 1 } });
   });
 
-  it("stays cancelled, and still takes the outcomes of calls that were under way", async () => {
+  it("stays cancelled, and still accepts the outcomes of calls in flight", async () => {
     const head = await submit(ledger, [[1, 1, 1]]);
     await ledger.move(head.runId, "cancelled", ["running"]);
     expect(await ledger.run(head.runId)).toMatchObject({ tally: { cancelled: 3, pending: 0 } });
@@ -103,7 +103,7 @@ describe("a run under way", () => {
     });
   });
 
-  it("is ending while calls are out, and its rows pending, until the last hand has let go", async () => {
+  it("is ending while calls are in flight, and its rows pending, until the last lease is released", async () => {
     const head = await submit(ledger, [[1, 1], [1]]);
     expect(await ledger.hold(head.runId, ["one"])).toBe("running");
     expect(await ledger.hold(head.runId, ["two"])).toBe("running");
@@ -122,7 +122,7 @@ describe("a run under way", () => {
     expect(ended.finishedAtMs).toBeGreaterThan(endedAtMs);
   });
 
-  it("believes a hand that is not renewed for some seconds only", async () => {
+  it("drops a lease that is not renewed for some seconds", async () => {
     const head = await submit(ledger, [[1, 1]]);
     await ledger.hold(head.runId, ["killed", "alive"]);
     await ledger.move(head.runId, "cancelled", ["running"]);
@@ -135,7 +135,7 @@ describe("a run under way", () => {
     expect(await ledger.run(head.runId)).toMatchObject({ isEnding: false, tally: { cancelled: 2 } });
   });
 
-  it("goes on after a canary that held, and says so again to one who asks again", async () => {
+  it("continues after a successful canary, and reports it again on a repeated call", async () => {
     const head = await submit(ledger, [[1], [1], [1]], { canarySegments: 2 });
     expect((await ledger.settle(head, 0, [doneAt(0)], noCounts)).canaryHeld).toBe(false);
     expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
@@ -143,7 +143,7 @@ describe("a run under way", () => {
     expect((await ledger.settle(head, 2, [], noCounts)).canaryHeld).toBe(false);
   });
 
-  it("is aborted by a canary row that failed, and by one failure too many, with the reason", async () => {
+  it("is aborted by a failed canary row, and by one failure too many, with the reason", async () => {
     const canary = await submit(ledger, [[1, 1], [1]], { canarySegments: 1 });
     const failed = { place: 0, key: "89423", weight: 1, settled: settledAs("rejected") };
     expect((await ledger.settle(canary, 0, [failed], noCounts)).state).toBe("aborted");
@@ -168,7 +168,7 @@ describe("a run under way", () => {
     expect((await ledger.segment(head, 0)).tries).toEqual(new Map([[1, tries]]));
   });
 
-  it("is moved only from the states that allow it", async () => {
+  it("changes state only from the states that allow it", async () => {
     const head = await submit(ledger, [[1]]);
     await ledger.move(head.runId, "paused", ["running"]);
     await expect(ledger.move(head.runId, "paused", ["running"])).rejects.toMatchObject({
@@ -278,7 +278,7 @@ describe("the feed", () => {
     return events.toReversed();
   };
 
-  it("tells of each move of a run once, with how the run stands", async () => {
+  it("contains each transition of a run once, with its tally", async () => {
     const { runId } = await submit(own, [[1, 2], [1]], { submittedBy: "cli:anna" });
     const run = { runId, profile: "default" };
     await own.move(runId, "paused", ["running", "paused"], { reason: "lunch", by: "cli:ben" });
@@ -302,7 +302,7 @@ describe("the feed", () => {
     ]);
   });
 
-  it("tells why a run ended early, and how many rows that cancelled", async () => {
+  it("contains why a run ended early, and how many rows were cancelled", async () => {
     const aborted = await submit(own, [[1, 1, 1]], { maxFailures: 0 });
     const failed = { ...doneAt(0), settled: settledAs("failed") };
     await own.settle({ runId: aborted.runId, profile: "default" }, 0, [failed], noCounts);
@@ -318,7 +318,7 @@ describe("the feed", () => {
     });
   });
 
-  it("tells of a run once, also when it is committed again after a lost answer", async () => {
+  it("contains a run once, also if it is committed again after a lost response", async () => {
     const { head, segments } = runOf([[1]]);
     await own.draftSegment(head.runId, 0, segments[0] ?? []);
     expect(await own.commit(head, "awaiting-approval", head.runId)).toBe("committed");

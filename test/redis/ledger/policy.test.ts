@@ -1,4 +1,4 @@
-/** The policy on the size of a run holds for the rows that were written, whatever the plan had counted before. */
+/** The limits on a run's size apply to the rows that were written, whatever the plan had counted before. */
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { Queues } from "#jobs/runs/work/queues.ts";
@@ -56,7 +56,7 @@ describe("a run of nine calls whose plan had counted three", () => {
     expect(await runsAndDrafts()).toEqual(before);
   });
 
-  it("waits for a second person where three need none", async () => {
+  it("waits for a second user if three changes need none", async () => {
     const { runId } = await submitNine({ approvalAbove: 3 });
     expect(await ledger.state(runId)).toBe("awaiting-approval");
   });

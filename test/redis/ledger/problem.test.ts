@@ -1,4 +1,4 @@
-/** The current problem of a run: recorded by failed calls, cleared by the next usable answer, told of by two events. */
+/** The current problem of a run: recorded by failed calls, cleared by the next usable response, reported by two events. */
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { reportOf } from "#jobs/runs/report.ts";
@@ -112,7 +112,7 @@ it("a run that waits for a freeze shows it, and does not count as stalled", asyn
   expect(await eventsOf(runId)).not.toContain("run.stalled");
 });
 
-it("a problem outlives a pause, and goes with a resume or the end of the run", async () => {
+it("a problem survives a pause, and is cleared by a resume or the end of the run", async () => {
   const { runId } = await submit(ledger, [[1, 1]]);
   await fail(runId, 4_000);
   await ledger.move(runId, "paused", ["running"]);

@@ -75,7 +75,7 @@ function heard(
 }
 
 describe("the bucket's script", () => {
-  it("grants the same permits, not more, when a question comes twice after a broken connection", async () => {
+  it("grants the same permits, not more, if a request is repeated after a broken connection", async () => {
     const { one, other } = Talk.open();
     const lone = await one.ask(0, 1);
     const grant = await one.ask(0.1, 4, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
@@ -84,7 +84,7 @@ describe("the bucket's script", () => {
     expect((await other.ask(0.12, 8)).inFlight).toBeLessThanOrEqual(9);
   });
 
-  it("is not opened again by an answer under the former limit that was overtaken", async () => {
+  it("is not reopened by an overtaken response with the former limit", async () => {
     const { one } = Talk.open();
     const lone = await one.ask(0, 1);
     const grant = await one.ask(0.1, 3, [heard(lone, 0.1, { limit: 100, remaining: 60, seconds: 50 })]);
@@ -96,7 +96,7 @@ describe("the bucket's script", () => {
     expect([late.granted, late.limit, late.left]).toEqual([0, 20, 0]);
   });
 
-  it("believes a raised limit from a call that went out after the lowered one was told", async () => {
+  it("accepts a raised limit from a call sent after the lowered one was reported", async () => {
     const { one } = Talk.open();
     const lone = await one.ask(0, 1);
     const grant = await one.ask(0.1, 2, [heard(lone, 0.1, { limit: 200, remaining: 100, seconds: 50 })]);
@@ -106,7 +106,7 @@ describe("the bucket's script", () => {
     expect(raised).toMatchObject({ limit: 300, left: 197, granted: 1 });
   });
 
-  it("lets one call ask alone when what is left was heard long ago", async () => {
+  it("sends one call alone as a probe if the last response is old", async () => {
     const { one, other } = Talk.open();
     const lone = await one.ask(0, 1);
     await one.ask(0.1, 0, [heard(lone, 0.1, { limit: 100, remaining: 60, seconds: 50 })]);
@@ -118,7 +118,7 @@ describe("the bucket's script", () => {
     expect((await Talk.open().one.ask(0, 3)).granted).toBe(1);
   });
 
-  it("does not overrun the limit by asking when no answer comes", async () => {
+  it("does not exceed the limit with probes if no response arrives", async () => {
     const { one } = Talk.open();
     const lone = await one.ask(0, 1);
     await one.ask(0.1, 0, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
@@ -139,7 +139,7 @@ describe("the bucket's script", () => {
     expect((await one.ask(113, 1)).granted).toBe(1);
   });
 
-  it("goes on within a second when Redis's clock is set back by an hour", async () => {
+  it("continues within a second after Redis's clock is set back by an hour", async () => {
     const { one, other } = Talk.open();
     const lone = await one.ask(7_200, 1);
     const spent = heard(lone, 7_200.1, { limit: 10, remaining: 0, seconds: 50, kind: "throttled" });

@@ -1,4 +1,4 @@
-/** Redis's clock is set back by an hour: what was noted before must not be believed for that hour. */
+/** Redis's clock is set back by an hour: times stored before must not stay valid for that hour. */
 import { readFileSync } from "node:fs";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
@@ -35,14 +35,14 @@ describe("a pace whose clock is set back by an hour", () => {
     return { granted, waitMs: Number(wait) };
   };
 
-  it("goes on after one spacing", async () => {
+  it("continues after one spacing", async () => {
     expect(await ask(beginMs, 6_000)).toEqual({ granted: 1, waitMs: 5_950 });
     expect(await ask(beginMs + 1_000, 6_000)).toEqual({ granted: 0, waitMs: 4_950 });
     expect(await ask(beginMs + 2_000 - hourMs, 6_000)).toEqual({ granted: 0, waitMs: 6_000 });
     expect(await ask(beginMs + 8_000 - hourMs, 6_000)).toEqual({ granted: 1, waitMs: 6_000 });
   });
 
-  it("makes no more calls than its rate while it goes on", async () => {
+  it("makes no more calls than its rate while it continues", async () => {
     await ask(beginMs, 1_000);
     let granted = 0;
     for (let ms = 0; ms < 20_000; ms += 100) granted += (await ask(beginMs - hourMs + ms, 1_000)).granted;
@@ -57,7 +57,7 @@ describe("a pace whose clock is set back by an hour", () => {
 });
 
 describe("a lease of a process that died before the clock was set back by an hour", () => {
-  it("holds a run that was cut short for its usual time", async () => {
+  it("holds a cancelled run for its usual time", async () => {
     const [run, hands] = [`${key}:run`, `${key}:hands`];
     await redis.hset(run, "state", "running");
     await runAt(beginMs, source("jobs/runs/ledger/hold-run.lua"), [run, hands], [10_000, "dead"]);

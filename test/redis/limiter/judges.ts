@@ -1,4 +1,4 @@
-/** What must be true of a bucket, as judges of what was seen in a scenario. */
+/** Checks of what must be true of a bucket in a scenario. */
 import type { Judge } from "./scenarios.ts";
 import type { Window } from "./model-platform.ts";
 import { beginMs } from "./world.ts";

@@ -60,7 +60,7 @@ describe("two processes on one bucket", () => {
     expect(await one.buckets()).toMatchObject([{ bucket: "b", limit: 15, calls: 40, throttled: 0 }]);
   });
 
-  it("are both shut by a 429 that one of them met, and say for how long", async () => {
+  it("are both closed by a 429 that one of them received, and say for how long", async () => {
     const { one, other } = openPair();
     const permit = await one.acquire(request);
     permit.sending();
@@ -75,7 +75,7 @@ describe("two processes on one bucket", () => {
     }
   });
 
-  it("are both shut for as long as a Retry-After asks, where that is longer", async () => {
+  it("are both closed for the time of a Retry-After header, if that is longer", async () => {
     const { one, other } = openPair();
     (await one.acquire(request)).answered({ reading: undefined, throttled: true, retryAfterMs: 300_000 });
     await until("the 429 is known", async () => (await other.state("b")).throttled === 1);
@@ -84,7 +84,7 @@ describe("two processes on one bucket", () => {
     );
   });
 
-  it("show their callers in line", async () => {
+  it("show their waiting callers", async () => {
     const { one, other } = openPair();
     const permit = await one.acquire(request);
     const waiting = [one.acquire(request), one.acquire(request), other.acquire(request)];
@@ -98,7 +98,7 @@ describe("two processes on one bucket", () => {
 });
 
 describe("a caller of the limiter", () => {
-  it("leaves the line when its signal aborts, and the others go on", async () => {
+  it("leaves the queue when its signal aborts, and the others continue", async () => {
     const { one } = openPair();
     const first = await one.acquire(request);
     const leaving = new AbortController();
@@ -112,7 +112,7 @@ describe("a caller of the limiter", () => {
     await until("nothing is in flight", async () => (await one.state("b")).inFlight === 0);
   });
 
-  it("gives a call back that it did not make, for another to make it", async () => {
+  it("gives back a permit that it did not use, for another caller", async () => {
     const { one, other } = openPair();
     (await one.acquire(request)).answered(answered(1, 2));
     const held = await one.acquire(request);
@@ -133,7 +133,7 @@ describe("a caller of the limiter", () => {
     expect(await one.state("b")).toMatchObject({ limit: 4, reserved: 2 });
   });
 
-  it("is told to wait for the rest of its own pace, which is no matter of the quota", async () => {
+  it("waits for its own rate limit, independently of the quota", async () => {
     const { one, other } = openPair();
     const pace = { id: "r-1", callsPerMinute: 6 };
     (await one.acquire({ ...request, pace })).answered(answered(9));
@@ -160,7 +160,7 @@ describe("a caller of the limiter", () => {
 });
 
 describe("a Redis that refuses", () => {
-  it("is an error for all in line, and the bucket works on once it is mended", async () => {
+  it("is an error for all waiting callers, and the bucket works again once it is fixed", async () => {
     const { one, keys: own } = openPair();
     await redis.set(own.bucket("b"), "not a hash");
     const asked = await Promise.allSettled([one.acquire(request), one.acquire(request), one.acquire(request)]);
@@ -175,7 +175,7 @@ describe("a Redis that refuses", () => {
     (await one.acquire(request)).giveBack();
   });
 
-  it("is told later what it did not hear", async () => {
+  it("receives the missed observations later", async () => {
     const { one, keys: own } = openPair();
     const permit = await one.acquire(request);
     await redis.rename(own.bucket("b"), `${own.prefix}:aside`);

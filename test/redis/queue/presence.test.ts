@@ -1,4 +1,4 @@
-/** Who works on a queue, and which queues there are, without a look at every key of Redis. */
+/** The registry of workers and queues works without scanning the keys of Redis. */
 import { expect, it } from "vitest";
 import { openQueue } from "#engine/open-queue.ts";
 import { WorkerRegistry } from "#engine/worker-registry.ts";
@@ -18,7 +18,7 @@ it("a worker counts from its announcement until it leaves, for its queue alone",
   expect(await workerRegistry.workers("calls-b")).toEqual(["w-2"]);
 });
 
-it("a worker that was killed no longer counts once its time is over", async () => {
+it("a killed worker no longer counts once its entry expires", async () => {
   await redis.zadd(keys.liveWorkers("calls-c"), 1, "w-killed");
   expect(await workerRegistry.workers("calls-c")).toEqual([]);
 });

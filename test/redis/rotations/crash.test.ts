@@ -227,7 +227,7 @@ it("many crashes by seed, with answers that are lost and a platform that stumble
   expect(Object.keys(ends).sort()).toEqual(["new", "old"]);
 }, 240_000);
 
-it("leaves no secret in memory for the scrubber to look for", async () => {
+it("leaves no secret registered for redaction", async () => {
   const { harness } = await harnessWith({});
   const known = new Set(liveSecrets());
   await harness.begin();

@@ -10,7 +10,7 @@ async function open(options: Omit<HarnessOptions, "place"> = {}): Promise<Rotati
   return RotationHarness.open({ place, ...options, rotation });
 }
 
-it("hands over, updates and looks whether it was updated", async () => {
+it("delivers, updates and verifies the update", async () => {
   const harness = await open();
   const { credentialsId } = harness.rotation;
   harness.makeOldSet();
@@ -39,7 +39,7 @@ it("of a set that is not there does not begin", async () => {
   await expect(harness.begin()).rejects.toThrow(/there is no Credential Set .* create it first/);
 });
 
-it("that the platform refuses is over, and says who has the new value", async () => {
+it("that the platform rejects ends, and reports who has the new value", async () => {
   const harness = await open();
   harness.makeOldSet();
   const { credentials } = harness.sandbox.state;
@@ -91,7 +91,7 @@ it("of a JSON object hands over a JSON object, and lacks nothing that the type n
   expect(JSON.parse(harness.handed ?? "")).toEqual({ key: "k", cert: "c", ca: "a" });
 });
 
-it("tells once of a secret that is older than it may be", async () => {
+it("reports once a secret that exceeds its maximum age", async () => {
   const harness = await open({ rotation: { maxAgeMs: 86_400_000 } });
   harness.makeOldSet();
   for (let hours = 0; hours < 30; hours += 1) {

@@ -1,4 +1,4 @@
-/** The queue of work that waits for hours: what begins meanwhile does not wait with it. */
+/** The queue of work that waits for hours: new work does not wait with it. */
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { WorkResult } from "#engine/job-result.ts";
@@ -9,7 +9,7 @@ import { until } from "../../support/until.ts";
 
 const place = openTestRedis();
 
-it("comes back at once when a person asks, or when something is due, and not before", async () => {
+it("runs at once when a user asks or something is due, and not before", async () => {
   const workerRegistry = new WorkerRegistry(place);
   const queues = rotationQueues({
     connect: () => place.connect(),

@@ -1,4 +1,4 @@
-/** An account in a sandbox, a rotation of one of its sets, and everything between; its time passes when a test says so. */
+/** An account in a sandbox and a rotation of one of its sets; tests control the time. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Rotations by a successor, from the first look to the last. */
+/** Rotations by a successor, from the first check to the last. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -55,7 +55,7 @@ describe("a rotation by a successor", () => {
     expect(kinds).toEqual(["handed-over", "handed-over", "created", "repointed", "unused", "rotated"]);
   });
 
-  it("goes on from its own successor another time", async () => {
+  it("starts from its own successor the next time", async () => {
     const harness = await open();
     harness.makeOldSet();
     await harness.begin();
@@ -115,7 +115,7 @@ describe("a rotation by a successor", () => {
     expect((await harness.events()).filter(({ type }) => type === "credential.in-use")).toHaveLength(3);
   });
 
-  it("never deletes what a placeholder may mean, until it does not any more", async () => {
+  it("never deletes a set that a placeholder may match", async () => {
     const harness = await open();
     const { credentialsId } = harness.rotation;
     harness.makeOldSet();
@@ -138,7 +138,7 @@ describe("a rotation by a successor", () => {
     expect(Object.keys(harness.sets)).not.toContain(credentialsId);
   });
 
-  it("keeps the old set while a group that came later names it", async () => {
+  it("keeps the old set while a later group refers to it", async () => {
     const harness = await open();
     harness.makeOldSet();
     await harness.begin();
@@ -165,7 +165,7 @@ describe("a rotation by a successor", () => {
 });
 
 describe("a deployment", () => {
-  it("without groups leaves re-pointing to a person, who confirms it", async () => {
+  it("without groups leaves re-pointing to the user, who confirms it", async () => {
     const harness = await open({ without: ["listGroups", "putGroupConfiguration"] });
     harness.makeOldSet();
     await harness.begin();
@@ -190,7 +190,7 @@ describe("a deployment", () => {
     expect((await harness.workToEnd()).state).toBe("done");
   });
 
-  it("without deletion leaves the old set to a person", async () => {
+  it("without deletion leaves the old set to the user", async () => {
     const harness = await open({ without: ["deleteCredential"] });
     harness.makeOldSet();
     await harness.begin();
@@ -211,7 +211,7 @@ describe("a deployment", () => {
 });
 
 describe("nothing begins", () => {
-  it("where there is no room for a successor", async () => {
+  it("if there is no room for a successor", async () => {
     const harness = await open();
     for (let i = 0; i < 100; i += 1) harness.makeOldSet(`set-${i}`);
     expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE the account holds 100 Credential Sets/);
@@ -231,8 +231,8 @@ describe("nothing begins", () => {
   });
 });
 
-describe("a rotation that cannot go on", () => {
-  it("because a sink refuses for good is over before the platform hears of it", async () => {
+describe("a rotation that cannot continue", () => {
+  it("because a sink rejects permanently ends before the platform is called", async () => {
     const harness = await open({ withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(410);
@@ -251,7 +251,7 @@ describe("a rotation that cannot go on", () => {
     expect(Object.values(harness.sets)).toEqual([harness.handed]);
   });
 
-  it("because a sink fails too often is over then, and not before", async () => {
+  it("because a sink fails too often ends then, and not before", async () => {
     const harness = await open({ withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(503, 503, 503, 503, 503);
@@ -279,7 +279,7 @@ describe("a rotation that cannot go on", () => {
     expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });
   });
 
-  it("says nothing of the secret that the platform throws back at it", async () => {
+  it("does not reveal the secret that the platform echoes", async () => {
     const harness = await open();
     harness.makeOldSet();
     const context = harness.context((name, thing) => {
@@ -304,7 +304,7 @@ describe("a rotation that cannot go on", () => {
     expect(JSON.stringify([record, await harness.events(), harness.incidents])).not.toContain(harness.handed);
   });
 
-  it("because the new secret does not come to be leaves everything as it was", async () => {
+  it("because the new secret cannot be generated leaves everything unchanged", async () => {
     const harness = await open({
       rotation: { source: { kind: "command", command: ["sh", "-c", "echo no luck >&2; exit 3"], field: "key" } },
     });
@@ -333,7 +333,7 @@ it("a sink program is given the secret by its input, and knows what it is for", 
   expect(seen).not.toContain(stored);
 });
 
-describe("a person's hand", () => {
+describe("a manual fix", () => {
   it("is waited for when the key that seals was changed, and nothing is lost", async () => {
     const harness = await open({ without: ["listGroups", "putGroupConfiguration"], withWebhook: true });
     harness.makeOldSet();

@@ -1,4 +1,4 @@
-/** The queue's clock of schedules: what is set, taken out, and set again when it has stood still. */
+/** BullMQ's schedulers of schedules: what is set, removed, and set again after an outage. */
 import { Queue } from "bullmq";
 import { afterAll, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
@@ -63,12 +63,12 @@ it("has every schedule of the configuration at each start, as it is written now,
 
 it("wakes a process at each time", async () => {
   await consuming([schedule("often", "* * * * * *")], async ({ looked }) => {
-    // Its own looks are ten seconds apart: these come from the queue.
+    // Its own polls are ten seconds apart: these come from the queue.
     await until("it was woken three times", () => looked.filter((name) => name === "often").length >= 4, 9_000);
   });
 });
 
-it("is set again, and that is told, when its next time lies in the past", async () => {
+it("is set again, with a report, if its next time is in the past", async () => {
   const wanted = schedule("a", "30 3 * * *");
   await consuming([wanted], async ({ late, moveMs }) => {
     // As after an outage that the job of the next time did not survive.

@@ -1,4 +1,4 @@
-/** One schedule through time: on time, missed, overlapping, frozen, asked for, and over restarts. */
+/** One schedule over time: on time, missed, overlapping, frozen, triggered manually, and across restarts. */
 import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { jitterOf } from "#jobs/schedules/times.ts";
@@ -11,7 +11,7 @@ const place = openTestRedis();
 const hourly = { cron: "0 * * * *" };
 
 describe("a time that comes", () => {
-  it("begins the task once, however often it is looked at, and follows it to its end", async () => {
+  it("begins the task once, however often it is polled, and follows it to its end", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
     expect(new Date(await harness.poll()).toISOString()).toBe("2026-11-22T03:00:00.000Z");
     expect(harness.tasks.begun).toEqual([]);
@@ -44,7 +44,7 @@ describe("a time that comes", () => {
     expect(await harness.reported()).toEqual(["schedule.started"]);
   });
 
-  it("says so when there is nothing to do, and when it failed", async () => {
+  it("reports that there is nothing to do, and that it failed", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
     await harness.poll();
     harness.tasks.nothing = "no SIM matches the filter";
@@ -57,7 +57,7 @@ describe("a time that comes", () => {
     expect(await harness.reported()).toEqual(["schedule.completed", "schedule.started", "schedule.failed"]);
   });
 
-  it("is tried again when the task cannot be begun, and given up where that is of no use", async () => {
+  it("is retried if the task cannot be begun, and given up if retrying is useless", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
     await harness.poll();
     harness.tasks.faults.push(new Error("Redis is out of memory"), new Error("Redis is out of memory"));
@@ -97,7 +97,7 @@ describe("a time that comes", () => {
   });
 });
 
-describe("times that passed while nobody was there", () => {
+describe("times that passed while no worker was running", () => {
   it.each(["once", "skip"] as const)("are handled as `missed: %s` says", async (missed) => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, missed });
     await harness.poll();
@@ -112,7 +112,7 @@ describe("times that passed while nobody was there", () => {
     if (missed === "skip") expect((await harness.record()).last).toMatchObject({ result: "missed" });
   });
 
-  it("are told of also when the last one is on time", async () => {
+  it("are also reported if the last one is on time", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, missed: "skip" });
     await harness.poll();
     await harness.lookAt("2026-11-22T05:00:01Z");
@@ -131,7 +131,7 @@ describe("times that passed while nobody was there", () => {
     expect((await harness.events())[0]).toMatchObject({ fields: { times: "1000" } });
   });
 
-  it("are forgotten when the schedule was changed meanwhile", async () => {
+  it("are forgotten if the schedule has been changed", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
     await harness.poll();
     const later = new ScheduleDeps(place, "2026-11-22T07:45:00Z", { cron: "30 * * * *" });
@@ -142,7 +142,7 @@ describe("times that passed while nobody was there", () => {
   });
 });
 
-describe("a time that comes while the one before is under way", () => {
+describe("a time that comes while the previous task is in progress", () => {
   const begin = async (overlap: "skip" | "queue" | "cancel") => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, overlap, task: change });
     await harness.poll();
@@ -156,7 +156,7 @@ describe("a time that comes while the one before is under way", () => {
     const harness = await begin("skip");
     expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
     expect(await harness.reported()).toEqual(["schedule.started", "schedule.skipped", "schedule.skipped"]);
-    expect((await harness.events())[1]?.fields.reason).toContain("still under way: run nightly-20261122T030000Z");
+    expect((await harness.events())[1]?.fields.reason).toContain("still in progress: run nightly-20261122T030000Z");
   });
 
   it("waits, the latest alone", async () => {
@@ -178,10 +178,10 @@ describe("a time that comes while the one before is under way", () => {
   });
 });
 
-describe("a time that comes while nothing may change", () => {
+describe("a time that comes during a freeze", () => {
   const frozen = { reason: "the freeze year-end", untilMs: Date.parse("2026-11-22T03:20:00Z") };
 
-  it("is left out, or waits for the end; a sync goes on", async () => {
+  it("is skipped, or waits for the end; a sync continues", async () => {
     const skipping = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, task: change });
     const waiting = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, task: change, frozen: "wait" });
     const reading = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);

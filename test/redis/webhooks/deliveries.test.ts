@@ -1,4 +1,4 @@
-/** The life of a delivery: begun once, tried for about a day, ended once; and what ends a webhook. */
+/** The life of a delivery: begun once, retried for about a day, ended once; and what stops a webhook. */
 import { describe, expect, it } from "vitest";
 import { Keys } from "#redis/keys.ts";
 import { eventIdAt, partsOf, placeOf } from "#jobs/webhooks/delivery-record.ts";
@@ -16,7 +16,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 describe("an event", () => {
-  it("is for whoever wants its type and account, and never about a webhook for the same", async () => {
+  it("is sent to webhooks that want its type and account, and never to the webhook it concerns", async () => {
     const harness = open([
       webhookOf("all"),
       webhookOf("runs", { events: ["run.*"] }),
@@ -35,7 +35,7 @@ describe("an event", () => {
     expect(Object.fromEntries(begun)).toEqual({ all: at(1, 2, 3, 5, 6), runs: at(1, 2, 6), plant: at(2, 6) });
   });
 
-  it("that comes again begins nothing again, and is still to be sent until it is over", async () => {
+  it("that is delivered again begins nothing new, and stays pending until it has ended", async () => {
     const harness = open();
     const { id } = eventOf(1);
     for (let times = 0; times < 3; times += 1) expect([...(await harness.begin(eventOf(1)))]).toEqual([["ops", [id]]]);
@@ -69,7 +69,7 @@ describe("a delivery", () => {
     });
   });
 
-  it("is tried for about a day, at longer and longer intervals, and then failed and told of", async () => {
+  it("is retried for about a day, with growing delays, and then fails with an event", async () => {
     const harness = open();
     const { id } = eventOf(1);
     await harness.begin(eventOf(1));
@@ -114,14 +114,14 @@ describe("a delivery", () => {
     expect([delayMs >= leastMs, delayMs <= leastMs * 1.3]).toEqual([true, true]);
   });
 
-  it.each([301, 400, 401, 404])("that meets %i is tried again: a receiver may be mended", async (status) => {
+  it.each([301, 400, 401, 404])("with status %i is retried: the receiver may be fixed", async (status) => {
     const harness = open();
     await harness.begin(eventOf(1));
     harness.answers = [status];
     expect((await harness.turn("ops", eventOf(1).id)).kind).toBe("postponed");
   });
 
-  it("ends once, whoever else was at it", async () => {
+  it("ends once, even if several processes attempt it", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     const before = await harness.delivery("ops", eventOf(1).id);
@@ -131,7 +131,7 @@ describe("a delivery", () => {
     expect(await harness.reported()).toEqual([]);
   });
 
-  it("is handed back by a process that stops, and left alone where its webhook is not configured", async () => {
+  it("is returned by a stopping process, and skipped if its webhook is not configured", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     expect(await harness.turn("ops", eventOf(1).id, AbortSignal.abort())).toEqual({ kind: "handed-back" });
@@ -140,7 +140,7 @@ describe("a delivery", () => {
     expect(harness.sent).toEqual([]);
   });
 
-  it("that is sent again by hand has all its tries, and its history", async () => {
+  it("that is sent again manually has all its attempts, and its history", async () => {
     const harness = open();
     const { id } = eventOf(1);
     await harness.begin(eventOf(1));
@@ -162,7 +162,7 @@ describe("a delivery", () => {
 
 // Shows S12.
 describe("a webhook whose receiver answers 410", () => {
-  it("is stopped until a person lets it go on: then what waited is sent, and what came meanwhile is not", async () => {
+  it("is stopped until a user resumes it: then the backlog is sent, later events are not", async () => {
     const harness = open();
     await harness.begin(eventOf(1), eventOf(2), eventOf(4));
     harness.answers = [410];
@@ -198,8 +198,8 @@ describe("a webhook whose receiver answers 410", () => {
   });
 });
 
-describe("what is kept", () => {
-  it("is bounded in number: the oldest make room, and one that still waited is told of", async () => {
+describe("the delivery log", () => {
+  it("is limited in number: the oldest are dropped, and a pending one is reported", async () => {
     const harness = open(undefined, 3);
     await harness.begin(eventOf(1), eventOf(2));
     await harness.turn("ops", eventOf(1).id);
@@ -221,7 +221,7 @@ describe("what is kept", () => {
     expect(await harness.turn("ops", eventOf(2).id)).toEqual({ kind: "ended" });
   });
 
-  it("is bounded in time", async () => {
+  it("is limited in time", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     harness.nowMs += 400 * 24 * hourMs;
@@ -231,7 +231,7 @@ describe("what is kept", () => {
     expect(await redis.pttl(harness.keyOf("ops", late.id))).toBeGreaterThan(0);
   });
 
-  it("leaves no turn behind where a record has lived its time", async () => {
+  it("leaves nothing pending after a record has expired", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     await redis.del(harness.keyOf("ops", eventOf(1).id));
@@ -242,7 +242,7 @@ describe("what is kept", () => {
     expect([await harness.log.due("ops", 9), harness.sent]).toEqual([[], []]);
   });
 
-  it("of webhooks that tell of each other's failures makes no circle", async () => {
+  it("of webhooks that report each other's failures makes no loop", async () => {
     const harness = open([webhookOf("a"), webhookOf("b")], 1);
     await harness.begin(eventOf(1));
     await harness.begin(eventOf(2)); // both let the first go, and each is told of to the other

@@ -1,4 +1,4 @@
-/** Webhooks with a log, a feed and a clock that stands still, and a sender that answers as it is told. */
+/** Webhooks with a log, an event stream, a stopped clock, and a sender with predefined responses. */
 import { systemClock } from "#core/time.ts";
 import type { Event, EventType } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
@@ -65,7 +65,7 @@ export class DeliveryDeps {
     return beginDeliveries(events, this);
   }
 
-  /** One turn at a delivery. */
+  /** One attempt of a delivery. */
   turn(webhook: string, eventId: string, signal = new AbortController().signal): Promise<WorkResult> {
     return deliverEvent({ webhook, eventId }, this.#context, signal);
   }

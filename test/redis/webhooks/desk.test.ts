@@ -1,4 +1,4 @@
-/** The front desk: what a person is shown of webhooks and deliveries, page by page, and what they can have done. */
+/** The webhook service: what it lists of webhooks and deliveries, page by page, and its operations. */
 import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
@@ -50,7 +50,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe("the list of webhooks", () => {
-  it("shows each with how it stands and nothing of its address but where it is", async () => {
+  it("shows each with its status and only the origin of its address", async () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1), eventOf(2));
     await harness.turn("ops", eventOf(1).id);
@@ -74,7 +74,7 @@ describe("the list of webhooks", () => {
 });
 
 describe("the list of deliveries", () => {
-  it("goes through those of all webhooks, newest first, page by page, with none twice and none left out", async () => {
+  it("lists those of all webhooks, newest first, page by page, each exactly once", async () => {
     const { harness, runs } = open();
     const events = Array.from({ length: 25 }, (_, n) => eventOf(n, n % 3 === 0 ? { profile: "plant" } : {}));
     await harness.begin(...events);
@@ -94,7 +94,7 @@ describe("the list of deliveries", () => {
     }
   });
 
-  it("can be of one webhook and one state", async () => {
+  it("can be filtered by webhook and state", async () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1), eventOf(2), eventOf(3));
     for (const n of [1, 3]) await harness.turn("ops", eventOf(n).id);
@@ -127,7 +127,7 @@ describe("the list of deliveries", () => {
 });
 
 describe("a test message", () => {
-  it("goes out at once, each with an id of its own, and what became of it is the answer", async () => {
+  it("is sent at once, each with its own id, and its result is returned", async () => {
     const { runs, sent, answerWith, harness } = open();
     const first = await runs.test("ops");
     expect(first).toEqual({
@@ -147,12 +147,12 @@ describe("a test message", () => {
     ]);
     answerWith({ kind: "refused", status: 410, isFinal: true, retryAfterMs: undefined });
     expect(await runs.test("ops")).toMatchObject({ accepted: false, status: 410, reason: "it answered 410 Gone" });
-    expect((await harness.log.status("ops")).state).toBe("active"); // a test decides nothing
+    expect((await harness.log.status("ops")).state).toBe("active"); // a test message does not change the state
     expect(await codeOf(runs.test("constructor"))).toBe("WEBHOOK_NOT_FOUND");
   });
 });
 
-describe("a delivery that is sent again by hand", () => {
+describe("a delivery that is sent again manually", () => {
   it("waits for a worker, and not for its next try", async () => {
     const { harness, runs, queues } = open();
     await harness.begin(eventOf(1));
@@ -175,7 +175,7 @@ describe("a delivery that is sent again by hand", () => {
     await queues.close();
   });
 
-  it("is refused where it is not kept, or its webhook is stopped", async () => {
+  it("is refused if it is no longer stored, or its webhook is stopped", async () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1), eventOf(2));
     expect(await codeOf(runs.redeliver("ops.1-1"))).toBe("DELIVERY_NOT_FOUND");

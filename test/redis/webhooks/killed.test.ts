@@ -1,4 +1,4 @@
-/** kill -9 at any moment between an event and its message: every event reaches whoever wants it, with one record each. */
+/** kill -9 at any moment between an event and its message: every event reaches each webhook that wants it, with one record. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** The hall's part as a worker runs it: who is slow keeps nobody waiting, and what the queue loses is put in again. */
+/** The delivery queues as a worker runs them: a slow receiver delays no other one, and lost jobs are enqueued again. */
 import type { Redis } from "ioredis";
 import { expect, it, onTestFinished } from "vitest";
 import type { Config } from "#config/config.ts";
@@ -69,7 +69,7 @@ it("a receiver that never answers keeps no other one waiting", async () => {
   expect(incidents).toEqual([]);
 });
 
-it("what the queue has lost is put in again", async () => {
+it("jobs that the queue has lost are enqueued again", async () => {
   await using ops = await openReceiver(secret);
   const { consume, feed, emit, log, own } = open({ ops });
   for (let n = 0; n < 3; n += 1) await emit(n);
@@ -83,7 +83,7 @@ it("what the queue has lost is put in again", async () => {
   await until("all are noted", async () => (await log.pendingCount("ops")) === 0);
 });
 
-it("what waited for a person is sent when they let it go on", async () => {
+it("the backlog of a stopped webhook is sent when it is resumed", async () => {
   await using ops = await openReceiver(secret);
   ops.answerWith(() => 410);
   const { consume, webhooks, feed, emit, log } = open({ ops });
@@ -103,7 +103,7 @@ it("what waited for a person is sent when they let it go on", async () => {
   expect(ops.received.map(({ id }) => id)).toContain(`msg_${first.id}`);
 });
 
-it("a file that can no longer be used is told of, once, and messages go on", async () => {
+it("a file that can no longer be used is reported once, and messages continue", async () => {
   await using ops = await openReceiver(secret);
   const { consume, emit, faults, incidents } = open({ ops });
   await consume();

@@ -6,12 +6,13 @@
 -- Returns the id of the sync that is now in progress
 -- Atomic: everything.
 
-local inv = inventory(KEYS, ARGV[1], ARGV[2])
+local profile, most_events, sync_id, how, started_by = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local inv = inventory(KEYS, profile, most_events)
 local before = redis.call('HMGET', KEYS[9], 'syncId', 'phase')
 local is_under_way = before[2] == 'listing' or before[2] == 'sweeping'
-if is_under_way and ARGV[4] ~= 'restart' then return before[1] end
+if is_under_way and how ~= 'restart' then return before[1] end
 redis.call('UNLINK', inv.seen, KEYS[9])
-redis.call('HSET', KEYS[9], 'syncId', ARGV[3], 'phase', 'listing', 'startedAtMs', inv.now, 'pages', 0, 'sims', 0, 'added', 0,
+redis.call('HSET', KEYS[9], 'syncId', sync_id, 'phase', 'listing', 'startedAtMs', inv.now, 'pages', 0, 'sims', 0, 'added', 0,
   'changed', 0, 'returned', 0, 'gone', 0)
-if ARGV[5] ~= '' then redis.call('HSET', KEYS[9], 'startedBy', ARGV[5]) end
-return ARGV[3]
+if started_by ~= '' then redis.call('HSET', KEYS[9], 'startedBy', started_by) end
+return sync_id

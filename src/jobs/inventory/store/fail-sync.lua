@@ -5,10 +5,11 @@
 -- Returns 'failed', or 'stale' if the sync has ended or was replaced (nothing is changed)
 -- Atomic: everything.
 
-local inv = inventory(KEYS, ARGV[1], ARGV[2])
+local profile, most_events, sync_id, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local inv = inventory(KEYS, profile, most_events)
 local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase')
-if sync[1] ~= ARGV[3] or (sync[2] ~= 'listing' and sync[2] ~= 'sweeping') then return 'stale' end
-redis.call('HSET', KEYS[9], 'phase', 'failed', 'finishedAtMs', inv.now, 'reason', ARGV[4])
+if sync[1] ~= sync_id or (sync[2] ~= 'listing' and sync[2] ~= 'sweeping') then return 'stale' end
+redis.call('HSET', KEYS[9], 'phase', 'failed', 'finishedAtMs', inv.now, 'reason', reason)
 clear_problem(KEYS[9])
-tell(inv.events, inv.most, 'sync.failed', ARGV[1], 'cause', ARGV[3], 'reason', ARGV[4])
+tell(inv.events, inv.most, 'sync.failed', profile, 'cause', sync_id, 'reason', reason)
 return 'failed'

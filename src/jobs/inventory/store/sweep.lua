@@ -6,10 +6,12 @@
 --   the last one, or 'stale' if the sync has moved on
 -- Atomic: everything. A sync reaches this state only after its last page, so an incomplete listing marks nothing.
 
-local inv = inventory(KEYS, ARGV[1], ARGV[2])
+local profile, most_events, sync_id = ARGV[1], ARGV[2], ARGV[3]
+local chunk_text, stored_fields = ARGV[4], ARGV[5]
+local inv = inventory(KEYS, profile, most_events)
 local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase', 'chunk')
-if sync[1] ~= ARGV[3] or sync[2] ~= 'sweeping' or sync[3] ~= ARGV[4] then return 'stale' end
-local chunk = tonumber(ARGV[4])
+if sync[1] ~= sync_id or sync[2] ~= 'sweeping' or sync[3] ~= chunk_text then return 'stale' end
+local chunk = tonumber(chunk_text)
 local next_ordinal = tonumber(redis.call('HGET', inv.head, 'next') or '0')
 local first = chunk * SIMS_PER_CHUNK
 local count = math.min(SIMS_PER_CHUNK, next_ordinal - first)
@@ -27,7 +29,7 @@ local function mark_gone(sim)
   redis.call('HINCRBY', inv.head, 'known', -1)
   redis.call('HINCRBY', inv.head, 'gone', 1)
   redis.call('HINCRBY', KEYS[9], 'gone', 1)
-  tell_of(inv, 'sim.gone', sim, 'outside', ARGV[3])
+  tell_of(inv, 'sim.gone', sim, 'outside', sync_id)
 end
 
 if count > 0 then
@@ -54,9 +56,9 @@ if first + SIMS_PER_CHUNK < next_ordinal then
   return 'swept'
 end
 redis.call('HSET', KEYS[9], 'phase', 'finished', 'finishedAtMs', inv.now)
-redis.call('HSET', inv.head, 'settled', ARGV[3], 'fields', ARGV[5], 'listedAtMs', redis.call('HGET', KEYS[9], 'startedAtMs'))
+redis.call('HSET', inv.head, 'settled', sync_id, 'fields', stored_fields, 'listedAtMs', redis.call('HGET', KEYS[9], 'startedAtMs'))
 redis.call('UNLINK', inv.seen)
 local done = redis.call('HMGET', KEYS[9], 'sims', 'added', 'changed', 'returned', 'gone')
-tell(inv.events, inv.most, 'sync.completed', ARGV[1], 'cause', ARGV[3], 'sims', done[1], 'added', done[2], 'changed',
+tell(inv.events, inv.most, 'sync.completed', profile, 'cause', sync_id, 'sims', done[1], 'added', done[2], 'changed',
   done[3], 'returned', done[4], 'gone', done[5])
 return 'finished'

@@ -5,8 +5,9 @@
 -- Returns 1, or 0 if one of those rows has no outcome, or none in the packed form (nothing is changed)
 -- Atomic: everything, so a reader finds each outcome in exactly one of the two places.
 
-if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return 1 end
-if ARGV[2] ~= ARGV[4] or redis.call('HLEN', KEYS[1]) ~= tonumber(ARGV[2]) then return 0 end
-redis.call('HSET', KEYS[3], ARGV[1], ARGV[3])
+local segment, packed_count, packed, calls = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if redis.call('HEXISTS', KEYS[3], segment) == 1 then return 1 end
+if packed_count ~= calls or redis.call('HLEN', KEYS[1]) ~= tonumber(packed_count) then return 0 end
+redis.call('HSET', KEYS[3], segment, packed)
 redis.call('DEL', KEYS[1], KEYS[2])
 return 1

@@ -6,25 +6,27 @@
 -- Returns the previous state, or 'gone'; the transition was made if the previous state is one of ARGV 7 …
 -- Atomic: everything. A transition to the current state only changes the reason and emits no event.
 
+local new_state, now, reason = ARGV[1], ARGV[2], ARGV[3]
+local run_id, most_events, by = ARGV[4], ARGV[5], ARGV[6]
 local KINDS = { paused = 'run.paused', running = 'run.resumed', cancelled = 'run.cancelled' }
 
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state then return 'gone' end
 for i = 7, #ARGV do
   if ARGV[i] == state then
-    redis.call('HSET', KEYS[1], 'state', ARGV[1])
+    redis.call('HSET', KEYS[1], 'state', new_state)
     -- The reason of a pause ends with the pause.
-    if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'reason', ARGV[3]) else redis.call('HDEL', KEYS[1], 'reason') end
+    if reason ~= '' then redis.call('HSET', KEYS[1], 'reason', reason) else redis.call('HDEL', KEYS[1], 'reason') end
     -- A paused run keeps its problem for display; a resumed run starts without one.
-    if ARGV[1] ~= 'paused' then
+    if new_state ~= 'paused' then
       clear_problem(KEYS[1])
       redis.call('HDEL', KEYS[1], 'isStalled')
     end
-    if ARGV[1] == 'cancelled' then redis.call('HSET', KEYS[1], 'finishedAtMs', ARGV[2]) end
-    local is_approved = state == 'awaiting-approval' and ARGV[1] == 'running'
-    if is_approved then redis.call('HSET', KEYS[1], 'startedAtMs', ARGV[2], 'approvedBy', ARGV[6]) end
-    if state ~= ARGV[1] then
-      tell_run(KEYS[2], ARGV[5], is_approved and 'run.approved' or KINDS[ARGV[1]], KEYS[1], ARGV[4], ARGV[6])
+    if new_state == 'cancelled' then redis.call('HSET', KEYS[1], 'finishedAtMs', now) end
+    local is_approved = state == 'awaiting-approval' and new_state == 'running'
+    if is_approved then redis.call('HSET', KEYS[1], 'startedAtMs', now, 'approvedBy', by) end
+    if state ~= new_state then
+      tell_run(KEYS[2], most_events, is_approved and 'run.approved' or KINDS[new_state], KEYS[1], run_id, by)
     end
     break
   end
