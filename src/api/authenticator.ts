@@ -100,8 +100,8 @@ function hintOf(refused: readonly CredentialForm[]): string {
   return `${all} Check ${settings.join("; or ")}.`;
 }
 
-function inWordsOfAuth(error: PlatformError, mend: string): PlatformError {
-  return new PlatformError(error.code as ConstructorParameters<typeof PlatformError>[0], error.message + mend, {
+function inWordsOfAuth(error: PlatformError, hint: string): PlatformError {
+  return new PlatformError(error.code as ConstructorParameters<typeof PlatformError>[0], error.message + hint, {
     operation: error.operation,
     status: error.status,
     platformCode: error.platformCode,

@@ -71,7 +71,7 @@ export function addressFor(
   throw new ConfigError([
     {
       where: "SIMFLEET_COVERAGE",
-      message: "two addresses are set and the account does not tell which is its own; set g (Global) or jp (Japan)",
+      message: "two addresses are set and the account does not identify its own; set g (Global) or jp (Japan)",
     },
   ]);
 }

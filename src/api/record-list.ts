@@ -22,34 +22,34 @@ export interface RecordOptions<T> {
 }
 
 export class RecordList<T> {
-  readonly #storeDeps: RecordOptions<T>;
+  readonly #options: RecordOptions<T>;
   readonly #bytes: Buffer;
   readonly #cut: Cut;
 
-  private constructor(storeDeps: RecordOptions<T>, bytes: Buffer, cut: Cut) {
-    this.#storeDeps = storeDeps;
+  private constructor(options: RecordOptions<T>, bytes: Buffer, cut: Cut) {
+    this.#options = options;
     this.#bytes = bytes;
     this.#cut = cut;
   }
 
   /** @returns undefined if this is not a list of objects with a key, or only a parser can read it */
-  static read<T>(storeDeps: RecordOptions<T>, bytes: Buffer): RecordList<T> | undefined {
-    const cut = cutRecords(bytes, Buffer.from(storeDeps.key), secretNames(storeDeps.secrets));
-    return cut === undefined ? undefined : new RecordList(storeDeps, bytes, cut);
+  static read<T>(options: RecordOptions<T>, bytes: Buffer): RecordList<T> | undefined {
+    const cut = cutRecords(bytes, Buffer.from(options.key), secretNames(options.secrets));
+    return cut === undefined ? undefined : new RecordList(options, bytes, cut);
   }
 
   /** Creates a list from parsed records that have their key. */
-  static of<T>(storeDeps: RecordOptions<T>, records: readonly T[]): RecordList<T> {
+  static of<T>(options: RecordOptions<T>, records: readonly T[]): RecordList<T> {
     const texts = records.map((record) => JSON.stringify(withoutDepths(record)));
     const cut: Cut = { keys: [], starts: [], ends: [], isEscaped: texts.map(() => true), secrets: new Map() };
     let at = 0;
     for (const [place, text] of texts.entries()) {
-      cut.keys.push(String(Reflect.get(records[place] as object, storeDeps.key)));
+      cut.keys.push(String(Reflect.get(records[place] as object, options.key)));
       cut.starts.push(at);
       at += Buffer.byteLength(text);
       cut.ends.push(at);
     }
-    return new RecordList(storeDeps, Buffer.from(texts.join("")), cut);
+    return new RecordList(options, Buffer.from(texts.join("")), cut);
   }
 
   get keys(): readonly string[] {
@@ -86,13 +86,13 @@ export class RecordList<T> {
     } catch {
       throw this.#fault("PLATFORM_UNAVAILABLE", `record ${place} of a page is no JSON`);
     }
-    const fault = this.#storeDeps.faultIn(record);
+    const fault = this.#options.faultIn(record);
     if (fault === undefined) return record as T;
     throw this.#fault("PLATFORM_CONTRACT", `record ${place} of a page is in an unexpected shape (at ${fault})`);
   }
 
   #fault(code: "PLATFORM_UNAVAILABLE" | "PLATFORM_CONTRACT", said: string): PlatformError {
-    const { operation } = this.#storeDeps;
+    const { operation } = this.#options;
     return new PlatformError(code, `${operation}: ${said}. Is it the right address and deployment?`, { operation });
   }
 }

@@ -78,7 +78,7 @@ function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Pla
   if (start === undefined || '{["'.includes(start)) {
     return new PlatformError(
       "PLATFORM_UNAVAILABLE",
-      `${operation.id}: the answer of ${answer.host} (${answer.status}) was cut short, so its outcome is unknown.`,
+      `${operation.id}: the answer of ${answer.host} (${answer.status}) was truncated, so its outcome is unknown.`,
       facts,
     );
   }

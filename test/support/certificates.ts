@@ -49,8 +49,8 @@ interface Options {
   readonly isAuthority: boolean;
 }
 
-function certificate(storeDeps: Options): string {
-  const { subject, names = [], publicKey, issuer, issuerKey, isAuthority } = storeDeps;
+function certificate(options: Options): string {
+  const { subject, names = [], publicKey, issuer, issuerKey, isAuthority } = options;
   const ecdsaWithSha256 = sequence(der(0x06, Buffer.from("2a8648ce3d040302", "hex")));
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x01;

@@ -138,7 +138,7 @@ export function recordsIn(wording: Wording, secrets: ReadonlySet<string>): Opera
   const key = keyColumnOf(wording);
   const list = wording === "sims" ? listSims : listSubscribers;
   const schema = recordWith(key);
-  const storeDeps: RecordOptions<SimRecord> = {
+  const recordOptions: RecordOptions<SimRecord> = {
     operation: list.id,
     key,
     secrets,
@@ -147,7 +147,7 @@ export function recordsIn(wording: Wording, secrets: ReadonlySet<string>): Opera
   };
   return {
     ...list,
-    quickly: (body) => RecordList.read(storeDeps, body),
-    output: list.output.transform((records) => RecordList.of(storeDeps, records)),
+    quickly: (body) => RecordList.read(recordOptions, body),
+    output: list.output.transform((records) => RecordList.of(recordOptions, records)),
   };
 }

@@ -3,7 +3,7 @@
  * route that is not here, or no longer there, fails the tests.
  */
 import type { Role } from "#fleet/role.ts";
-import type { ControlHarness } from "./control-house.ts";
+import type { ControlHarness } from "./control-harness.ts";
 
 /** What the examples are about. */
 export interface Prepared {

@@ -13,7 +13,7 @@ import { Webhooks } from "../../../src/app/webhooks.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-import { webhookOf } from "./delivery-house.ts";
+import { webhookOf } from "./delivery-harness.ts";
 import { openReceiver, type Receiver } from "./receiver.ts";
 
 const { redis, keys, connect } = openTestRedis();
