@@ -1,6 +1,7 @@
 /**
- * An authority and certificates signed by it, made in memory for one test: X.509 v3 with ECDSA keys, written as DER by
- * hand, since Node.js reads certificates but makes none and not every machine has an openssl command.
+ * A certificate authority and certificates signed by it, created in memory for one test: X.509 v3 with ECDSA keys,
+ * encoded as DER by this file, since Node.js reads certificates but creates none and not every machine has an openssl
+ * command.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 

@@ -79,7 +79,7 @@ export class FleetHarness {
     };
   }
 
-  /** Begins a sync, or goes on with one, and works on it until it is over, cut short or postponed. */
+  /** Starts or resumes a sync, and works on it until it is over, interrupted or postponed. */
   async sync(how: { signal?: AbortSignal } = {}): Promise<{ verdict: WorkResult; state: SyncState }> {
     await this.begin();
     const verdict = await this.work(how.signal);

@@ -94,7 +94,7 @@ export class ScheduleDeps {
     this.context = { log: this.log, clock, tasks: this.tasks, freezeOf: () => Promise.resolve(this.freeze) };
   }
 
-  /** Looks once. @returns when to look again */
+  /** Polls once. @returns when to poll again */
   poll(): Promise<number> {
     return workOnSchedule(this.schedule, this.context);
   }

@@ -1,4 +1,4 @@
-/** Webhooks with a log, a feed and a clock that stands still, and a sender that answers as it is told. */
+/** Webhooks with a log, a feed, a stopped clock, and a sender with scripted responses. */
 import { systemClock } from "#core/time.ts";
 import type { Event, EventType } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
@@ -65,7 +65,7 @@ export class DeliveryDeps {
     return beginDeliveries(events, this);
   }
 
-  /** One turn at a delivery. */
+  /** One attempt at a delivery. */
   turn(webhook: string, eventId: string, signal = new AbortController().signal): Promise<WorkResult> {
     return deliverEvent({ webhook, eventId }, this.#context, signal);
   }
@@ -81,7 +81,7 @@ export class DeliveryDeps {
     return this.#keys.delivery(webhook, placeOf(eventId));
   }
 
-  /** What the feed tells of webhooks, oldest first. */
+  /** Events about webhooks in the feed, oldest first. */
   async reported(): Promise<unknown[]> {
     const { events } = await this.feed.newest({ types: ["webhook.failed", "webhook.stopped"] }, { limit: 1_000 });
     return events.toReversed().map(({ type, fields }) => ({ type, ...fields }));
