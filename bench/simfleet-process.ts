@@ -64,13 +64,13 @@ export async function runSimfleet(
   poll?: (pid: number) => Promise<void>,
 ): Promise<string> {
   const child = start(args, env);
-  const looking = poll && setInterval(() => void poll(child.pid ?? 0), 20);
+  const polling = poll && setInterval(() => void poll(child.pid ?? 0), 20);
   let out = "";
   let err = "";
   child.stdout?.on("data", (data: Buffer) => (out += data.toString()));
   child.stderr?.on("data", (data: Buffer) => (err += data.toString()));
   const [code] = (await once(child, "close")) as [number | null];
-  clearInterval(looking);
+  clearInterval(polling);
   if (code !== 0) throw new Error(`simfleet ${args.join(" ")} ended with ${code}:\n${err}${out}`);
   return out;
 }

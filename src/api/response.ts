@@ -98,7 +98,7 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
   if (status === 429) {
     return new PlatformError(
       "PLATFORM_THROTTLED",
-      `${operation.id}: the quota of ${answer.bucket} is spent; calls go on in ${Math.ceil(answer.throttledMs / 1_000)} s.`,
+      `${operation.id}: the quota of ${answer.bucket} is spent; calls resume in ${Math.ceil(answer.throttledMs / 1_000)} s.`,
       { ...facts, retryAfterMs: answer.throttledMs, bucket: answer.bucket },
     );
   }

@@ -194,7 +194,7 @@ class OpenAccount {
   #heard(event: ClientEvent): void {
     switch (event.type) {
       case "throttled":
-        this.#log.warn(event, "the platform answered 429");
+        this.#log.warn(event, "the platform responded with 429");
         break;
       case "renewal-failed":
         this.#log.warn(event, "authentication failed");
@@ -207,7 +207,7 @@ class OpenAccount {
         this.#keyRefused(event.authKeyId, event.message);
         break;
       case "credentials-kept":
-        this.#log.warn(event, "new credentials cannot be used, so the ones before are kept");
+        this.#log.warn(event, "new credentials cannot be used; the previous ones stay in use");
         break;
       default:
     }
@@ -225,12 +225,12 @@ class OpenAccount {
   #keyRefused(authKeyId: string, reason: string): void {
     if (this.#refused.has(authKeyId)) return;
     this.#refused.add(authKeyId);
-    this.#log.warn({ authKeyId, reason }, "the platform does not accept an AuthKey");
+    this.#log.warn({ authKeyId, reason }, "the platform rejected an AuthKey");
     this.#emit("authkey.refused", { authKeyId, reason });
   }
 
   #reloaded(): void {
-    this.#log.info("a secret file has changed: authenticating with what it holds now");
+    this.#log.info("a secret file has changed: authenticating with its new content");
     this.#emit("secret.reloaded", {});
     void this.#renewNow(this.watch.forms());
   }

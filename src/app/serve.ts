@@ -26,7 +26,7 @@ export async function serve(deps: {
   const { config, logger, stop } = deps;
   for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
   if (config.seal === undefined && Object.keys(config.rotations).length > 0) {
-    logger.warn({ where: "seal.keyFile" }, "rotations are configured and nothing is rotated without a key that seals");
+    logger.warn({ where: "seal.keyFile" }, "rotations are configured but will not run: no key to seal secrets is set");
   }
   const app = await App.open(config, deps);
   try {

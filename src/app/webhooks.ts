@@ -104,7 +104,7 @@ export class Webhooks {
     const reported = this.#reported.get(webhook) ?? [];
     this.#reported.set(webhook, faults);
     for (const fault of faults.filter((one) => !reported.includes(one))) {
-      onIncident({ message: `messages to ${webhook} go on with what a file held before: ${fault}` });
+      onIncident({ message: `messages to ${webhook} continue with the previous content of a file: ${fault}` });
     }
   }
 

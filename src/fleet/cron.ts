@@ -31,7 +31,7 @@ export function parseCron(text: string, timezone: string): Cron {
     throw fault(text, `it has ${count}, and needs five, or six with seconds first`);
   }
   const random = isName ? undefined : fields.find((field) => /(^|[^A-Za-z])H/i.test(field));
-  if (random !== undefined) throw fault(text, `${random} stands for a random value; use jitterSeconds instead`);
+  if (random !== undefined) throw fault(text, `${random} means a random value; use jitterSeconds instead`);
   const nextIn = (zone: string, afterMs: number): number | undefined => {
     try {
       return CronExpressionParser.parse(text, { tz: zone, currentDate: new Date(afterMs) })

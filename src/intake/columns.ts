@@ -79,8 +79,7 @@ function withoutTextMark(text: string): string {
 const classRule = "letters, digits, dot, - and _ only, at most 64 of them.";
 
 function cellCount(wanted: number, got: number): RowProblem {
-  const hint =
-    got > wanted ? "A cell that holds the delimiter must stand in quotes." : "Write empty cells out as well.";
+  const hint = got > wanted ? "Put a cell that contains the delimiter in quotes." : "Include empty cells, too.";
   return {
     code: "cell-count",
     column: "",

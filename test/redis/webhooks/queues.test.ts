@@ -112,6 +112,6 @@ it("a file that can no longer be used is told of, once, and messages go on", asy
   await until("all have come", () => ops.received.length === 3, 20_000);
   await until("it was told", () => incidents.length > 0);
   expect(incidents).toEqual([
-    "messages to ops go on with what a file held before: There is no file /run/secrets/ops-webhook.",
+    "messages to ops continue with the previous content of a file: There is no file /run/secrets/ops-webhook.",
   ]);
 });
