@@ -9,7 +9,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: "forks",
-    // Most files wait for windows, deadlines and processes: two at once take little more than half the time.
+    // Most files wait for windows, deadlines and processes: running two at once takes little more than half the time.
     maxWorkers: 2,
     execArgv: ["--conditions=source"],
   },

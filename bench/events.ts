@@ -1,7 +1,7 @@
 /**
- * Whether events delay a run: one worker with ten automations, whose conditions mostly do not hold, and three webhooks (one
- * good, one that takes two seconds for each message, one that is dead) works on a run that a quota holds, while nothing is
- * told, and while another process tells of 10,000 events a minute. All in one go, on the same machine.
+ * Measures whether events delay a run. One worker with ten automations, whose conditions mostly do not hold, and three
+ * webhooks (one fast, one that takes two seconds per message, one dead) works on a run limited by a quota, first
+ * without events and then while another process emits 10,000 events a minute. Everything runs in one go on one machine.
  *
  *   npm run bench:events
  *   npm run bench:events -- --rows 950 --per-minute 20000
@@ -32,7 +32,7 @@ const rows = Number(values.rows);
 const quota = { limit: 200, periodMs: 10_000 };
 const latencyMs = [20, 60] as const;
 const connections = 32;
-/** The teller is under way for so long before the run begins. */
+/** How long events are emitted before the run starts. */
 const leadMs = 10_000;
 const conditions = [
   ...["tags.site=nowhere", "speedClass=s1.none", "status=lost", "groupId=g-none", "tags.name=nobody"],
@@ -76,7 +76,7 @@ function configurationOf(urls: Readonly<Record<string, string>>): string {
 }
 
 async function startEmitter(dataDir: string, sims: readonly string[]): Promise<{ stop(): Promise<number> }> {
-  const script = fileURLToPath(new URL("./tell-events.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./emit-events.ts", import.meta.url));
   const args = ["--conditions=source", script, dataDir, values["per-minute"], ...sims.slice(0, 500)];
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   let out = "";
@@ -92,7 +92,7 @@ async function startEmitter(dataDir: string, sims: readonly string[]): Promise<{
   };
 }
 
-/** How many events each durable reader of the feed has not seen to. */
+/** Number of events that each durable reader of the feed has not processed. */
 async function behind(dataDir: string): Promise<Map<string, number>> {
   const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
   const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
@@ -116,7 +116,7 @@ async function megabytes(pid: number): Promise<{ now: number; peak: number }> {
   return { now: of("VmRSS"), peak: of("VmHWM") };
 }
 
-async function measure(isReported: "quiet" | "told"): Promise<Record<string, string | number>> {
+async function measure(load: "quiet" | "busy"): Promise<Record<string, string | number>> {
   const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
   const { csv, simIds } = sampleRows(rows);
   const [good, slow, dead] = [await openReceiver(0), await openReceiver(2_000), await openReceiver(0)];
@@ -147,9 +147,9 @@ async function measure(isReported: "quiet" | "told"): Promise<Record<string, str
   };
   const worker = await startWorker(env);
   try {
-    // The fleet is known, so that conditions are held against SIMs.
+    // The fleet is synced, so that conditions are evaluated against SIMs.
     await runSimfleet(["sims", "sync"], env);
-    const emitter = isReported === "told" ? await startEmitter(dataDir, simIds) : undefined;
+    const emitter = load === "busy" ? await startEmitter(dataDir, simIds) : undefined;
     const intoWindowMs = (systemClock.monotonicMs() - startedMs) % quota.periodMs;
     await systemClock.sleep((quota.periodMs + 4_300 - intoWindowMs) % quota.periodMs);
     const report = JSON.parse(await runSimfleet(["apply", file, "--yes", "--json"], env)) as {
@@ -168,7 +168,7 @@ async function measure(isReported: "quiet" | "told"): Promise<Record<string, str
     const leastMs = leastTimeMs(rows, windows, { meanLatencyMs: (latencyMs[0] + latencyMs[1]) / 2, connections });
     const automations = [...left].filter(([name]) => name.startsWith("automation-")).map(([, count]) => count);
     return {
-      "events told": reported,
+      "events emitted": reported,
       "run s": (runMs / 1_000).toFixed(2),
       "least / run": (leastMs / runMs).toFixed(3),
       "answers of 429": report.throttled,
@@ -181,12 +181,12 @@ async function measure(isReported: "quiet" | "told"): Promise<Record<string, str
   } finally {
     await worker.stop();
     await Promise.all([close(good), close(slow), sandbox.close()]);
-    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }); // its Redis is just ending
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }); // its Redis is still shutting down
   }
 }
 
-const table = { quiet: await measure("quiet"), reported: await measure("told") };
+const table = { quiet: await measure("quiet"), busy: await measure("busy") };
 console.log(
-  `${rows} rows at ${quota.limit} calls per ${quota.periodMs / 1_000} s; told: ${values["per-minute"]} events a minute from ${leadMs / 1_000} s before; behind: events at the end of the run`,
+  `${rows} rows at ${quota.limit} calls per ${quota.periodMs / 1_000} s; emitted: ${values["per-minute"]} events a minute from ${leadMs / 1_000} s before; behind: events at the end of the run`,
 );
 console.table(table);

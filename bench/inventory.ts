@@ -1,14 +1,15 @@
 /**
- * The inventory's promises: the speed of a sync against a bare loop over the same pages, on the same sandbox (a process
- * of its own) in the same run, turn by turn; the memory of sync, export and plan from a thousand SIMs on; bytes of Redis
- * per SIM; the time of filters.
+ * Measures the inventory's guarantees: the speed of a sync compared with a bare loop over the same pages, alternating
+ * on the same sandbox (a separate process); the memory of sync, export and plan from a thousand SIMs up; bytes of Redis
+ * per SIM; the duration of filters.
  *
  *   npm run bench:inventory
  *   npm run bench:inventory -- --sims 100000 --only a,d --rounds 5
  *
  * a: sync and bare loop   b: memory of sync and export   c: Redis per SIM   d: filters   e: plans
+ *
  * `--sims` is the size of the fleet in c and d, and the largest in b and e; a reads `--pages-of` SIMs, in pages of
- * `--limits`, from a platform that answers after `--latency` ms: with 0 only the work of the two is compared.
+ * `--limits`, from a platform that responds after `--latency` ms: with 0, only the work of the two is compared.
  */
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
@@ -61,7 +62,9 @@ const redis = connections.connect("bench");
 type Environment = Record<string, string>;
 type Table = Record<string, string | number>[];
 
-/** A sandbox with so many SIMs for as long as `use` takes, and the settings with which commands reach it. */
+/**
+ * Runs a sandbox with this many SIMs for the duration of `use`, and passes the settings with which commands reach it.
+ */
 async function withFleet(
   { sims, profile, latencyMs = "0" }: { sims: number; profile: string; latencyMs?: string },
   use: (env: Environment, sandboxPid: number) => Promise<void>,
@@ -83,7 +86,7 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   return (systemClock.monotonicMs() - startMs) / 1_000;
 }
 
-/** A loop that only follows the pages and parses them, in this process. */
+/** A loop that only follows and parses the pages, in this process. */
 async function bareLoop(env: Environment, sims: number, limit: number): Promise<{ seconds: number; cpu: number }> {
   const dispatcher = new Agent({ connections: 1, pipelining: 1 });
   const url = env.SIMFLEET_ENDPOINT_GLOBAL ?? "";
@@ -118,7 +121,7 @@ interface SyncFigures {
   readonly seconds: number;
   readonly wallSeconds: number;
   readonly peakMegabytes: number;
-  /** Processor time of the command, its start included. */
+  /** CPU time of the command, including its start. */
   readonly cpu: number;
 }
 
@@ -166,7 +169,7 @@ async function compareSpeed(): Promise<void> {
   show(`a: ${sims} SIMs, answers after ${values.latency} ms`, table);
 }
 
-/** So that one part's inventory does not weigh on the next; at once, since what goes is measured as well. */
+/** Deletes a part's inventory so that it does not affect the next; synchronously, since what remains is measured. */
 async function forget(profile: string): Promise<void> {
   let cursor = "0";
   do {
@@ -176,7 +179,7 @@ async function forget(profile: string): Promise<void> {
   } while (cursor !== "0");
 }
 
-/** Reads a fleet of each size, and measures what is asked for on the way. */
+/** Syncs a fleet of each size and takes the requested measurements. */
 async function measureSizes(): Promise<void> {
   const tables: Record<"b" | "c" | "d" | "e", Table> = { b: [], c: [], d: [], e: [] };
   for (const sims of deps.has("b") || deps.has("e") ? sizes : [most]) {
@@ -237,7 +240,9 @@ async function bytesRow(
   };
 }
 
-/** The sandbox's records with what they could have besides: a group for each SIM, of a UUID's length, a subscription. */
+/**
+ * The sandbox's records with every optional field: a group for each SIM, with the length of a UUID, and a subscription.
+ */
 async function fullestRecords(): Promise<Table[number]> {
   const fleet = sandboxFleet(most);
   const syncs = new SyncLog({ redis, keys, bounds: { keepMs: 1, most: 1_000 } });
@@ -269,7 +274,7 @@ async function fullestRecords(): Promise<Table[number]> {
   return row;
 }
 
-/** The SIMs that a sandbox makes for `--sims`. */
+/** The SIMs that a sandbox generates for `--sims`. */
 function sandboxFleet(sims: number): Sims {
   return new Sims({ ...defaultOptions, clock: systemClock, sims, simIds: undefined });
 }

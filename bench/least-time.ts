@@ -1,8 +1,8 @@
-/** The least time that the windows of a quota allow for a run. */
+/** The minimum time that the windows of a quota allow for a run. */
 
 /**
- * From the start of the run to the opening of the last window it needs, and that window's calls at full speed, in ms.
- * @param windows `beginAfterStartMs`: when the run began, counted from the beginning of some window
+ * From the start of the run to the opening of the last window it needs, plus that window's calls at full speed, in ms.
+ * @param windows `beginAfterStartMs`: start of the run, counted from the beginning of some window
  */
 export function leastTimeMs(
   rows: number,

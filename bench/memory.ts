@@ -1,9 +1,9 @@
-/** Memory and processor time, as the kernel, Node.js and Redis count them. */
+/** Memory and CPU time, as reported by the kernel, Node.js and Redis. */
 import { readFile } from "node:fs/promises";
 import type { Redis } from "ioredis";
 import { runSimfleet } from "./simfleet-process.ts";
 
-/** Bytes, as `process.memoryUsage()` has them. */
+/** Bytes, as in `process.memoryUsage()`. */
 export interface MemoryCounts {
   readonly heapUsed: number;
   readonly heapTotal: number;
@@ -11,25 +11,25 @@ export interface MemoryCounts {
   readonly arrayBuffers: number;
 }
 
-/** The line that `tell-memory.mjs` writes. */
+/** The line that `report-memory.mjs` writes. */
 export interface MemoryReport {
   readonly memoryReport: { readonly now: MemoryCounts; readonly most: MemoryCounts };
 }
 
 export interface Measured {
   readonly out: string;
-  /** The most memory that its process had at once. */
+  /** Peak memory of the process. */
   readonly peakMegabytes: number;
-  /** Processor time of its process, seconds, to a few hundredths. */
+  /** CPU time of the process in seconds, accurate to a few hundredths. */
   readonly cpuSeconds: number;
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it ends. */
 export async function runMeasured(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Measured> {
   let peakMegabytes = 0;
   let cpuSeconds = 0;
   const out = await runSimfleet(args, env, async (pid) => {
-    // What the kernel keeps is the peak already; the last look before the end counts.
+    // The kernel's value is already the peak; the last poll before the end counts.
     const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
     const kilobytes = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
     peakMegabytes = Math.max(peakMegabytes, kilobytes / 1_024);
@@ -38,17 +38,17 @@ export async function runMeasured(args: readonly string[], env: Readonly<Record<
   return { out, peakMegabytes, cpuSeconds };
 }
 
-/** Processor time of a process so far; 0 where it has ended. */
+/** CPU time of a process so far; 0 if it has ended. */
 export async function cpuSecondsOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // After the name, which may have spaces: state, …, user and system time as fields 11 and 12.
+  // After the name, which may contain spaces: state, …, user and system time as fields 11 and 12.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
 }
 
 const ticksPerSecond = 100;
 
-/** Processor time of Redis so far. */
+/** CPU time of Redis so far. */
 export async function cpuSecondsOfRedis(redis: Redis): Promise<number> {
   const info = await redis.info("cpu");
   const of = (name: string): number => Number(new RegExp(`${name}:([0-9.]+)`).exec(info)?.[1] ?? 0);
@@ -59,7 +59,7 @@ export async function usedMemory(redis: Redis): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(await redis.info("memory"))?.[1]);
 }
 
-/** Bytes of all keys that match a pattern, every element counted. */
+/** Bytes of all keys that match a pattern, counting every element. */
 export async function bytesOfKeys(redis: Redis, pattern: string): Promise<number> {
   let bytes = 0;
   let cursor = "0";

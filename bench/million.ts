@@ -1,6 +1,6 @@
 /**
- * A million rows: time and peak memory of planning and submitting, bytes of Redis per row; with --run also worked off,
- * with no quota in the way.
+ * A million rows: time and peak memory of planning and submitting, and bytes of Redis per row; with --run also
+ * processing, without a quota.
  *
  *   npm run bench:million
  *   npm run bench:million -- --rows 100000 --run
@@ -27,7 +27,7 @@ const sandbox = await startSandboxProcess(["--ids-from", file, "--limit", "Sim=1
 const dataDir = join(folder, "d");
 const env = { ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir, SIMFLEET_HTTP_PORT: "0" };
 
-/** The most memory that a process has had at once. */
+/** Peak memory of a process. */
 async function peakMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;

@@ -1,6 +1,6 @@
 /**
- * Use of the quota: how long a run takes against the least time that its windows allow, and how many answers are 429.
- * The platform is the sandbox in this process; the work is done by real simfleet processes from dist/.
+ * Quota utilization: the duration of a run compared with the minimum that its windows allow, and the number of 429
+ * responses. The platform is a sandbox in this process; the work is done by real simfleet processes from dist/.
  *
  *   npm run bench                      one process and four; 950 rows, and 1,000, which fill each window to its last call
  *   npm run bench -- --rounding down   another way of rounding seconds-before-refresh
@@ -47,7 +47,7 @@ async function measure(rows: number, processes: number): Promise<Result> {
   const { csv, simIds } = sampleRows(rows);
   const file = join(folder, "fleet.csv");
   await writeFile(file, csv);
-  // Workers are up before the sandbox starts, so that the run begins where in the window it was meant to.
+  // Workers start before the sandbox, so that the run begins at the intended point of the window.
   const sandbox = await startSandbox({
     port: 0,
     simIds,
@@ -104,7 +104,7 @@ async function measure(rows: number, processes: number): Promise<Result> {
   } finally {
     await Promise.all(workers.map((worker) => worker.stop()));
     await sandbox.close();
-    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }); // its Redis is just ending
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }); // its Redis is still shutting down
   }
 }
 

@@ -1,4 +1,4 @@
-/** Rows for a benchmark: as many SIMs, each to one of three classes. */
+/** Sample rows: distinct SIMs, each with one of three classes. */
 import { sampleSimId } from "#cli/sample-fleet.ts";
 
 const speedClasses = ["s1.slow", "s1.standard", "s1.fast"];

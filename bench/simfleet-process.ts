@@ -17,7 +17,7 @@ function start(args: readonly string[], env: Environment): ChildProcess {
   return spawn(process.execPath, [cli, ...args], { env: { ...inherited, ...env }, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Resolves when the worker says that it is ready. */
+/** Resolves when the worker reports that it is ready. */
 export async function startWorker(env: Environment): Promise<SimfleetProcess> {
   const child = start(["worker"], env);
   let log = "";
@@ -39,7 +39,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** A sandbox in a process of its own, and the settings that reach it. */
+/** A sandbox in a separate process, and the settings that reach it. */
 export async function startSandboxProcess(
   args: readonly string[],
 ): Promise<SimfleetProcess & { readonly environment: Record<string, string> }> {
@@ -57,20 +57,20 @@ export async function startSandboxProcess(
   return { child, environment, stop: () => stop(child) };
 }
 
-/** Runs a command to its end, looking at its process meanwhile, and returns what it printed on stdout. */
+/** Runs a command until it ends, polling its process meanwhile, and returns what it printed on stdout. */
 export async function runSimfleet(
   args: readonly string[],
   env: Environment,
   poll?: (pid: number) => Promise<void>,
 ): Promise<string> {
   const child = start(args, env);
-  const looking = poll && setInterval(() => void poll(child.pid ?? 0), 20);
+  const polling = poll && setInterval(() => void poll(child.pid ?? 0), 20);
   let out = "";
   let err = "";
   child.stdout?.on("data", (data: Buffer) => (out += data.toString()));
   child.stderr?.on("data", (data: Buffer) => (err += data.toString()));
   const [code] = (await once(child, "close")) as [number | null];
-  clearInterval(looking);
+  clearInterval(polling);
   if (code !== 0) throw new Error(`simfleet ${args.join(" ")} ended with ${code}:\n${err}${out}`);
   return out;
 }

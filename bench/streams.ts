@@ -1,9 +1,10 @@
 /**
- * What open event streams and a large upload cost a worker in memory: with 0, 100 and 1,000 streams open, at the peak of
- * floods in each of which every stream gets thousands of events, with the streams closed, and at the peak of 100 MB that
- * are handed over. The first half of the floods is told by another process, so that only the streams cost anything; the
- * others are runs over the fleet that the worker works off itself. The worker is a process of its own, from dist/. After
- * each flood it is looked whether all streams got the same events in the same order.
+ * Measures the memory that open event streams and a large upload cost a worker: with 0, 100 and 1,000 open streams, at
+ * the peak of floods in each of which every stream receives thousands of events, after the streams are closed, and at
+ * the peak of a 100 MB upload. In the first half of the floods another process emits the events, so that only the
+ * streams cost anything; the others are runs over the fleet that the worker processes itself. The worker is a separate
+ * process from dist/. After each flood the benchmark checks that all streams received the same events in the same
+ * order.
  *
  *   npm run bench:streams
  *   npm run bench:streams -- --floods 10 --streams 100
@@ -39,9 +40,9 @@ const toldPerMinute = 36_000;
 interface Stream {
   readonly request: ClientRequest;
   events: number;
-  /** Runs that it has seen completed. */
+  /** Number of completed runs that the stream has reported. */
   runs: number;
-  /** Of all ids in their order. */
+  /** Digest of all ids in order. */
   digest: number;
   rest: string;
 }
@@ -49,7 +50,7 @@ interface Stream {
 const folder = await mkdtemp(join(tmpdir(), "bench-streams-"));
 const sandbox = await startSandboxProcess(["--sims", String(sims), "--limit", "Sim=1000000"]);
 const port = await freePort();
-const probe = new URL("./tell-memory.mjs", import.meta.url);
+const probe = new URL("./report-memory.mjs", import.meta.url);
 const worker = await startWorker({
   ...sandbox.environment,
   SIMFLEET_DATA_DIR: join(folder, "data"),
@@ -70,7 +71,7 @@ try {
   }
   await ask("POST", "/v1/syncs", "");
   await sleep(settleMs);
-  for (let flood = 0; flood < floods; flood += 1) await unleash(`told flood ${flood + 1}`, reported);
+  for (let flood = 0; flood < floods; flood += 1) await unleash(`emitted flood ${flood + 1}`, reported);
   for (let flood = 0; flood < floods; flood += 1) await unleash(`run flood ${flood + 1}`, () => run(flood));
   for (const { request: open } of streams) open.destroy();
   await sleep(settleMs);
@@ -83,7 +84,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** @param flood resolves when every stream has seen the end of it */
+/** @param flood resolves when every stream has received its last event */
 async function unleash(name: string, flood: () => Promise<void>): Promise<void> {
   const before = Math.min(...streams.map(({ events }) => events));
   const begunMs = performance.now();
@@ -95,10 +96,10 @@ async function unleash(name: string, flood: () => Promise<void>): Promise<void> 
   await emit(`${name}: ${events} events each, ${seconds} s, ${isSame ? "all the same" : "NOT ALL THE SAME"}`);
 }
 
-/** Another process tells of changed SIMs. */
+/** Another process emits events about changed SIMs. */
 async function reported(): Promise<void> {
   const before = streams.map(({ events }) => events);
-  const script = fileURLToPath(new URL("./tell-events.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./emit-events.ts", import.meta.url));
   const args = ["--conditions=source", script, join(folder, "data"), String(toldPerMinute), "8942310000000000001"];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const gone = once(child, "close");
@@ -122,7 +123,7 @@ async function allSeen(hasSeen: (stream: Stream, index: number) => boolean): Pro
   while (!streams.every(hasSeen) && performance.now() < endMs) await sleep(50);
 }
 
-/** Prints what the worker has, and the most that it had since the line before. */
+/** Prints the worker's memory, and its peak since the previous line. */
 async function emit(what: string): Promise<void> {
   const { now, most } = await countsOfWorker();
   const of = (name: keyof MemoryCounts): string => `${name} ${mega(now[name])} (${mega(most[name])})`;
@@ -138,10 +139,10 @@ async function emit(what: string): Promise<void> {
   const cpu = await cpuSeconds();
   console.log(`${what}: MB now (most) ${deps.join(", ")}; ${(cpu - cpuBefore).toFixed(1)} s of processor`);
   cpuBefore = cpu;
-  await writeFile(`/proc/${pid}/clear_refs`, "5"); // the peak begins anew
+  await writeFile(`/proc/${pid}/clear_refs`, "5"); // resets the peak
 }
 
-/** Processor time of the worker until now. */
+/** CPU time of the worker so far. */
 async function cpuSeconds(): Promise<number> {
   const [, rest = ""] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ");
   const [user, system] = rest.split(" ").slice(11, 13).map(Number);
@@ -165,7 +166,7 @@ function mega(bytes: number): string {
   return String(Math.round(bytes / 1_048_576));
 }
 
-/** Opens a stream; of what comes only counts are kept. */
+/** Opens a stream; only counts of its content are kept. */
 async function openStream(): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, accept: "text/event-stream" };
   const stream: Stream = {
@@ -187,7 +188,7 @@ function take(stream: Stream, chunk: string): void {
     if (type === "run.completed") stream.runs += 1;
     for (let at = 0; at < id.length; at += 1) stream.digest = (Math.imul(stream.digest, 31) + id.charCodeAt(at)) | 0;
   }
-  // A string of its own, so that the chunk can go.
+  // Copies the string, so that the chunk can be released.
   stream.rest = Buffer.from(text.slice(end), "latin1").toString("latin1");
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rows per second with no quota in the way, against a bare loop over the same HTTP library with as many connections, on
- * the same sandbox (a process of its own) in the same run, turn by turn.
+ * Rows per second without a quota, compared with a bare loop over the same HTTP library with the same number of
+ * connections, alternating on the same sandbox (a separate process).
  *
  *   npm run bench:throughput
  *   npm run bench:throughput -- --rows 20000 --rounds 5

@@ -1,6 +1,6 @@
-// Compiles src/ to dist/, copies what is not TypeScript (Lua and shell scripts) to the same places, and bundles the
-// dashboard of web/ into dist/web.
-// A failed compile leaves the previous dist/ as it was, so that a running checkout does not lose its commands.
+// Compiles src/ to dist/, copies other files (Lua and shell scripts) to the same locations, and bundles the dashboard
+// of web/ into dist/web. A failed compilation leaves the previous dist/ unchanged, so that a running checkout keeps its
+// commands.
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 if (!existsSync(compiler)) {
-  // A production install has no compiler: dist/ was built by the stage before it.
+  // A production install has no compiler: the previous stage built dist/.
   console.log("no compiler installed: dist/ is left as it is");
   process.exit(0);
 }
@@ -41,13 +41,13 @@ for (const entry of ["cli.js", "worker.js"]) {
   if (existsSync(join(dist, entry))) chmodSync(join(dist, entry), 0o755);
 }
 
-/** Where Vite or the sources are missing, as in a check of the rest alone, the worker says that there is no dashboard. */
+/** Without Vite or the sources, as in a check of the rest alone, the worker reports that there is no dashboard. */
 async function buildDashboard(outDir) {
   if (!existsSync(join(root, "web")) || !existsSync(join(root, "node_modules", "vite"))) {
     console.log("no Vite installed or no web/ here: the dashboard is left out");
     return;
   }
-  // Vite goes by it, and a test runner sets it otherwise: what is delivered does not depend on who builds.
+  // Vite depends on it, and a test runner sets it to another value: the output must not depend on the caller.
   process.env.NODE_ENV = "production";
   const [{ build }, { dashboard }] = await Promise.all([import("vite"), import("./dashboard.mjs")]);
   await build({ ...dashboard, build: { ...dashboard.build, outDir }, logLevel: "warn" });

@@ -1,10 +1,11 @@
-// How Vite bundles the dashboard, for the build (build.mjs) and, when run by itself, for development:
-//   SIMFLEET_SERVER=http://127.0.0.1:8080 npm run web:dev
-// serves web/ with changes taken up at once, and hands requests for data on to that worker.
+// How Vite bundles the dashboard, for the build (build.mjs) and, when run directly, for development:
+//   SIMFLEET_SERVER=http://127.0.0.1:8080 npm run web:dev serves web/ with hot reload, and proxies data requests to that worker.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Everything is a file of its own origin, as the content security policy wants it: nothing inline, no eval. */
+/**
+ * Everything is a separate file of the same origin, as the content security policy requires: nothing inline, no eval.
+ */
 export const dashboard = {
   configFile: false,
   root: fileURLToPath(new URL("../web/", import.meta.url)),

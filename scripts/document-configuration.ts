@@ -5,7 +5,7 @@ import { sections } from "#config/sections.ts";
 import type { Setting } from "#config/setting.ts";
 import { fileVariable, placesOf, settingIds, settingOf } from "#config/schema.ts";
 
-/** Headings of the settings by the first name of their path; a name that is not here is its own heading. */
+/** Headings of the settings by the first segment of their path; a segment that is not listed is its own heading. */
 const groups: Readonly<Record<string, string>> = {
   redis: "Redis and data",
   dataDir: "Redis and data",
@@ -65,7 +65,7 @@ export function renderConfiguration(): string {
   return `${head}${contents}\n\n${[...settings, ...structures].join("\n")}`;
 }
 
-/** The address of a heading on its page, as code hosts make it. */
+/** The anchor of a heading, as code hosts generate it. */
 function anchorOf(title: string): string {
   return title
     .toLowerCase()
@@ -91,7 +91,7 @@ function textOf({ title, about, facts }: Entry): string {
   return `### \`${title}\`\n\n${wrap(about)}\n\n${lines.join("\n")}\n`;
 }
 
-/** The text in lines of at most 100 characters; the later ones begin with `indent`. */
+/** The text wrapped at 100 characters; all lines but the first begin with `indent`. */
 function wrap(text: string, indent = ""): string {
   const lines: string[] = [];
   let line = "";

@@ -6,7 +6,7 @@ const page = new URL("../docs/operations.md", import.meta.url);
 const begin = "<!-- the table is made by scripts/document-metrics.ts -->";
 const end = "<!-- end of the table -->";
 
-/** The page as it should be: its own text, with the table at its place. */
+/** The page as it should be: its own text, with the table in its place. */
 export function operationsPage(present: string): string {
   const metrics = [...Object.values(metricCatalogue), { kind: "histogram", ...requestMetric }];
   const rows = metrics.map(({ name, kind, labels, help }) => {

@@ -1,6 +1,6 @@
 /**
- * Rewrites the table of docs/security.md from the tests: `node --conditions=source scripts/document-security.ts`. A test
- * that shows a promise has the line `// Shows S5.` above it.
+ * Rewrites the table of docs/security.md from the tests: `node --conditions=source scripts/document-security.ts`. A
+ * test that verifies a guarantee has the line `// Shows S5.` above it.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -15,7 +15,7 @@ interface Shown {
   readonly title: string;
 }
 
-/** Every test that shows a promise, by promise, then by file. */
+/** Every test that verifies a guarantee, by guarantee, then by file. */
 export function shownPromises(): Shown[] {
   const shown = globSync("test/**/*.test.ts", { cwd: root }).flatMap((file): Shown[] => {
     const text = readFileSync(`${root}/${file}`, "utf8");

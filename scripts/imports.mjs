@@ -1,5 +1,7 @@
-// Checks how the modules of src/ import each other: the rules of .dependency-cruiser.mjs, and what it cannot see, which is
-// how an import is spelled, whether it imports types alone, and how files are named and placed. The dashboard's pure logic
+// Checks how the modules of src/ import each other: the rules of .dependency-cruiser.mjs, and what it cannot check: how
+// an import is spelled, whether it imports only types, and how files are named and placed. The dashboard's pure logic
+// is checked as well; its components cannot be (the parser does not support JSX), and oxlint has their one rule. `node
+// scripts/imports.mjs [folder]` prints one line per violation and exits with 1 if there is any.
 // is checked as well; its components cannot be (the parser knows no JSX), and oxlint has their one rule.
 // `node scripts/imports.mjs [folder]` prints one line per violation and ends with 1 if there is any.
 import { existsSync, globSync, readFileSync } from "node:fs";
@@ -35,7 +37,7 @@ console.log(
 );
 process.exitCode = violations.length === 0 ? 0 : 1;
 
-/** The module of a file: `core`, `jobs/runs`; for an entry, its own name. */
+/** The module of a file: `core`, `jobs/runs`; for an entry point, its own name. */
 function moduleOf(file) {
   const [, top, feature] = file.split("/");
   return top === "jobs" ? `jobs/${feature}` : top;
@@ -71,7 +73,7 @@ function spelling({ source, dependencies }) {
     }));
 }
 
-/** What only the text shows. */
+/** Checks that need the source text. */
 function wording(source) {
   const found = [];
   texts.get(source).forEach((line, index) => {
@@ -103,7 +105,7 @@ function statementEndingAt(source, index) {
   return lines[first];
 }
 
-/** The line on which `source` imports the file or package `target`; 1 where it is not found. */
+/** The line on which `source` imports the file or package `target`; 1 if it is not found. */
 function lineOfImport(source, target) {
   const dependency = files
     .find((file) => file.source === source)

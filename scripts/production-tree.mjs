@@ -1,5 +1,6 @@
-// Shows that what the Dockerfile puts into the image works: makes the same tree in a temporary folder, with the install
-// line that is written there, and runs it as the image would. It needs no container engine. `npm run container:check`.
+// Verifies that the files the Dockerfile puts into the image work: builds the same tree in a temporary folder, with the
+// install command from the Dockerfile, and runs it as the image would. Needs no container engine. `npm run
+// container:check`.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,7 +51,7 @@ function copy(paths, target) {
   }
 }
 
-/** What must and must not be there. */
+/** Files that must and must not exist. */
 function examine(tree) {
   const unwanted = [...Object.keys(manifest.devDependencies), ...Object.keys(manifest.optionalDependencies ?? {})];
   const stray = unwanted.filter((name) => existsSync(join(tree, "node_modules", name)));

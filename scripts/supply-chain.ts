@@ -1,7 +1,7 @@
 /**
- * What comes with simfleet from others: writes the bill of materials of the production dependencies (CycloneDX, by npm's
- * own command), and checks it, their licenses, their install scripts, and the advisories that the registry knows of.
- * `npm run supply-chain [FILE]`; the bill goes to FILE, by default sbom.cdx.json. Exit code 1 for a finding.
+ * Checks third-party code: writes the bill of materials of the production dependencies (CycloneDX, by npm's own
+ * command) and checks it, their licenses, their install scripts, and the advisories known to the registry. `npm run
+ * supply-chain [FILE]`; the bill is written to FILE, by default sbom.cdx.json. Exit code 1 if there are findings.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -46,18 +46,18 @@ export interface Lock {
 }
 
 export interface Policy {
-  /** License by its SPDX id, and why it is allowed. */
+  /** License by SPDX id, and why it is allowed. */
   readonly allowedLicenses: Readonly<Record<string, string>>;
-  /** `name@version` of a package with another license, and why that one may be used. */
+  /** `name@version` of a package with another license, and why it may be used. */
   readonly exceptions: Readonly<Record<string, string>>;
 }
 
-/** Name of a package by its place in the lock file. */
+/** Name of a package from its path in the lock file. */
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
-/** Faults of the bill itself: its form, what it refers to, and packages of the lock file that it leaves out. */
+/** Problems of the bill itself: its form, its references, and packages of the lock file that it omits. */
 export function faultsOfBill(bill: Bill, lock: Lock): string[] {
   const faults: string[] = [];
   if (bill.bomFormat !== "CycloneDX") faults.push(`bomFormat is ${bill.bomFormat}`);
@@ -90,7 +90,7 @@ function missingFrom(bill: Bill, lock: Lock): string[] {
   });
 }
 
-/** Licenses of the production dependencies that are not allowed, and exceptions that nothing needs any more. */
+/** Licenses of the production dependencies that are not allowed, and unused exceptions. */
 export function faultsOfLicenses(bill: Bill, policy: Policy): string[] {
   const faults: string[] = [];
   const unused = new Set(Object.keys(policy.exceptions));
@@ -105,22 +105,22 @@ export function faultsOfLicenses(bill: Bill, policy: Policy): string[] {
   return faults;
 }
 
-/** Of alternatives one has to be allowed, of licenses that hold together all. */
+/** For alternatives (OR) one must be allowed; for a conjunction (AND) all. */
 function isAllowed(expression: string, { allowedLicenses }: Policy): boolean {
   const bare = expression.replaceAll(/[()]/g, " ").trim();
-  // A mixture is for a person to read.
+  // A mixed expression needs a manual review.
   if (/ OR /.test(bare) && / AND /.test(bare)) return false;
   if (/ OR /.test(bare)) return bare.split(/ OR /).some((one) => Object.hasOwn(allowedLicenses, one.trim()));
   return bare.split(/ AND /).every((one) => Object.hasOwn(allowedLicenses, one.trim()));
 }
 
-/** Packages that come from elsewhere or unchecked, and install scripts that nobody has decided about. */
+/** Packages from other sources or without a digest, and install scripts without a decision. */
 export function faultsOfLock(lock: Lock, allowScripts: Readonly<Record<string, boolean>>): string[] {
   const faults: string[] = [];
   for (const [path, { resolved, integrity, link, hasInstallScript }] of Object.entries(lock.packages)) {
     if (path === "" || link === true) continue;
     const name = nameOf(path);
-    // Without an address it is that of whatever registry npm is set to; the digest says what has to come from there.
+    // Without a URL it comes from the registry that npm is set to; the digest pins the content.
     if (resolved !== undefined && !resolved.startsWith("https://registry.npmjs.org/")) {
       faults.push(`${name} comes from ${resolved}`);
     }
@@ -136,7 +136,7 @@ const severities = ["low", "moderate", "high", "critical"];
 
 /**
  * The findings of `npm audit --json` that are high or critical.
- * @returns undefined where the registry gave no answer
+ * @returns undefined if the registry did not respond
  */
 export function faultsOfAudit(printed: string): string[] | undefined {
   const report = parse(printed) as
@@ -144,7 +144,7 @@ export function faultsOfAudit(printed: string): string[] | undefined {
     | undefined;
   if (report?.vulnerabilities === undefined) return undefined;
   return Object.entries(report.vulnerabilities).flatMap(([name, { severity = "", range = "", via = [] }]) => {
-    // A severity that is not known counts as a grave one.
+    // An unknown severity counts as severe.
     if (severities.indexOf(severity) >= 0 && severities.indexOf(severity) < 2) return [];
     const titles = via.flatMap((one) => (one as { title?: string }).title ?? []);
     return [
@@ -167,8 +167,8 @@ function npm(project: string, args: readonly string[]): { stdout: string; said: 
 }
 
 /**
- * The bill by npm's own command, in a folder that has the production dependencies alone: with `--omit dev` in a project
- * npm leaves out packages that a development package needs as well.
+ * The bill by npm's own command, in a folder with only the production dependencies: with `--omit dev` in a project, npm
+ * omits packages that a development package needs as well.
  */
 function billOf(manifest: Readonly<Record<string, unknown>>, lock: Lock): string {
   const { devDependencies: _, ...production } = manifest;

@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of the dashboard for the README and docs/dashboard.md, as docs/pictures/dashboard-*.png: a sandbox,
- * a worker of dist/ and a run that is under way, seen by the browser of the tests. `npm run screenshots`
+ * Takes the screenshots of the dashboard for the README and docs/dashboard.md, as docs/pictures/dashboard-*.png: a
+ * sandbox, a worker from dist/ and a run in progress, in the browser of the tests. `npm run screenshots`
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ interface Picture {
   readonly name: string;
   readonly poll: Look;
   readonly place: (runId: string) => string;
-  /** What is done and waited for before it is taken. */
+  /** What to do and wait for before the screenshot. */
   readonly ready: (page: Page) => Promise<void>;
   readonly height?: number;
 }
@@ -142,7 +142,7 @@ async function takeAll(origin: string): Promise<void> {
   }
 }
 
-/** A file for SIMs of the sandbox, with three rows that cannot be sent; their class is one that the SIMs may have. */
+/** A file for SIMs of the sandbox, with three invalid rows; their class is one that the SIMs may have. */
 function rowsOf(speedClass: string, rows = 900): string {
   const lines = Array.from({ length: rows }, (_, n) => `${sandbox.state.sims.simIdAt(n)},${speedClass},gateway-${n}`);
   const spoiled =

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The entry of the command line: looks at Node's version, wires signals, and hands everything else on. */
+/** The entry point of the command line: checks the Node.js version, wires signals, and delegates everything else. */
 import { keepHeapSmall } from "#core/heap-room.ts";
 
 const oldestNode = 24;
@@ -21,12 +21,12 @@ async function main(): Promise<void> {
   const interrupt = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
-      // The second one does not wait any more.
+      // A second signal does not wait any longer.
       if (interrupt.signal.aborted) process.exit(130);
       interrupt.abort(new Error(`stopped by ${name}`));
     });
   }
-  // A reader that has gone, such as `head`, is no fault; a run goes on without the one of its messages.
+  // A reader that has exited, such as `head`, is not an error; a run continues without that output.
   process.stderr.on("error", () => undefined);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   process.exit();
 }
 
-/** Resolves when what was written has left the process. */
+/** Resolves once written output has left the process. */
 function drained(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => stream.write("", () => resolve()));
 }

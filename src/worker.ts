@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The worker as a program of its own: its configuration comes from the environment, or from the usual file. */
+/** The worker as a separate program, configured by the environment or the usual file. */
 import { keepHeapSmall } from "#core/heap-room.ts";
 
 keepHeapSmall();

@@ -1,4 +1,4 @@
-/** What a job needs of the account that it works for. */
+/** What a job needs from the account it works on. */
 import type { PlatformClient } from "./client.ts";
 import type { FieldChoice } from "#fleet/sim-fields.ts";
 import type { Wording } from "#fleet/sim.ts";
@@ -6,8 +6,8 @@ import type { Wording } from "#fleet/sim.ts";
 export interface Account {
   readonly client: PlatformClient;
   readonly wording: Wording;
-  /** What is kept of a SIM's record. */
+  /** The fields of a SIM record to keep. */
   readonly choice: FieldChoice;
-  /** Most SIMs that a page of a listing is asked for; absent: the platform decides. */
+  /** Maximum number of SIMs per page of a list; absent: the platform decides. */
   readonly pageLimit?: number | undefined;
 }

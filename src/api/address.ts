@@ -1,10 +1,10 @@
-/** Where calls go: a base address of the interface (section 4), checked once, with the setting that a mend would name. */
+/** Base address of the API (section 4), validated once, with the name of the setting that configures it. */
 import { ConfigError } from "#core/errors.ts";
 
 export interface Address {
-  /** Scheme, host and port, as the transport wants it. */
+  /** Scheme, host and port, in the form the transport expects. */
   readonly origin: string;
-  /** Path before `/v1`, usually empty; no slash at its end. */
+  /** Path before `/v1`, usually empty; no trailing slash. */
   readonly prefix: string;
   /** Host and port, for messages. */
   readonly host: string;
@@ -13,9 +13,10 @@ export interface Address {
 }
 
 /**
- * Reads a base address.
+ * Parses a base address.
  * @param setting name of the variable that holds it
- * @throws ConfigError when it is no URL, is plain HTTP to another machine, or carries a user name, query or fragment
+ * @throws ConfigError if it is not a URL, is plain HTTP to a remote machine, or contains a user name, query or
+ *   fragment
  */
 export function parseAddress(text: string, setting: string): Address {
   const url = parseUrl(text, setting);
@@ -24,7 +25,7 @@ export function parseAddress(text: string, setting: string): Address {
 }
 
 /**
- * Reads the address of one document; its query is kept.
+ * Parses the address of one document; keeps its query.
  * @throws ConfigError as `parseAddress`
  */
 export function parseDocumentUrl(text: string, setting: string): { address: Address; path: string } {

@@ -1,7 +1,7 @@
 /**
- * One permit and what becomes of it. The permit is settled when the head of the answer is there, not when its body is:
- * the quota's headers age from that instant, and a body that is lost afterwards spent its call all the same.
- * Moves: granted -> sent -> answered | lost, or granted -> given back.
+ * One permit and its outcome. The permit is settled when the response headers arrive, not the body: the quota headers
+ * age from that instant, and a response whose body is lost still spent its call.
+ * States: granted -> sent -> answered | lost, or granted -> given back.
  */
 import type { Clock } from "#core/time.ts";
 import type { Permit } from "#limiter/permit.ts";
@@ -24,9 +24,9 @@ export class Attempt implements ExchangeWatcher {
   readonly #bucket: string;
   #state: "granted" | "sent" | "over" = "granted";
   #sentAtMs = 0;
-  /** What a Retry-After header of the answer asked for. */
+  /** Delay requested by the Retry-After header of the response. */
   retryAfterMs: number | undefined;
-  /** With a 429: how long the bucket stays empty. */
+  /** For a 429: how long the bucket stays empty. */
   throttledMs = 0;
 
   constructor(deps: { permit: Permit; around: AttemptDeps; operation: string; bucket: string }) {
@@ -58,7 +58,7 @@ export class Attempt implements ExchangeWatcher {
     emit({ type: "throttled", ...call, retryAfterMs: this.throttledMs });
   }
 
-  /** No answer will come; settles the permit unless the head did. */
+  /** No response will arrive; settles the permit unless the response headers already did. */
   failed(): void {
     if (this.#state === "over") return;
     const wasSent = this.#state === "sent";

@@ -1,7 +1,7 @@
 /**
- * Turns credentials into a pair, once per call (interface, section 5): with the preferred form, and where the platform
- * refuses that, with the next one of the list. When to do so is the pair keeper's business; the permit and the sending
- * are the sender's.
+ * Exchanges credentials for a key and token pair (interface, section 5). Tries the preferred form first; if the
+ * platform rejects it, the next one in the list. The pair keeper decides when to authenticate; the sender handles
+ * permits and sending.
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -28,7 +28,7 @@ export class Authenticator {
     clock: Clock;
     credentials: CredentialList;
     ttl: RequestedTtl;
-    /** Absent: claims are not used. */
+    /** Absent: token claims are ignored. */
     tokens: TokenReader | undefined;
     send: (input: AuthInput) => Promise<AuthOutput>;
     emit: (event: ClientEvent) => void;
@@ -41,15 +41,15 @@ export class Authenticator {
     this.#emit = deps.emit;
   }
 
-  /** Whether the credentials are those that the last pair was obtained with. */
+  /** Whether the current credentials are the ones that produced the last pair. */
   isUpToDate(): boolean {
     return this.#credentials.current() === this.#used;
   }
 
   /**
    * Obtains a pair.
-   * @throws PlatformError, never with `mayHaveApplied`: the call that waits for the pair was not sent. Where all forms
-   *   are refused, it is of the last one and names them all
+   * @throws PlatformError, never with `mayHaveApplied`: the call that waits for the pair was not sent. If all forms
+   *   are rejected, the error is that of the last form and names all of them
    */
   async authenticate(): Promise<Pair> {
     const forms = this.#credentials.current();
@@ -72,7 +72,7 @@ export class Authenticator {
     throw new RangeError("a list of credentials is never empty");
   }
 
-  /** Obtains a pair with one form, whatever the list has. @throws as `authenticate`, in the platform's words */
+  /** Obtains a pair with the given form, ignoring the list. @throws as `authenticate`, with the platform's message */
   async authenticateWith(form: CredentialForm): Promise<Pair> {
     const askedAtMs = this.#clock.monotonicMs();
     const grant = await this.#send(this.#inputOf(form));
@@ -100,8 +100,8 @@ function hintOf(refused: readonly CredentialForm[]): string {
   return `${all} Check ${settings.join("; or ")}.`;
 }
 
-function inWordsOfAuth(error: PlatformError, mend: string): PlatformError {
-  return new PlatformError(error.code as ConstructorParameters<typeof PlatformError>[0], error.message + mend, {
+function inWordsOfAuth(error: PlatformError, hint: string): PlatformError {
+  return new PlatformError(error.code as ConstructorParameters<typeof PlatformError>[0], error.message + hint, {
     operation: error.operation,
     status: error.status,
     platformCode: error.platformCode,

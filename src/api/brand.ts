@@ -1,18 +1,18 @@
-/** The names of headers that carry the brand of a deployment (interface, head: `X-Svc-…` stands for any brand). */
+/** Names of the headers that carry the brand of a deployment (interface, head: `X-Svc-…` represents any brand). */
 import { ConfigError } from "#core/errors.ts";
 
 export interface HeaderNames {
   readonly apiKey: string;
   readonly token: string;
   readonly language: string;
-  /** The names below are of answers, where the transport lowers all names. */
+  /** The names below are response headers, which the transport lowercases. */
   readonly limit: string;
   readonly remaining: string;
   readonly refresh: string;
   readonly nextKey: string;
 }
 
-/** @throws ConfigError when the word cannot be part of a header's name */
+/** @throws ConfigError if the word cannot be part of a header name */
 export function headerNames(brand: string): HeaderNames {
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/.test(brand)) {
     throw new ConfigError([

@@ -1,22 +1,22 @@
-/** What the client tells of itself, for metrics and logs; no field ever holds a secret. */
+/** Events that the client emits for metrics and logs; no field ever contains a secret. */
 export type ClientEvent =
   | {
-      /** An answer came, good or bad. */
+      /** A response arrived, successful or not. */
       readonly type: "answered";
       readonly operation: string;
       readonly bucket: string;
       readonly status: number;
-      /** From sending to the head of the answer. */
+      /** From sending the request to the response headers. */
       readonly durationMs: number;
     }
-  /** No answer came; `wasSent` tells whether the request went out. */
+  /** No response arrived; `wasSent` says whether the request was sent. */
   | {
       readonly type: "unanswered";
       readonly operation: string;
       readonly bucket: string;
       readonly wasSent: boolean;
     }
-  /** The platform answered 429. */
+  /** The platform responded with 429. */
   | {
       readonly type: "throttled";
       readonly operation: string;
@@ -26,10 +26,10 @@ export type ClientEvent =
   | {
       readonly type: "renewed";
       readonly reason: RenewalReason;
-      /** `auth` by an authentication, `token` by the deployment's operation for it. */
+      /** `auth`: by an authentication; `token`: by the deployment's token operation. */
       readonly by: "auth" | "token";
       readonly expiresAtMs: number;
-      /** The AuthKey that the pair was made with, if it was one. */
+      /** The AuthKey that the pair was obtained with, if any. */
       readonly authKeyId?: string;
     }
   | {
@@ -37,17 +37,17 @@ export type ClientEvent =
       readonly reason: RenewalReason;
       readonly message: string;
     }
-  /** The platform does not accept this AuthKey; the next of the list is tried, where there is one. */
+  /** The platform rejected this AuthKey; the client tries the next one in the list, if any. */
   | {
       readonly type: "auth-key-refused";
       readonly authKeyId: string;
       readonly message: string;
     }
-  /** A new list of credentials could not be used; the one before it stays. */
+  /** A new list of credentials was unusable; the previous one stays in use. */
   | {
       readonly type: "credentials-kept";
       readonly message: string;
     };
 
-/** `first` of this process, `early` before the end, `expired` after it, `refused` after a 401, `asked` by the owner. */
+/** `first` in this process, `early` before expiry, `expired` after it, `refused` after a 401, `asked` by the owner. */
 export type RenewalReason = "first" | "early" | "expired" | "refused" | "asked";

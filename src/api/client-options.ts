@@ -1,4 +1,4 @@
-/** What a client is made of; checked when it is made, so that a wrong setting is no surprise of the first call. */
+/** Options of a client; validated at construction, so that a wrong setting does not surface with the first call. */
 import type { Clock } from "#core/time.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { Language, Profile } from "#fleet/profile.ts";
@@ -9,17 +9,17 @@ import type { Credentials } from "./credential-list.ts";
 import type { TokenVerification } from "./token-claims.ts";
 import type { TransportOptions } from "./transport.ts";
 
-/** A ceiling below the quota that several calls share: the `id` names who shares it. */
+/** A ceiling below the quota that several calls share; `id` identifies the group that shares it. */
 export interface Pace {
   readonly id: string;
   readonly callsPerMinute: number;
 }
 
-/** Grants calls; the limiter is one. */
+/** Grants permission to make calls; implemented by the limiter. */
 export interface Permits {
   /**
-   * @throws PlatformError PLATFORM_THROTTLED with `retryAfterMs` when the wait would be longer than about 2 s
-   * @throws the signal's reason when it aborts
+   * @throws PlatformError PLATFORM_THROTTLED with `retryAfterMs` if the wait would be longer than about 2 s
+   * @throws the signal's reason if it aborts
    */
   acquire(request: {
     bucket: string;
@@ -32,47 +32,49 @@ export interface Permits {
 
 export interface PlatformClientOptions {
   readonly profile: Profile;
-  /** Word in the names of headers: `Svc`. */
+  /** Word in header names: `Svc`. */
   readonly brand: string;
   /** Language of the platform's error messages. */
   readonly language: Language;
   readonly endpoints: Endpoints;
-  /** Field of the authentication request that asks for a lifetime, where the deployment has one. */
+  /** Field of the authentication request that sets a lifetime, if the deployment has one. */
   readonly ttlField?: string | undefined;
-  /** Lifetime of a pair to ask for, 180 to 172,800; the platform's default is 86,400. */
+  /** Requested lifetime of a pair, 180 to 172,800; the platform's default is 86,400. */
   readonly ttlSeconds?: number | undefined;
-  /** One form, or what gives the present ones, the preferred first; looked at with each authentication. */
+  /** One form, or a source of the current forms, preferred first; read at each authentication. */
   readonly credentials: Credentials;
-  /** The deployment's operation that gives a valid pair a new token; absent: every renewal is an authentication. */
+  /**
+   * The deployment's operation that issues a new token for a valid pair; absent: every renewal is an authentication.
+   */
   readonly renewToken?: DeploymentOperation | undefined;
-  /** Absent: claims of tokens are not used at all. */
+  /** Absent: token claims are ignored. */
   readonly tokenVerification?: TokenVerification | undefined;
-  /** Length of the quota's period; 60,000 by default. */
+  /** Length of the quota window; default 60,000. */
   readonly periodMs?: number | undefined;
-  /** Most calls in flight in this process. */
+  /** Maximum number of calls in flight in this process. */
   readonly connections: number;
   readonly clock: Clock;
   readonly permits: Permits;
   /** `simfleet/0.1.0`. */
   readonly userAgent: string;
-  /** Name of the address that this process's calls come from: letters, digits, `_` and `-`; `here` by default. */
+  /** Name of the address that this process's calls come from: letters, digits, `_` and `-`; default `here`. */
   readonly egress?: string | undefined;
-  /** Told of answers, throttles and renewals; what it throws is ignored. */
+  /** Called for responses, throttles and renewals; exceptions it throws are ignored. */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
-  /** Spreads early renewals over the workers of a fleet: numbers in [0, 1); the machine's generator by default. */
+  /** Spreads early renewals over the workers of a fleet: numbers in [0, 1); default: the system's random generator. */
   readonly chance?: (() => number) | undefined;
-  /** Timeouts and size of answers. */
+  /** Timeouts and response size limits. */
   readonly transport?: Omit<TransportOptions, "connections" | "clock"> | undefined;
 }
 
 export interface CallOptions {
-  /** Ends the waiting for a turn; a request that is out runs to its end. */
+  /** Aborts the wait for a permit; a request that was sent always runs to completion. */
   readonly signal?: AbortSignal | undefined;
-  /** `normal` by default. */
+  /** Default `normal`. */
   readonly urgency?: Urgency | undefined;
   readonly pace?: Pace | undefined;
-  /** Told when the request goes out, for a caller with work of its own to do meanwhile. */
+  /** Called when the request is sent, so that the caller can do other work meanwhile. */
   readonly onSending?: (() => void) | undefined;
-  /** How many calls are still wanted in all, where the caller knows; for the permits. */
+  /** Number of calls still to make, if the caller knows it; used by the permits. */
   readonly backlog?: (() => number) | undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * The client of the platform's HTTP API for one profile. A call takes a slot, then the pair, then a permit, then goes
- * out: the permit comes last, so that no counted call waits for anything of ours. There is no retry here but one after
- * a 401, with a new pair; all others are the queue's.
+ * The client of the platform's HTTP API for one profile. A call acquires a slot, then the pair, then a permit, and is
+ * then sent. The permit comes last, so that a counted call never waits for anything local. The client retries only
+ * once, after a 401 with a new pair; the queue handles all other retries.
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Profile } from "#fleet/profile.ts";
@@ -37,11 +37,11 @@ export class PlatformClient {
   readonly #keeper: PairKeeper;
   readonly #authenticateWith: (form: CredentialForm) => Promise<Pair>;
   readonly #plainHeaders: readonly string[];
-  /** Where calls without a pair go. */
+  /** Route of calls without a pair. */
   readonly #openRoute: Route;
   #pairRoute: { readonly pair: Pair; readonly route: Route } | undefined;
 
-  /** @throws ConfigError when an address, the brand, the lifetime, the MFA secret or the public key is unusable */
+  /** @throws ConfigError if an address, the brand, the lifetime, the MFA secret or the public key is invalid */
   constructor(options: PlatformClientOptions) {
     const { profile, clock, connections, userAgent } = options;
     const emit = emitter(options.onEvent);
@@ -55,7 +55,7 @@ export class PlatformClient {
     this.#names = headerNames(options.brand);
     this.#routes = routesOf(options.endpoints, profile.coverage);
     this.#slots = new Slots(connections);
-    // One connection more than calls, so that an early renewal does not wait for a long list page.
+    // One connection more than slots, so that an early renewal does not wait for a long list page.
     this.#transport = new Transport({ ...options.transport, connections: connections + 1, clock });
     this.#plainHeaders = [
       "user-agent",
@@ -86,17 +86,17 @@ export class PlatformClient {
 
   /**
    * Makes one call.
-   * @returns what the operation's output schema reads
-   * @throws PlatformError; errors of the permits; the signal's reason when it aborts before the request goes out. A
-   *   request that is out is not cut: it ends with its answer or its timeout
+   * @returns the response body as parsed by the operation's output schema
+   * @throws PlatformError; errors of the permits; the signal's reason if it aborts before the request is sent. A
+   *   request that was sent is never aborted: it ends with its response or its timeout
    */
   async call<I, O>(operation: Operation<I, O>, input: I, options: CallOptions = {}): Promise<O> {
     return (await this.#reply(operation, input, options)).value;
   }
 
   /**
-   * Walks a list; `input.lastEvaluatedKey` says where to begin. Each page is fetched when it is asked for.
-   * @throws as `call`, and PLATFORM_CONTRACT when the platform gives a key twice
+   * Iterates over a list; `input.lastEvaluatedKey` is the start. Fetches each page on demand.
+   * @throws as `call`, and PLATFORM_CONTRACT if the platform returns a key twice
    */
   pages<I extends ListInput, O>(
     operation: Operation<I, O>,
@@ -111,19 +111,19 @@ export class PlatformClient {
     });
   }
 
-  /** Who the credentials belong to; authenticates where no pair is at hand. */
+  /** Who the credentials belong to; authenticates if there is no pair. */
   async whoAmI(signal?: AbortSignal): Promise<Principal> {
     return principalOf(await this.#keeper.obtain(signal));
   }
 
-  /** The credentials that the present pair was made with; undefined where there is no pair. */
+  /** The credentials that the current pair was obtained with; undefined if there is no pair. */
   get inUse(): CredentialForm | undefined {
     return this.#keeper.held?.madeWith;
   }
 
   /**
-   * Authenticates once with credentials of any kind, to know whether they are good; calls go on with the pair at hand.
-   * @throws PlatformError PLATFORM_UNAUTHORIZED where the platform refuses them, and as `whoAmI`
+   * Authenticates once with credentials of any kind to verify them; calls continue with the current pair.
+   * @throws PlatformError PLATFORM_UNAUTHORIZED if the platform rejects them, and as `whoAmI`
    */
   async prove(form: CredentialForm): Promise<Principal> {
     const pair = await this.#authenticateWith(form);
@@ -132,8 +132,9 @@ export class PlatformClient {
   }
 
   /**
-   * Takes other credentials of the same account: calls go on with the present pair until the new ones gave theirs.
-   * @throws ConfigError when an MFA secret is not base32; the old credentials then stay
+   * Replaces the credentials with others of the same account; calls use the current pair until the new credentials
+   * produced one.
+   * @throws ConfigError if an MFA secret is not base32; the old credentials then stay in use
    */
   replaceCredentials(credentials: Credentials): void {
     this.#credentials.replace(credentials);
@@ -141,15 +142,15 @@ export class PlatformClient {
   }
 
   /**
-   * Authenticates at once with the present credentials, for an owner who changed them and wants to know that they hold.
-   * Calls go on with the present pair meanwhile, and if it fails.
+   * Authenticates immediately with the current credentials, so that an owner who changed them can verify them. Calls
+   * continue with the current pair meanwhile, and if the authentication fails.
    * @throws as `whoAmI`
    */
   async renewNow(signal?: AbortSignal): Promise<Principal> {
     return principalOf(await this.#keeper.renewNow(signal));
   }
 
-  /** Lets the calls in flight end, closes the connections and forgets the pair. */
+  /** Waits for calls in flight, closes the connections and forgets the pair. */
   async close(): Promise<void> {
     await this.#transport.close();
     this.#keeper.close();
@@ -185,14 +186,14 @@ export class PlatformClient {
     }
   }
 
-  /** Outside the slots: the calls that wait for the pair hold them all. */
+  /** Bypasses the slots: calls that wait for the pair may hold all of them. */
   async #authenticate(input: AuthInput): Promise<AuthOutput> {
     const target = targetOf(authOperation, input);
     const call = { target, route: this.#openRoute, options: { urgency: "priority" } } as const;
     return (await this.#sender.send(authOperation, call)).value;
   }
 
-  /** Outside the slots, as an authentication. */
+  /** Bypasses the slots, like an authentication. */
   async #callWith<I, O>(pair: Pair, operation: Operation<I, O>, input: I): Promise<O> {
     const call = {
       target: targetOf(operation, input),
@@ -226,20 +227,20 @@ export class PlatformClient {
   }
 }
 
-/** Pairs were good until now, so they are being revoked under our hands: a matter of time, not of credentials. */
+/** Pairs were valid until now, so something keeps revoking them: a transient problem, not bad credentials. */
 function refusedTwice(refusal: PlatformError): PlatformError {
   const { operation, status, platformCode } = refusal;
   const message = `${operation}: two pairs in a row were refused, the second one fresh. Nothing was changed; try again.`;
   return new PlatformError("PLATFORM_UNAVAILABLE", message, { operation, status, platformCode });
 }
 
-/** A listener that throws must not turn an accepted call into a failed one. */
+/** A listener that throws must not turn a successful call into a failed one. */
 function emitter(onEvent: ((event: ClientEvent) => void) | undefined): (event: ClientEvent) => void {
   return (event) => {
     try {
       onEvent?.(event);
     } catch {
-      // Telemetry's own fault; the call goes on.
+      // An error in telemetry; the call continues.
     }
   };
 }

@@ -1,13 +1,13 @@
 /**
- * Which base address a call goes to (interface, sections 4, 5 rule 9 and 9): it must match the coverage of the account.
- * The configuration decides; where it is silent, the token's verified claims; where these leave a choice, the one
- * address there is; and where there are two, nobody guesses.
+ * Selects the base address of a call (interface, sections 4, 5 rule 9 and 9), which must match the coverage of the
+ * account. The configuration decides; if it does not, the verified claims of the token; if these allow several, the
+ * only configured address. With two configured addresses, this is an error: there is no guessing.
  */
 import { ConfigError, PlatformError } from "#core/errors.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import { type Address, parseAddress } from "./address.ts";
 
-/** Base addresses as configured. The alias is another name of the Japan endpoint, used when only it is given. */
+/** Base addresses as configured. The alias is another name of the Japan endpoint, used only if that one is not set. */
 export interface Endpoints {
   readonly global?: string | undefined;
   readonly japan?: string | undefined;
@@ -20,7 +20,7 @@ const settings = { g: "SIMFLEET_ENDPOINT_GLOBAL", jp: "SIMFLEET_ENDPOINT_JAPAN" 
 const names = { g: "Global", jp: "Japan" } as const;
 
 /**
- * Checks the addresses, and that the configured coverage has one.
+ * Validates the addresses and checks that the configured coverage has one.
  * @throws ConfigError
  */
 export function routesOf(endpoints: Endpoints, configured: Coverage | undefined): Routes {
@@ -39,7 +39,7 @@ export function routesOf(endpoints: Endpoints, configured: Coverage | undefined)
   return routes;
 }
 
-/** Where to authenticate: any address will do (interface, section 4), the profile's own first. */
+/** The address for authentication: any works (interface, section 4); the profile's own is preferred. */
 export function authAddress(routes: Routes, configured: Coverage | undefined): Address {
   const address = (configured === undefined ? undefined : routes[configured]) ?? routes.g ?? routes.jp;
   if (address === undefined) throw new RangeError("no address of the platform");
@@ -47,10 +47,10 @@ export function authAddress(routes: Routes, configured: Coverage | undefined): A
 }
 
 /**
- * Where the calls of a profile go.
- * @param claimed verified coverage types of the token; undefined when nothing is verified
- * @throws PlatformError PLATFORM_FORBIDDEN when the account lacks the coverage that is configured
- * @throws ConfigError when two addresses are left to choose from
+ * The address for the calls of a profile.
+ * @param claimed verified coverage types of the token; undefined if nothing is verified
+ * @throws PlatformError PLATFORM_FORBIDDEN if the account lacks the configured coverage
+ * @throws ConfigError if two addresses remain
  */
 export function addressFor(
   routes: Routes,
@@ -71,7 +71,7 @@ export function addressFor(
   throw new ConfigError([
     {
       where: "SIMFLEET_COVERAGE",
-      message: "two addresses are set and the account does not tell which is its own; set g (Global) or jp (Japan)",
+      message: "two addresses are set and the account does not identify its own; set g (Global) or jp (Japan)",
     },
   ]);
 }

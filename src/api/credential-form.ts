@@ -1,4 +1,4 @@
-/** The three ways to authenticate (interface, section 5); exactly one of them is configured for a profile. */
+/** The three ways to authenticate (interface, section 5); a profile configures exactly one of them. */
 import { ConfigError } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { readBase32 } from "./one-time-code.ts";
@@ -9,7 +9,7 @@ export type CredentialForm =
       readonly kind: "root";
       readonly email: string;
       readonly password: Secret;
-      /** Base32, as shown beside the QR code when MFA was switched on. */
+      /** Base32, as shown next to the QR code when MFA was enabled. */
       readonly mfaSecret?: Secret | undefined;
     }
   | {
@@ -20,14 +20,14 @@ export type CredentialForm =
       readonly mfaSecret?: Secret | undefined;
     };
 
-/** The key that one-time codes are made from, or undefined where the form has none. */
+/** The key for one-time codes, or undefined if the form has none. */
 export function mfaSecretOf(form: CredentialForm): Secret | undefined {
   return form.kind === "auth-key" ? undefined : form.mfaSecret;
 }
 
 /**
- * Checks what can be checked without the platform.
- * @throws ConfigError when an MFA secret is not base32
+ * Validates what can be validated without the platform.
+ * @throws ConfigError if an MFA secret is not base32
  */
 export function checkCredentialForm(form: CredentialForm): void {
   const secret = mfaSecretOf(form);
@@ -37,7 +37,7 @@ export function checkCredentialForm(form: CredentialForm): void {
   ]);
 }
 
-/** The variables that a refused form came from, for messages. */
+/** The variables that configure a rejected form, for messages. */
 export function settingsOf(form: CredentialForm): string {
   switch (form.kind) {
     case "auth-key":

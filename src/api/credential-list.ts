@@ -1,12 +1,12 @@
 /**
- * The credentials of one profile, the preferred ones first. An account may hold two AuthKeys so that one can be replaced
- * while the other works; the owner of the list changes it while the client runs, and the client looks at it whenever it
- * authenticates. A list that is empty or faulty is not taken up: the one before it stays.
+ * The credentials of one profile, preferred first. An account may have two AuthKeys, so that one can be replaced while
+ * the other works. The owner of the list changes it while the client runs; the client reads it at each authentication.
+ * An empty or invalid list is ignored and the previous one stays in use.
  */
 import { ConfigError, messageOf } from "#core/errors.ts";
 import { checkCredentialForm, type CredentialForm } from "./credential-form.ts";
 
-/** One form; or what gives the present forms, the preferred one first, with the same Secrets while nothing changed. */
+/** One form, or a source of the current forms, preferred first, that returns the same Secrets while nothing changed. */
 export type Credentials = CredentialForm | (() => readonly CredentialForm[]) | { current(): readonly CredentialForm[] };
 
 export class CredentialList {
@@ -15,8 +15,8 @@ export class CredentialList {
   #last: readonly CredentialForm[];
 
   /**
-   * @param tellKept told why a new list was not taken up
-   * @throws ConfigError when there are no credentials, or an MFA secret is not base32; what the list's owner throws
+   * @param emitKept called with the reason if a new list is ignored
+   * @throws ConfigError if there are no credentials or an MFA secret is not base32; whatever the source throws
    */
   constructor(credentials: Credentials, emitKept: (message: string) => void) {
     this.#emitKept = emitKept;
@@ -25,8 +25,8 @@ export class CredentialList {
   }
 
   /**
-   * Takes other credentials of the same account.
-   * @throws as the constructor; the old credentials then stay
+   * Replaces the credentials with others of the same account.
+   * @throws as the constructor; the old credentials then stay in use
    */
   replace(credentials: Credentials): void {
     const read = readerOf(credentials);
@@ -34,7 +34,7 @@ export class CredentialList {
     this.#read = read;
   }
 
-  /** The present forms: at least one, and the same array as before where nothing changed. */
+  /** The current forms: at least one, and the same array as before if nothing changed. */
   current(): readonly CredentialForm[] {
     let forms: readonly CredentialForm[];
     try {

@@ -1,7 +1,8 @@
 /**
- * What the platform says in the body of a refusal, in four shapes: flat `{code, message}` (interface, section 7),
- * nested `{httpStatus, errorMessage: {code, message}}`, an HTML or plain text page of something in between, or nothing.
- * The text is a stranger's: it is cut, control characters go, and live secrets that it echoes, in whatever encoding, are removed.
+ * Parses the error in a response body, which has one of four shapes: flat `{code, message}` (interface, section 7),
+ * nested `{httpStatus, errorMessage: {code, message}}`, an HTML or plain text page of an intermediary, or empty. The
+ * text is untrusted: it is truncated, and control characters and live secrets that it echoes, in any encoding, are
+ * removed.
  */
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 
@@ -9,22 +10,22 @@ export interface PlatformFault {
   readonly shape: "flat" | "nested" | "html" | "text" | "none";
   /** At most 64 characters. */
   readonly code: string | undefined;
-  /** In the language that was asked for; at most 300 characters. */
+  /** In the requested language; at most 300 characters. */
   readonly message: string | undefined;
 }
 
 const codeCap = 64;
 const messageCap = 300;
-/** Of a page only this much is looked at. */
+/** Only this much of a page is read. */
 const pageCap = 8_192;
 
-/** Reads any body at all; never throws. */
+/** Accepts any body; never throws. */
 export function readFault(text: string): PlatformFault {
   if (text.trimStart().startsWith("{")) {
     const fault = readJsonFault(text);
     if (fault !== undefined) return fault;
   }
-  // Before the page is cut: half a secret is not recognized.
+  // Before truncating the page: half a secret would not be recognized.
   const start = scrubSecrets(text).slice(0, pageCap).trimStart();
   if (start === "") return { shape: "none", code: undefined, message: undefined };
   if (start.startsWith("<")) return { shape: "html", code: undefined, message: plain(titleOf(start), messageCap) };
@@ -53,16 +54,19 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The title of a page, else all its words without tags. Every repetition is bounded, so hostile pages cost nothing. */
+/**
+ * The title of a page, or all its words without tags. Every repetition is bounded, so hostile pages cannot cause
+ * backtracking.
+ */
 function titleOf(page: string): string {
   const title = /<title[^>]{0,200}>([^<]{1,1000})/i.exec(page)?.[1];
   return title ?? page.replace(/<[^>]{0,500}>?/g, " ");
 }
 
-/** One line of visible text without live secrets, or undefined where nothing is left. */
+/** One line of visible text without live secrets, or undefined if nothing is left. */
 function plain(value: unknown, cap: number): string | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;
-  // Before it is cut and its control characters go: an encoded secret would no longer be recognized.
+  // Before truncating and removing control characters: an encoded secret would not be recognized afterward.
   const line = scrubSecrets(String(value))
     .slice(0, pageCap)
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")

@@ -1,6 +1,6 @@
 /**
- * One exchange under way: what is sent, who watches, and the receiver that collects the answer within its limits.
- * Moves of a receiver: waiting, sent, head, ended; an end is final, whatever comes after it is dropped.
+ * One exchange in progress: the request, its watcher, and the receiver that collects the response within its limits.
+ * States of a receiver: waiting, sent, head, ended; ended is final, and anything that arrives later is dropped.
  */
 import type { Clock } from "#core/time.ts";
 import type { Address } from "./address.ts";
@@ -13,7 +13,7 @@ export interface Exchange {
   readonly operation: string;
   readonly address: Address;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Path and query after the address's prefix. */
+  /** Path and query after the prefix of the address. */
   readonly path: string;
   /** Name, value, name, value… */
   readonly headers: readonly string[];
@@ -22,7 +22,7 @@ export interface Exchange {
   readonly watcher?: ExchangeWatcher | undefined;
 }
 
-/** Told of the two instants that count: the request goes out, and the head of its answer is there. */
+/** Called at two instants: when the request is sent, and when the response headers arrive. */
 export interface ExchangeWatcher {
   sending(): void;
   head(status: number, headers: AnswerHeaders): void;
@@ -44,7 +44,7 @@ interface Controller {
   abort(reason: Error): void;
 }
 
-/** Has the methods that undici's dispatcher calls. */
+/** Implements the handler methods of undici's dispatcher. */
 export class Receiver {
   readonly #exchange: Exchange;
   readonly #limits: ExchangeLimits;
@@ -65,7 +65,7 @@ export class Receiver {
     this.#limits = deps.limits;
     this.#settle = deps.settle;
     if (exchange.signal === undefined) return;
-    // A request that is out runs to its end: its answer tells what became of a change.
+    // A request that was sent runs to completion: only its response shows the outcome of a change.
     this.#onAbort = () => {
       if (!this.#wasSent) this.#fail(new DOMException("aborted", "AbortError"));
     };
@@ -98,7 +98,7 @@ export class Receiver {
     if (this.#bytes > this.#limits.maxBodyBytes) {
       this.#failOversize();
     } else if (this.#limits.clock.monotonicMs() > this.#bodyEndsMs) {
-      // The connection's own timeout only sees silence; this one sees an answer that drips.
+      // The connection's own timeout detects only silence; this one detects a response that trickles in.
       this.#fail(new AnswerLimit(`the answer was not whole after ${this.#limits.answerTimeoutMs / 1_000} s`));
     } else {
       this.#chunks.push(chunk);

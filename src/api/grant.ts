@@ -1,6 +1,6 @@
 /**
- * What the platform granted, as a pair: when it ends by the lifetime that was asked for and by the token's own claims.
- * Authentication and the renewal of a token both end here.
+ * Turns what the platform granted into a pair, with its expiry from the requested lifetime and the token's own claims.
+ * Used by authentication and by token renewal.
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -10,10 +10,10 @@ import type { Pair } from "./pair.ts";
 import type { TokenClaims, TokenReader } from "./token-claims.ts";
 
 /**
- * Makes a pair of a grant.
- * @param askedAtMs monotonic instant before the request went out, since the lifetime may count from there
- * @param tokens absent: claims are not used
- * @throws PlatformError PLATFORM_CONTRACT when the token's signature does not hold or it ended before it came
+ * Creates a pair from a grant.
+ * @param askedAtMs monotonic instant before the request was sent, since the lifetime may count from there
+ * @param tokens absent: claims are ignored
+ * @throws PlatformError PLATFORM_CONTRACT if the token's signature is invalid or the token has already expired
  */
 export async function pairOf(
   grant: AuthOutput,
@@ -33,7 +33,7 @@ export async function pairOf(
   return { operatorId, userName, madeWith, apiKey, token, coverageTypes: claims?.coverageTypes, endsAtMs, expiresAtMs };
 }
 
-/** How long the token says that it holds; by its own two times where this machine's clock contradicts them. */
+/** Lifetime according to the token; computed from its own two times if this machine's clock contradicts them. */
 function lifetimeIn(claims: TokenClaims | undefined, clock: Clock): number {
   if (claims?.expiresAtMs === undefined) return Infinity;
   const { expiresAtMs, issuedAtMs } = claims;

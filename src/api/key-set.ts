@@ -1,7 +1,7 @@
 /**
- * The platform's public keys by URL. They are fetched when first needed, when older than ten minutes, and when a token
- * names a key that is not among them; one fetch at a time, and not again within the cooldown, so that forged key ids
- * cause no storm.
+ * The platform's public keys by URL. They are fetched on first use, when older than ten minutes, and when a token names
+ * an unknown key. There is one fetch at a time, and none within the cooldown, so that forged key ids cannot cause a
+ * flood of requests.
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from "jose";
 import { z } from "zod";
@@ -29,8 +29,8 @@ export class KeySet {
   }
 
   /**
-   * The one key that fits a token's header.
-   * @throws what fetching threw; jose's JWKSNoMatchingKey and its kin
+   * The one key that matches a token's header.
+   * @throws whatever fetching threw; jose's JWKSNoMatchingKey and related errors
    */
   async keyFor(header: JWSHeaderParameters): Promise<Key> {
     const isFresh = this.#lookup !== undefined && this.#ageMs() < maxAgeMs;
@@ -64,8 +64,8 @@ export class KeySet {
 const keySetSchema = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
 /**
- * Makes the function that fetches a key set.
- * @throws ConfigError when the URL is none, or plain HTTP to another machine
+ * Creates the function that fetches a key set.
+ * @throws ConfigError if the URL is invalid, or plain HTTP to a remote machine
  */
 export function keySetFetcher({
   transport,

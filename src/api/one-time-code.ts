@@ -1,6 +1,6 @@
 /**
- * One-time codes of RFC 6238 (HMAC-SHA-1, steps of 30 s) for callers with MFA (interface, section 5). A code that is
- * refused at the border of two steps is not tried again here: the next step may be 30 s away, and whoever waits on the
+ * One-time codes of RFC 6238 (HMAC-SHA-1, steps of 30 s) for callers with MFA (interface, section 5). A code rejected
+ * at the boundary of two steps is not retried here: the next step may be 30 s away, and every call that waits for the
  * pair would wait as long.
  */
 import { createHmac } from "node:crypto";
@@ -9,8 +9,8 @@ const stepMs = 30_000;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /**
- * The code that holds at an instant.
- * @param key the shared key in bytes; `digits` is 6 for the platform; the RFC's vectors have 8
+ * The code that is valid at an instant.
+ * @param key the shared key in bytes; `digits` is 6 for the platform; the RFC's test vectors have 8
  */
 export function oneTimeCode(key: Uint8Array, { wallMs, digits = 6 }: { wallMs: number; digits?: number }): string {
   const counter = Buffer.alloc(8);
@@ -21,7 +21,7 @@ export function oneTimeCode(key: Uint8Array, { wallMs, digits = 6 }: { wallMs: n
   return String(number % 10 ** digits).padStart(digits, "0");
 }
 
-/** Bytes of a base32 text; case, spaces, hyphens and padding do not matter. Undefined when it is not base32 or empty. */
+/** Decodes base32; case, spaces, hyphens and padding are ignored. Undefined if the text is empty or not base32. */
 export function readBase32(text: string): Uint8Array | undefined {
   const symbols = text.toUpperCase().replace(/[\s-]/g, "").replace(/=+$/, "");
   const bytes: number[] = [];

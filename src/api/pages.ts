@@ -1,24 +1,24 @@
 /**
- * Walks a list page by page (interface, section 4, pagination rules). Only the key of the next page is taken from an
- * answer, never an address: a hostile `link` cannot lead a call elsewhere. Pages may be short or empty while more
- * follow; the list ends when no key comes, and a key that comes twice ends it with an error instead of a loop.
+ * Iterates over a list page by page (interface, section 4, pagination rules). Only the key of the next page is taken
+ * from a response, never an address: a hostile `link` cannot redirect a call. Pages may be short or empty while more
+ * follow. The list ends when no key is returned; a repeated key ends it with an error instead of a loop.
  */
 import { PlatformError } from "#core/errors.ts";
 import { type AnswerHeaders, headerOf } from "./quota-headers.ts";
 
 export interface Page<T> {
   readonly items: T;
-  /** Where to go on after this page; undefined on the last one. A caller that saves it can resume there. */
+  /** The start of the next page; undefined on the last one. A caller that saves it can resume there. */
   readonly nextKey: string | undefined;
 }
 
-/** A key longer than this would not fit a request line everywhere. */
+/** A longer key would not fit a request line everywhere. */
 const keyCap = 4_096;
 
 /**
- * Yields the pages of a list, each fetched when it is asked for.
+ * Yields the pages of a list, fetching each on demand.
  * @param startKey the key of the first page to fetch; undefined for the beginning
- * @throws PlatformError PLATFORM_CONTRACT on a repeated or oversized key; what `fetchPage` threw
+ * @throws PlatformError PLATFORM_CONTRACT on a repeated or oversized key; whatever `fetchPage` threw
  */
 export async function* walkPages<T>(walk: {
   operation: string;
@@ -45,7 +45,7 @@ export async function* walkPages<T>(walk: {
   }
 }
 
-/** The next page's key: from its own header, else from the `link` header's query; undefined on the last page. */
+/** The next page's key: from its own header, or from the query in the `link` header; undefined on the last page. */
 export function readNextKey(headers: AnswerHeaders, nextKeyHeader: string): string | undefined {
   const own = headerOf(headers, nextKeyHeader)?.trim();
   if (own !== undefined && own !== "") return own;
@@ -53,7 +53,7 @@ export function readNextKey(headers: AnswerHeaders, nextKeyHeader: string): stri
   return link === undefined ? undefined : keyInLink(link.slice(0, 4 * keyCap));
 }
 
-/** `<path?last_evaluated_key=KEY>; rel=next`, among other links or alone. */
+/** `<path?last_evaluated_key=KEY>; rel=next`, alone or among other links. */
 function keyInLink(link: string): string | undefined {
   for (const part of link.split(/,(?=\s*<)/)) {
     const end = part.indexOf(">");
@@ -64,7 +64,7 @@ function keyInLink(link: string): string | undefined {
   return undefined;
 }
 
-/** A `+` stays one: a key of base64 has it more often than a key has a space. */
+/** Keeps `+` literal: base64 keys contain it more often than keys contain a space. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,11 +1,12 @@
 /**
- * Keeps the key and token pair of one profile, in memory alone (interface, section 5). However many calls need a pair,
- * one authentication or renewal is under way at a time.
+ * Holds the key and token pair of one profile, in memory only (interface, section 5). However many calls need a pair,
+ * only one authentication or renewal is in progress at a time.
  *
- * Moves: none -> valid (authenticated) -> due (margin before the end: renewed behind the calls, which go on with the old
- * pair; a failure keeps it) -> ended (calls wait). A pair that is due gets a new token where the deployment has an
- * operation for that, and is replaced by an authentication where it has none or refuses. A 401 moves valid -> none, once per pair: a late 401 of an older pair
- * changes nothing. A refusal of the credentials is remembered for a while, since authentication is limited per address.
+ * States: none -> valid (authenticated) -> due (some margin before expiry: renewed in the background while calls
+ * continue with the old pair; on failure the old pair stays) -> ended (calls wait). A due pair gets a new token if the
+ * deployment has an operation for it; if it has none, or the operation is rejected, an authentication replaces the
+ * pair. A 401 moves valid -> none, once per pair: a late 401 for an older pair changes nothing. A rejection of the
+ * credentials is cached for a while, since authentication is limited per address.
  */
 import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -37,7 +38,7 @@ export class PairKeeper {
   #flight: Promise<Pair> | undefined;
   #failure: { readonly error: unknown; readonly untilMs: number } | undefined;
   #failures = 0;
-  /** Counts the wishes for an authentication with other credentials; a pair and a flight are of one of them. */
+  /** Incremented when the credentials are replaced; a pair and an authentication in flight belong to one version. */
   #credentialsVersion = 0;
   #flightVersion = 0;
   #currentVersion = 0;
@@ -55,12 +56,12 @@ export class PairKeeper {
     this.#chance = deps.chance ?? anyChance;
   }
 
-  /** The pair, valid or not, as it is; starts nothing. */
+  /** The current pair, valid or not; has no side effects. */
   get held(): Pair | undefined {
     return this.#current;
   }
 
-  /** The pair, where one is valid; starts an early renewal when it is due. */
+  /** The pair, if it is valid; starts an early renewal when it is due. */
   ready(): Pair | undefined {
     if (this.#current === undefined) return undefined;
     const nowMs = this.#clock.monotonicMs();
@@ -75,8 +76,8 @@ export class PairKeeper {
   }
 
   /**
-   * The pair, waiting for an authentication where none is valid.
-   * @throws what the authentication threw, also from a short memory of it; the signal's reason when it aborts
+   * Returns the pair, waiting for an authentication if none is valid.
+   * @throws whatever the authentication threw, possibly cached; the signal's reason if it aborts
    */
   async obtain(signal?: AbortSignal): Promise<Pair> {
     signal?.throwIfAborted();
@@ -88,7 +89,7 @@ export class PairKeeper {
     return unlessAborted(this.#flight ?? this.#renew(this.#nextReason), signal);
   }
 
-  /** Notes that the platform took this pair, so that a later 401 means that its time is over. */
+  /** Records that the platform accepted this pair, so that a later 401 means it has expired or was revoked. */
   accepted(pair: Pair): void {
     if (pair !== this.#current || this.#isProven) return;
     this.#isProven = true;
@@ -97,9 +98,9 @@ export class PairKeeper {
   }
 
   /**
-   * Says that the platform answered 401 to this pair.
-   * @returns whether it is worth asking again with another pair; false when fresh pairs were refused in a row, none of
-   *   them ever taken, so that a platform that answers 401 to everything is not asked for pairs without end
+   * Records that the platform responded to this pair with 401.
+   * @returns whether to retry with another pair; false if several fresh pairs in a row were rejected without ever
+   *   being accepted, so that a platform that responds to everything with 401 does not cause endless authentications
    */
   invalidate(pair: Pair): boolean {
     if (pair !== this.#current) return true;
@@ -113,7 +114,10 @@ export class PairKeeper {
     return true;
   }
 
-  /** New credentials are in place: forgets their predecessors' refusal and renews soon; calls go on meanwhile. */
+  /**
+   * Called when credentials were replaced: forgets the cached rejection of the old ones and renews soon; calls continue
+   * meanwhile.
+   */
   renewSoon(): void {
     this.#credentialsVersion += 1;
     this.#refusedInARow = 0;
@@ -122,8 +126,8 @@ export class PairKeeper {
   }
 
   /**
-   * Authenticates at once, behind the calls, which go on with the present pair until the new one is there.
-   * @throws what the authentication threw, and the present pair stays; the signal's reason when it aborts
+   * Authenticates immediately in the background; calls continue with the current pair until the new one arrives.
+   * @throws whatever the authentication threw, and the current pair stays; the signal's reason if it aborts
    */
   async renewNow(signal?: AbortSignal): Promise<Pair> {
     signal?.throwIfAborted();
@@ -138,7 +142,7 @@ export class PairKeeper {
     }
   }
 
-  /** Drops the pair and ends the watch over its values. */
+  /** Drops the pair and unregisters its values from the scrubber. */
   close(): void {
     this.#retire("first");
     forget(this.#retired);
@@ -194,7 +198,10 @@ export class PairKeeper {
     };
   }
 
-  /** Calls in flight still carry the pair that goes, so its values stay known to the scrubber for one more generation. */
+  /**
+   * Calls in flight still carry the retired pair, so its values stay registered with the scrubber for one more
+   * generation.
+   */
   #retire(nextReason: RenewalReason): void {
     if (this.#current === undefined) return;
     forget(this.#retired);

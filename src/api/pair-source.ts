@@ -1,6 +1,6 @@
 /**
- * Puts together the ways to a fresh pair that a profile has: an authentication with the list of credentials, and where
- * the deployment has an operation for it, a new token for the pair at hand.
+ * Combines the ways in which a profile gets a fresh pair: an authentication with the list of credentials and, if the
+ * deployment has an operation for it, a new token for the current pair.
  */
 import { Authenticator } from "./authenticator.ts";
 import type { ClientEvent } from "./client-event.ts";
@@ -18,11 +18,11 @@ export function pairSource(
   options: Pick<PlatformClientOptions, "clock" | "ttlField" | "ttlSeconds" | "renewToken">,
   deps: {
     credentials: CredentialList;
-    /** Absent: claims are not used. */
+    /** Absent: claims are ignored. */
     tokens: TokenReader | undefined;
     emit: (event: ClientEvent) => void;
     authenticate: (input: AuthInput) => Promise<AuthOutput>;
-    /** Makes a call with a given pair. */
+    /** Makes a call with the given pair. */
     callWith: <O>(pair: Pair, operation: Operation<RenewTokenInput, O>, input: RenewTokenInput) => Promise<O>;
   },
 ): PairSource & Pick<Authenticator, "authenticateWith"> {
@@ -38,7 +38,7 @@ export function pairSource(
     ...{ clock, tokens, ttl: { field: options.renewToken.ttlField, seconds } },
     send: (pair, input) => deps.callWith(pair, operation, input),
   });
-  // Other credentials are taken up by an authentication with them.
+  // Changed credentials take effect through an authentication.
   const renew = (pair: Pair) => (authenticator.isUpToDate() ? renewal.renew(pair) : Promise.resolve(undefined));
   return { authenticate, authenticateWith, renew };
 }

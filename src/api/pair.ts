@@ -1,19 +1,19 @@
-/** The key and token pair (interface, section 2), and the two ways to a fresh one. */
+/** The key and token pair (interface, section 2), and the two ways to get a fresh one. */
 import type { Secret } from "#core/secret.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import type { CredentialForm } from "./credential-form.ts";
 
-/** What one authentication gave; it lives in memory alone. */
+/** The result of one authentication; kept in memory only. */
 export interface Pair {
   readonly operatorId: string;
   readonly userName: string | undefined;
-  /** The credentials that the platform gave it for. */
+  /** The credentials that the pair was issued for. */
   readonly madeWith: CredentialForm;
   readonly apiKey: Secret;
   readonly token: Secret;
-  /** From the token's verified claims; undefined when they are not verified or say nothing. */
+  /** From the token's verified claims; undefined if they are not verified or contain none. */
   readonly coverageTypes: readonly Coverage[] | undefined;
-  /** Monotonic instant from which the pair can no longer be used. */
+  /** Monotonic instant at which the pair expires. */
   readonly endsAtMs: number;
   /** The same instant on the wall clock. */
   readonly expiresAtMs: number;
@@ -22,8 +22,8 @@ export interface Pair {
 export interface PairSource {
   authenticate(): Promise<Pair>;
   /**
-   * The same pair with a new token; undefined where the platform refuses that. Absent: there is no such way.
-   * @throws where a later try can succeed
+   * The same pair with a new token; undefined if the platform refuses. Absent: not supported.
+   * @throws if a later attempt can succeed
    */
   renew?(pair: Pair): Promise<Pair | undefined>;
 }
@@ -34,9 +34,9 @@ export interface Fresh {
 }
 
 /**
- * A new token for the pair at hand, else a new pair.
- * @param how `base` is absent where only an authentication will do; `isStillGood` tells whether it is still in use once
- *   the new token is there: where a 401 took it away, its offspring would be refused too
+ * Returns the current pair with a new token, or else a new pair.
+ * @param how `base` is absent if only an authentication will do; `isStillGood` returns whether the base is still in
+ *   use once the new token arrives: if a 401 retired it, its successor would be rejected too
  */
 export async function freshPair(
   source: PairSource,
@@ -48,7 +48,7 @@ export async function freshPair(
   return { pair: await source.authenticate(), by: "auth" };
 }
 
-/** Ends the watch over the values of a pair that is not used any more. */
+/** Unregisters the values of an unused pair from the scrubber. */
 export function forget(pair: Pair | undefined): void {
   pair?.apiKey.forget();
   pair?.token.forget();

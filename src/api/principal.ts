@@ -1,15 +1,15 @@
-/** Who the credentials of a profile belong to. */
+/** The identity that the credentials of a profile belong to. */
 import type { Coverage } from "#fleet/profile.ts";
 import type { Pair } from "./pair.ts";
 
-/** Who the credentials belong to, as the platform says. */
+/** The identity as reported by the platform. */
 export interface Principal {
   readonly operatorId: string;
   /** Present for a sub-user. */
   readonly userName: string | undefined;
   /** Undefined unless tokens are verified. */
   readonly coverageTypes: readonly Coverage[] | undefined;
-  /** End of the present pair, milliseconds since the Unix epoch. */
+  /** Expiry of the current pair, milliseconds since the Unix epoch. */
   readonly expiresAtMs: number;
 }
 

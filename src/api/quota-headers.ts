@@ -1,26 +1,26 @@
 /**
- * Reads the three rate-limit headers (interface, section 8) and Retry-After. They steer how long every process waits,
- * so nonsense is dropped whole and durations are clamped: a hostile or broken answer can slow simfleet down for a
- * period, never stop it.
+ * Parses the three rate-limit headers (interface, section 8) and Retry-After. They control how long every process
+ * waits, so invalid values are dropped and durations are clamped: a hostile or broken response can slow simfleet down
+ * for one window, never stop it.
  */
 import type { QuotaReading } from "#limiter/permit.ts";
 import type { HeaderNames } from "./brand.ts";
 
-/** Headers of an answer, names in lower case. */
+/** Response headers, names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The longest pause that a Retry-After header can impose. */
+/** The longest pause that a Retry-After header can cause. */
 const retryAfterCapMs = 3_600_000;
 
-/** One header's text; the first where it was sent more than once. */
+/** The value of one header; the first one if it occurs more than once. */
 export function headerOf(headers: AnswerHeaders, name: string): string | undefined {
   const value = headers[name];
   return typeof value === "string" ? value : value?.[0];
 }
 
 /**
- * What the three headers say; undefined unless all three are whole numbers in range.
- * @param periodMs length of the quota's period; no refresh is further away
+ * Parses the three headers; undefined unless all are whole numbers in range.
+ * @param periodMs length of the quota window; the time until the refresh is at most that
  */
 export function readQuota(
   headers: AnswerHeaders,
@@ -38,8 +38,8 @@ export function readQuota(
 }
 
 /**
- * A Retry-After header, in seconds or as a date, in milliseconds: at least 0, at most an hour.
- * @param wallMs the present, for dates
+ * Parses a Retry-After header, in seconds or as a date, into milliseconds: at least 0, at most an hour.
+ * @param wallMs the current time, for dates
  */
 export function readRetryAfterMs(headers: AnswerHeaders, wallMs: number): number | undefined {
   const text = headerOf(headers, "retry-after")?.trim();

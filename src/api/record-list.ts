@@ -1,55 +1,55 @@
 /**
- * The records of a list as they came, as bytes: where each begins and ends, and its key. To tell that a record is as it was
- * needs no more than its bytes, and parsing a whole list costs more than all the rest of reading it. A record is parsed,
- * and only then looked at, when somebody asks for it. What is walked over here is taken for JSON, not proven to be: bytes
- * that are as those of a record that was parsed once are JSON, and others are parsed.
+ * The records of a list as bytes: where each begins and ends, and its key. Detecting that a record is unchanged needs
+ * only its bytes, and parsing a whole list costs more than everything else about reading it. A record is parsed and
+ * validated only on access. The scan assumes valid JSON and does not verify it: a record whose bytes equal those of a
+ * record parsed earlier is valid JSON, and all others are parsed.
  */
 import { PlatformError } from "#core/errors.ts";
 import { withoutDepths } from "#fleet/depth.ts";
 
-/** What a reader of records wants of them. */
+/** Options of a reader of records. */
 export interface RecordOptions<T> {
   /** For messages. */
   readonly operation: string;
-  /** The field that names a record. */
+  /** The field that identifies a record. */
   readonly key: string;
-  /** Names of members that are left out of `bytesWithoutSecrets`, wherever in a record they are. */
+  /** Names of members that `bytesWithoutSecrets` omits, at any depth of a record. */
   readonly secrets: ReadonlySet<string>;
-  /** Looks at a parsed record. @returns where its fault is, undefined where it has none */
+  /** Validates a parsed record. @returns the location of the problem, or undefined if there is none */
   readonly faultIn: (record: unknown) => string | undefined;
-  /** For the type alone: what a record without a fault is. */
+  /** For the type only: a valid record. */
   readonly of?: T;
 }
 
 export class RecordList<T> {
-  readonly #storeDeps: RecordOptions<T>;
+  readonly #options: RecordOptions<T>;
   readonly #bytes: Buffer;
   readonly #cut: Cut;
 
-  private constructor(storeDeps: RecordOptions<T>, bytes: Buffer, cut: Cut) {
-    this.#storeDeps = storeDeps;
+  private constructor(options: RecordOptions<T>, bytes: Buffer, cut: Cut) {
+    this.#options = options;
     this.#bytes = bytes;
     this.#cut = cut;
   }
 
-  /** @returns undefined where this is no list of objects that have a key, or one that only a parser can read */
-  static read<T>(storeDeps: RecordOptions<T>, bytes: Buffer): RecordList<T> | undefined {
-    const cut = cutRecords(bytes, Buffer.from(storeDeps.key), secretNames(storeDeps.secrets));
-    return cut === undefined ? undefined : new RecordList(storeDeps, bytes, cut);
+  /** @returns undefined if this is not a list of objects with a key, or only a parser can read it */
+  static read<T>(options: RecordOptions<T>, bytes: Buffer): RecordList<T> | undefined {
+    const cut = cutRecords(bytes, Buffer.from(options.key), secretNames(options.secrets));
+    return cut === undefined ? undefined : new RecordList(options, bytes, cut);
   }
 
-  /** Of records that were parsed and have their key. */
-  static of<T>(storeDeps: RecordOptions<T>, records: readonly T[]): RecordList<T> {
+  /** Creates a list from parsed records that have their key. */
+  static of<T>(options: RecordOptions<T>, records: readonly T[]): RecordList<T> {
     const texts = records.map((record) => JSON.stringify(withoutDepths(record)));
     const cut: Cut = { keys: [], starts: [], ends: [], isEscaped: texts.map(() => true), secrets: new Map() };
     let at = 0;
     for (const [place, text] of texts.entries()) {
-      cut.keys.push(String(Reflect.get(records[place] as object, storeDeps.key)));
+      cut.keys.push(String(Reflect.get(records[place] as object, options.key)));
       cut.starts.push(at);
       at += Buffer.byteLength(text);
       cut.ends.push(at);
     }
-    return new RecordList(storeDeps, Buffer.from(texts.join("")), cut);
+    return new RecordList(options, Buffer.from(texts.join("")), cut);
   }
 
   get keys(): readonly string[] {
@@ -57,8 +57,8 @@ export class RecordList<T> {
   }
 
   /**
-   * What tells a record from what it was: its bytes without the members that are secret.
-   * @returns undefined where only a parser finds those: a name is written with escapes
+   * The bytes of a record without its secret members, for change detection.
+   * @returns undefined if only a parser can find those members: a name contains escapes
    */
   bytesWithoutSecrets(place: number): Buffer | undefined {
     const { starts, ends, isEscaped, secrets } = this.#cut;
@@ -77,7 +77,7 @@ export class RecordList<T> {
     return Buffer.concat(deps);
   }
 
-  /** @throws PlatformError when it is no JSON or has another shape than the interface says */
+  /** @throws PlatformError if it is not JSON or does not have the shape of the interface */
   record(place: number): T {
     const text = this.#bytes.toString("utf8", this.#cut.starts[place], this.#cut.ends[place]);
     let record: unknown;
@@ -86,30 +86,30 @@ export class RecordList<T> {
     } catch {
       throw this.#fault("PLATFORM_UNAVAILABLE", `record ${place} of a page is no JSON`);
     }
-    const fault = this.#storeDeps.faultIn(record);
+    const fault = this.#options.faultIn(record);
     if (fault === undefined) return record as T;
     throw this.#fault("PLATFORM_CONTRACT", `record ${place} of a page is in an unexpected shape (at ${fault})`);
   }
 
   #fault(code: "PLATFORM_UNAVAILABLE" | "PLATFORM_CONTRACT", said: string): PlatformError {
-    const { operation } = this.#storeDeps;
+    const { operation } = this.#options;
     return new PlatformError(code, `${operation}: ${said}. Is it the right address and deployment?`, { operation });
   }
 }
 
-/** A list, cut into its records. */
+/** A list, split into its records. */
 interface Cut {
   readonly keys: string[];
-  /** First byte of each record, and the one after its last. */
+  /** First byte of each record, and the byte after the last one. */
   readonly starts: number[];
   readonly ends: number[];
-  /** Whether a member's name in the record is written with escapes. */
+  /** Whether a member name in the record contains escapes. */
   readonly isEscaped: boolean[];
-  /** The stretches of bytes of secret members, by place. */
+  /** Byte ranges of secret members, by record. */
   readonly secrets: Map<number, [from: number, to: number][]>;
 }
 
-/** Names by their length in bytes; most strings of a record are told apart by that alone. */
+/** Names by their length in bytes; the length alone rules out most strings of a record. */
 type Names = readonly (readonly Buffer[] | undefined)[];
 
 function secretNames(secrets: ReadonlySet<string>): Names {
@@ -118,7 +118,7 @@ function secretNames(secrets: ReadonlySet<string>): Names {
     const name = Buffer.from(secret);
     (names[name.length] ??= []).push(name);
   }
-  // Without holes: one look at a place that is not there would slow every other one down.
+  // Not sparse: a single access to a missing index would slow down all others.
   return Array.from(names, (some) => some);
 }
 
@@ -146,16 +146,16 @@ function cutRecords(bytes: Buffer, key: Buffer, secrets: Names): Cut | undefined
   return next === closeBracket && afterSpace(bytes, at + 1) === bytes.length ? cutter.cut : undefined;
 }
 
-/** Cuts one record after the other out of the bytes of a list. */
+/** Splits the bytes of a list into records, one after the other. */
 class Cutter {
   readonly cut: Cut = { keys: [], starts: [], ends: [], isEscaped: [], secrets: new Map() };
   readonly #bytes: Buffer;
   readonly #key: Buffer;
   readonly #secrets: Names;
-  /** Of the record at hand: whether a name in it has escapes, and where the value of its key begins. */
+  /** State of the current record: whether a name has escapes, and where the value of its key begins. */
   #isEscaped = false;
   #keyAt = -1;
-  /** Where a secret member of it begins, and how deep. */
+  /** Where a secret member begins, and its depth. */
   #secretAt = -1;
   #secretDepth = 0;
 
@@ -165,7 +165,7 @@ class Cutter {
     this.#secrets = secrets;
   }
 
-  /** @returns the place after the record that begins here; the end of all bytes where it cannot be cut out */
+  /** @returns the position after the record that begins here; the end of all bytes if it cannot be split off */
   takeRecord(start: number): number {
     const bytes = this.#bytes;
     const { length } = bytes;
@@ -190,7 +190,7 @@ class Cutter {
     return length;
   }
 
-  /** @returns where the string ends that begins here */
+  /** @returns the end of the string that begins here */
   #takeString(from: number, depth: number): number {
     const bytes = this.#bytes;
     const { length } = bytes;
@@ -240,12 +240,12 @@ class Cutter {
   }
 }
 
-/** Whether the string that ends here is the name of a member. */
+/** Whether the string that ends here is a member name. */
 function isName(bytes: Buffer, end: number): boolean {
   return bytes[afterSpace(bytes, end + 1)] === colon;
 }
 
-/** The string that begins here, where it is written without escapes. */
+/** The string that begins here, if it contains no escapes. */
 function plainText(bytes: Buffer, from: number): string | undefined {
   if (bytes[from - 1] !== quote) return undefined;
   let end = from;
@@ -266,7 +266,7 @@ function isSame(bytes: Buffer, from: number, name: Buffer): boolean {
   return true;
 }
 
-/** The place of the next byte that is no white space; the end of all bytes where there is none. */
+/** The position of the next byte that is not white space; the end of all bytes if there is none. */
 function afterSpace(bytes: Buffer, from: number): number {
   let at = from;
   while (at < bytes.length) {

@@ -1,33 +1,33 @@
-/** When a pair is renewed, and how long a failed authentication is left alone (it is limited per caller address). */
+/** When a pair is renewed, and how long to wait after a failed authentication (limited per caller address). */
 import { randomInt } from "node:crypto";
 import { backoffMs } from "#core/backoff.ts";
 import { ConfigError, PlatformError } from "#core/errors.ts";
 
-/** How long a refusal of the credentials is remembered. */
+/** How long a rejection of the credentials is cached. */
 export const refusalMs = 30_000;
 /**
- * How many fresh pairs in a row may be refused before it is the credentials' fault: two while none was ever taken, more
- * after that, since pairs that are revoked one after the other can strike several calls before any gets through.
+ * How many fresh pairs in a row may be rejected before the credentials are blamed: two if none was ever accepted, more
+ * afterward, since pairs that are revoked one after the other can affect several calls before any succeeds.
  */
 export const refusedInARow = { fromTheStart: 2, afterSuccess: 4 };
-/** Least pause between two early renewals that fail. */
+/** Minimum pause between two failed early renewals. */
 export const earlyPauseMs = 1_000;
 
 const unavailablePolicy = { baseMs: 100, capMs: 5_000 };
 
-/** The lifetime of a pair when none is asked for, and the bounds of what can be asked (interface, section 8). */
+/** Default lifetime of a pair, and the bounds of a requested one (interface, section 8). */
 const defaultTtlSeconds = 86_400;
 const ttlBoundsSeconds = { least: 180, most: 172_800 };
 
 export interface RequestedTtl {
-  /** Field of the authentication request that asks for a lifetime; the interface does not show its name. */
+  /** Field of the authentication request that sets a lifetime; the interface does not show its name. */
   readonly field: string | undefined;
   readonly seconds: number | undefined;
 }
 
 /**
- * Checks a lifetime and its field.
- * @throws ConfigError outside 180 to 172,800 whole seconds, or when the field's name is taken by a credential
+ * Validates a lifetime and its field.
+ * @throws ConfigError outside 180 to 172,800 whole seconds, or if the field name is that of a credential
  */
 export function checkTtl({ field, seconds }: RequestedTtl): void {
   const { least, most } = ttlBoundsSeconds;
@@ -50,15 +50,15 @@ export function checkTtl({ field, seconds }: RequestedTtl): void {
   }
 }
 
-/** How long a pair holds as far as the request tells: a wish that cannot be sent can only shorten the default. */
+/** Lifetime of a pair as far as the request shows: a lifetime that cannot be requested can only shorten the default. */
 export function lifetimeMs({ field, seconds }: RequestedTtl): number {
   const wished = seconds ?? defaultTtlSeconds;
   return (field === undefined ? Math.min(wished, defaultTtlSeconds) : wished) * 1_000;
 }
 
 /**
- * How long before its end a pair is renewed: a tenth of the lifetime, within 10 s and 5 min, and by chance up to another
- * tenth, at most an hour, so that workers that were started together do not renew together.
+ * How long before its expiry a pair is renewed: a tenth of the lifetime, within 10 s and 5 min, plus a random share of
+ * up to another tenth, at most an hour, so that workers that started together do not renew together.
  * @param chance in [0, 1)
  */
 export function marginMs(pairMs: number, chance: number): number {
@@ -66,19 +66,19 @@ export function marginMs(pairMs: number, chance: number): number {
   return plainMs + Math.min(pairMs / 10, 3_600_000) * chance;
 }
 
-/** A number in [0, 1) from the machine's generator. */
+/** A random number in [0, 1). */
 export function anyChance(): number {
   return randomInt(1_000_000) / 1_000_000;
 }
 
-/** How long not to authenticate again after a failure; `failures` counts those in a row. */
+/** How long to wait before the next authentication; `failures` counts those in a row. */
 export function pauseAfterMs(error: unknown, failures: number): number {
   if (!(error instanceof PlatformError)) return 0;
   if (error.disposition === "never") return refusalMs;
   return error.code === "PLATFORM_THROTTLED" ? (error.retryAfterMs ?? 0) : backoffMs(unavailablePolicy, failures);
 }
 
-/** A spent quota is the limiter's to remember, and a store that is away has its own back-off. */
+/** The limiter tracks an exhausted quota, and an unreachable store has its own backoff. */
 export function isRemembered(error: unknown): boolean {
   return error instanceof PlatformError && error.code !== "PLATFORM_THROTTLED";
 }

@@ -1,6 +1,6 @@
 /**
- * Turns one answer (status, headers, body) into a value or a PlatformError; no I/O, no policy. The catalogue of the
- * platform's statuses is not shown (interface, section 7), so statuses are read by their class.
+ * Turns one response (status, headers, body) into a value or a PlatformError; no I/O, no policy. The interface does not
+ * list the platform's statuses (section 7), so they are interpreted by class.
  */
 import { PlatformError } from "#core/errors.ts";
 import { readFault, type PlatformFault } from "./error-body.ts";
@@ -14,20 +14,20 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** An answer with what is known of it beyond what the platform sent. */
+/** A response with its context. */
 export interface PlacedAnswer extends Answer {
   readonly bucket: string;
-  /** Where the answer came from, for messages. */
+  /** The host that responded, for messages. */
   readonly host: string;
-  /** With a 429: how long the bucket stays empty. */
+  /** For a 429: how long the bucket stays empty. */
   readonly throttledMs: number;
-  /** What a Retry-After header asked for. */
+  /** Delay requested by the Retry-After header. */
   readonly retryAfterMs: number | undefined;
 }
 
 /**
- * The value of a success.
- * @throws PlatformError with the code that the status deserves; of a write whose success cannot be read,
+ * Returns the value of a success.
+ * @throws PlatformError with the code that matches the status; for a write whose success cannot be parsed,
  *   `mayHaveApplied` is true
  */
 export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): O {
@@ -52,7 +52,7 @@ function bodyOf<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): unknown
   try {
     return JSON.parse(answer.body.toString("utf8"));
   } catch {
-    // The parser's own error quotes the body, which may hold a token, so it goes no further.
+    // The parser's own error quotes the body, which may contain a token, so it is not propagated.
     throw unreadable(operation, answer);
   }
 }
@@ -67,7 +67,7 @@ function isWrite(operation: Pick<Operation<never, unknown>, "method">): boolean 
   return operation.method !== "GET";
 }
 
-/** A success whose body is no JSON: cut short is a lost answer; anything else is not the platform talking. */
+/** A success whose body is not JSON: a truncated body is a lost response; anything else is not from the platform. */
 function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
   const facts = {
     operation: operation.id,
@@ -78,7 +78,7 @@ function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Pla
   if (start === undefined || '{["'.includes(start)) {
     return new PlatformError(
       "PLATFORM_UNAVAILABLE",
-      `${operation.id}: the answer of ${answer.host} (${answer.status}) was cut short, so its outcome is unknown.`,
+      `${operation.id}: the answer of ${answer.host} (${answer.status}) was truncated, so its outcome is unknown.`,
       facts,
     );
   }
@@ -98,7 +98,7 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
   if (status === 429) {
     return new PlatformError(
       "PLATFORM_THROTTLED",
-      `${operation.id}: the quota of ${answer.bucket} is spent; calls go on in ${Math.ceil(answer.throttledMs / 1_000)} s.`,
+      `${operation.id}: the quota of ${answer.bucket} is spent; calls resume in ${Math.ceil(answer.throttledMs / 1_000)} s.`,
       { ...facts, retryAfterMs: answer.throttledMs, bucket: answer.bucket },
     );
   }
@@ -119,7 +119,7 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
   );
 }
 
-/** A status of the 400s that blames the call itself. */
+/** A 4xx status that blames the call itself. */
 function refusedByStatus({ operation, status, fault }: Refused): PlatformError {
   const said = wordsOf(status, fault);
   const facts = { operation: operation.id, status, platformCode: fault.code };
@@ -140,7 +140,7 @@ function refusedByStatus({ operation, status, fault }: Refused): PlatformError {
   return new PlatformError("PLATFORM_REJECTED", `${operation.id}: refused (${said}).`, facts);
 }
 
-/** `400 SEM0016: the text`, with whatever parts there are. */
+/** `400 SEM0016: the text`, as far as its parts are present. */
 function wordsOf(status: number, fault: PlatformFault): string {
   const code = fault.code === undefined ? "" : ` ${fault.code}`;
   return fault.message === undefined ? `${status}${code}` : `${status}${code}: ${fault.message}`;

@@ -1,4 +1,7 @@
-/** Sends one call once: permit, exchange, reading of the answer. It knows nothing of pairs beyond the headers it is given. */
+/**
+ * Sends one call once: permit, exchange, parsing of the response. It knows nothing of pairs beyond the headers it is
+ * given.
+ */
 import type { Address } from "./address.ts";
 import { Attempt, type AttemptDeps } from "./attempt.ts";
 import type { CallOptions, Permits } from "./client-options.ts";
@@ -7,7 +10,7 @@ import type { AnswerHeaders } from "./quota-headers.ts";
 import { readAnswer } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
-/** Where a call goes and the headers it carries: name, value, name, value… */
+/** Address of a call and the headers it carries: name, value, name, value… */
 export interface Route {
   readonly address: Address;
   readonly headers: readonly string[];
@@ -32,7 +35,7 @@ export class Sender {
   readonly #profileName: string;
   readonly #egress: string | undefined;
   readonly #around: AttemptDeps;
-  /** By operation, since a name is looked up with every call. */
+  /** By operation, since a name is needed for every call. */
   readonly #buckets = new Map<string, string>();
 
   constructor(deps: {
@@ -49,7 +52,7 @@ export class Sender {
     this.#around = deps.around;
   }
 
-  /** @throws PlatformError; the signal's reason when it aborts before the request goes out; what `acquire` throws */
+  /** @throws PlatformError; the signal's reason if it aborts before the request is sent; whatever `acquire` throws */
   async send<I, O>(operation: Operation<I, O>, call: Sending): Promise<Reply<O>> {
     const { address } = call.route;
     const { path, body } = call.target;
@@ -62,7 +65,7 @@ export class Sender {
     let answer;
     onSending?.();
     try {
-      // Not told of the signal: with a slot there is a connection, so the request goes out at once.
+      // Without the signal: a slot guarantees a connection, so the request is sent immediately.
       answer = await this.#transport.exchange({ operation: id, address, method, path, headers, body, watcher });
     } catch (thrown) {
       watcher.failed();

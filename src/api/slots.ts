@@ -1,11 +1,11 @@
 /**
- * At most so many calls in flight in this process. A call waits here before it takes a permit, so that a permit, which
- * counts as a spent call for every process, is never held by a call that has no connection. Operations take turns: a
- * sync's one call does not stand in line behind the hundreds of a run.
+ * Limits the calls in flight in this process. A call waits here before it acquires a permit, so that a permit, which
+ * counts as a spent call for every process, is never held by a call without a connection. Operations are served
+ * round-robin: the single call of a sync does not queue behind hundreds of calls of a run.
  */
 export class Slots {
   #free: number;
-  /** By operation, first come, first served; the operation at the front of the map has the next turn. */
+  /** By operation, first come, first served; the first operation in the map is served next. */
   readonly #lines = new Map<string, (() => void)[]>();
 
   constructor(count: number) {
@@ -13,10 +13,10 @@ export class Slots {
   }
 
   /**
-   * Takes a slot.
-   * @param operation whose line it is
-   * @returns undefined when one was free at once
-   * @throws the signal's reason when it aborts before a slot is free
+   * Acquires a slot.
+   * @param operation the queue to wait in
+   * @returns undefined if one was free immediately
+   * @throws the signal's reason if it aborts before a slot is free
    */
   enter(operation: string, signal?: AbortSignal): Promise<void> | undefined {
     if (this.#free > 0) {
@@ -43,7 +43,7 @@ export class Slots {
     for (const [operation, line] of this.#lines) {
       const next = line.shift();
       this.#lines.delete(operation);
-      if (next === undefined) continue; // everybody in it has gone away
+      if (next === undefined) continue; // all its waiters have left
       if (line.length > 0) this.#lines.set(operation, line);
       return next();
     }

@@ -1,7 +1,7 @@
 /**
- * Reads the claims of a token, and only after its signature holds (interface, section 2): with two fixed algorithms,
- * against the platform's key set or one public key. The end of the token is not judged here but handed on, since this
- * machine's clock may be wrong; whoever keeps the pair reckons with the lifetime.
+ * Reads the claims of a token after verifying its signature (interface, section 2): with two fixed algorithms, against
+ * the platform's key set or one public key. Expiry is returned but not enforced here, since this machine's clock may be
+ * wrong; the pair keeper accounts for the lifetime.
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { compactVerify, type CryptoKey, type JSONWebKeySet, type JWSHeaderParameters } from "jose";
@@ -15,17 +15,17 @@ import { KeySet } from "./key-set.ts";
 export type TokenVerification = { readonly jwksUrl: string } | { readonly publicKeyPem: string };
 
 export interface TokenClaims {
-  /** Without duplicates and without types that are not known; undefined when the token names none at all. */
+  /** Deduplicated, without unknown types; undefined if the token names none. */
   readonly coverageTypes: readonly Coverage[] | undefined;
-  /** The token's end, milliseconds since the Unix epoch. */
+  /** Expiry of the token, milliseconds since the Unix epoch. */
   readonly expiresAtMs: number | undefined;
   readonly issuedAtMs: number | undefined;
 }
 
 export interface TokenReader {
   /**
-   * The claims of a token whose signature holds.
-   * @throws PlatformError PLATFORM_CONTRACT when it does not; what fetching the keys threw
+   * Returns the claims of a token with a valid signature.
+   * @throws PlatformError PLATFORM_CONTRACT if the signature is invalid; whatever fetching the keys threw
    */
   read(token: Secret): Promise<TokenClaims>;
 }
@@ -39,8 +39,8 @@ const payloadSchema = z.looseObject({
 });
 
 /**
- * @param fetchKeys gets the key set of a URL
- * @throws ConfigError when the public key is none
+ * @param fetchKeys fetches the key set of a URL
+ * @throws ConfigError if the public key is invalid
  */
 export function tokenReader(
   verification: TokenVerification,

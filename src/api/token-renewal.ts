@@ -1,7 +1,7 @@
 /**
- * Renews the token of a pair that still holds, by the deployment's own operation for it, so that the limit on
- * authentications per caller address is not touched. It decides nothing: whoever keeps the pair authenticates anew where
- * this gives none.
+ * Renews the token of a valid pair with the deployment's own operation for it, so that it does not count toward the
+ * limit on authentications per caller address. It makes no decisions: if it returns nothing, the pair keeper
+ * authenticates again.
  */
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
@@ -12,7 +12,7 @@ import type { Pair } from "./pair.ts";
 import { lifetimeMs, type RequestedTtl } from "./renewal-timing.ts";
 import type { TokenReader } from "./token-claims.ts";
 
-/** Answers that no second try would change: the pair has ended, or the operation is not there, or not for us. */
+/** Errors that a retry cannot fix: the pair has expired, or the operation does not exist or is not permitted. */
 const final = new Set(["PLATFORM_REJECTED", "PLATFORM_UNAUTHORIZED", "PLATFORM_FORBIDDEN", "PLATFORM_CONTRACT"]);
 
 export class TokenRenewal {
@@ -24,7 +24,7 @@ export class TokenRenewal {
   constructor(deps: {
     clock: Clock;
     ttl: RequestedTtl;
-    /** Absent: claims are not used. */
+    /** Absent: claims are ignored. */
     tokens: TokenReader | undefined;
     send: (pair: Pair, input: RenewTokenInput) => Promise<{ readonly token: Secret }>;
   }) {
@@ -35,15 +35,16 @@ export class TokenRenewal {
   }
 
   /**
-   * The pair with a new token, or undefined where the platform gives none.
-   * @throws PlatformError when the platform is away or the quota is spent, which a later try can mend
+   * The pair with a new token, or undefined if the platform issues none.
+   * @throws PlatformError if the platform is unavailable or the quota is exhausted, so that a later attempt can
+   *   succeed
    */
   async renew(pair: Pair): Promise<Pair | undefined> {
     const askedAtMs = this.#clock.monotonicMs();
     const endMs = lifetimeMs(this.#ttl);
     try {
       const { token } = await this.#send(pair, { operatorId: pair.operatorId, ttlSeconds: endMs / 1_000 });
-      // A Secret of its own, so that the retired pair can forget its key while this one's stays watched.
+      // A separate Secret, so that the retired pair can forget its key while this one stays registered.
       const grant = { ...pair, token, apiKey: new Secret(pair.apiKey.reveal()) };
       const { madeWith } = pair;
       return await pairOf(grant, { madeWith, clock: this.#clock, tokens: this.#tokens, askedAtMs, lifetimeMs: endMs });

@@ -1,6 +1,6 @@
 /**
- * Puts the failure of an exchange into words and decides the one thing that matters: whether the request went out. The
- * original error is not kept as a cause: a parser's error carries a piece of the answer, which may hold a token.
+ * Describes the failure of an exchange and determines whether the request was sent, which decides about retries. The
+ * original error is not kept as a cause: a parser error contains a piece of the response, which may hold a token.
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Address } from "./address.ts";
@@ -8,18 +8,18 @@ import type { Address } from "./address.ts";
 export interface FailedExchange {
   readonly operation: string;
   readonly address: Address;
-  /** Whether the request, or a part of it, was handed to a connection. */
+  /** Whether any part of the request was written to a connection. */
   readonly wasSent: boolean;
-  /** The status, where the head of an answer came. */
+  /** The status, if response headers arrived. */
   readonly status: number | undefined;
   readonly connectTimeoutMs: number;
   readonly answerTimeoutMs: number;
 }
 
-/** A limit of ours that an answer broke. */
+/** A response exceeded a local limit. */
 export class AnswerLimit extends Error {}
 
-/** The limit on an answer's size. */
+/** The response exceeded the size limit. */
 export class AnswerTooLarge extends AnswerLimit {}
 
 export function transportFailure(thrown: unknown, failed: FailedExchange): PlatformError {

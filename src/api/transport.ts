@@ -1,7 +1,7 @@
 /**
- * The connections to the platform, and nothing else: no retry, no redirect, no quota, no meaning. It works on undici's
- * dispatcher directly, since the request API's stream per answer costs more than the rest of a call together. HTTP/1.1
- * with one request per connection at a time, so that a broken connection costs exactly one answer.
+ * The connections to the platform, and nothing else: no retries, no redirects, no quota, no interpretation. It uses
+ * undici's dispatcher directly, since the request API's stream per response costs more than the rest of a call.
+ * HTTP/1.1 with one request per connection at a time, so that a broken connection costs exactly one response.
  */
 import { Agent, type Dispatcher } from "undici";
 import type { Clock } from "#core/time.ts";
@@ -9,16 +9,16 @@ import { type Exchange, type ExchangeLimits, Receiver } from "./exchange.ts";
 import type { Answer } from "./response.ts";
 
 export interface TransportOptions {
-  /** Connections to each address at most. */
+  /** Maximum number of connections per address. */
   readonly connections: number;
   readonly clock: Clock;
-  /** For name, connection and TLS together; 10,000 by default. */
+  /** For DNS, connection and TLS together; default 10,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** For the head of an answer after sending, and again for its body; 30,000 by default. */
+  /** For the response headers after sending, and again for the body; default 30,000. */
   readonly answerTimeoutMs?: number | undefined;
-  /** Largest body that is read, in bytes; 4 MiB by default. */
+  /** Maximum size of a response body in bytes; default 4 MiB. */
   readonly maxBodyBytes?: number | undefined;
-  /** Sends through this instead of connections of its own (a proxy); it is not closed with the transport. */
+  /** Sends through this dispatcher instead of own connections (a proxy); it is not closed with the transport. */
   readonly dispatcher?: Dispatcher | undefined;
 }
 
@@ -47,9 +47,9 @@ export class Transport {
   }
 
   /**
-   * Sends one request and reads its answer whole, whatever its status.
-   * @throws PlatformError PLATFORM_UNAVAILABLE; `mayHaveApplied` tells whether the request went out
-   * @throws the signal's reason when it aborts before the request goes out
+   * Sends one request and reads the whole response, whatever its status.
+   * @throws PlatformError PLATFORM_UNAVAILABLE; `mayHaveApplied` says whether the request was sent
+   * @throws the signal's reason if it aborts before the request is sent
    */
   exchange(exchange: Exchange): Promise<Answer> {
     const { signal, address } = exchange;
@@ -70,7 +70,7 @@ export class Transport {
     });
   }
 
-  /** Lets the exchanges under way end, then closes the connections; an exchange after that fails unsent. */
+  /** Waits for exchanges in progress, then closes the connections; a later exchange fails unsent. */
   close(): Promise<void> {
     this.#closing ??= this.#isOwn ? this.#dispatcher.close() : Promise.resolve();
     return this.#closing;

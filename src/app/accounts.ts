@@ -1,6 +1,7 @@
 /**
- * The part of the hall that builds what speaks to the platform for each profile: its client, the watch over its
- * credentials, and the word to other processes which AuthKey it uses. All of it is made at a profile's first use.
+ * The part of the composition root that builds, for each profile, what talks to the platform: its client, the watch of
+ * its credentials, and the announcement to other processes of the AuthKey in use. Everything is created on first use of
+ * a profile.
  */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
@@ -23,7 +24,7 @@ import type { Limiter } from "#limiter/limiter.ts";
 import type { AuthKeyUsers } from "#jobs/authkeys/users.ts";
 import type { Logger } from "#telemetry/logger.ts";
 
-const takeUpBackoff = { baseMs: 500, capMs: 30_000 };
+const reloadBackoff = { baseMs: 500, capMs: 30_000 };
 const leaveMs = 500;
 const ourHost = hostname().replace(/[^A-Za-z0-9_-]/g, "-");
 
@@ -39,7 +40,7 @@ interface Deps {
 }
 
 export class Accounts {
-  /** Names this process to people and to other processes. */
+  /** Identifies this process to users and to other processes. */
   readonly worker = `${ourHost}-${process.pid}-${randomBytes(2).toString("hex")}`;
   readonly #deps: Deps;
   readonly #open = new Map<string, OpenAccount>();
@@ -49,26 +50,26 @@ export class Accounts {
   }
 
   /**
-   * The account of a profile, made at its first use.
-   * @throws ConfigError when the profile lacks credentials or an address
+   * The account of a profile, created on first use.
+   * @throws ConfigError if the profile lacks credentials or an address
    */
   account(profile: string): Account {
     return this.#opened(profile).account;
   }
 
-  /** Has the change of a secret file taken up at once, and says which AuthKey is in use then. */
+  /** Reloads changed secret files immediately and returns the AuthKey that is in use afterward. */
   checkSecrets(profile: string): string | undefined {
     const opened = this.#opened(profile);
     opened.watch.poll();
     return opened.authKeyInUse();
   }
 
-  /** Says to other processes which AuthKey the profile uses here, from now on. */
+  /** Announces to other processes, from now on, which AuthKey this process uses for the profile. */
   async announce(profile: string): Promise<void> {
     await this.#opened(profile).announce();
   }
 
-  /** Authenticates with each AuthKey by itself, where there are two; a fault is what the platform threw. */
+  /** Authenticates with each AuthKey separately if there are two; a fault is what the platform threw. */
   async proveAuthKeys(profile: string): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
     const { watch, account } = this.#opened(profile);
     const keys = watch.forms().filter((form) => form.kind === "auth-key");
@@ -105,7 +106,7 @@ class OpenAccount {
   readonly #deps: Deps;
   readonly #log: Logger;
   readonly #closing = new AbortController();
-  /** AuthKeys whose refusal was told of. */
+  /** AuthKeys whose rejection was reported. */
   readonly #refused = new Set<string>();
   #announced: Promise<Awaited<ReturnType<AuthKeyUsers["announce"]>>> | undefined;
 
@@ -120,7 +121,7 @@ class OpenAccount {
     if (origin === undefined) throw new Error(`profile ${profile} vanished`);
     this.watch = new WatchedCredentials({
       ...{ initial: access.credentials, origin, clock },
-      listener: { takenUp: () => this.#takenUp(), kept: (reason) => this.#kept(reason) },
+      listener: { takenUp: () => this.#reloaded(), kept: (reason) => this.#kept(reason) },
     });
     this.account = this.#makeAccount();
     this.watch.start();
@@ -130,7 +131,7 @@ class OpenAccount {
     return this.account.client;
   }
 
-  /** That of the pair at hand, else the one that would be used first. */
+  /** The AuthKey of the current pair, or else the one that would be used first. */
   authKeyInUse(): string | undefined {
     const form = (this.#client.inUse as Credentials | undefined) ?? this.watch.forms()[0];
     return form?.kind === "auth-key" ? form.authKeyId : undefined;
@@ -142,12 +143,12 @@ class OpenAccount {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new Error("the house is closing"));
+    this.#closing.abort(new Error("the app is closing"));
     this.watch.stop();
     await this.#client.close();
     if (this.#announced === undefined) return;
     const hasLeft = new AbortController();
-    // A Redis that is away lets the word end by itself.
+    // If Redis is unreachable, the announcement expires by itself.
     await Promise.race([
       this.#announced.then(({ leave }) => leave()).finally(() => hasLeft.abort()),
       this.#deps.clock.sleep(leaveMs, hasLeft.signal).catch(() => undefined),
@@ -156,11 +157,11 @@ class OpenAccount {
 
   #makeAccount(): Account {
     const { config, clock, limiter, userAgent } = this.#deps;
-    const { profile: storeDeps, language } = config.profiles[this.#profile] ?? {};
-    if (storeDeps === undefined || language === undefined) throw new Error(`profile ${this.#profile} vanished`);
+    const { profile: settings, language } = config.profiles[this.#profile] ?? {};
+    if (settings === undefined || language === undefined) throw new Error(`profile ${this.#profile} vanished`);
     const { deployment, inventory, limits, tokenTtlMs } = config;
     const client = new PlatformClient({
-      profile: storeDeps,
+      profile: settings,
       brand: deployment.brand,
       language,
       endpoints: deployment.endpoints,
@@ -174,15 +175,15 @@ class OpenAccount {
       clock,
       permits: limiter,
       userAgent,
-      // Hosts that share an address without saying so learn of each other from the answers.
+      // Hosts that share an address without a configured name learn of each other's calls from the quota headers.
       egress: limits.egress ?? ourHost,
       onEvent: (event) => this.#heard(event),
     });
     return {
       client,
-      wording: storeDeps.wording,
+      wording: settings.wording,
       choice: {
-        fields: keptFields(inventory.fields, keyColumnOf(storeDeps.wording)),
+        fields: keptFields(inventory.fields, keyColumnOf(settings.wording)),
         secrets: new Set([...secretFields, ...inventory.secrets]),
         places: { ...deployment.recordPaths },
       },
@@ -193,7 +194,7 @@ class OpenAccount {
   #heard(event: ClientEvent): void {
     switch (event.type) {
       case "throttled":
-        this.#log.warn(event, "the platform answered 429");
+        this.#log.warn(event, "the platform responded with 429");
         break;
       case "renewal-failed":
         this.#log.warn(event, "authentication failed");
@@ -206,7 +207,7 @@ class OpenAccount {
         this.#keyRefused(event.authKeyId, event.message);
         break;
       case "credentials-kept":
-        this.#log.warn(event, "new credentials cannot be used, so the ones before are kept");
+        this.#log.warn(event, "new credentials cannot be used; the previous ones stay in use");
         break;
       default:
     }
@@ -216,7 +217,7 @@ class OpenAccount {
     const { inUse } = this.#client;
     if (inUse?.kind === "auth-key") this.#refused.delete(inUse.authKeyId);
     if (inUse !== undefined) this.watch.proven(inUse as Credentials);
-    // Others may wait for this one to leave its AuthKey.
+    // Others may be waiting for this process to stop using its AuthKey.
     if (this.#announced === undefined) void this.announce().catch(() => undefined);
     else void this.#announced.then(({ now }) => now());
   }
@@ -224,22 +225,22 @@ class OpenAccount {
   #keyRefused(authKeyId: string, reason: string): void {
     if (this.#refused.has(authKeyId)) return;
     this.#refused.add(authKeyId);
-    this.#log.warn({ authKeyId, reason }, "the platform does not accept an AuthKey");
+    this.#log.warn({ authKeyId, reason }, "the platform rejected an AuthKey");
     this.#emit("authkey.refused", { authKeyId, reason });
   }
 
-  #takenUp(): void {
-    this.#log.info("a secret file has changed: authenticating with what it holds now");
+  #reloaded(): void {
+    this.#log.info("a secret file has changed: authenticating with its new content");
     this.#emit("secret.reloaded", {});
     void this.#renewNow(this.watch.forms());
   }
 
   #kept(reason: string): void {
-    this.#log.warn({ reason }, "a secret file has changed and cannot be taken up, so what was there before is kept");
+    this.#log.warn({ reason }, "a secret file has changed but cannot be loaded; the previous secret stays in use");
     this.#emit("secret.kept", { reason });
   }
 
-  /** Until it succeeds, is refused for good, or others have taken their place. */
+  /** Retries until it succeeds, is rejected permanently, or newer credentials have replaced these. */
   async #renewNow(forms: readonly Credentials[]): Promise<void> {
     const { signal } = this.#closing;
     for (let attempt = 1; !signal.aborted && this.watch.forms()[0] === forms[0]; attempt += 1) {
@@ -247,16 +248,16 @@ class OpenAccount {
         await this.#client.renewNow(signal);
         return;
       } catch (thrown) {
-        if (thrown instanceof PlatformError && thrown.disposition === "never") return; // told of as an event
+        if (thrown instanceof PlatformError && thrown.disposition === "never") return; // already emitted as an event
         const waitMs = thrown instanceof PlatformError ? (thrown.retryAfterMs ?? 0) : 0;
-        await this.#deps.clock.sleep(waitMs + backoffMs(takeUpBackoff, attempt), signal).catch(() => undefined);
+        await this.#deps.clock.sleep(waitMs + backoffMs(reloadBackoff, attempt), signal).catch(() => undefined);
       }
     }
   }
 
   #emit(type: EventType, fields: Readonly<Record<string, string>>): void {
     const { feed } = this.#deps;
-    // A platform may throw a secret back in its words.
+    // The platform may echo a secret in its message.
     const clean = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, scrubSecrets(value)]));
     feed.emit({ type, profile: this.#profile, fields: { worker: this.#worker, ...clean } }).catch((thrown: unknown) => {
       this.#log.warn({ type, reason: messageOf(thrown) }, "an event could not be written");

@@ -1,6 +1,6 @@
 /**
- * The hall: builds every room from the configuration and knows the order in which they open and close. It decides
- * nothing; commands and the worker open it, use the rooms and close it.
+ * The composition root: builds every module from the configuration and knows the order in which they open and close. It
+ * makes no decisions; commands and the worker open it, use its modules and close it.
  */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -51,7 +51,7 @@ import { ControlParts } from "./control.ts";
 import { Rotations } from "./credentials.ts";
 import { Webhooks } from "./webhooks.ts";
 
-/** Segments that one process has under way at once; each has several calls in flight. */
+/** Number of segments that one process works on at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
 
 export const version = (
@@ -67,16 +67,16 @@ export class App {
   readonly runs: RunService;
   readonly sims: SimService;
   readonly credentials: CredentialService;
-  /** What the control API alone needs. */
+  /** What only the control API needs. */
   readonly control: ControlParts;
   readonly authKeys: AuthKeyService;
   readonly schedules: ScheduleService;
   readonly automations: AutomationService;
   readonly webhooks: WebhookService;
-  /** The live end of the feed, one reader for all who follow. */
+  /** The live end of the feed: one reader for all subscribers. */
   readonly tail: FeedTail;
   readonly redisFacts: RedisFacts;
-  /** Where the data lies, for people. */
+  /** Location of the data, for display. */
   readonly redisPlace: string;
   readonly #clock: Clock;
   readonly #stores: Stores;
@@ -91,7 +91,7 @@ export class App {
   readonly #unattended: Unattended;
   readonly #webhooks: Webhooks;
   readonly #working = new Set<Working>();
-  /** Segments of runs under way: calls per second count then. */
+  /** Segments of runs in progress: calls per second matter while there are any. */
   #segments = 0;
   readonly #backlog = new Backlog();
   readonly #watch: RunWatch;
@@ -178,7 +178,7 @@ export class App {
   }
 
   /**
-   * Opens Redis (its own where none is configured) and builds the rooms on it.
+   * Opens Redis (an embedded one if none is configured) and builds the modules on it.
    * @throws SimfleetError STORE_UNAVAILABLE
    */
   static async open(config: Config, deps: { logger: Logger; env: NodeJS.ProcessEnv; clock?: Clock }): Promise<App> {
@@ -204,14 +204,14 @@ export class App {
     }
   }
 
-  /** The bucket, and with it the queue, that a profile's speed-class changes go through. */
+  /** The bucket, and thus the queue, of a profile's speed-class changes. */
   bucketOf(profile: string): string {
     return speedClassBucket(profile, this.wordingOf(profile));
   }
 
   /**
-   * The client of a profile, made at its first use.
-   * @throws ConfigError when the profile lacks credentials or an address
+   * The client of a profile, created on first use.
+   * @throws ConfigError if the profile lacks credentials or an address
    */
   client(profile: string): PlatformClient {
     return this.#accounts.account(profile).client;
@@ -221,7 +221,7 @@ export class App {
     return this.config.profiles[profile]?.profile.wording ?? "sims";
   }
 
-  /** Works on a bucket's queue until it is stopped. */
+  /** Works on a bucket's queue until stopped. */
   async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
     const consumer = await Consumer.start({
       bucket: this.bucketOf(profile),
@@ -243,7 +243,7 @@ export class App {
     return this.#watchOver(`consumer of ${profile}`, consumer);
   }
 
-  /** Works on a profile's syncs until it is stopped. */
+  /** Works on a profile's syncs until stopped. */
   async consumeSyncs(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
     const working = await this.#syncQueues.consume(profile, {
       onIncident,
@@ -256,22 +256,22 @@ export class App {
     return this.#watchOver(`syncs of ${profile}`, working);
   }
 
-  /** Works on a profile's rotations until it is stopped. @throws ConfigError where no key seals secrets */
+  /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
   async consumeRotations(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
     return this.#watchOver(`rotations of ${profile}`, await this.#rotations.consume(profile, onIncident));
   }
 
-  /** Works on the rotations of a profile's AuthKey until it is stopped. @throws ConfigError with what they lack */
+  /** Works on the rotations of a profile's AuthKey until stopped. @throws ConfigError with what is missing */
   async consumeAuthKeys(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
     return this.#watchOver(`AuthKeys of ${profile}`, await this.#authKeys.consume(profile, onIncident));
   }
 
-  /** Does the tasks of the schedules at their times until it is stopped. */
+  /** Runs the tasks of the schedules at their times until stopped. */
   async consumeSchedules(onIncident: (incident: Incident) => void): Promise<Working> {
     return this.#watchOver("schedules", await this.#unattended.consumeSchedules(onIncident));
   }
 
-  /** Acts on what happens as the automations say until it is stopped. */
+  /** Runs the automations until stopped. */
   async consumeAutomations(onIncident: (incident: Incident) => void): Promise<void> {
     for (const automation of this.config.automations) {
       const consumer = await this.#unattended.consumeAutomation(automation, onIncident);
@@ -279,28 +279,28 @@ export class App {
     }
   }
 
-  /** Makes the files of the drop folder runs until it is stopped; nothing where no folder is configured. */
+  /** Turns the files of the drop folder into runs until stopped; does nothing if no folder is configured. */
   watchDropFolder(onIncident: (incident: Incident) => void): void {
     const watch = this.#unattended.watchDropFolder(onIncident);
     if (watch !== undefined) this.#lifecycle.onStop("drop folder", () => watch.stop());
   }
 
-  /** Turns events into messages to webhooks, and delivers them, until it is stopped. */
+  /** Turns events into messages for webhooks and delivers them, until stopped. */
   async consumeDeliveries(onIncident: (incident: Incident) => void): Promise<Working> {
     return this.#watchOver("deliveries", await this.#webhooks.consume(onIncident));
   }
 
-  /** Authenticates with each of a profile's AuthKeys by itself, where it has two, and says which is refused. */
+  /** Authenticates with each of a profile's AuthKeys separately, if it has two, and returns which ones are rejected. */
   proveAuthKeys(profile: string): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
     return this.#accounts.proveAuthKeys(profile);
   }
 
-  /** Says to other processes which AuthKey a profile uses here. @throws ConfigError as `client` */
+  /** Announces to other processes which AuthKey this process uses for a profile. @throws ConfigError as `client` */
   announceAuthKey(profile: string): Promise<void> {
     return this.#accounts.announce(profile);
   }
 
-  /** Whoever started it may stop it; at the end of the house it stops in any case. */
+  /** Its owner may stop it earlier; closing the app stops it in any case. */
   #watchOver(name: string, working: Working): Working {
     const stop = async (): Promise<void> => {
       if (this.#working.delete(working)) await working.stop();
@@ -339,15 +339,15 @@ export class App {
       newSyncId: () => newSyncId(this.#clock.wallMs()),
     };
     try {
-      const verdict = await syncInventory(profile, context, signal);
-      if (verdict.kind === "ended") await this.feed.trim();
-      return verdict;
+      const result = await syncInventory(profile, context, signal);
+      if (result.kind === "ended") await this.feed.trim();
+      return result;
     } finally {
       if (this.#segments === 0) keepHeapSmall();
     }
   }
 
-  /** Whether Redis answers within a second. */
+  /** Whether Redis responds within a second. */
   async ping(): Promise<boolean> {
     const late = new AbortController();
     try {
@@ -362,21 +362,21 @@ export class App {
     }
   }
 
-  /** What was thrown while the house was open, with a refusal of Redis in words for an operator. */
+  /** Converts an error thrown while the app was open: a Redis error becomes a message for operators. */
   static explained(thrown: unknown): unknown {
     return inWordsOfRedis(thrown);
   }
 
   /**
-   * Closes everything in the reverse order of its opening.
-   * @returns what did not close well, one line each
+   * Closes everything in reverse order of opening.
+   * @returns what failed to close, one line each
    */
   close(deadlineMs?: number): Promise<string[]> {
     return this.#lifecycle.stop(deadlineMs);
   }
 }
 
-/** As plain options, which is where the password leaves its Secret. */
+/** As plain options; the password leaves its Secret here. */
 function redisPlaceOf({ redis, dataDir }: Config): RedisServerTarget | { readonly dataDir: string } {
   if (redis === undefined) return { dataDir };
   const { host, port, username, database, tls } = redis;

@@ -1,4 +1,6 @@
-/** The part of the hall that builds what the rotation of AuthKeys needs: its record, queue, seal, sinks and desk. */
+/**
+ * The part of the composition root that builds the rotation of AuthKeys: its record, queue, seal, sinks and service.
+ */
 import type { Redis } from "ioredis";
 import { requireAuthKeyOptions } from "#config/auth-keys.ts";
 import { type Config, requireSeal } from "#config/config.ts";
@@ -65,7 +67,7 @@ export class AuthKeys {
     });
   }
 
-  /** Works on the rotations of a profile's AuthKey until it is stopped. @throws ConfigError with what they lack */
+  /** Works on the rotations of a profile's AuthKey until stopped. @throws ConfigError with what is missing */
   consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
     const deps = this.#deps(profile);
     return this.#queues.consume(profile, {
@@ -76,23 +78,23 @@ export class AuthKeys {
       },
       work: async (name, stop) => {
         const frozen = { ...this.#appDeps.freezeDeps, scope: "job", signal: stop } as const;
-        const verdict = await unlessFrozen(name, frozen, (signal) => rotateAuthKey(name, deps, signal));
-        if (verdict.kind === "postponed" && verdict.refusal !== undefined) {
-          onIncident({ message: verdict.reason, refusal: verdict.refusal });
+        const result = await unlessFrozen(name, frozen, (signal) => rotateAuthKey(name, deps, signal));
+        if (result.kind === "postponed" && result.refusal !== undefined) {
+          onIncident({ message: result.reason, refusal: result.refusal });
         }
-        return verdict;
+        return result;
       },
     });
   }
 
   #deps(profile: string): AuthKeyDeps {
     const { accounts, users } = this.#appDeps;
-    const { operations, storeDeps, keys } = this.#requirements(profile);
+    const { operations, options, keys } = this.#requirements(profile);
     return {
-      ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: storeDeps.sinks },
+      ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: options.sinks },
       account: new AuthKeyAccount(accounts.account(profile).client, operations),
-      // A process is believed for so long after its last word.
-      quietMs: Math.max(storeDeps.graceMs, believedMs),
+      // How long the last announcement of a process is trusted.
+      quietMs: Math.max(options.graceMs, believedMs),
       inUseHere: () => accounts.checkSecrets(profile),
       handOver: (sink, { rotationId, startedAtMs, key }, signal) => {
         const { authKeyId, authKey } = key;
@@ -112,7 +114,7 @@ export class AuthKeys {
     const [secretFile] = config.profiles[profile]?.secrets.files ?? [];
     return {
       operations: requireOperations(config.deployment, authKeyOperationIds, feature),
-      storeDeps: requireAuthKeyOptions(config.authKeys, profile, secretFile),
+      options: requireAuthKeyOptions(config.authKeys, profile, secretFile),
       keys: requireSeal(config, feature),
     };
   }

@@ -1,4 +1,4 @@
-/** The part of the hall that the control API alone needs: the fleet at a glance, and what is remembered of requests. */
+/** The part of the composition root that only the control API needs: the fleet overview and the record of requests. */
 import type { Redis } from "ioredis";
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
@@ -24,7 +24,7 @@ export class ControlParts {
     connect: (name: string) => Redis;
     sims: SimService;
     lifecycle: Lifecycle;
-    /** How long the record of changes is kept. */
+    /** Retention of the audit log. */
     auditKeepMs: number;
   }) {
     this.fleet = new FleetService({ ...deps, history: new FleetHistory(deps) });

@@ -1,4 +1,4 @@
-/** The part of the hall that builds what rotations need: their log, queue, seal, sinks and desk. */
+/** The part of the composition root that builds rotations: their log, queue, seal, sinks and service. */
 import type { Redis } from "ioredis";
 import type { PlatformClient } from "#api/client.ts";
 import { type Config, requireSeal } from "#config/config.ts";
@@ -55,7 +55,7 @@ export class Rotations {
     });
   }
 
-  /** Works on a profile's rotations until it is stopped. @throws ConfigError where no key seals secrets */
+  /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
   async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
     this.#context ??= this.#makeContext();
     const context = this.#context;

@@ -1,6 +1,6 @@
 /**
- * The part of the hall that answers over HTTP: who may call, where files lie that are handed over, and the server on top.
- * A worker without credentials for its control API makes an admin token of its own, in the data directory, as long as
+ * The part of the composition root that serves HTTP: authorization, storage of uploaded files, and the server. A worker
+ * without configured credentials for its control API creates its own admin token in the data directory, provided that
  * only this machine can reach it.
  */
 import { randomBytes } from "node:crypto";
@@ -28,8 +28,9 @@ import type { Logger } from "#telemetry/logger.ts";
 import { type App, version } from "./app.ts";
 
 /**
- * Starts to answer.
- * @throws ConfigError for an address that others can reach without credentials; SimfleetError USAGE when it is taken
+ * Starts the HTTP server.
+ * @throws ConfigError for an address that is reachable by others without credentials; SimfleetError USAGE if it is in
+ *   use
  */
 export async function openHttp(deps: {
   app: App;
@@ -70,7 +71,7 @@ export async function openHttp(deps: {
   };
 }
 
-/** What cannot be read just now is missing in a picture, and that is all. */
+/** A value that cannot be read now leaves a gap in a chart, nothing more. */
 async function sample(app: App, windows: BucketWindows): Promise<void> {
   const buckets = await app.runs.buckets().catch(() => []);
   windows.take(buckets.map(reportOfBucket), systemClock.wallMs());
@@ -103,20 +104,20 @@ function openToAll(host: string): { where: string; message: string } {
   return { where: "http.host", message };
 }
 
-/** Of an admin token, wherever it comes from (http.adminToken). */
+/** Minimum length of an admin token from any source (http.adminToken). */
 const fewestCharacters = 32;
 
-/** Where the token of a worker without configured credentials lies. */
+/** Path of the token of a worker without configured credentials. */
 function ownTokenFile(dataDir: string): string {
   return join(dataDir, "admin-token");
 }
 
-/** The admin token of the data directory, made at its first use. @throws ConfigError when its file cannot be used */
+/** The admin token of the data directory, created on first use. @throws ConfigError if its file cannot be used */
 async function ownToken(dataDir: string): Promise<{ path: string; token: Secret }> {
   const path = ownTokenFile(dataDir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const fresh = `sf_${randomBytes(32).toString("base64url")}`;
-  // Of several workers that start at once, one makes it and all read it.
+  // If several workers start at once, one creates it and all read it.
   await createFile(path, `${fresh}\n`, { mode: 0o600 }).catch((thrown: unknown) => {
     if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
   });

@@ -1,4 +1,4 @@
-/** The always-on process: works on the queues of every profile, and answers for its health over HTTP. */
+/** The always-on process: works on the queues of every profile, and serves health checks over HTTP. */
 import type { Config } from "#config/config.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, minuteMs } from "#core/time.ts";
@@ -6,27 +6,27 @@ import type { Incident } from "#engine/working.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App, type Working } from "./app.ts";
 
-/** Work that waits and is not taken up for so long is a sick worker. */
+/** A worker that has not picked up waiting work for this long is unhealthy. */
 const standstillMs = 60_000;
 const stopMs = 25_000;
 const trimEveryMs = 60 * minuteMs;
 
 /**
- * Runs until the signal aborts, then stops within 25 s: calls in flight end, the rest goes back to the queue.
- * @throws ConfigError, SimfleetError STORE_UNAVAILABLE when it cannot start
+ * Runs until the signal aborts, then stops within 25 s: calls in flight are completed, the rest returns to the queue.
+ * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
  */
 export async function serve(deps: {
   config: Config;
   env: NodeJS.ProcessEnv;
   logger: Logger;
   stop: AbortSignal;
-  /** Told of the address once it answers. */
+  /** Called with the address once the server accepts requests. */
   onReady?: (url: string) => void;
 }): Promise<void> {
   const { config, logger, stop } = deps;
   for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
   if (config.seal === undefined && Object.keys(config.rotations).length > 0) {
-    logger.warn({ where: "seal.keyFile" }, "rotations are configured and nothing is rotated without a key that seals");
+    logger.warn({ where: "seal.keyFile" }, "rotations are configured but will not run: no key to seal secrets is set");
   }
   const app = await App.open(config, deps);
   try {
@@ -37,7 +37,7 @@ export async function serve(deps: {
       await app.announceAuthKey(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
     }
     const consumers = await startWork(app, profiles, logger);
-    // Only here: the other commands start without what a server brings along.
+    // Loaded only here, so that the other commands start without the server's dependencies.
     const { openHttp } = await import("./http.ts");
     const http = await openHttp({
       ...{ app, config, logger },
@@ -64,20 +64,20 @@ export async function serve(deps: {
   logger.info("the worker has stopped");
 }
 
-/** Everything that this process works on. */
+/** Starts everything that this process works on. */
 async function startWork(app: App, profiles: readonly string[], logger: Logger): Promise<Working[]> {
   const { config } = app;
   const consumers = await Promise.all(
     profiles.flatMap((profile) => [
       app.consume(profile, (incident) => logger.error({ profile, runId: incident.runId }, incident.message)),
       app.consumeSyncs(profile, (incident) => logger.error({ profile, job: "sync" }, incident.message)),
-      // Without a key that seals secrets nothing is rotated, and the worker does everything else.
+      // Without a key to seal secrets nothing is rotated; the worker does everything else.
       ...(config.seal !== undefined
         ? [app.consumeRotations(profile, (incident) => logger.error({ profile, job: "rotate" }, incident.message))]
         : []),
     ]),
   );
-  // What they lack keeps nobody from the rest of the work.
+  // A missing setting here does not prevent the rest of the work.
   for (const profile of Object.keys(config.authKeys).filter((name) => profiles.includes(name))) {
     const onIncident = (incident: Incident): void => logger.error({ profile, job: "authkeys" }, incident.message);
     await app.consumeAuthKeys(profile, onIncident).then(
@@ -86,7 +86,7 @@ async function startWork(app: App, profiles: readonly string[], logger: Logger):
     );
   }
   const onIncident = (incident: Incident): void => logger.error({ job: "schedules" }, incident.message);
-  // Also without any: those that are no longer configured are taken out of the queue's clock.
+  // Also if none are configured: schedules that were removed are deleted from the queue.
   consumers.push(await app.consumeSchedules(onIncident));
   await app.consumeAutomations((incident) => logger.error({ job: "automations" }, incident.message));
   app.watchDropFolder((incident) => logger.error({ job: "drop-folder" }, incident.message));

@@ -1,4 +1,7 @@
-/** The part of the hall that builds what lies in Redis: the ledger, the inventory, the feed, and the limiter beside them. */
+/**
+ * The part of the composition root that builds what is stored in Redis: the ledger, the inventory, the feed, and the
+ * limiter.
+ */
 import type { Redis } from "ioredis";
 import type { Config } from "#config/config.ts";
 import type { Clock } from "#core/time.ts";

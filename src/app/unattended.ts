@@ -1,4 +1,4 @@
-/** The part of the hall that builds what works while nobody looks: tasks at times, and when something happens. */
+/** The part of the composition root that builds unattended work: schedules, automations and the drop folder. */
 import type { Config } from "#config/config.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
@@ -27,7 +27,7 @@ import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { ScheduleLog } from "#jobs/schedules/record.ts";
 
-/** A sync tells of thousands of SIMs at once: they become one run. */
+/** A sync emits thousands of events at once: they become one run. */
 const eventsAtOnce = 5_000;
 
 interface AppDeps {
@@ -72,7 +72,7 @@ export class Unattended {
     this.automations = new AutomationService({ deps: this.#automationDeps, feed: appDeps.feed, automations });
   }
 
-  /** Acts on what happens as an automation says until it is stopped: each follows the feed by itself. */
+  /** Runs an automation until stopped; each automation follows the feed independently. */
   consumeAutomation(automation: Automation, onIncident: (incident: Incident) => void): Promise<FeedConsumer> {
     const { storeDeps, feed, clock, queueDeps } = this.#appDeps;
     return FeedConsumer.start({
@@ -84,7 +84,7 @@ export class Unattended {
     });
   }
 
-  /** Makes the files of the drop folder runs until it is stopped; undefined where no folder is configured. */
+  /** Turns the files of the drop folder into runs until stopped; undefined if no folder is configured. */
   watchDropFolder(onIncident: (incident: Incident) => void): DropFolderWatch | undefined {
     const { config, clock, feed, runService, wordingOf, bucketOf } = this.#appDeps;
     const { dropFolder: folder, deployment } = config;
@@ -97,7 +97,7 @@ export class Unattended {
     return new DropFolderWatch(work, { clock, onIncident: emit });
   }
 
-  /** Does the tasks of all schedules at their times until it is stopped. */
+  /** Runs the tasks of all schedules at their times until stopped. */
   consumeSchedules(onIncident: (incident: Incident) => void): Promise<Working> {
     const { config, feed } = this.#appDeps;
     return this.#scheduleQueue.consume({
@@ -105,7 +105,7 @@ export class Unattended {
       poll: (schedule) => workOnSchedule(schedule, this.#scheduleContext),
       onLate: async ({ name, profile }, dueMs) => {
         const due = new Date(dueMs).toISOString();
-        onIncident({ message: `the queue's clock had not told of ${name} at ${due}; it is set again` });
+        onIncident({ message: `the queue did not trigger ${name} at ${due}; its trigger is set again` });
         await feed.emit({ type: "schedule.late", profile, fields: { schedule: name, due } });
       },
       onIncident,

@@ -1,4 +1,7 @@
-/** The part of the hall that builds what webhooks need: the log of deliveries, their queues, the sender and the desk. */
+/**
+ * The part of the composition root that builds webhooks: the log of deliveries, their queues, the sender and the
+ * service.
+ */
 import type { Redis } from "ioredis";
 import type { Config } from "#config/config.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
@@ -15,7 +18,7 @@ import type { ProfileJobsOptions } from "#engine/profile-queue.ts";
 import { WebhookService } from "#jobs/webhooks/service.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
 
-/** Under this name the place in the feed is saved. */
+/** The position in the feed is saved under this name. */
 const consumerName = "deliveries";
 
 interface AppDeps {
@@ -34,7 +37,7 @@ export class Webhooks {
   readonly #log: DeliveryLog;
   readonly #queues: DeliveryQueues;
   readonly #context: DeliveryContext;
-  /** Faults of files that were told of, by webhook. */
+  /** Reported problems with files, by webhook. */
   readonly #reported = new Map<string, readonly string[]>();
 
   constructor(appDeps: AppDeps) {
@@ -54,8 +57,8 @@ export class Webhooks {
   }
 
   /**
-   * Turns events into deliveries and delivers until it is stopped. It reads on without a webhook as well: one that is
-   * configured later is told of what happens from then on.
+   * Turns events into deliveries and delivers them until stopped. It keeps reading without any webhook: one that is
+   * configured later receives only events from then on.
    */
   async consume(onIncident: (incident: Incident) => void): Promise<Working> {
     const deliverers = await Promise.all(
@@ -76,7 +79,7 @@ export class Webhooks {
     };
   }
 
-  /** May come again with the same events: a delivery begins once, and a job that is there is not put in twice. */
+  /** May be repeated with the same events: a delivery is created once, and an existing job is not queued again. */
   async #begin(events: readonly Event[]): Promise<void> {
     const webhooks = Object.values(this.#appDeps.config.webhooks).map(({ webhook }) => webhook);
     const begun = await beginDeliveries(events, { log: this.#log, webhooks });
@@ -87,21 +90,21 @@ export class Webhooks {
     return this.#queues.consume(webhook, {
       onIncident,
       work: async (reference, signal) => {
-        const verdict = await deliverEvent(reference, this.#context, signal);
+        const result = await deliverEvent(reference, this.#context, signal);
         this.#reportFaults(webhook, onIncident);
-        return verdict;
+        return result;
       },
       due: async (name, most) => ((await this.#log.status(name)).state === "stopped" ? [] : this.#log.due(name, most)),
     });
   }
 
-  /** Says once of each fault of a webhook's files that messages go on with what they held before. */
+  /** Reports each problem with a webhook's files once; messages continue with the previous content. */
   #reportFaults(webhook: string, onIncident: (incident: Incident) => void): void {
     const faults = this.#appDeps.config.webhooks[webhook]?.faults() ?? [];
     const reported = this.#reported.get(webhook) ?? [];
     this.#reported.set(webhook, faults);
     for (const fault of faults.filter((one) => !reported.includes(one))) {
-      onIncident({ message: `messages to ${webhook} go on with what a file held before: ${fault}` });
+      onIncident({ message: `messages to ${webhook} continue with the previous content of a file: ${fault}` });
     }
   }
 

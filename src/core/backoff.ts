@@ -1,12 +1,14 @@
-/** Exponential back-off with full jitter on its upper half: delays grow, and many waiters do not return together. */
+/**
+ * Exponential backoff with full jitter on its upper half: delays grow, and waiters do not all return at the same time.
+ */
 export interface BackoffPolicy {
   readonly baseMs: number;
   readonly capMs: number;
 }
 
 /**
- * The delay before try number `attempt + 1`, in whole milliseconds, at least 1.
- * @param random a number in [0, 1); the default is the process's generator
+ * The delay before attempt number `attempt + 1`, in whole milliseconds, at least 1.
+ * @param random a number in [0, 1); default: the process's random generator
  */
 export function backoffMs(policy: BackoffPolicy, attempt: number, random: number = Math.random()): number {
   const full = Math.min(policy.capMs, policy.baseMs * 2 ** Math.max(0, Math.min(attempt - 1, 30)));
@@ -14,8 +16,8 @@ export function backoffMs(policy: BackoffPolicy, attempt: number, random: number
 }
 
 /**
- * A delay of about `ms`: a tenth more or less, so that what failed together does not return together.
- * @param random a number in [0, 1); the default is the process's generator
+ * A delay of about `ms`, a tenth more or less, so that things that failed together do not retry together.
+ * @param random a number in [0, 1); default: the process's random generator
  */
 export function about(ms: number, random: number = Math.random()): number {
   return Math.round(ms * (0.9 + 0.2 * random));

@@ -1,21 +1,21 @@
 /**
- * How much room V8 may take beyond what is in use. Left alone it takes more and more of it from a process that makes and
- * drops a lot, and does not give it back: 12 MB of an idle worker that has just loaded its modules, 100 MB and more of a
- * command that streams a file or a fleet, 128 MB for new objects alone of a worker that works on a run. So the whole is
- * cleared early, and the room for new objects grows up to a bound, which depends on the work.
+ * Limits how much memory V8 may take beyond what is in use. By default V8 takes more and more memory in a process that
+ * allocates a lot, and does not return it: 12 MB in an idle worker that has just loaded its modules, 100 MB and more in
+ * a command that streams a file or a fleet, 128 MB for new objects alone in a worker that processes a run. So garbage
+ * is collected early, and the space for new objects grows up to a bound that depends on the work.
  */
-// oxlint-disable-next-line no-restricted-imports -- it tells of collections of garbage; no time is read from it
+// oxlint-disable-next-line no-restricted-imports -- it reports garbage collections; no time is read from it
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
-/** What the heap may grow by, in percent of what is in use, before it is cleared. */
+/** How much the heap may grow before a collection, in percent of the memory in use. */
 const growthPercent = 60;
 
 const megabyte = 1_024 * 1_024;
-/** From this size on the room for new objects does not double any more. */
+/** From this size on, the space for new objects stops doubling. */
 const enoughForNewBytes = {
   small: 0,
-  /** What a page of a list leaves behind: to clear it several times in a page costs more than the page. */
+  /** The garbage of one list page: several collections per page would cost more than the page itself. */
   pages: 8 * megabyte,
   calls: 16 * megabyte,
 } as const;
@@ -24,17 +24,17 @@ type Work = keyof typeof enoughForNewBytes;
 let present: Work | undefined;
 let watch: PerformanceObserver | undefined;
 
-/** From here on the room for new objects does not grow. What it has, it keeps. */
+/** From now on the space for new objects does not grow; it keeps its current size. */
 export function keepHeapSmall(): void {
   makeRoomFor("small");
 }
 
-/** From here on it grows with what is asked of it, up to its bound: calls per second count. */
+/** From now on the space for new objects grows with demand, up to its bound: calls per second matter. */
 export function letHeapGrow(): void {
   makeRoomFor("calls");
 }
 
-/** Lets it grow until it holds what a page of a list leaves behind, unless it may grow more than that already. */
+/** Lets the space grow until it holds the garbage of one list page, unless it may already grow further. */
 export function makeRoomForPages(): void {
   if (present !== "calls") makeRoomFor("pages");
 }
@@ -46,7 +46,7 @@ function makeRoomFor(work: Work): void {
   watch?.disconnect();
   watch = undefined;
   if (work !== "small") {
-    // It grows when the heap is cleared, and is looked at after that.
+    // The space grows during a collection and is checked afterward.
     watch = new PerformanceObserver(() => boundNew(work));
     watch.observe({ entryTypes: ["gc"] });
   }

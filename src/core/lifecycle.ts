@@ -1,6 +1,6 @@
 /**
- * One start and stop contract: what is opened is stopped in the reverse order, each stop within what is left of one
- * deadline. A stop that hangs or fails is reported and does not keep the others from theirs.
+ * One contract for start and stop: whatever was opened is stopped in reverse order, each stop within the remainder of
+ * one deadline. A stop that hangs or fails is reported and does not block the others.
  */
 import { messageOf } from "./errors.ts";
 import { type Clock, systemClock } from "./time.ts";
@@ -20,8 +20,8 @@ export class Lifecycle {
   }
 
   /**
-   * Stops everything once; later calls get the same promise.
-   * @returns one line for each part that failed or did not stop in time; empty when all went well
+   * Stops everything once; later calls return the same promise.
+   * @returns one line for each part that failed or did not stop in time; empty on success
    */
   stop(deadlineMs = 30_000): Promise<string[]> {
     this.#stopping ??= this.#stopAll(deadlineMs);

@@ -1,4 +1,4 @@
-/** Whether a name or address, as in a setting or a URL, is this machine's own and of nobody else. */
+/** Whether a host name or address from a setting or a URL is the loopback interface of this machine. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, "$1").toLowerCase();
   return bare === "localhost" || bare === "::1" || /^127(?:\.\d{1,3}){3}$/.test(bare);

@@ -1,7 +1,7 @@
 /**
- * Opens files that other users or programs may change at any moment. The path is used once: what is checked (kind, owner,
- * mode, size) and what is read is the opened file itself, so nothing can be swapped between the two. Opening never waits:
- * a named pipe or a device is refused instead. Other modules do not open files by themselves (.oxlintrc.json).
+ * Opens files that other users or programs may change at any moment. The path is resolved once: the checks (kind,
+ * owner, mode, size) and the reads use the same open file, so nothing can be swapped in between. Opening never blocks:
+ * a named pipe or a device is refused. Other modules do not open files directly (.oxlintrc.json).
  */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -9,13 +9,13 @@ import { type FileHandle, open } from "node:fs/promises";
 const readChunkBytes = 64 * 1024;
 
 export interface FileRules {
-  /** What happens where the path ends in a symbolic link. A link among the folders before it is always followed. */
+  /** What to do if the path ends in a symbolic link. Links among its parent folders are always followed. */
   readonly links: "follow" | "refuse";
   /** Absent: any size. */
   readonly mostBytes?: number;
   /** `private`: the file belongs to this user or root, and nobody else may read or change it. */
   readonly access?: "any" | "private";
-  /** Refuse a file that has a second name (a hard link), which may lie in a folder of somebody else. */
+  /** Refuse a file that has a second name (a hard link), which may be in another user's folder. */
   readonly isOneName?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface ReadFile {
   readonly mode: number;
 }
 
-/** Why a file was not opened; errors of the file system itself pass as they are. */
+/** Why a file was not opened; file system errors are passed through unchanged. */
 export type RefusalKind = "link" | "folder" | "special" | "owner" | "mode" | "size";
 
 export class FileRefusedError extends Error {
@@ -42,8 +42,8 @@ export class FileRefusedError extends Error {
 }
 
 /**
- * Opens a regular file for reading; the caller closes it, and reads nothing but the returned handle.
- * @throws FileRefusedError; the error of the file system
+ * Opens a regular file for reading; the caller closes it and reads only through the returned handle.
+ * @throws FileRefusedError; the file system error
  */
 export async function openFile(path: string, rules: FileRules): Promise<FileHandle> {
   const handle = await open(path, flagsOf(rules)).catch((thrown: unknown) => {
@@ -59,8 +59,8 @@ export async function openFile(path: string, rules: FileRules): Promise<FileHand
 }
 
 /**
- * Reads a small regular file whole.
- * @throws FileRefusedError, also where it grows past `mostBytes` while it is read; the error of the file system
+ * Reads a whole small regular file.
+ * @throws FileRefusedError, also if it grows past `mostBytes` while being read; the file system error
  */
 export function readFileOnce(path: string, rules: FileRules & { readonly mostBytes: number }): ReadFile {
   let descriptor: number;
@@ -102,26 +102,26 @@ function check(path: string, stats: Stats, { mostBytes, access, isOneName }: Fil
     throw new FileRefusedError("special", path, `${path} is not a regular file, but a pipe, socket or device.`);
   }
   if (isOneName === true && stats.nlink > 1) {
-    throw new FileRefusedError("link", path, `${path} has a second name (a hard link) elsewhere.`);
+    throw new FileRefusedError("link", path, `${path} has a second name (a hard link).`);
   }
   if (access === "private" && !isOurs(stats.uid)) {
-    const message = `${path} belongs to another user (id ${stats.uid}), who can change it. Mend it with: chown ${ownId()} ${path}`;
+    const message = `${path} belongs to another user (id ${stats.uid}), who can change it. Fix it with: chown ${ownId()} ${path}`;
     throw new FileRefusedError("owner", path, message);
   }
   if (access === "private" && (stats.mode & 0o077) !== 0) {
     const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
-    const message = `${path} can be read by others (mode ${mode}). Mend it with: chmod 600 ${path}`;
+    const message = `${path} can be read by others (mode ${mode}). Fix it with: chmod 600 ${path}`;
     throw new FileRefusedError("mode", path, message);
   }
   if (mostBytes !== undefined && stats.size > mostBytes) throw tooLarge(path, stats.size, mostBytes);
 }
 
-/** Whether a file or folder of this owner is changed by nobody but this user and root. */
+/** Whether only this user and root can change a file or folder of this owner. */
 export function isOurs(uid: number): boolean {
   return uid === 0 || uid === ownId() || ownId() === undefined;
 }
 
-/** Absent where users have no numbers. */
+/** Absent if the platform has no numeric user ids. */
 export function ownId(): number | undefined {
   return process.geteuid?.();
 }

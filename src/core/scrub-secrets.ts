@@ -1,26 +1,27 @@
 /**
- * Removes the live secrets (`secret.ts`) from text, and nothing else: a text in which no live secret stands comes back
- * as it was. Each secret is found
- * - as it is, reversed, and with NUL or invisible characters between its own (UTF-16 that was read as UTF-8);
- * - percent-encoded in either case, as a form (`+` for a space), in HTML entities (named, decimal, hexadecimal) and in
- *   JSON or JavaScript escapes, any of its characters, up to five layers deep and mixed;
+ * Removes the live secrets (`secret.ts`) from text, and nothing else: a text without a live secret is returned
+ * unchanged. It finds each secret
+ * - verbatim, reversed, and with NUL or invisible characters between its own (UTF-16 that was decoded as UTF-8);
+ * - percent-encoded in either case, form-encoded (`+` for a space), in HTML entities (named, decimal, hexadecimal)
+ *   and in JSON or JavaScript escapes, for any of its characters, up to five layers deep and mixed;
  * - inside base64 and base64url at any offset, with or without padding and line breaks, as UTF-8 or UTF-16;
  * - in hexadecimal in either case, with or without separators, as UTF-8 or UTF-16, and as a list of bytes.
- * It does not find a secret that was cut in two, encrypted, hashed or compressed. The work grows linearly with the text.
+ *
+ * It does not find a secret that was split, encrypted, hashed or compressed. Running time is linear in the text.
  */
 import { liveSecrets } from "./secret.ts";
 
 const replacement = "[secret]";
 
-/** A shorter value would remove ordinary words; a secret of this length is none. */
+/** A shorter value would remove ordinary words and is not treated as a secret. */
 const leastCharacters = 4;
-/** A shorter value is only looked for as text: its encodings occur in ordinary numbers and words. */
+/** For a shorter value only the plain text is searched: its encodings occur in ordinary numbers and words. */
 const leastEncodedBytes = 6;
 const leastReversed = 8;
-/** Layers of escapes that are undone. */
+/** Number of escape layers that are decoded. */
 const mostLayers = 5;
 
-/** The text without the live secrets. */
+/** Returns the text without the live secrets. */
 export function scrubSecrets(text: string): string {
   const { shortest, ofSecrets } = liveNeedles();
   if (text.length < shortest) return text;
@@ -37,7 +38,7 @@ export function scrubSecrets(text: string): string {
   return found.length === 0 ? text : withoutSpans(text, found);
 }
 
-/** The JSON document without the live secrets in its names and texts; its structure stays. */
+/** Returns the JSON document without the live secrets in its names and strings; its structure is preserved. */
 export function scrubSecretsInJson(json: string): string {
   if (scrubSecrets(json) === json) return json;
   const document: unknown = JSON.parse(json, (_name, value: unknown) => {
@@ -48,20 +49,20 @@ export function scrubSecretsInJson(json: string): string {
   return JSON.stringify(document);
 }
 
-/** A stretch of the text, and what to put in its place. */
+/** A range of the text, and its replacement. */
 interface Span {
   readonly start: number;
   readonly end: number;
   readonly by: string;
 }
 
-/** The text after some rewriting steps; the steps are kept to find the place of a hit in the text itself. */
+/** The text after some rewriting steps; the steps are kept to map a match back to the original text. */
 interface View {
   readonly text: string;
   readonly steps: readonly { readonly step: Step; readonly before: string }[];
 }
 
-/** Rewrites every match of `pattern`; all that it writes for one match stands for the whole match. */
+/** Rewrites every match of `pattern`; the whole output for a match maps to the whole match. */
 interface Step {
   readonly pattern: RegExp;
   readonly rewrite: (match: string) => string;
@@ -98,32 +99,32 @@ function hitsOf(needles: readonly string[], view: View): Span[] {
     for (; at >= 0; at = view.text.indexOf(needle, at + needle.length)) {
       const start = places.starts[at] ?? 0;
       const end = places.ends[at + needle.length - 1] ?? 0;
-      // A backslash left alone would escape the replacement, and JSON would no longer be JSON.
+      // A remaining backslash would escape the replacement and break the JSON.
       hits.push({ start: isEscaped(source, start) ? start - 1 : start, end, by: replacement });
     }
   }
   return hits;
 }
 
-/** The text that a view was made of. */
+/** The text that a view was created from. */
 function sourceOf(view: View): string {
   return view.steps[0]?.before ?? view.text;
 }
 
-/** The end of base64 that is over after a secret: its last character holds bits of the secret alone. */
+/** The end of base64 that ends with a secret: its last character holds only bits of the secret. */
 function afterPadding(view: View, end: number): number {
   const [padding = ""] = /^[\w+/-]?={1,2}(?![\w=])/.exec(sourceOf(view).slice(end, end + 4)) ?? [];
   return end + padding.length;
 }
 
-/** Whether an odd number of backslashes stands before a place. */
+/** Whether an odd number of backslashes precedes a position. */
 function isEscaped(text: string, at: number): boolean {
   let from = at;
   while (text[from - 1] === "\\") from -= 1;
   return (at - from) % 2 === 1;
 }
 
-/** Of each character of a view, where it begins and ends in the text itself. */
+/** For each character of a view, its start and end in the original text. */
 interface Places {
   readonly starts: ArrayLike<number>;
   readonly ends: ArrayLike<number>;
@@ -171,7 +172,7 @@ function withoutSpans(text: string, found: Span[]): string {
   let at = 0;
   for (const { start, end, by } of found) {
     if (end <= at) continue;
-    // What overlaps is one stretch: its beginning has been replaced already.
+    // Overlapping ranges are merged: the first part has already been replaced.
     if (start >= at) deps.push(text.slice(at, start), by);
     at = end;
   }
@@ -181,7 +182,7 @@ function withoutSpans(text: string, found: Span[]): string {
 
 interface Needles {
   readonly texts: readonly string[];
-  /** In the alphabet of base64, without padding. */
+  /** In the base64 alphabet, without padding. */
   readonly base64: readonly string[];
   /** In lower case, without separators. */
   readonly hex: readonly string[];
@@ -189,7 +190,7 @@ interface Needles {
   readonly leastLength: number;
 }
 
-/** What to look for, made again when the live secrets have changed. */
+/** The patterns to search for, rebuilt when the live secrets have changed. */
 let prepared: {
   readonly secrets: readonly string[];
   readonly bySecret: ReadonlyMap<string, Needles>;
@@ -216,7 +217,7 @@ function makeNeedles(secret: string): Needles {
   const readable = [secret, trimmed, secret.toWellFormed(), secret.replaceAll(" ", "+"), unescaped(secret)];
   const reversed = trimmed.length < leastReversed ? [] : [Array.from(trimmed).toReversed().join("")];
   const encodable = [...new Set([secret, trimmed])].map((text) => Buffer.from(text));
-  // Without its last byte the little-endian form is a part of the big-endian one as well.
+  // Without its last byte, the little-endian form is also part of the big-endian one.
   const wide = Buffer.from(trimmed, "utf16le").subarray(0, -1);
   const bytes = [...encodable, wide].filter(({ length }) => length >= leastEncodedBytes);
   return {
@@ -232,7 +233,7 @@ function distinct(texts: readonly string[]): string[] {
   return [...new Set(texts)].sort((a, b) => b.length - a.length);
 }
 
-/** Base64 of text that holds the bytes after `offset` others: only the characters that no neighbor can change. */
+/** Base64 of text that holds the bytes after `offset` others: only the characters that do not depend on neighbors. */
 function base64Core(bytes: Buffer, offset: number): string {
   const whole = Buffer.concat([Buffer.alloc(offset), bytes]);
   return whole.toString("base64").slice([0, 2, 3][offset], Math.floor((whole.length * 8) / 6));

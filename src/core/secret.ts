@@ -1,11 +1,11 @@
 /**
- * A secret that does not print itself: only `reveal()` gives the value. Each live secret is known to
- * `scrubSecrets`, which removes it from what the platform says, from the log and from what a command prints.
+ * A secret that does not print itself: only `reveal()` returns the value. `scrubSecrets` knows each live secret and
+ * removes it from platform responses, the log and command output.
  */
 import { inspect } from "node:util";
 
 const live = new Map<string, number>();
-/** The values of `live` in order; absent where they have changed since it was made. */
+/** The values of `live` in order; absent if they have changed since it was built. */
 let ordered: readonly string[] | undefined;
 
 export class Secret {
@@ -21,7 +21,7 @@ export class Secret {
     return this.#value;
   }
 
-  /** Ends the scrubber's watch over this value: for secrets that are replaced, such as an expired token. */
+  /** Unregisters this value from the scrubber: for secrets that are replaced, such as an expired token. */
   forget(): void {
     const held = live.get(this.#value) ?? 0;
     if (held > 1) live.set(this.#value, held - 1);
@@ -42,7 +42,7 @@ export class Secret {
   }
 }
 
-/** The values to blot out, longest first, so that a secret that holds another is replaced whole. */
+/** The values to redact, longest first, so that a secret that contains another is replaced whole. */
 export function liveSecrets(): readonly string[] {
   ordered ??= [...live.keys()].sort((a, b) => b.length - a.length);
   return ordered;

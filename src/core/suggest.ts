@@ -1,4 +1,4 @@
-/** The known name that a person most likely meant, as ` Did you mean X?`; empty where none is near. */
+/** The closest known name, as ` Did you mean X?`; empty if none is close. */
 export function suggestion(written: string, known: Iterable<string>): string {
   const most = Math.max(1, Math.min(3, Math.floor(written.length / 3)));
   let best: { name: string; edits: number } | undefined;
@@ -9,7 +9,7 @@ export function suggestion(written: string, known: Iterable<string>): string {
   return best ? ` Did you mean ${best.name}?` : "";
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours. */
+/** Insertions, deletions, replacements and swaps of adjacent characters. */
 function editsBetween(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,6 +1,6 @@
 /**
  * The two clocks and the only timers. `wallMs` is for instants that people or other machines read; `monotonicMs` is for
- * durations, since it never jumps. Everything inside simfleet is in milliseconds. Tests inject a Clock of their own.
+ * durations, since it never jumps. All internal times are in milliseconds. Tests inject their own Clock.
  */
 import { setTimeout as timeout } from "node:timers/promises";
 
@@ -10,9 +10,9 @@ export const minuteMs = 60 * secondMs;
 export interface Clock {
   /** Milliseconds since the Unix epoch, UTC. */
   wallMs(): number;
-  /** Milliseconds since some fixed instant, with fractions; never goes back. */
+  /** Milliseconds since some fixed instant, with fractions; never decreases. */
   monotonicMs(): number;
-  /** Resolves after `delayMs`; rejects with the signal's reason when it aborts. */
+  /** Resolves after `delayMs`; rejects with the signal's reason if it aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves once what is ready in this turn of the event loop has been handled: for gathering what comes together. */
+/** Resolves after everything that is ready in this iteration of the event loop has been handled: for batching. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

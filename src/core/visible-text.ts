@@ -1,7 +1,7 @@
 /**
- * Text from outside (names of runs and files, answers of the platform or of a remote worker) as a terminal may show it:
+ * Makes untrusted text (names of runs and files, responses of the platform or of a remote worker) safe for a terminal:
  * control characters (C0, DEL, C1), line breaks, direction marks and other invisible characters become visible escapes
- * (`\n`, `\x1b`, `\u202e`), so that it can neither steer the terminal nor look like another line. Not for JSON and CSV.
+ * (`\n`, `\x1b`, `\u202e`), so that it can neither control the terminal nor imitate another line. Not for JSON and CSV.
  */
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const hiddenButLineFeed = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
@@ -12,12 +12,12 @@ export function visible(text: string): string {
   return text.replace(hidden, escaped);
 }
 
-/** Text of several lines whose line feeds are our own. */
+/** Text of several lines whose line feeds are trusted. */
 export function visibleLines(text: string): string {
   return text.replace(hiddenButLineFeed, escaped);
 }
 
-/** A document of which every text is on one line, names of members included. */
+/** A document with every string on one line, including member names. */
 export function visibleIn<T>(document: T): T {
   return shownValue(document) as T;
 }

@@ -1,7 +1,7 @@
 /**
- * Writes files in folders where other users may write as well. A file is written under a name that nobody can foresee,
- * opened so that it must be new and no link is followed, and renamed into its place: readers see the old content or the
- * new one, never a part, and what was written survives a power cut. Other modules do not write by themselves
+ * Writes files in folders that other users may also write to. A file is created under an unpredictable name, opened so
+ * that it must be new and no link is followed, and renamed into place: readers see the old content or the new one,
+ * never a part, and written content survives a power failure. Other modules do not write files directly
  * (.oxlintrc.json).
  */
 import { randomBytes } from "node:crypto";
@@ -15,15 +15,15 @@ type Content = string | AsyncIterable<string>;
 const chunkLength = 64 * 1024;
 
 export interface WriteRules {
-  /** Of the new file; the process's umask is taken off unless it is 0o600. */
+  /** Mode of the new file; the process's umask applies unless it is 0o600. */
   readonly mode: number;
-  /** Path that the name of the unfinished file begins with; by default one beside the file. */
+  /** Prefix of the temporary file's path; by default the temporary file is next to the target. */
   readonly draft?: string;
 }
 
 /**
- * Writes a file whole or not at all, in place of what has that name; a link of that name is replaced, not followed.
- * @throws the error of the file system, or of the content; the unfinished file is removed then
+ * Writes a whole file or nothing, replacing any file of that name; a link of that name is replaced, not followed.
+ * @throws the error of the file system or of the content; the temporary file is then removed
  */
 export async function replaceFile(path: string, content: Content, { mode, draft }: WriteRules): Promise<void> {
   const unfinished = `${draft ?? join(dirname(path), ".simfleet.")}${randomBytes(12).toString("hex")}.tmp`;
@@ -38,22 +38,22 @@ export async function replaceFile(path: string, content: Content, { mode, draft 
 }
 
 /**
- * Writes a file that is not there yet.
- * @throws the error of the file system, EEXIST where something has that name
+ * Writes a file that does not exist yet.
+ * @throws the file system error; EEXIST if the name is taken
  */
 export async function createFile(path: string, content: Content, { mode }: Pick<WriteRules, "mode">): Promise<void> {
   await writeNew(path, content, mode);
 }
 
-/** Opens a new file for writing, which the caller closes. @throws EEXIST where something has that name, also a link */
+/** Opens a new file for writing; the caller closes it. @throws EEXIST if the name is taken, even by a link */
 export function openNewFile(path: string, mode: number): Promise<FileHandle> {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
   return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
 }
 
 /**
- * Writes into what is there and is no regular file: a pipe, a terminal or a device.
- * @throws FileRefusedError where it is a regular file by now
+ * Writes into an existing path that is not a regular file: a pipe, a terminal or a device.
+ * @throws FileRefusedError if it has become a regular file
  */
 export async function writeInto(path: string, content: Content): Promise<void> {
   const handle = await open(path, constants.O_WRONLY | constants.O_NOCTTY);
@@ -68,9 +68,10 @@ export async function writeInto(path: string, content: Content): Promise<void> {
 }
 
 /**
- * Makes a folder that only this user may enter, or makes sure that the one there is such a folder.
- * @param whenOpen what is done with one that others may enter: `close` it for them, where they can do no harm before
- * @throws FileRefusedError where it is a link, belongs to somebody else, or is open to others and to be refused
+ * Creates a folder that only this user may enter, or verifies that the existing one is such a folder.
+ * @param whenOpen what to do with a folder that others may enter: `close` removes their access, for folders in which
+ *   they could not have done harm before
+ * @throws FileRefusedError if it is a link, belongs to another user, or is open to others and `whenOpen` is `refuse`
  */
 export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "close" = "refuse"): Promise<void> {
   await mkdir(path, { mode: 0o700 }).catch((thrown: unknown) => {
@@ -82,12 +83,12 @@ export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "cl
   }
   if ((mode & 0o077) !== 0 && whenOpen === "close") await chmod(path, 0o700);
   else if ((mode & 0o077) !== 0) {
-    const message = `The folder ${path} is open to others. Mend it with: chmod 700 ${path}`;
+    const message = `The folder ${path} is open to others. Fix it with: chmod 700 ${path}`;
     throw new FileRefusedError("mode", path, message);
   }
 }
 
-/** @throws FileRefusedError where a path is a link, no folder, or a folder of a user other than this one and root */
+/** @throws FileRefusedError if a path is a link, is not a folder, or belongs to a user other than this one and root */
 export async function checkFolder(path: string): Promise<Stats> {
   const stats = await lstat(path);
   if (stats.isSymbolicLink()) {
@@ -101,8 +102,9 @@ export async function checkFolder(path: string): Promise<Stats> {
 }
 
 /**
- * Holds a folder open, so that it can be reached even when its name leads elsewhere by then; the caller closes it.
- * @throws FileRefusedError as `checkFolder`, and where it was exchanged meanwhile
+ * Keeps a folder open, so that it remains reachable even if its name leads to another place later; the caller closes
+ * it.
+ * @throws FileRefusedError as `checkFolder`, and if it was exchanged meanwhile
  */
 export async function holdFolder(path: string): Promise<FileHandle> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
@@ -129,7 +131,7 @@ async function writeAll(handle: FileHandle, content: Content): Promise<void> {
   await handle.writeFile(typeof content === "string" ? content : inChunks(content));
 }
 
-/** Lines in pieces of some size, since each piece is a call to the system. */
+/** Combines lines into chunks, since each chunk is a system call. */
 async function* inChunks(lines: AsyncIterable<string>): AsyncGenerator<string> {
   let chunk = "";
   for await (const line of lines) {
@@ -141,7 +143,7 @@ async function* inChunks(lines: AsyncIterable<string>): AsyncGenerator<string> {
   if (chunk !== "") yield chunk;
 }
 
-/** A rename is on the disk when its folder is; not every file system can say so. */
+/** A rename is durable once its folder is synced; not every file system supports that. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {

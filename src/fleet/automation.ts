@@ -1,4 +1,4 @@
-/** An automation: when something happens and a condition holds, a task is done. */
+/** An automation: a task that runs when an event occurs and a condition holds. */
 import type { Filter } from "./filter.ts";
 import type { RunOptions } from "./run.ts";
 import type { Task } from "./task.ts";
@@ -9,21 +9,21 @@ export interface Automation {
   readonly profile: string;
   /** Types of events. */
   readonly on: readonly string[];
-  /** About the SIM of the event, and about the event's own fields as `event.<field>`. */
+  /** On the SIM of the event, and on the event's own fields as `event.<field>`. */
   readonly condition: Filter;
   readonly action: AutomationAction;
-  /** More SIMs (or tasks) in an hour stop it. */
+  /** More SIMs (or tasks) per hour stop the automation. */
   readonly mostPerHour: number;
 }
 
 export type AutomationAction =
-  /** Gives the SIMs of the events a speed class. */
+  /** Sets the speed class of the events' SIMs. */
   | { readonly job: "apply"; readonly speedClass: string; readonly options: RunOptions }
   | Exclude<Task, { readonly job: "apply" }>;
 
 export type AutomationState =
   | "active"
-  /** By a person. */
+  /** By a user. */
   | "paused"
-  /** By itself: it went round in a circle, or did too much. */
+  /** Automatically: it triggered itself in a loop, or exceeded its limit. */
   | "stopped";

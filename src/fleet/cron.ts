@@ -1,7 +1,8 @@
 /**
- * Cron expressions in a time zone. A time of day that a change to daylight saving time leaves out comes as much later
- * as the clocks are put forward, one that comes twice counts once; what is every so many minutes goes on by the minute. What cron-parser takes and an
- * operator hardly means (too few fields, `H` for a random value) is refused.
+ * Cron expressions in a time zone. A time of day that a switch to daylight saving time skips fires later by the length
+ * of the shift; one that occurs twice fires once. Schedules of every so many minutes continue by the minute.
+ * Expressions that cron-parser accepts but an operator hardly intends (too few fields, `H` for a random value) are
+ * rejected.
  */
 import { CronExpressionParser } from "cron-parser";
 import { SimfleetError, messageOf } from "#core/errors.ts";
@@ -11,7 +12,7 @@ export interface Cron {
   readonly text: string;
   /** IANA name. */
   readonly timezone: string;
-  /** The first instant after one, ms since the epoch; undefined when there is none. */
+  /** The first instant after the given one, ms since the epoch; undefined if there is none. */
   next(afterMs: number): number | undefined;
 }
 
@@ -30,7 +31,7 @@ export function parseCron(text: string, timezone: string): Cron {
     throw fault(text, `it has ${count}, and needs five, or six with seconds first`);
   }
   const random = isName ? undefined : fields.find((field) => /(^|[^A-Za-z])H/i.test(field));
-  if (random !== undefined) throw fault(text, `${random} stands for a random value; use jitterSeconds instead`);
+  if (random !== undefined) throw fault(text, `${random} means a random value; use jitterSeconds instead`);
   const nextIn = (zone: string, afterMs: number): number | undefined => {
     try {
       return CronExpressionParser.parse(text, { tz: zone, currentDate: new Date(afterMs) })
@@ -44,7 +45,7 @@ export function parseCron(text: string, timezone: string): Cron {
   const isEveryHour = text.trim() === "@hourly" || fields.at(-4)?.startsWith("*") === true;
   const next = (afterMs: number): number | undefined => {
     if (!wall.isOddIn(afterMs)) return nextIn(timezone, afterMs);
-    // cron-parser goes by changes of an hour: others make it leave times out, or take them twice.
+    // cron-parser assumes shifts of an hour: for others it skips times or returns them twice.
     const nextShown = (shownMs: number): number | undefined => nextIn("UTC", shownMs);
     return isEveryHour ? wall.firstShownAfter(afterMs, nextShown) : wall.firstAfter(afterMs, nextShown);
   };

@@ -1,38 +1,38 @@
 /**
- * The operations of the platform that its interface names but does not show (sections 2 and 4): a deployment says what
- * they look like on one installation. This table says what simfleet has to be told of each, and gives an example for
- * people; it is no claim about any installation.
+ * The operations of the platform that its interface names but does not show (sections 2 and 4); a deployment describes
+ * them for one installation. This table lists what a deployment must specify for each, with an example; the example
+ * makes no claim about any installation.
  */
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** What can vary in a path; the names are those that deployment files write in braces. */
+/** The variable parts of a path; deployment files write these names in braces. */
 export type Placeholder = "operatorId" | "userName" | "authKeyId" | "credentialsId" | "groupId" | "namespace";
 
-/** One operation as an installation has it. */
+/** One operation as configured for an installation. */
 export interface DeploymentOperation {
   readonly method: Method;
   /** Begins with `/v1/`; placeholders are whole segments in braces. */
   readonly path: string;
-  /** The same for what belongs to a sub-user, where that has a path of its own. */
+  /** The same for things that belong to a sub-user, if they have a separate path. */
   readonly userPath?: string | undefined;
-  /** The statuses that mean success. */
+  /** The success statuses. */
   readonly statuses: readonly number[];
   /** The API group whose quota a call spends (interface, section 8). */
   readonly group: string;
-  /** The group of `userPath`, where it is another. */
+  /** The group of `userPath`, if it differs. */
   readonly userGroup?: string | undefined;
-  /** The field of the request that asks for a lifetime in seconds. */
+  /** The request field that sets a lifetime in seconds. */
   readonly ttlField?: string | undefined;
 }
 
 interface Options {
   readonly methods: readonly Method[];
-  /** What a path cannot do without. */
+  /** Placeholders that a path must contain. */
   readonly needs: readonly Placeholder[];
-  /** What else it may have. */
+  /** Placeholders that it may also contain. */
   readonly knows: readonly Placeholder[];
-  /** Keys beyond method, path, statuses and group. */
+  /** Keys in addition to method, path, statuses and group. */
   readonly extras: readonly ("userPath" | "userGroup" | "ttlField")[];
   readonly example: DeploymentOperation;
 }
@@ -103,9 +103,9 @@ export function termsOf(id: DeploymentOperationId): Options {
 }
 
 /**
- * What is wrong with the template of a path.
- * @param key `userPath` may also have the sub-user's name
- * @returns words that go on after the key's name; undefined where nothing is
+ * Validates the template of a path.
+ * @param key `userPath` may also contain the sub-user's name
+ * @returns a phrase to append to the key's name; undefined if the template is valid
  */
 export function templateFault(
   template: string,

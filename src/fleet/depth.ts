@@ -1,12 +1,12 @@
 /**
- * How deep a value of the platform is nested. JSON is read at any depth, but written only until the stack is full: a
- * record of some thousand levels would stop whatever reads the fleet.
+ * The nesting depth of platform values. JSON can be parsed at any depth, but serialized only until the stack overflows:
+ * a record with thousands of levels would break every sync of the fleet.
  */
 
-/** Deeper than any record that means something, and far from where writing JSON fails. */
+/** Deeper than any meaningful record, and far from the depth at which serialization fails. */
 export const mostLevels = 100;
 
-/** Whether a value holds more levels of objects and lists than this; needs no stack, however deep it is. */
+/** Whether a value has more levels of objects and arrays than this; uses no recursion, so any depth is safe. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   let level: object[] = isNested(value) ? [value] : [];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -16,7 +16,7 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** The value without what lies deeper than `mostLevels`: lists have null there, objects leave the member out. */
+/** The value without anything deeper than `mostLevels`: arrays get null there, objects omit the member. */
 export function withoutDepths<T>(value: T): T {
   return isDeeperThan(value, mostLevels) ? (cutAt(value, mostLevels) as T) : value;
 }

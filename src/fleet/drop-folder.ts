@@ -4,11 +4,11 @@ import type { RunOptions } from "./run.ts";
 export interface DropFolder {
   readonly path: string;
   readonly profile: string;
-  /** One class for all rows of files of ids only. */
+  /** One class for all rows, for files that contain only ids. */
   readonly speedClass: string | undefined;
-  /** What the runs are called; undefined: as their files. */
+  /** Name of the runs; undefined: the name of the file. */
   readonly name: string | undefined;
   readonly options: RunOptions;
-  /** A file is taken once it has looked the same for so long. */
+  /** A file is picked up once it has not changed for this long. */
   readonly settleMs: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Names and values of a SIM's fields as one line of text each: how the inventory and the event feed keep them. A text
- * stands behind `=` as it is, anything else behind `:` as JSON.
+ * Serializes a SIM field as one line of text, the form in which the inventory and the event feed store it: text follows
+ * `=` verbatim, anything else follows `:` as JSON.
  */
 import type { FieldValue } from "./sim-fields.ts";
 
@@ -12,7 +12,7 @@ export function decodeValue(encoded: string): FieldValue {
   return encoded.startsWith(":") ? { json: encoded.slice(1) } : { text: encoded.slice(1) };
 }
 
-/** A name is part of a line and of a list: its separators are percent-encoded. */
+/** A name is part of a line and of a list: the separators in it are percent-encoded. */
 export function encodeName(name: string): string {
   return nameSeparator.test(name) ? encodeURIComponent(name.toWellFormed()) : name;
 }

@@ -1,13 +1,14 @@
 /**
- * The filter language: which SIMs a command, a schedule or an automation is about. Conditions joined by `and`, each about
- * one field; there is no `or` (see `in`) and there are no brackets, so that a filter can be read by anyone and answered
- * from an index.
+ * The filter language: selects the SIMs for a command, a schedule or an automation. Conditions are joined by `and`,
+ * each on one field; there is no `or` (see `in`) and there are no parentheses for grouping, so that filters are easy to
+ * read and an index can evaluate them.
  *
  *   condition := field "=" value | field "!=" value | field "in" "(" value { "," value } ")"
  *              | field "exists" | field "not" "exists"
  *
- * Words are taken without regard to case; a value with spaces, commas, quotes or brackets stands in double quotes. A field
- * is named as in the record, `tags.site` for a member of an object. A SIM without the field holds `!=` and `not exists`.
+ * Keywords are case-insensitive; a value with spaces, commas, quotes or brackets must be in double quotes. A field is
+ * named as in the record, `tags.site` for a member of an object. `!=` and `not exists` hold for a SIM without the
+ * field.
  */
 import { SimfleetError } from "#core/errors.ts";
 
@@ -17,27 +18,27 @@ export type Condition =
   | { readonly kind: "exists" | "absent"; readonly field: string };
 
 export interface Filter {
-  /** In the language, conditions in their order. */
+  /** The filter in the language, conditions in order. */
   readonly text: string;
-  /** All have to hold; none: every SIM. */
+  /** All must hold; none: every SIM. */
   readonly conditions: readonly Condition[];
 }
 
-/** Holds for every SIM. */
+/** Matches every SIM. */
 export const everySim: Filter = { text: "", conditions: [] };
 
 const mostCharacters = 4_096;
 
 /**
- * Reads a filter; several texts are joined by `and`.
- * @throws SimfleetError USAGE that quotes the place at fault
+ * Parses a filter; several texts are joined by `and`.
+ * @throws SimfleetError USAGE that quotes the position of the error
  */
 export function parseFilter(texts: string | readonly string[]): Filter {
   const conditions = [texts].flat().flatMap((text) => new Reader(text).conditions());
   return { text: conditions.map(textOf).join(" and "), conditions };
 }
 
-/** Whether a SIM is meant; `valueOf` gives a field's value as text, undefined where the SIM has none. */
+/** Whether a SIM matches; `valueOf` returns a field's value as text, undefined if the SIM has none. */
 export function matches(filter: Filter, valueOf: (field: string) => string | undefined): boolean {
   return filter.conditions.every((condition) => {
     const value = valueOf(condition.field);
@@ -57,7 +58,7 @@ export function matches(filter: Filter, valueOf: (field: string) => string | und
 }
 
 /**
- * The first field of a filter that is neither known nor a member of a known one.
+ * The first field of a filter that is neither known nor a member of a known field.
  * @param known names of fields; `tags` makes `tags.site` known as well
  */
 export function unknownFieldOf(filter: Filter, known: readonly string[]): string | undefined {
@@ -86,7 +87,7 @@ function quoted(value: string): string {
   return bareValue.test(value) ? value : `"${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Reads one text from left to right. */
+/** Parses one text from left to right. */
 class Reader {
   readonly #text: string;
   #at = 0;

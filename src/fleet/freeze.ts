@@ -1,4 +1,4 @@
-/** Times in which nothing may change on the platform: no call of a run and no step of a rotation goes out then. */
+/** Periods in which nothing may change on the platform: runs make no calls and rotations make no steps. */
 import type { Cron } from "./cron.ts";
 
 export interface FreezeWindow {
@@ -11,15 +11,15 @@ export interface FreezeWindow {
     | { readonly opens: Cron; readonly lengthMs: number };
 }
 
-/** A freeze that is in force. */
+/** An active freeze. */
 export interface Freeze {
   /** For people: `the freeze year-end`, `anna has frozen all changes: incident 12`. */
   readonly reason: string;
-  /** Undefined: until a person ends it. */
+  /** Undefined: until a user ends it. */
   readonly untilMs: number | undefined;
 }
 
-/** One time that a window holds. */
+/** One occurrence of a window. */
 export interface FreezeTime {
   readonly name: string;
   /** Undefined: every profile. */
@@ -28,7 +28,7 @@ export interface FreezeTime {
   readonly toMs: number;
 }
 
-/** The times of the windows that are not over at an instant, earliest first. @param most of one window */
+/** The occurrences of the windows that are not over at an instant, earliest first. @param most per window */
 export function freezeTimes(windows: readonly FreezeWindow[], atMs: number, most: number): FreezeTime[] {
   return windows
     .flatMap(({ name, profile, when }) => timesOf(when, atMs, most).map((time) => ({ name, profile, ...time })))
@@ -46,7 +46,7 @@ function timesOf(when: FreezeWindow["when"], atMs: number, most: number): { from
   return times;
 }
 
-/** The window that holds a profile at an instant, the one that ends last where there are several. */
+/** The window that freezes a profile at an instant; if there are several, the one that ends last. */
 export function freezeAt(windows: readonly FreezeWindow[], profile: string, atMs: number): Freeze | undefined {
   let longest: Freeze | undefined;
   for (const window of windows) {
@@ -58,10 +58,10 @@ export function freezeAt(windows: readonly FreezeWindow[], profile: string, atMs
   return longest;
 }
 
-/** When the window ends that is open at an instant. */
+/** The end of the window that is open at an instant. */
 function endOf({ when }: FreezeWindow, atMs: number): number | undefined {
   if ("fromMs" in when) return when.fromMs <= atMs && atMs < when.toMs ? when.toMs : undefined;
-  // The last opening that still counts: openings may follow each other more closely than they are long.
+  // The last opening that still applies: openings may follow each other more closely than their length.
   let openedMs: number | undefined;
   let next = when.opens.next(atMs - when.lengthMs);
   while (next !== undefined && next <= atMs) {

@@ -1,4 +1,4 @@
-/** A profile is a named account on a deployment; its coverage decides which base address its calls go to. */
+/** A profile is a named account on a deployment; its coverage determines the base address of its calls. */
 import type { Wording } from "./sim.ts";
 
 /** `g`: Global coverage, `jp`: Japan coverage (interface, sections 2 and 5). */
@@ -9,7 +9,7 @@ export type Language = "en" | "ja";
 export interface Profile {
   /** Name in the configuration: letters, digits, `-` and `_`. */
   readonly name: string;
-  /** Absent: taken from the verified token's claims where these name exactly one. */
+  /** Absent: taken from the verified token's claims if these name exactly one. */
   readonly coverage: Coverage | undefined;
   readonly wording: Wording;
 }

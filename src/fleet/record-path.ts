@@ -1,13 +1,13 @@
 /**
- * Where a value lies in a record of the platform: names joined by dots, `*` for any member, as in
- * `profiles.*.primaryImsi`. Deployments place a SIM's IMSI differently, so the path is theirs to say. It is no query
- * language: nothing is computed, and a path can only lead down into what the record itself has.
+ * The location of a value in a platform record: names joined by dots, `*` for any member, as in
+ * `profiles.*.primaryImsi`. Deployments store a SIM's IMSI in different places, so the path is configurable. It is not
+ * a query language: nothing is computed, and a path can only descend into the record's own members.
  */
 
 /** The parsed steps of a path; `*` is any member of an object or array. */
 export type RecordPath = readonly string[];
 
-/** Where a deployment keeps what simfleet wants to know of a SIM; absent: the records do not tell. */
+/** Where a deployment stores the values that simfleet needs of a SIM; absent: the records do not contain them. */
 export interface RecordPaths {
   readonly imsi?: RecordPath | undefined;
   readonly subscription?: RecordPath | undefined;
@@ -15,14 +15,14 @@ export interface RecordPaths {
 
 const mostSteps = 16;
 
-/** The steps of a path, or undefined where the text is none. */
+/** The steps of a path, or undefined if the text is not a path. */
 export function parseRecordPath(text: string): RecordPath | undefined {
   const steps = text.split(".");
   const isPath = steps.length <= mostSteps && steps.every((step) => step === "*" || /^[A-Za-z0-9_-]{1,64}$/.test(step));
   return isPath ? steps : undefined;
 }
 
-/** The text at a path; of several members the first, in the record's order, that has one. Empty text is no text. */
+/** The text at a path; with several members, the first in record order that has one. Empty text counts as absent. */
 export function textAt(record: unknown, path: RecordPath): string | undefined {
   return textBelow(record, path, 0);
 }

@@ -1,6 +1,7 @@
 /**
- * What a feature says when the deployment lacks an operation that it cannot do without: which one, and the lines that
- * add it. Lacking one is no fault until somebody wants the feature, so it is asked for here and not at load.
+ * The error for a feature whose required operation the deployment does not describe: it names the operation and shows
+ * the lines to add. A missing operation is only an error once someone uses the feature, so it is checked here and not
+ * at load.
  */
 import { ConfigError, type Problem } from "#core/errors.ts";
 import {
@@ -17,9 +18,9 @@ interface Deployment {
 }
 
 /**
- * The description of an operation.
- * @param feature what it is for, as the beginning of a sentence: `Rotating AuthKeys`
- * @throws ConfigError that names feature, operation and deployment and has the lines to add
+ * Returns the description of an operation.
+ * @param feature the purpose, as the beginning of a sentence: `Rotating AuthKeys`
+ * @throws ConfigError that names feature, operation and deployment and shows the lines to add
  */
 export function requireOperation(
   deployment: Deployment,
@@ -30,7 +31,7 @@ export function requireOperation(
 }
 
 /**
- * The descriptions of several operations, with all that are missing reported at once.
+ * Returns the descriptions of several operations; all missing ones are reported at once.
  * @throws ConfigError as `requireOperation`
  */
 export function requireOperations<Id extends DeploymentOperationId>(
@@ -61,7 +62,7 @@ function problemOf({ name }: Deployment, ids: readonly DeploymentOperationId[], 
   };
 }
 
-/** As YAML in block style: a flow mapping would take the braces of a path for its own. */
+/** As YAML in block style: a flow mapping would interpret the braces of a path. */
 function linesOf(example: DeploymentOperation): string[] {
   return Object.entries(example).map(
     ([key, value]) => `${key}: ${Array.isArray(value) ? `[${value.join(", ")}]` : value}`,

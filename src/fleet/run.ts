@@ -1,4 +1,4 @@
-/** The nouns of a bulk change: run, row, segment, outcome and tally, in the words that users see. */
+/** The terms of a bulk change, as users see them: run, row, segment, outcome and tally. */
 
 export const runStates = ["awaiting-approval", "running", "paused", "completed", "aborted", "cancelled"] as const;
 export type RunState = (typeof runStates)[number];
@@ -7,12 +7,15 @@ export function isRunOver(state: RunState): boolean {
   return state === "completed" || state === "aborted" || state === "cancelled";
 }
 
-/** Over with every outcome in: calls that were out when it was cut short have ended, and no count changes any more. */
+/**
+ * Finished, with all outcomes recorded: calls that were in flight when it was interrupted have ended, and counts are
+ * final.
+ */
 export function isRunSettled({ state, counts }: { readonly state: RunState; readonly counts: Tally }): boolean {
   return isRunOver(state) && counts.pending === 0;
 }
 
-/** What became of a row; `pending` until one of the others is settled, once and for all. */
+/** The outcome of a row; `pending` until one of the others is recorded, which is final. */
 export const outcomes = ["done", "skipped", "rejected", "failed", "cancelled", "pending"] as const;
 export type Outcome = (typeof outcomes)[number];
 
@@ -30,36 +33,36 @@ export interface Tally {
 /** A limit on failures: a number of rows, or a percentage of the rows that make a call. */
 export type FailureLimit = { readonly rows: number } | { readonly percent: number };
 
-/** What the person who submits a run can ask for. */
+/** What the submitter of a run can request. */
 export interface RunOptions {
-  /** Go on with the valid rows of a file that has invalid ones. */
+  /** Process the valid rows of a file that has invalid ones. */
   readonly partial: boolean;
-  /** Spend no call on a SIM that the inventory already shows with the wanted class. */
+  /** Skip SIMs that already have the requested class according to the inventory. */
   readonly skipUnchanged: boolean;
   /** Abort once more rows than this were rejected by the platform or failed. */
   readonly maxFailures?: FailureLimit;
-  /** Work on this many rows first and go on only if all of them hold. */
+  /** Process this many rows first and continue only if all of them succeed. */
   readonly canary?: number;
-  /** Calls per minute at most, below what the quota allows. */
+  /** Maximum calls per minute, below the quota. */
   readonly callsPerMinute?: number;
 }
 
-/** One row of an input file as the intake sees it. Rows are numbered from 0 in the order of the file. */
+/** One parsed row of an input file. Rows are numbered from 0 in file order. */
 export interface Row {
   readonly index: number;
   /** Line of the file on which the row begins, counted from 1; the header is usually line 1. */
   readonly line: number;
-  /** All cells as they came, in the order of the header. */
+  /** All cells, unmodified, in header order. */
   readonly cells: readonly string[];
-  /** The SIM's key, trimmed; empty where the row is invalid and has none. */
+  /** The SIM's key, trimmed; empty if the row is invalid and has none. */
   readonly key: string;
-  /** The wanted speed class, trimmed; empty where the row is invalid and has none. */
+  /** The requested speed class, trimmed; empty if the row is invalid and has none. */
   readonly speedClass: string;
-  /** Why the row can never be sent; absent on a good row. */
+  /** Why the row can never be sent; absent on a valid row. */
   readonly problem?: RowProblem;
 }
 
-/** A reason to reject a row before any call: stable code, the column at fault, a sentence for people. */
+/** Why a row is rejected before any call: a stable code, the column at fault, a message for people. */
 export interface RowProblem {
   readonly code: RowProblemCode;
   readonly column: string;

@@ -1,12 +1,12 @@
-/** A schedule: a task at times that a cron expression names. */
+/** A schedule: a task that runs at the times of a cron expression. */
 import type { Cron } from "./cron.ts";
 import type { Task } from "./task.ts";
 
-/** What happens when the time comes and what the time before began is still under way. */
+/** What to do if a time is due while the previous run is still in progress. */
 export const overlapPolicies = ["skip", "queue", "cancel"] as const;
 export type OverlapPolicy = (typeof overlapPolicies)[number];
 
-/** What happens with times that passed while no worker was up: made up for once, or left out. */
+/** What to do with times missed while no worker was running: run once, or skip them. */
 export const missedPolicies = ["once", "skip"] as const;
 export type MissedPolicy = (typeof missedPolicies)[number];
 
@@ -15,17 +15,17 @@ export interface Schedule {
   readonly profile: string;
   readonly cron: Cron;
   readonly task: Task;
-  /** It begins up to so much later, by an amount that is the same for one time in every process. */
+  /** Maximum random delay of the start; the same in every process for the same time. */
   readonly jitterMs: number;
   readonly overlap: OverlapPolicy;
   readonly missed: MissedPolicy;
-  /** What happens when the time comes while nothing may change. */
+  /** What to do if a time is due during a freeze. */
   readonly frozen: FrozenPolicy;
 }
 
-/** It is left out, or waits until things may change again. */
+/** Skip it, or wait until the freeze ends. */
 export const frozenPolicies = ["skip", "wait"] as const;
 export type FrozenPolicy = (typeof frozenPolicies)[number];
 
-/** What became of one firing of a schedule. */
+/** The result of one firing of a schedule. */
 export type FiringResult = "done" | "failed" | "skipped" | "missed" | "cancelled";

@@ -1,21 +1,21 @@
 /**
- * What is kept of a SIM's record: some of its fields, each as text. A field that is an object is kept member by member
- * (`tags.site`), so that each can be asked for and its changes told one by one. What is secret in a record is never kept.
+ * The fields of a SIM record to store, each as text. An object is stored member by member (`tags.site`), so that each
+ * member can be queried and its changes reported individually. Secrets in a record are never stored.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 import { withoutDepths } from "./depth.ts";
 import { type RecordPath, textAt } from "./record-path.ts";
 
-/** A value as it is kept: text, or the JSON of anything else (a number, a list, an object inside an object). */
+/** A stored value: text, or the JSON of anything else (a number, an array, a nested object). */
 export type FieldValue = { readonly text: string } | { readonly json: string };
 
-/** Field, or member of a field with a dot between, to its value. A field without a value (null) is not there. */
+/** Maps a field, or a member of a field (`field.member`), to its value. A field without a value (null) is absent. */
 export type SimFields = ReadonlyMap<string, FieldValue>;
 
-/** Fields kept by default. */
+/** Fields stored by default. */
 export const usualFields = ["simId", "imsi", "speedClass", "status", "groupId", "tags", "subscription"] as const;
 
-/** Secrets that platforms put into SIM records; a name that a person adds in the configuration joins them. */
+/** Secrets that platforms put into SIM records; names from the configuration are added to them. */
 export const secretFields: readonly string[] = [
   "arcClientPeerPrivateKey",
   "privateKey",
@@ -27,29 +27,29 @@ export const secretFields: readonly string[] = [
   "secret",
 ];
 
-/** Names of the fields to keep: what the configuration names, and the class, without which nothing could be planned. */
+/** Names of the fields to store: those in the configuration, and the class, which every plan requires. */
 export function keptFields(named: readonly string[], keyColumn: string): string[] {
   return [...new Set([...named, "speedClass"])].filter((name) => name !== keyColumn);
 }
 
-/** A value of more characters is kept cut. */
+/** Longer values are truncated to this many characters. */
 const mostCharacters = 1_000;
 
 export interface FieldChoice {
   /** Names of fields, `a.b` for a member. */
   readonly fields: readonly string[];
-  /** Names whose values are never kept, wherever in a record they are. */
+  /** Names whose values are never stored, at any depth of a record. */
   readonly secrets: ReadonlySet<string>;
-  /** Where a record has a field that it does not have at its top. */
+  /** Where a record holds a field that is not at its top level. */
   readonly places: Readonly<Record<string, RecordPath | undefined>>;
 }
 
-/** Told of each field that is kept: its name, whether `text` is its value or the JSON of it, and the text. */
+/** Called for each stored field: its name, whether `text` is its value or the JSON of it, and the text. */
 export type FieldVisitor = (name: string, kind: "text" | "json", text: string) => void;
 
 /**
- * Picks the chosen fields out of a platform's record.
- * @returns the fields, and which of the chosen ones the record spoke of at all
+ * Extracts the selected fields from a platform record.
+ * @returns the fields, and which of the selected ones the record contained at all
  */
 export function pickFields(
   record: Readonly<Record<string, unknown>>,
@@ -62,7 +62,10 @@ export function pickFields(
   return { fields, mentioned };
 }
 
-/** As `pickFields`, one after the other, for a list of thousands: nothing is made for each. @returns what it spoke of */
+/**
+ * As `pickFields`, but visits one field after the other without allocations, for lists of thousands. @returns the
+ * fields that the record contained
+ */
 export function visitFields(
   record: Readonly<Record<string, unknown>>,
   choice: FieldChoice,
@@ -92,12 +95,12 @@ function isSecret(name: string, secrets: ReadonlySet<string>): boolean {
   return name.includes(".") ? name.split(".").some((part) => secrets.has(part)) : secrets.has(name);
 }
 
-/** A value as text: itself, or its JSON where it is no text. */
+/** A value as text: itself, or its JSON if it is not text. */
 export function textOf(value: FieldValue): string {
   return "text" in value ? value.text : value.json;
 }
 
-/** The fields as one JSON object, members back in their objects. */
+/** The fields as one JSON object, with members in their objects again. */
 export function documentOf(fields: SimFields): Record<string, unknown> {
   const document: Record<string, unknown> = {};
   for (const [name, value] of fields) {
@@ -118,26 +121,26 @@ export function documentOf(fields: SimFields): Record<string, unknown> {
   return document;
 }
 
-/** As an own property, whatever its name: a tag may be called `__proto__`. */
+/** Defines an own property, whatever its name: a tag may be called `__proto__`. */
 function define(object: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /**
- * The JSON of a record without its secrets, for a digest that tells whether anything has changed. What lies deeper than
- * any record that means something is left out as well.
+ * The JSON of a record without its secrets, for a digest that detects changes. Anything deeper than any meaningful
+ * record is omitted.
  */
 export function jsonWithoutSecrets(whole: unknown, secrets: ReadonlySet<string>): string {
   const value = withoutDepths(whole);
   const text = JSON.stringify(value);
-  // Only a record that has such a name at all pays for being written twice.
+  // Only a record that contains such a name at all is serialized twice.
   if (secrets.size === 0 || !namesOf(secrets).test(text)) return text;
   return JSON.stringify(value, (key, inner: unknown) => (secrets.has(key) ? undefined : inner));
 }
 
 const patterns = new WeakMap<ReadonlySet<string>, RegExp>();
 
-/** Finds any of the names in JSON; one pattern takes a quarter of the time of a search for each. */
+/** Finds any of the names in JSON; one pattern takes a quarter of the time of separate searches. */
 function namesOf(secrets: ReadonlySet<string>): RegExp {
   let pattern = patterns.get(secrets);
   if (pattern === undefined) {
@@ -163,7 +166,7 @@ function visitValue(name: string, mentioned: unknown, secrets: ReadonlySet<strin
   return json.length > mostCharacters ? visit(name, "text", cut(json)) : visit(name, "json", json);
 }
 
-/** Whether a text is kept as it is: it is short, and has printable characters of ASCII alone, as nearly all have. */
+/** Whether a text is stored unmodified: it is short and consists of printable ASCII only, as nearly all texts do. */
 function isPlain(text: string): boolean {
   if (text.length > mostCharacters) return false;
   for (let i = 0; i < text.length; i += 1) {
@@ -173,7 +176,7 @@ function isPlain(text: string): boolean {
   return true;
 }
 
-/** Names of members, so that the next record has them at hand. */
+/** Interned member names, reused for the following records. */
 const memberNames = new Map<string, Map<string, string>>();
 const mostMemberNames = 1_000;
 
@@ -192,7 +195,7 @@ function memberName(name: string, member: string): string {
   return full;
 }
 
-/** Never ends in half of a character: what is stored as UTF-8 would come back as another text. */
+/** Never ends in half a surrogate pair: text stored as UTF-8 would otherwise change. */
 function cut(text: string): string {
   if (text.length <= mostCharacters) return text;
   return `${text.slice(0, mostCharacters).replace(/[\uD800-\uDBFF]$/, "")}…`;

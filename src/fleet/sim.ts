@@ -1,13 +1,13 @@
 /**
- * The identifiers of a SIM. Values come from files and from the platform and end in the path of a call, so only an
- * allow-list of characters is let through (digits and the letters, `-` and `_` that made-up ids use): nothing that
- * could change a path (`/`, `.`, `%`, `?`, `#`) ever becomes an id.
+ * The identifiers of a SIM. Values come from files and from the platform and become part of a call's path, so only an
+ * allow-list of characters is accepted (digits and the letters, `-` and `_` that generated ids use): nothing that could
+ * change a path (`/`, `.`, `%`, `?`, `#`) is ever part of an id.
  */
 
-/** Which field names a SIM: `simId`, or `imsi` in the interface's earlier wording (section 4). */
+/** The field that identifies a SIM: `simId`, or `imsi` in the older variant of the interface (section 4). */
 export type KeyColumn = "simId" | "imsi";
 
-/** `sims` or `subscribers`: the two wordings of the same operations in the interface, section 4. */
+/** `sims` or `subscribers`: the two variants of the same operations in the interface, section 4. */
 export type Wording = "sims" | "subscribers";
 
 export function keyColumnOf(wording: Wording): KeyColumn {

@@ -1,16 +1,16 @@
-/** What a schedule or an automation has done: the same few jobs that a person can ask for. */
+/** The task of a schedule or an automation: one of the jobs that a user can also start. */
 import type { Filter } from "./filter.ts";
 import type { RunOptions } from "./run.ts";
 
 export type Task =
-  /** Reads the fleet. */
+  /** Syncs the fleet. */
   | { readonly job: "sync"; readonly profile: string }
-  /** Gives SIMs a speed class: those of a file, or those that a filter means when it is done. */
+  /** Sets a speed class: for the SIMs of a file, or for those that match a filter at run time. */
   | {
       readonly job: "apply";
       readonly profile: string;
       readonly from: { readonly file: string } | { readonly filter: Filter };
-      /** A filter needs it; so does a file of ids only. */
+      /** Required with a filter and for a file that contains only ids. */
       readonly speedClass: string | undefined;
       readonly options: RunOptions;
     }
@@ -18,10 +18,13 @@ export type Task =
   | { readonly job: "rotate"; readonly profile: string; readonly rotation: string }
   /** Rotates the profile's AuthKey. */
   | { readonly job: "rotate-authkey"; readonly profile: string }
-  /** Writes how the fleet stands to a JSON file, which it replaces. */
+  /** Writes a fleet report to a JSON file, replacing the previous one. */
   | { readonly job: "report"; readonly profile: string; readonly file: string };
 
-/** Every kind of task; a new one does not compile until it says here whether it can change something on the platform. */
+/**
+ * Every kind of task, and whether it can change something on the platform; a new kind does not compile without an
+ * entry.
+ */
 const changes: Readonly<Record<Task["job"], boolean>> = {
   sync: false,
   apply: true,
@@ -38,14 +41,14 @@ export function changesPlatform({ job }: Task): boolean {
   return changes[job];
 }
 
-/** What a task has begun, to be asked about. */
+/** Identifies what a task has started, to query its status. */
 export interface TaskReference {
   readonly kind: "run" | "sync" | "rotation" | "authkey-rotation" | "report";
-  /** Run id, sync id, or the id of a rotation's turn. */
+  /** Run id, sync id, or the id of a rotation attempt. */
   readonly id: string;
 }
 
-/** How what a task has begun stands. */
+/** The status of what a task has started. */
 export type TaskStatus =
   | { readonly isOver: false }
   | { readonly isOver: true; readonly result: TaskResult; readonly reason: string | undefined };

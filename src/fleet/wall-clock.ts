@@ -1,9 +1,9 @@
-/** Clocks on the wall of a time zone: what they show at an instant, and when they show a time of day. */
+/** Converts between instants and local time in a time zone. */
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** No zone changes its clocks by more at once, but for days that were left out altogether. */
+/** No zone shifts its clocks by more at once, except when whole days were skipped. */
 const mostShiftMs = 3 * hourMs;
 
 export class WallClock {
@@ -15,21 +15,21 @@ export class WallClock {
     this.#format = new Intl.DateTimeFormat("en", { timeZone: timezone, timeZoneName: "longOffset" });
   }
 
-  /** What is to be added to an instant to get what the clocks show, as if that were UTC. */
+  /** Offset of local time from UTC at an instant. */
   offsetMs(atMs: number): number {
     const name = this.#format.formatToParts(atMs).find(({ type }) => type === "timeZoneName")?.value ?? "";
     const [, sign = "+", hours = "0", minutes = "0"] = /^GMT([+-])(\d\d):(\d\d)/.exec(name) ?? [];
     return (sign === "-" ? -1 : 1) * (Number(hours) * hourMs + Number(minutes) * minuteMs);
   }
 
-  /** What the clocks show at an instant, as if that were UTC. */
+  /** Local time at an instant, represented as if it were UTC. */
   shownAt(atMs: number): number {
     return atMs + this.offsetMs(atMs);
   }
 
   /**
-   * The instant at which the clocks show a time: the first one where they show it twice; where they leave it out, as much
-   * after the change as it is after the time that the clocks had then.
+   * The instant of a local time: the first one if it occurs twice; if it is skipped, the instant that would have had
+   * that local time without the shift.
    */
   instantOf(shownMs: number): number {
     const before = shownMs - this.offsetMs(shownMs - dayMs);
@@ -38,7 +38,7 @@ export class WallClock {
     return this.shownAt(after) === shownMs ? after : before;
   }
 
-  /** Whether the clocks are changed by anything but an hour in the year of an instant. */
+  /** Whether the clocks are shifted by anything but an hour in the year of an instant. */
   isOddIn(atMs: number): boolean {
     const year = new Date(atMs).getUTCFullYear();
     let isOdd = this.#oddYears.get(year);
@@ -52,8 +52,8 @@ export class WallClock {
   }
 
   /**
-   * The first instant after one at which the clocks show one of some times, each as often as it is shown, and what is left
-   * out never: for what comes every so many minutes.
+   * The first instant after the given one at which local time is one of some times; repeated local times count each
+   * time, skipped ones never: for schedules of every so many minutes.
    */
   firstShownAfter(afterMs: number, nextShown: (shownMs: number) => number | undefined): number | undefined {
     let [fromMs, offset] = [afterMs, this.offsetMs(afterMs)];
@@ -67,7 +67,7 @@ export class WallClock {
     }
   }
 
-  /** The first instant of another offset than there was at the first of two that differ by it. */
+  /** The first instant with the new offset, between two instants whose offsets differ. */
   #changeIn(fromMs: number, toMs: number): number {
     const offset = this.offsetMs(fromMs);
     let [before, after] = [fromMs, toMs];
@@ -80,14 +80,14 @@ export class WallClock {
   }
 
   /**
-   * The first instant after one at which it is one of some times of day: each once, whether the clocks show it twice or
-   * leave it out.
-   * @param nextShown the first of those times after a time shown; undefined when there is none
+   * The first instant after the given one at which it is one of some times of day: each counts once, whether local time
+   * repeats or skips it.
+   * @param nextShown the first of those times after a local time; undefined if there is none
    */
   firstAfter(afterMs: number, nextShown: (shownMs: number) => number | undefined): number | undefined {
     let first: number | undefined;
     let shown = nextShown(this.shownAt(afterMs) - mostShiftMs);
-    // A time that was left out comes among those that follow it.
+    // A skipped time fires among those that follow it.
     while (shown !== undefined && (first === undefined || shown <= this.shownAt(first) + mostShiftMs)) {
       const instant = this.instantOf(shown);
       if (instant > afterMs) first = Math.min(instant, first ?? instant);

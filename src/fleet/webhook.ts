@@ -1,6 +1,6 @@
-/** A webhook: who is told of which events, and how the message is written. Its address and secrets are no part of it. */
+/** A webhook: which events it receives, and in which format. Its address and secrets are stored separately. */
 
-/** `standard` is a signed message by the Standard Webhooks specification; the others are notices for people in a chat. */
+/** `standard` is a signed message of the Standard Webhooks specification; the others are chat notifications. */
 export const webhookFormats = ["standard", "slack", "teams", "text"] as const;
 export type WebhookFormat = (typeof webhookFormats)[number];
 
@@ -11,8 +11,8 @@ export interface Webhook {
   /** Absent: events of every profile. */
   readonly profile: string | undefined;
   readonly format: WebhookFormat;
-  /** Whether its address may lead into a private network. */
+  /** Whether its address may be in a private network. */
   readonly allowPrivate: boolean;
-  /** For one try. */
+  /** Per attempt. */
   readonly timeoutMs: number;
 }

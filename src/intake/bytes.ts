@@ -1,7 +1,7 @@
 /**
- * The bytes of an input file, checked before anything parses them: a cap on their number, strict UTF-8, no NUL, no
- * workbook or archive in disguise. What passes is handed on in small pieces, so that memory stays flat whatever the
- * file holds, and is counted and digested on the way.
+ * The bytes of an input file, checked before anything parses them: a size limit, strict UTF-8, no NUL, no disguised
+ * workbook or archive. Valid content is passed on in small chunks, so that memory stays constant for any file, and is
+ * counted and hashed on the way.
  */
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -9,7 +9,7 @@ import { Readable } from "node:stream";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { type FileRules, FileRefusedError, openFile } from "#core/open-file.ts";
 
-/** What identifies the content of a file. */
+/** Identifies the content of a file. */
 export interface Fingerprint {
   readonly bytes: number;
   /** Hexadecimal digits. */
@@ -18,7 +18,7 @@ export interface Fingerprint {
 
 const pieceBytes = 16 * 1024;
 
-/** Beginnings that are no CSV, and what to say of them. */
+/** File signatures that are not CSV, with their error messages. */
 const signatures: readonly { readonly begins: readonly number[]; readonly message: string }[] = [
   { begins: [0x50, 0x4b, 0x03, 0x04], message: "This is an Excel workbook, export it as CSV." },
   {
@@ -30,7 +30,7 @@ const signatures: readonly { readonly begins: readonly number[]; readonly messag
   { begins: [0xfe, 0xff], message: "This file is UTF-16, not UTF-8: save as UTF-8 CSV." },
 ];
 
-/** A file by its path, and what may not be followed to it; a path alone may end in a link. */
+/** A file by its path, with the rules for opening it; a bare path may end in a link. */
 export interface InputFile {
   readonly path: string;
   readonly rules: FileRules;
@@ -55,7 +55,9 @@ export class InputBytes {
     this.#maxBytes = maxBytes;
   }
 
-  /** Yields the text's bytes without a byte order mark, in pieces of at most about 16 KiB that end between characters. */
+  /**
+   * Yields the text's bytes without a byte order mark, in chunks of at most about 16 KiB that end between characters.
+   */
   async *pieces(): AsyncGenerator<Buffer> {
     let rest: Buffer = Buffer.alloc(0);
     let atStart = true;
@@ -79,7 +81,7 @@ export class InputBytes {
     if (last.length > 0) yield last;
   }
 
-  /** Count and digest of the bytes as they came; complete once `pieces` has ended. */
+  /** Count and digest of the bytes as received; complete once `pieces` has ended. */
   fingerprint(): Fingerprint {
     this.#sha256 ??= this.#hash.digest("hex");
     return { bytes: this.#bytes, sha256: this.#sha256 };
@@ -135,7 +137,7 @@ export class InputBytes {
     this.#line += this.#countBreaks(text);
   }
 
-  /** Counts LF, CRLF and lone CR as one break each, also where CR and LF come in two pieces. */
+  /** Counts LF, CRLF and lone CR as one break each, even if CR and LF are in different chunks. */
   #countBreaks(text: Buffer): number {
     let breaks = 0;
     let wasCarriageReturn = this.#endedInCarriageReturn;
@@ -158,7 +160,7 @@ function lengthOfMark(start: Buffer): number {
   return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf ? 3 : 0;
 }
 
-/** Where the last whole character ends: a piece may cut one of up to four bytes. */
+/** The end of the last complete character: a chunk may split one of up to four bytes. */
 function endOfCharacters(text: Buffer): number {
   for (let back = 1; back <= Math.min(3, text.length); back += 1) {
     const byte = text[text.length - back] ?? 0;

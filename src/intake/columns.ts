@@ -1,6 +1,6 @@
 /**
- * From cells to a row: which columns hold the SIM's key and its speed class, and what is wrong with a row's cells. A
- * header that does not serve refuses the file (IntakeError); a bad row only gets a problem and is handed on.
+ * Turns cells into a row: finds the columns of the SIM key and the speed class, and validates a row's cells. An
+ * unusable header rejects the file (IntakeError); an invalid row gets a problem and is passed on.
  */
 import { IntakeError } from "#core/errors.ts";
 import type { Row, RowProblem } from "#fleet/run.ts";
@@ -8,20 +8,20 @@ import { isImsi, isSimId, type KeyColumn, keyColumnOf, type Wording } from "#fle
 import { isSpeedClass } from "#fleet/speed-class.ts";
 import type { CsvRow } from "./csv.ts";
 
-/** Where a file's key and speed class are found. */
+/** The columns of a file's key and speed class. */
 export interface Columns {
   readonly header: readonly string[];
   readonly keyColumn: KeyColumn;
   readonly keyAt: number;
-  /** Absent where one class for all rows was given instead. */
+  /** Absent if one class was given for all rows. */
   readonly classAt: number | undefined;
   readonly classForAll: string | undefined;
 }
 
 /**
- * Matches the header, without regard to case, spaces, underscores and hyphens.
- * @param wanted `speedClass` is the class for all rows, for a file of ids only
- * @throws IntakeError that lists the columns found and what is needed
+ * Matches the header, ignoring case, spaces, underscores and hyphens.
+ * @param wanted `speedClass` is the class for all rows, for a file that contains only ids
+ * @throws IntakeError that lists the columns found and those required
  */
 export function matchColumns(
   header: readonly string[],
@@ -52,7 +52,7 @@ export function matchColumns(
   return { header, keyColumn, keyAt, classAt, classForAll };
 }
 
-/** Judges one row by its own cells; the last blank ones of a row are cells as well. */
+/** Validates one row by its own cells; trailing blank cells count as cells. */
 export function readRow(columns: Columns, index: number, { line, cells }: CsvRow): Row {
   if (cells.length !== columns.header.length) {
     return {
@@ -71,7 +71,7 @@ export function readRow(columns: Columns, index: number, { line, cells }: CsvRow
   return { index, line, cells, key, speedClass };
 }
 
-/** Spreadsheets mark a cell as text with a leading apostrophe, and some write it out. */
+/** Spreadsheets mark a cell as text with a leading apostrophe, and some of them export it. */
 function withoutTextMark(text: string): string {
   return text.startsWith("'") ? text.slice(1).trim() : text;
 }
@@ -79,8 +79,7 @@ function withoutTextMark(text: string): string {
 const classRule = "letters, digits, dot, - and _ only, at most 64 of them.";
 
 function cellCount(wanted: number, got: number): RowProblem {
-  const hint =
-    got > wanted ? "A cell that holds the delimiter must stand in quotes." : "Write empty cells out as well.";
+  const hint = got > wanted ? "Put a cell that contains the delimiter in quotes." : "Include empty cells, too.";
   return {
     code: "cell-count",
     column: "",
@@ -154,12 +153,12 @@ function missingKey(header: readonly string[], wording: Wording): IntakeError {
   });
 }
 
-/** What is found without a word of it: the first line of a file may be anything. */
+/** Describes the header without quoting it: the first line of a file may contain anything. */
 function counted(header: readonly string[]): string {
   return `It has ${header.length} ${header.length === 1 ? "column" : "columns"}.`;
 }
 
-/** A row's problem without the text of its cells. */
+/** A row's problem without the content of its cells. */
 export function withoutContent({ code, column, message }: RowProblem): string {
   switch (code) {
     case "key-spreadsheet":
@@ -181,7 +180,7 @@ function found(header: readonly string[]): string {
   return `Columns found: ${names.join(", ")}${header.length > 20 ? ", …" : ""}.`;
 }
 
-/** A cell's text for a message: control characters escaped, long ones cut. */
+/** A cell's text for a message: control characters escaped, long text truncated. */
 function shown(text: string): string {
   return JSON.stringify(shorten(text));
 }

@@ -1,7 +1,7 @@
 /**
- * A streaming reader of CSV: header first, then rows in batches with the line on which each begins. Memory is flat: one
- * piece of the file, its rows, and at most one record that is not finished. A file that breaks the grammar or a cap is an
- * IntakeError; a row with too few or too many cells is handed on as it is, for its reader to judge.
+ * A streaming CSV reader: header first, then rows in batches with the line on which each begins. Memory is constant:
+ * one chunk of the file, its rows, and at most one incomplete record. A file that violates the grammar or a limit is an
+ * IntakeError; a row with too few or too many cells is passed on for its reader to validate.
  */
 import type { Readable } from "node:stream";
 import { type CsvError, parse, type Parser } from "csv-parse";
@@ -9,13 +9,13 @@ import { IntakeError, messageOf } from "#core/errors.ts";
 import { type Fingerprint, InputBytes, type InputFile } from "./bytes.ts";
 import { type Delimiter, findDelimiter } from "./delimiter.ts";
 
-/** The most that a file may hold; a file beyond is refused as soon as it shows. */
+/** Limits on a file; a file is rejected as soon as it exceeds one. */
 export interface CsvCaps {
   readonly bytes: number;
   /** Rows below the header. */
   readonly rows: number;
   readonly columns: number;
-  /** Bytes of one record, its line breaks and quotes included. */
+  /** Size of one record in bytes, including its line breaks and quotes. */
   readonly recordBytes: number;
 }
 
@@ -33,21 +33,21 @@ export interface CsvRow {
 }
 
 export interface CsvReader {
-  /** Names as they came; at least one is not blank. */
+  /** Unmodified names; at least one is not blank. */
   readonly header: readonly string[];
   readonly delimiter: Delimiter;
-  /** The rows below the header, once, in batches of some hundreds; rows that are wholly blank are left out. */
+  /** The rows below the header, readable once, in batches of a few hundred; completely blank rows are omitted. */
   readonly batches: AsyncIterable<readonly CsvRow[]>;
-  /** Count and digest of the input's bytes; to be asked when `batches` has ended. */
+  /** Count and digest of the input's bytes; valid once `batches` has ended. */
   fingerprint(): Fingerprint;
-  /** Gives the file back; not needed when `batches` was read to its end, left early or threw. */
+  /** Releases the file; not needed if `batches` was read to its end, left early or threw. */
   close(): void;
 }
 
 /**
- * Opens a file and reads as far as its header.
+ * Opens a file and reads its header.
  * @param source a path, a file, or a stream of bytes
- * @throws IntakeError with the line, for a file that is no CSV in UTF-8
+ * @throws IntakeError with the line, for a file that is not CSV in UTF-8
  */
 export async function openCsv(source: string | InputFile | Readable, caps: Partial<CsvCaps> = {}): Promise<CsvReader> {
   const limits = { ...defaultCaps, ...caps };
@@ -77,7 +77,7 @@ export async function openCsv(source: string | InputFile | Readable, caps: Parti
   }
 }
 
-/** Reads on until the header line is whole, since its delimiter must be known before anything is parsed. */
+/** Reads until the header line is complete, since the delimiter must be known before anything is parsed. */
 async function readStart(
   pieces: AsyncGenerator<Buffer>,
   recordBytes: number,
@@ -138,7 +138,7 @@ async function* parseRecords(
   }
 }
 
-/** Gathers what the parser finds, counts lines and holds the caps. */
+/** Collects parser output, counts lines and enforces the limits. */
 class Collector {
   readonly #caps: CsvCaps;
   batch: CsvRow[] = [];
@@ -153,7 +153,7 @@ class Collector {
     this.#caps = caps;
   }
 
-  /** The parser counts a CRLF inside quotes twice: its count is only trusted where it went on by one. */
+  /** The parser counts a CRLF inside quotes twice, so its count is only trusted if it advanced by one. */
   take(cells: string[], at: { readonly bytes: number; readonly lines: number }): null {
     const line = this.nextLine;
     if (at.bytes - this.#recordEnd > this.#caps.recordBytes) throw recordTooLong(line, this.#caps.recordBytes);
@@ -169,7 +169,7 @@ class Collector {
     return null;
   }
 
-  /** A record without an end in sight must not be gathered for ever. */
+  /** A record that does not end must not be buffered forever. */
   fed(bytes: number): void {
     this.#fedBytes += bytes;
     if (this.#fedBytes - this.#recordEnd > this.#caps.recordBytes + 2) {
@@ -222,7 +222,7 @@ function grammarError(thrown: unknown, line: number): unknown {
   const messages: Record<string, string> = {
     CSV_QUOTE_NOT_CLOSED: `A quote that opens in the row on line ${line} is never closed.`,
     CSV_INVALID_CLOSING_QUOTE: `In the row on line ${line}, text follows a closing quote. A quote inside a quoted cell is written twice.`,
-    INVALID_OPENING_QUOTE: `In the row on line ${line}, a quote stands inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice.`,
+    INVALID_OPENING_QUOTE: `In the row on line ${line}, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice.`,
   };
   const message = messages[(thrown as CsvError).code ?? ""];
   if (message === undefined) return thrown instanceof Error ? thrown : new Error(messageOf(thrown));

@@ -1,9 +1,9 @@
-/** The delimiters that spreadsheets write, whichever their locale. */
+/** The delimiters that spreadsheets write, depending on their locale. */
 export type Delimiter = "," | ";" | "\t";
 
 /**
- * Tells the delimiter from the header line: the one that occurs most outside quotes, the comma where none does.
- * @returns `isWhole` is false when the header line does not end within `start`
+ * Detects the delimiter from the header line: the one that occurs most often outside quotes; the comma if none occurs.
+ * @returns `isWhole` is false if the header line does not end within `start`
  */
 export function findDelimiter(start: Buffer): { delimiter: Delimiter; isWhole: boolean } {
   const counts = { ",": 0, ";": 0, "\t": 0 };

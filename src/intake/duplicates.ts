@@ -1,12 +1,12 @@
 /**
- * Which rows of a file name the same SIM. Rows are known by their index; per row it keeps a few numbers in typed
- * arrays (about 14 bytes), and while the file is surveyed an index of the keys, which `seal` lets go. A SIM's rows form
- * a chain from the first, so that a conflict can name its lines without a list per SIM.
+ * Finds rows of a file that name the same SIM. Rows are identified by their index; each takes a few numbers in typed
+ * arrays (about 14 bytes), plus an index of the keys during the survey, which `seal` releases. The rows of a SIM form a
+ * chain from the first one, so that a conflict can list its lines without a list per SIM.
  */
 import { IntakeError } from "#core/errors.ts";
 import { KeyIndex } from "./key-index.ts";
 
-/** More different classes than this mean that the wrong column is named `speedClass`. */
+/** More distinct classes than this mean that the wrong column is named `speedClass`. */
 const maxClasses = 10_000;
 
 const unknown = 0;
@@ -19,16 +19,19 @@ export class Duplicates {
   #lines = new Uint32Array(1024);
   #first = new Uint32Array(1024);
   #next = new Uint32Array(1024);
-  /** Only of use while the file is surveyed: the last row of the chain that begins here. */
+  /** Used only during the survey: the last row of the chain that begins here. */
   #last = new Uint32Array(1024);
-  /** Number of the row's class; `unknown` for a row with a problem; on a chain's first row `conflicting`. */
+  /**
+   * Number of the row's class; `unknown` for a row with a problem; `conflicting` on the first row of a conflicting
+   * chain.
+   */
   #classes = new Uint16Array(1024);
 
   get count(): number {
     return this.#count;
   }
 
-  /** Takes in the next row, which has a problem of its own and so takes no part. */
+  /** Adds the next row, which is invalid and therefore excluded. */
   addInvalid(line: number): void {
     const index = this.#grow();
     this.#lines[index] = line;
@@ -36,7 +39,7 @@ export class Duplicates {
     this.#classes[index] = unknown;
   }
 
-  /** Takes in the next row. */
+  /** Adds the next row. */
   add(line: number, key: string, speedClass: string): void {
     const index = this.#grow();
     const number = this.#numberOf(speedClass);
@@ -53,14 +56,14 @@ export class Duplicates {
     if (this.#classes[first] !== number) this.#classes[first] = conflicting;
   }
 
-  /** Ends the survey: from here on there are only questions. */
+  /** Ends the survey: from now on the object is read-only. */
   seal(): void {
     this.#keys = new KeyIndex();
     this.#numberByClass = new Map();
     this.#last = new Uint32Array(0);
   }
 
-  /** The first row with the same SIM, where that is another one. */
+  /** The first row with the same SIM, if it is a different one. */
   duplicateOf(index: number): number | undefined {
     const first = this.#first[index];
     return first === index ? undefined : first;

@@ -1,7 +1,7 @@
 /**
- * A map from SIM key to row number for millions of keys: about 45 bytes per key, where a Map of strings takes over
- * 150. Keys are ASCII (the allow-list of `fleet/sim` sees to that) and lie end to end in blocks of bytes; an open hash
- * table of entry numbers finds them. The hash begins with a random seed, so that no file can be made to collide.
+ * Maps millions of SIM keys to row numbers: about 45 bytes per key, where a Map of strings takes over 150. Keys are
+ * ASCII (guaranteed by the allow-list of `fleet/sim`) and are stored end to end in byte blocks; an open-addressing hash
+ * table of entry numbers finds them. The hash has a random seed, so that no file can be crafted to collide.
  */
 import { randomInt } from "node:crypto";
 
@@ -14,13 +14,13 @@ export class KeyIndex {
   readonly #blocks: Uint8Array[] = [new Uint8Array(blockBytes)];
   #free = 0;
   #count = 0;
-  /** Entry number plus one; 0 is a free place. Its length is a power of two, at least twice the count. */
+  /** Entry number plus one; 0 is a free slot. Its length is a power of two, at least twice the count. */
   #table = new Uint32Array(4096);
   #starts = new Uint32Array(2048);
   #hashes = new Uint32Array(2048);
   #rows = new Uint32Array(2048);
 
-  /** Keeps `row` for a key that is new. @returns the row that the key was first seen with */
+  /** Stores `row` for a new key. @returns the row of the key's first occurrence */
   firstRowOf(key: string, row: number): number {
     const start = this.#write(key);
     const hash = this.#hashOf(start);
@@ -42,7 +42,7 @@ export class KeyIndex {
     return row;
   }
 
-  /** Writes the key, ended by a zero byte, to where a new one would lie; it stays there only if it is new. */
+  /** Writes the key, terminated by a zero byte, to the position of the next new key; it is kept only if it is new. */
   #write(key: string): number {
     if ((this.#free & blockMask) + key.length + 1 > blockBytes) this.#free = (this.#free | blockMask) + 1;
     const start = this.#free;

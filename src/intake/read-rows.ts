@@ -1,7 +1,7 @@
 /**
- * An input file is read twice. The survey reads it whole and learns what no single row shows: counts, duplicates and
- * conflicts, the digest. The second reading hands the rows out in order with all that is known of each, and refuses to
- * end well when the file is no longer the one that was surveyed. Neither holds the rows.
+ * Reads an input file in two passes. The survey reads all of it and collects what no single row shows: counts,
+ * duplicates and conflicts, the digest. The second pass yields the rows in order with everything known about each, and
+ * throws if the file no longer matches the survey. Neither pass holds the rows in memory.
  */
 import { IntakeError } from "#core/errors.ts";
 import type { FileRules } from "#core/open-file.ts";
@@ -12,13 +12,13 @@ import { type Columns, matchColumns, readRow } from "./columns.ts";
 import { type CsvCaps, openCsv } from "./csv.ts";
 import { Duplicates } from "./duplicates.ts";
 
-/** A row's problem and where it is. */
+/** A row's problem and its location. */
 export interface RowFault extends RowProblem {
   readonly index: number;
   readonly line: number;
 }
 
-/** What one reading of a whole file has shown. */
+/** The result of reading a whole file once. */
 export interface FileSurvey {
   readonly path: string;
   readonly columns: Columns;
@@ -29,11 +29,11 @@ export interface FileSurvey {
     readonly invalid: number;
     /** Valid rows that share the call of an earlier row. */
     readonly duplicates: number;
-    /** Valid rows that make a call of their own. */
+    /** Valid rows that make their own call. */
     readonly calls: number;
     readonly byProblem: Readonly<Partial<Record<RowProblemCode, number>>>;
   };
-  /** The first problems in the order of the file. */
+  /** The first problems, in file order. */
   readonly problems: readonly RowFault[];
   readonly fingerprint: Fingerprint;
   readonly caps: Partial<CsvCaps>;
@@ -48,30 +48,30 @@ export interface ResolvedRow {
 }
 
 /**
- * Reads a file to its end and judges every row.
- * @param ask `speedClass`: one class for all rows of a file of ids only; `problemLimit`: default 1000
- * @throws IntakeError for a file that cannot be taken in at all
+ * Reads a whole file and validates every row.
+ * @param options `speedClass`: one class for all rows of a file that contains only ids; `problemLimit`: default 1000
+ * @throws IntakeError for a file that cannot be processed at all
  */
 export async function surveyFile(
   path: string,
-  ask: {
+  options: {
     readonly wording: Wording;
     readonly speedClass?: string | undefined;
     readonly problemLimit?: number;
     readonly caps?: Partial<CsvCaps>;
-    /** How the file is opened, each time it is read; by default links are followed. */
+    /** Rules for opening the file, for each pass; by default links are followed. */
     readonly rules?: FileRules | undefined;
   },
 ): Promise<FileSurvey> {
-  const caps = ask.caps ?? {};
-  const rules = ask.rules ?? { links: "follow" };
-  const problemLimit = ask.problemLimit ?? 1000;
+  const caps = options.caps ?? {};
+  const rules = options.rules ?? { links: "follow" };
+  const problemLimit = options.problemLimit ?? 1000;
   const csv = await openCsv({ path, rules }, caps);
   const duplicates = new Duplicates();
   const byProblem: Partial<Record<RowProblemCode, number>> = {};
   const faults: RowFault[] = [];
   try {
-    const columns = matchColumns(csv.header, ask);
+    const columns = matchColumns(csv.header, options);
     for await (const batch of csv.batches) {
       for (const csvRow of batch) {
         const { index, line, key, speedClass, problem } = readRow(columns, duplicates.count, csvRow);
@@ -108,8 +108,8 @@ export async function surveyFile(
 }
 
 /**
- * Reads a surveyed file again and yields its rows in batches, each with its problem or the row that it repeats.
- * @throws IntakeError at the end, or before, when the file has changed since the survey: what was read is then void
+ * Reads a surveyed file again and yields its rows in batches, each with its problem or the row that it duplicates.
+ * @throws IntakeError, at the end or earlier, if the file has changed since the survey: discard the rows read so far
  */
 export async function* readRows(survey: FileSurvey): AsyncGenerator<readonly ResolvedRow[]> {
   const { columns, duplicates, counts, fingerprint } = survey;
@@ -136,7 +136,10 @@ function resolve(columns: Columns, duplicates: Duplicates, row: Row): ResolvedRo
   return duplicateOf === undefined ? { row } : { row, duplicateOf };
 }
 
-/** Conflicts are known only at the file's end: counts them, and merges the first into the faults found on the way. */
+/**
+ * Conflicts are known only at the end of the file: counts them, and merges the first ones into the problems found so
+ * far.
+ */
 function addConflicts(
   columns: Columns,
   duplicates: Duplicates,

@@ -1,7 +1,7 @@
 /**
- * The operations that give out pairs and manage AuthKeys. Authenticating is shown by the interface (section 4); the
- * paths of the others are those of a public deployment. The Root user manages all AuthKeys of its operator, the sub-user
- * its own or none.
+ * The operations that issue pairs and manage AuthKeys. The interface shows authentication (section 4); the paths of the
+ * others are those of a public deployment. The Root user manages all AuthKeys of its operator; the sub-user manages its
+ * own or none.
  */
 import { Refusal } from "./messages.ts";
 import { answer, type Call, done, holderOf, type Operation } from "./operation.ts";

@@ -1,4 +1,4 @@
-/** The refusals on the account's side: pairs, AuthKeys, Credential Sets and groups. */
+/** The refusals about accounts: pairs, AuthKeys, Credential Sets and groups. */
 export interface RefusalFacts {
   readonly status: number;
   readonly code: string;

@@ -1,6 +1,6 @@
 /**
- * Who may call: the Root user and one sub-user, by password or AuthKey (interface, sections 2, 3 and 5), and what they
- * get for it. Accounts can be shared by sandboxes, since a pair works on every base address.
+ * The principals that may call: the Root user and one sub-user, by password or AuthKey (interface, sections 2, 3 and
+ * 5), and the pairs they get. Sandboxes can share accounts, since a pair works on every base address.
  */
 import { randomBytes } from "node:crypto";
 import type { JSONWebKeySet } from "jose";
@@ -47,13 +47,13 @@ export interface AccountOptions {
   readonly revokeKillsPairs: boolean;
   /** Name of the field of `POST /v1/auth` that asks for a lifetime. Default tokenTimeoutSeconds. */
   readonly ttlField: string;
-  /** Lifetime of every pair, whatever was asked for; may be shorter than the platform's minimum. */
+  /** Lifetime of every pair, regardless of the requested one; may be shorter than the platform's minimum. */
   readonly pairTtlSeconds: number | undefined;
   /** Default ES256. */
   readonly tokenAlgorithm: TokenAlgorithm;
 }
 
-/** What a client gets for good credentials. */
+/** The result of a successful authentication. */
 export interface Pair {
   readonly operatorId: string;
   readonly userName?: string;
@@ -106,7 +106,7 @@ export class Accounts {
     return this.#signer.publicKeyPem;
   }
 
-  /** Pairs that are neither expired nor withdrawn. */
+  /** Pairs that are neither expired nor revoked. */
   get livePairs(): number {
     return this.#pairs.live;
   }
@@ -124,17 +124,23 @@ export class Accounts {
     return { operatorId: this.#options.operatorId, ...(userName === undefined ? {} : { userName }), apiKey, token };
   }
 
-  /** Gives another token for the API key of a valid pair; the former one lives on until its end. @throws Refusal */
+  /**
+   * Issues another token for the API key of a valid pair; the previous token remains valid until it expires. @throws
+   * Refusal
+   */
   renew(holder: Holder, body: Readonly<Record<string, unknown>>): Promise<string> {
     return this.#issue(holder, this.#ttlMsOf(body));
   }
 
-  /** Lets a call with a valid pair pass. @throws Refusal */
+  /** Checks that a pair is valid. @throws Refusal */
   check(apiKey: string | undefined, token: string | undefined, whenExpired: RefusalName = "pairExpired"): Holder {
     return this.#pairs.check(apiKey, token, whenExpired);
   }
 
-  /** Lets the holder of a pair manage the AuthKeys of a sub-user or, without a name, of the Root user. @throws Refusal */
+  /**
+   * Checks that the holder of a pair may manage the AuthKeys of a sub-user or, without a name, of the Root user.
+   * @throws Refusal
+   */
   checkKeyAccess(holder: Holder, userName: string | undefined): void {
     const { userKeyAccess, userName: known } = this.#options;
     const isPermitted = holder.userName === undefined || (holder.userName === userName && userKeyAccess === "own");
@@ -142,18 +148,18 @@ export class Accounts {
     if (userName !== undefined && userName !== known) throw new Refusal("userUnknown");
   }
 
-  /** Nobody authenticates with the AuthKey any more. @throws Refusal when the principal has no such key */
+  /** Revokes an AuthKey: authentication with it fails from now on. @throws Refusal if the principal has no such key */
   revoke(userName: string | undefined, authKeyId: string): void {
     this.authKeys.revoke(userName, authKeyId);
     if (this.#options.revokeKillsPairs) this.#pairs.withdraw(authKeyId);
   }
 
-  /** Every pair becomes invalid now. */
+  /** Invalidates every pair. */
   expirePairs(): void {
     this.#pairs.expireAll();
   }
 
-  /** As at the start: the AuthKeys of the options, and no valid pair. */
+  /** Restores the initial state: the AuthKeys of the options, and no valid pair. */
   reset(): void {
     this.authKeys.reset();
     this.expirePairs();
@@ -169,21 +175,23 @@ export class Accounts {
     return token;
   }
 
-  /** Who is asking, or undefined where the credentials are wrong. @throws Refusal where they have no known form */
+  /** The caller, or undefined if the credentials are wrong. @throws Refusal if they have no known form */
   #principalOf(body: Readonly<Record<string, unknown>>): Principal | undefined {
-    const asked = Object.values(variants).filter((fields) => fields.every((field) => typeof body[field] === "string"));
-    const named = new Set<string>(asked.flat());
+    const matching = Object.values(variants).filter((fields) =>
+      fields.every((field) => typeof body[field] === "string"),
+    );
+    const named = new Set<string>(matching.flat());
     const allFields = Object.values(variants).flat();
-    if (asked.length !== 1 || allFields.some((field) => body[field] !== undefined && !named.has(field))) {
+    if (matching.length !== 1 || allFields.some((field) => body[field] !== undefined && !named.has(field))) {
       throw new Refusal("authVariant");
     }
     const options = this.#options;
-    if (asked[0] === variants.authKey) {
+    if (matching[0] === variants.authKey) {
       const { authKeyId, authKey } = body;
       const owner = this.authKeys.ownerOf({ authKeyId, authKey });
       return owner && { userName: owner.userName, mfaSecret: undefined, authKeyId: String(authKeyId) };
     }
-    if (asked[0] === variants.root) {
+    if (matching[0] === variants.root) {
       const isRoot = body["email"] === options.rootEmail && body["password"] === options.rootPassword;
       return isRoot ? { userName: undefined, mfaSecret: options.rootMfaSecret } : undefined;
     }
@@ -195,11 +203,11 @@ export class Accounts {
   }
 
   #ttlMsOf(body: Readonly<Record<string, unknown>>): number {
-    const asked = body[this.#options.ttlField] ?? ttlSeconds.usual;
+    const requested = body[this.#options.ttlField] ?? ttlSeconds.usual;
     const isWithinBounds =
-      Number.isInteger(asked) && Number(asked) >= ttlSeconds.least && Number(asked) <= ttlSeconds.most;
+      Number.isInteger(requested) && Number(requested) >= ttlSeconds.least && Number(requested) <= ttlSeconds.most;
     if (!isWithinBounds) throw new Refusal("ttlOutOfBounds");
-    return (this.#options.pairTtlSeconds ?? Number(asked)) * secondMs;
+    return (this.#options.pairTtlSeconds ?? Number(requested)) * secondMs;
   }
 
   #checkCode(code: unknown, secret: string): void {

@@ -1,6 +1,6 @@
 /**
- * The AuthKeys of the Root user and of the sub-user (interface, sections 1 to 3): at most two each, the secret told once.
- * A principal is named by the sub-user's name; the Root user has none.
+ * The AuthKeys of the Root user and of the sub-user (interface, sections 1 to 3): at most two each; the secret is
+ * returned once. A principal is identified by the sub-user's name; the Root user has none.
  */
 import { randomBytes } from "node:crypto";
 import { type Clock, secondMs } from "#core/time.ts";
@@ -14,7 +14,7 @@ interface AuthKeyRecord {
   readonly lastUsedDateTime?: number;
 }
 
-/** An AuthKey as its creation shows it, and never again. */
+/** An AuthKey as its creation returns it, only once. */
 export interface AuthKeyPair {
   readonly authKeyId: string;
   readonly authKey: string;
@@ -34,7 +34,7 @@ export class AuthKeys {
   readonly #first: readonly (AuthKeyPair & { userName: string | undefined })[];
   readonly #keys = new Map<string, StoredKey>();
 
-  /** `first` are the keys that there are at the start. */
+  /** `first`: the initial keys. */
   constructor(clock: Clock, first: readonly (AuthKeyPair & { userName: string | undefined })[]) {
     this.#clock = clock;
     this.#first = first;
@@ -50,7 +50,7 @@ export class AuthKeys {
     }));
   }
 
-  /** @throws Refusal when the principal has two already */
+  /** @throws Refusal if the principal already has two */
   create(userName: string | undefined): AuthKeyPair {
     if (this.#of(userName).length >= maxKeys) throw new Refusal("authKeyLimit");
     const authKeyId = `keyId-${randomBytes(16).toString("hex")}`;
@@ -59,26 +59,26 @@ export class AuthKeys {
     return { authKeyId, authKey };
   }
 
-  /** @throws Refusal when the principal has no such key */
+  /** @throws Refusal if the principal has no such key */
   revoke(userName: string | undefined, authKeyId: string): void {
     const isTheirs = this.#of(userName).some((key) => key.authKeyId === authKeyId);
     if (!isTheirs) throw new Refusal("authKeyUnknown");
     this.#keys.delete(authKeyId);
   }
 
-  /** Whose key this is, or undefined where id and secret are not those of a key. */
+  /** The owner of a key, or undefined if id and secret do not match a key. */
   ownerOf({ authKeyId, authKey }: { authKeyId: unknown; authKey: unknown }): Pick<StoredKey, "userName"> | undefined {
     const key = typeof authKeyId === "string" ? this.#keys.get(authKeyId) : undefined;
     return key?.authKey === authKey ? key : undefined;
   }
 
-  /** Notes that somebody authenticated with the key. */
+  /** Records an authentication with the key. */
   noteUse(authKeyId: string): void {
     const key = this.#keys.get(authKeyId);
     if (key) key.lastUsedAtMs = this.#clock.wallMs();
   }
 
-  /** As at the start, never used. */
+  /** Restores the initial state: the first keys, never used. */
   reset(): void {
     this.#keys.clear();
     for (const key of this.#first) this.#put(key);

@@ -1,4 +1,4 @@
-/** The bodies of the calls that steer a running sandbox; what is not named here is refused. */
+/** The bodies of the calls that control a running sandbox; unknown members are rejected. */
 import { z } from "zod";
 import { faultKinds } from "./faults.ts";
 import { apiGroups } from "./throttle.ts";

@@ -1,7 +1,7 @@
 /**
- * Control of a running sandbox over HTTP, under `/_sandbox/`: no authentication, no quota, no faults, and for callers on
- * this machine alone. It is for a person with curl and for tests in another process; it is no part of the platform's
- * interface.
+ * Controls a running sandbox over HTTP, under `/_sandbox/`: no authentication, no quota, no faults, and only for
+ * callers on this machine. It is meant for manual use with curl and for tests in another process; it is not part of the
+ * platform's interface.
  */
 import { z } from "zod";
 import type { Accounts } from "./accounts.ts";
@@ -12,7 +12,7 @@ import type { SandboxOptions } from "./options.ts";
 import type { SandboxState } from "./state.ts";
 import { apiGroups, type Throttle } from "./throttle.ts";
 
-/** What can be steered and looked at. */
+/** What can be controlled and inspected. */
 export interface Controls {
   readonly options: SandboxOptions;
   readonly accounts: Accounts;
@@ -73,7 +73,7 @@ export function control(controls: Controls, call: ControlCall): ControlAnswer {
   }
 }
 
-/** What `act` gives is shown next to the state. */
+/** The result of `act` is returned together with the state. */
 function steer<T>(
   controls: Controls,
   body: string,

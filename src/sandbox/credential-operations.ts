@@ -1,4 +1,4 @@
-/** The operations on Credential Sets: creating is shown by the interface (section 4), the others are named there. */
+/** The operations on Credential Sets: the interface shows creation (section 4) and only names the others. */
 import { answer, done, type Operation } from "./operation.ts";
 
 const shared = { path: "v1/credentials/*", group: "Credential", needsPair: true } as const;

@@ -1,6 +1,6 @@
 /**
- * The types of Credential Sets that a public deployment documents, and the fields that `credentials` then needs, all of
- * them strings. A type that is not here passes with whatever it holds.
+ * The types of Credential Sets that a public deployment documents, and the fields that `credentials` then requires, all
+ * of them strings. A type that is not listed is accepted with any content.
  */
 const fieldsByType: Readonly<Record<string, readonly string[]>> = {
   psk: ["key"],
@@ -16,7 +16,7 @@ const fieldsByType: Readonly<Record<string, readonly string[]>> = {
   "username-password-credentials": ["username", "password"],
 };
 
-/** What the sandbox looks at: `psk` alone, the one type that the interface shows, or every type that is known. */
+/** Which types the sandbox validates: `psk` only, the one type that the interface shows, or every known type. */
 export type TypeRules = "psk" | "known";
 
 export function holdsFieldsOf(type: string, credentials: Readonly<Record<string, unknown>>, rules: TypeRules): boolean {

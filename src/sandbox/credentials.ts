@@ -1,12 +1,12 @@
 /**
- * The Credential Sets of the account (interface, section 2). Answers never show secret values; the sandbox keeps those
- * that it received last so that a test can see what arrived, also after the set was deleted.
+ * The Credential Sets of the account (interface, section 2). Responses never contain secret values; the sandbox keeps
+ * the latest ones so that a test can verify what arrived, even after the set was deleted.
  */
 import { type Clock, secondMs } from "#core/time.ts";
 import { holdsFieldsOf, type TypeRules } from "./credential-types.ts";
 import { Refusal } from "./messages.ts";
 
-/** A Credential Set as answers show it: `credentials` is always empty. */
+/** A Credential Set as responses show it: `credentials` is always empty. */
 export interface CredentialRecord {
   readonly credentialsId: string;
   readonly description?: string;
@@ -48,7 +48,7 @@ export class CredentialSets {
     return this.#records.get(credentialsId);
   }
 
-  /** The secret values that arrived last for this id and were accepted: for tests, never for an answer. */
+  /** The secret values last accepted for this id: for tests, never for a response. */
   secretOf(credentialsId: string): Body | undefined {
     return this.#secrets.get(credentialsId);
   }
@@ -80,7 +80,7 @@ export class CredentialSets {
     this.#records.delete(credentialsId);
   }
 
-  /** The platform has used the set now, for an outgoing connection. @throws RangeError when there is no such set */
+  /** Records that the platform used the set for an outgoing connection. @throws RangeError if there is no such set */
   noteUse(credentialsId: string): void {
     const record = this.#records.get(credentialsId);
     if (record === undefined) throw new RangeError(`there is no Credential Set ${credentialsId}`);

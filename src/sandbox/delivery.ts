@@ -1,4 +1,4 @@
-/** Puts an answer on the wire, or does to the connection what a fault asks for. */
+/** Writes a response to the connection, or breaks the connection as a fault requires. */
 import type { ServerResponse } from "node:http";
 import type { Language } from "#fleet/profile.ts";
 import type { RefusalFacts } from "./account-refusals.ts";
@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number;
   /** Raw header list: name, value, name, value. */
   readonly headers: readonly string[];
-  /** Empty where the status has none. */
+  /** Empty if the status has no body. */
   readonly body: string;
 }
 
@@ -27,7 +27,7 @@ export function asAnswer(result: Result, headers: readonly string[] = []): Answe
   };
 }
 
-/** The answer to a call that is turned down, in the caller's language. */
+/** The response to a refused call, in the caller's language. */
 export function refused(facts: RefusalFacts, language: Language, headers: readonly string[] = []): Answer {
   return { status: facts.status, headers, body: errorBody(facts, language) };
 }
@@ -39,7 +39,7 @@ export function nestedError(language: Language, headers: readonly string[]): Ans
   return { status, headers, body };
 }
 
-/** @returns whether the fault is one that keeps the call from being carried out, and has now struck */
+/** @returns whether the fault prevents the operation from running and has been applied */
 export function strike(response: ServerResponse, fault: FaultKind): boolean {
   switch (fault) {
     case "reset":
@@ -60,7 +60,7 @@ export function strike(response: ServerResponse, fault: FaultKind): boolean {
   }
 }
 
-/** Sends the answer, unless the fault is one that spoils it on its way. */
+/** Sends the response, unless the fault corrupts it on the way. */
 export function deliver(response: ServerResponse, answer: Answer, fault?: FaultKind): void {
   if (fault === "lost-answer" || (fault === "truncated" && answer.body === "")) {
     response.socket?.destroy();
@@ -70,7 +70,7 @@ export function deliver(response: ServerResponse, answer: Answer, fault?: FaultK
     response.writeHead(answer.status, [...answer.headers]).end();
     return;
   }
-  // A long text is put into bytes once, not once to count them and once to send them.
+  // A long text is encoded once, instead of once to count the bytes and once to send them.
   const body = answer.body.length > longBody ? Buffer.from(answer.body) : answer.body;
   const length = String(Buffer.byteLength(body));
   response.writeHead(answer.status, ["content-type", "application/json", "content-length", length, ...answer.headers]);

@@ -1,7 +1,7 @@
 /**
- * One HTTP exchange, from the request to the answer: quota, then fault, then pair, then the operation. It keeps nothing
- * from one call to the next. It is the hot path of every benchmark, so it looks at no more than a call needs: no
- * middleware, no schema, header names made once, one JSON.stringify.
+ * One HTTP exchange, from request to response: quota, then fault, then pair, then the operation. It keeps no state
+ * between calls. It is the hot path of every benchmark, so it does the minimum per call: no middleware, no schema,
+ * header names computed once, one JSON.stringify.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RefusalFacts } from "./account-refusals.ts";
@@ -15,18 +15,18 @@ import type { Reading } from "./quota.ts";
 import { bodyJson, bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
 import { locate } from "./routes.ts";
 
-/** A change of the fleet may name every SIM. */
+/** A change of the fleet may list every SIM. */
 const maxControlBytes = 64 * 1_048_576;
 
-/** What an exchange needs beyond what can be steered. */
+/** What an exchange needs beyond the controls. */
 export interface ExchangeParts extends Controls {
-  /** Delay of the next answer. */
+  /** Delay of the next response. */
   readonly drawLatencyMs: () => number;
   /** Aborted when the sandbox closes. */
   readonly closing: AbortSignal;
 }
 
-/** How the answer of a call that was let through is to be given. */
+/** How to send the response of an accepted call. */
 interface Passage {
   readonly headers: readonly string[];
   readonly fault: FaultKind | undefined;
@@ -41,7 +41,7 @@ export class Exchange {
     this.#names = headerNamesOf(deps.options.brand);
   }
 
-  /** Answers one request. */
+  /** Responds to one request. */
   receive(request: IncomingMessage, response: ServerResponse): void {
     const { options } = this.#deps;
     const isControl = request.url?.startsWith("/_sandbox/") === true;

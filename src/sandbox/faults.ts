@@ -1,11 +1,11 @@
 /**
- * Decides which fault strikes a call; the exchange then makes it happen. Two sources: the next calls that someone asked
- * to be struck (first come, first served), and probabilities with a seed, so that the same calls in the same order meet
- * the same faults. A call that a spent quota refuses meets none: it is the quota's answer that a client sees.
+ * Selects the fault for a call; the exchange applies it. Two sources: faults requested for the next calls (first come,
+ * first served), and probabilities with a seed, so that the same calls in the same order get the same faults. A call
+ * refused by an exhausted quota gets no fault: the client sees the response of the quota.
  */
 import { seededRandom } from "./seeded.ts";
 
-/** Each kind of fault, and what a client sees of it. */
+/** Each kind of fault, and its effect for a client. */
 const faultCatalogue = {
   reset: "the connection is reset; the call is not carried out and spends no quota",
   "lost-answer": "the call is carried out, then the connection is closed without an answer",
@@ -25,18 +25,18 @@ export const faultKinds = Object.keys(faultCatalogue) as readonly FaultKind[];
 export type FaultRates = Partial<Record<FaultKind, number>>;
 
 export interface FaultOptions {
-  /** Fixes records, faults, latencies and page lengths. Default 1. */
+  /** Seed of records, faults, latencies and page lengths. Default 1. */
   readonly seed: number;
   /** Probability of each fault per call, 0 to 1. Default none. */
   readonly faults: FaultRates;
-  /** Whether faults strike authentication as well. Default false. */
+  /** Whether faults also apply to authentication. Default false. */
   readonly faultsOnAuth: boolean;
   /** Delay of the fault `slow`. Default 2000. */
   readonly slowMs: number;
 }
 
 export class Faults {
-  /** How many calls each kind has struck. */
+  /** Number of calls affected by each kind. */
   readonly counts: Partial<Record<FaultKind, number>> = {};
   readonly #options: FaultOptions;
   #rates: FaultRates;
@@ -53,24 +53,24 @@ export class Faults {
     return this.#rates;
   }
 
-  /** Faults that were asked for and have not struck yet. */
+  /** Requested faults that have not been applied yet. */
   get ordered(): readonly FaultKind[] {
     return this.#ordered;
   }
 
-  /** Replaces all probabilities. @throws RangeError when they make no sense */
+  /** Replaces all probabilities. @throws RangeError if they are invalid */
   setRates(rates: FaultRates): void {
     const problems = problemsOfRates(rates);
     if (problems.length > 0) throw new RangeError(problems.join("; "));
     this.#rates = rates;
   }
 
-  /** The next `count` calls that can meet a fault meet this one. */
+  /** Applies this fault to the next `count` calls that can have one. */
   next(kind: FaultKind, count = 1): void {
     for (let i = 0; i < count; i += 1) this.#ordered.push(kind);
   }
 
-  /** The fault of the present call, if any. */
+  /** The fault of the current call, if any. */
   draw(call: { isAuth: boolean }): FaultKind | undefined {
     if (call.isAuth && !this.#options.faultsOnAuth) return undefined;
     const kind = this.#ordered.shift() ?? this.#drawByRate();
@@ -78,7 +78,7 @@ export class Faults {
     return kind;
   }
 
-  /** As at the start. */
+  /** Restores the initial state. */
   reset(): void {
     this.#rates = this.#options.faults;
     this.#ordered = [];
@@ -96,7 +96,7 @@ export class Faults {
   }
 }
 
-/** What is wrong with a set of probabilities; together they may not pass 1. */
+/** Validates a set of probabilities; their sum may not exceed 1. */
 export function problemsOfRates(rates: Partial<Record<string, number>>): string[] {
   const known: readonly string[] = faultKinds;
   const unknown = Object.keys(rates).filter((kind) => !known.includes(kind));

@@ -1,6 +1,7 @@
 /**
- * Changes of the fleet from outside, as people make them in a console while automations run: SIMs come, go, come back
- * and are edited. A change is checked as a whole before any of it is made. It counts as no call and no accepted change.
+ * Changes the fleet from outside, as people do in a console while automations run: adds, removes, restores and edits
+ * SIMs. A change is validated as a whole before any of it is applied. It counts as neither a call nor an accepted
+ * change.
  */
 import { isSimId } from "#fleet/sim.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
@@ -9,13 +10,13 @@ import type { SandboxState } from "./state.ts";
 export interface SimEdit {
   /** SIM id or IMSI. */
   readonly id: string;
-  /** Fields of the record and their new values; an object replaces the former one whole. */
+  /** Fields of the record and their new values; an object replaces the previous one completely. */
   readonly set: Readonly<Record<string, unknown>>;
 }
 
-/** The parts are made in this order. Ids are SIM ids or IMSIs, but for those that are added. */
+/** The parts are applied in this order. Ids are SIM ids or IMSIs, except those of added SIMs. */
 export interface FleetChange {
-  /** How many SIMs the seed's rule appends. */
+  /** Number of generated SIMs to append. */
   readonly add?: number | undefined;
   /** SIM ids to append. */
   readonly addIds?: readonly string[] | undefined;
@@ -24,7 +25,7 @@ export interface FleetChange {
   readonly edit?: readonly SimEdit[] | undefined;
 }
 
-/** Fields that say which SIM it is and whose. */
+/** Fields that identify a SIM and its owner. */
 const fixedFields = ["simId", "iccid", "imsi", "operatorId", "profiles"];
 const mostPlaces = 1e8;
 
@@ -35,7 +36,7 @@ export class Fleet {
     this.#state = state;
   }
 
-  /** Appends made-up SIMs to the list. @returns their SIM ids */
+  /** Appends generated SIMs to the list. @returns their SIM ids */
   add(count: number): string[] {
     return this.change({ add: count });
   }
@@ -45,12 +46,12 @@ export class Fleet {
     this.change({ addIds: simIds });
   }
 
-  /** The SIMs are no longer listed, and calls on them find no such SIM. */
+  /** Removes SIMs from the list; calls on them respond that there is no such SIM. */
   remove(ids: readonly string[]): void {
     this.change({ remove: ids });
   }
 
-  /** Removed SIMs are back at their places, as they were. */
+  /** Restores removed SIMs at their previous positions, unchanged. */
   restore(ids: readonly string[]): void {
     this.change({ restore: ids });
   }
@@ -59,7 +60,9 @@ export class Fleet {
     this.change({ edit: [{ id, set }] });
   }
 
-  /** Makes all parts of a change, or none. @returns the SIM ids that were added @throws RangeError with all problems */
+  /**
+   * Applies all parts of a change, or none. @returns the SIM ids that were added @throws RangeError with all problems
+   */
   change(change: FleetChange): string[] {
     const problems = [...this.#problemsOfAdding(change), ...this.#unknownIds(change), ...problemsOfEdits(change)];
     if (problems.length > 0) throw new RangeError(problems.join("; "));

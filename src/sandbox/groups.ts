@@ -1,7 +1,7 @@
 /**
- * The groups of the account and their configuration, which is where Credential Sets are referred to: by a flat
- * `credentialsId`, by a `$credentialsId` somewhere inside an entry, or by a placeholder such as `psk-#{imsi}`. The
- * sandbox keeps the values as they are and follows no reference.
+ * The groups of the account and their configuration, which references Credential Sets: by a flat `credentialsId`, by a
+ * `$credentialsId` anywhere inside an entry, or by a placeholder such as `psk-#{imsi}`. The sandbox stores the values
+ * unmodified and resolves no reference.
  */
 import type { Clock } from "#core/time.ts";
 import { Refusal } from "./messages.ts";
@@ -9,7 +9,7 @@ import { firstCreatedMs, seededGroupIds } from "./sim-records.ts";
 
 type Configuration = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** A group that is there at the start. */
+/** An initial group. */
 export interface GroupSeed {
   readonly groupId: string;
   /** Shown as the tag `name`. Default: the group id. */
@@ -23,11 +23,14 @@ export interface GroupsOptions {
   readonly clock: Clock;
   /** Default OP0000000001. */
   readonly operatorId: string;
-  /** Groups next to those that the seed puts SIMs in; one of their ids gives such a group a configuration. Default none. */
+  /**
+   * Groups in addition to those to which the seed assigns SIMs; using one of their ids gives that group a
+   * configuration. Default none.
+   */
   readonly groups: readonly GroupSeed[];
 }
 
-/** A group as answers show it; times are epoch milliseconds. */
+/** A group as responses show it; times are epoch milliseconds. */
 export interface GroupRecord {
   readonly groupId: string;
   readonly operatorId: string;
@@ -52,19 +55,19 @@ export class Groups {
     return this.#groups.size;
   }
 
-  /** In the order of the list: those of the seed, then those of the options. */
+  /** In list order: those of the seed, then those of the options. */
   get all(): readonly GroupRecord[] {
     return [...this.#groups.values()];
   }
 
-  /** @throws Refusal when there is no such group */
+  /** @throws Refusal if there is no such group */
   record(groupId: string): GroupRecord {
     const record = this.#groups.get(groupId);
     if (record === undefined) throw new Refusal("groupUnknown");
     return record;
   }
 
-  /** Sets keys of a namespace; its other keys stay. `entries` is the body as it came. @throws Refusal */
+  /** Sets keys of a namespace; its other keys are unchanged. `entries` is the unmodified body. @throws Refusal */
   configure(groupId: string, namespace: string, entries: unknown): GroupRecord {
     const record = this.record(groupId);
     const isWellFormed = namespacePattern.test(namespace) && Array.isArray(entries) && entries.every(isEntry);
@@ -79,7 +82,7 @@ export class Groups {
     return changed;
   }
 
-  /** As at the start. */
+  /** Restores the initial state. */
   reset(): void {
     const ofSims = seededGroupIds.map((groupId): GroupSeed => ({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
     this.#groups = new Map();

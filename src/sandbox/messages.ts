@@ -1,7 +1,7 @@
 /**
  * Every refusal of the sandbox: status, code and message in both languages. The interface shows the form of an error
- * (`{code, message}`, section 7) but no catalogue, so codes and statuses other than 429 are the sandbox's own. A client
- * that depends on one of these codes depends on the sandbox, not on the platform.
+ * (`{code, message}`, section 7) but no list of codes, so codes and statuses other than 429 are specific to the
+ * sandbox. A client that depends on one of these codes depends on the sandbox, not on the platform.
  */
 import type { Language } from "#fleet/profile.ts";
 import { accountRefusals, type RefusalFacts } from "./account-refusals.ts";
@@ -84,7 +84,7 @@ export const refusals = {
 
 export type RefusalName = keyof typeof refusals;
 
-/** A call that the sandbox turns down; becomes an answer in the caller's language. */
+/** A call that the sandbox refuses; becomes a response in the caller's language. */
 export class Refusal extends Error {
   readonly facts: RefusalFacts;
 
@@ -95,7 +95,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The body of an error answer. */
+/** The body of an error response. */
 export function errorBody(facts: RefusalFacts, language: Language): string {
   return JSON.stringify({ code: facts.code, message: facts[language] });
 }

@@ -1,16 +1,16 @@
-/** Time-based one-time passwords (RFC 6238: SHA-1, 6 digits, steps of 30 s), as the sandbox expects them with MFA. */
+/** Time-based one-time passwords (RFC 6238: SHA-1, 6 digits, steps of 30 s), as the sandbox expects them for MFA. */
 import { createHmac } from "node:crypto";
 import { secondMs } from "#core/time.ts";
 
 const stepMs = 30 * secondMs;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** Whether `code` is the secret's code now, or one step before or after. A code may be used more than once. */
+/** Whether `code` is valid for the secret now, or one step before or after. A code may be used more than once. */
 export function isOneTimeCode(code: string, secret: string, wallMs: number): boolean {
   return [-1, 0, 1].some((steps) => code === oneTimeCode(secret, wallMs + steps * stepMs));
 }
 
-/** The code of a base32 secret at an instant. @throws RangeError when the secret is not base32 */
+/** The code of a base32 secret at an instant. @throws RangeError if the secret is not base32 */
 export function oneTimeCode(secret: string, wallMs: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.max(0, Math.floor(wallMs / stepMs))));

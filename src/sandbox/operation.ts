@@ -1,4 +1,4 @@
-/** What an operation of the platform is: where it is served, how it counts, and what it makes of a call. */
+/** An operation of the platform: its path, its quota, and its handler. */
 import type { Accounts } from "./accounts.ts";
 import type { Holder } from "./pairs.ts";
 import { Refusal, type RefusalName } from "./messages.ts";
@@ -8,27 +8,27 @@ import type { HeaderNames } from "./request.ts";
 import type { SandboxState } from "./state.ts";
 import type { ApiGroup } from "./throttle.ts";
 
-/** One call, as far as an operation needs to know it. */
+/** One call, as far as an operation needs it. */
 export interface Call {
   readonly options: SandboxOptions;
   readonly accounts: Accounts;
   readonly state: SandboxState;
-  /** Whom the pair was given to; undefined where the operation needs none. */
+  /** The holder of the pair; undefined if the operation needs none. */
   readonly holder: Holder | undefined;
-  /** The variable parts of the path in their order, percent-decoded. */
+  /** The variable parts of the path in order, percent-decoded. */
   readonly ids: readonly string[];
   readonly names: HeaderNames;
-  /** The query as it came, without the question mark. */
+  /** The raw query, without the question mark. */
   readonly queryText: string;
-  /** The body as an object. @throws Refusal when it is none */
+  /** The body as an object. @throws Refusal if it is not one */
   readonly body: () => Readonly<Record<string, unknown>>;
-  /** The body as any JSON value. @throws Refusal when it is none */
+  /** The body as any JSON value. @throws Refusal if it is not JSON */
   readonly json: () => unknown;
 }
 
 export interface Result {
   readonly status: number;
-  /** The body as JSON; empty where the status has none. */
+  /** The body as JSON; empty if the status has none. */
   readonly text: string;
   /** Raw header list: name, value, name, value. */
   readonly headers?: readonly string[];
@@ -39,10 +39,10 @@ export interface Operation {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** `v1/sims/*`: no leading slash, `*` for a variable part. */
   readonly path: string;
-  /** Absent: outside every quota. All operations of a path are of one group. */
+  /** Absent: not subject to a quota. All operations of a path belong to one group. */
   readonly group: ApiGroup | undefined;
   readonly needsPair: boolean;
-  /** How the call is refused when the pair has expired. Default pairExpired. */
+  /** How to refuse the call if the pair has expired. Default pairExpired. */
   readonly whenExpired?: RefusalName;
   handle(call: Call): Result | Promise<Result>;
 }
@@ -53,7 +53,7 @@ export function answer(status: number, value: unknown): Result {
 
 export const done: Result = { status: 204, text: "" };
 
-/** One page of a list; `show` gives the JSON of the item at a place, or undefined where there is none any more. */
+/** One page of a list; `show` returns the JSON of the item at a position, or undefined if it no longer exists. */
 export function answerPage(
   { options, names, queryText }: Call,
   list: PagedList,
@@ -71,7 +71,7 @@ export function answerPage(
   return { status: 200, text: `[${items}]`, headers };
 }
 
-/** The holder of the pair of a call to an operation that needs one. */
+/** The holder of the pair of a call, for operations that need one. */
 export function holderOf({ holder }: Call): Holder {
   if (holder === undefined) throw new Refusal("pairMissing");
   return holder;

@@ -1,4 +1,4 @@
-/** Fills in the defaults of the options and refuses what makes no sense, all faults at once. */
+/** Applies the defaults of the options and validates them, reporting all problems at once. */
 import { ConfigError, type Problem } from "#core/errors.ts";
 import { isSimId } from "#fleet/sim.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
@@ -12,7 +12,7 @@ import { apiGroups, defaultLimits } from "./throttle.ts";
 
 type Check = readonly [holds: boolean, where: keyof SandboxOptions, message: string];
 
-/** The options with their defaults. @throws ConfigError with every option that makes no sense */
+/** The options with their defaults. @throws ConfigError with every invalid option */
 export function resolveOptions(given: Partial<SandboxOptions>): SandboxOptions {
   const options = { ...defaultOptions, ...given, limits: { ...defaultLimits, ...given.limits } };
   const problems: Problem[] = [...serverChecks(options), ...accountChecks(options), ...quotaChecks(options)]

@@ -1,4 +1,4 @@
-/** What a sandbox can be told, with its defaults: each part says what it needs, and this is the sum. */
+/** The options of a sandbox with their defaults: each module defines its own, and this file combines them. */
 import { systemClock } from "#core/time.ts";
 import type { Coverage, Language } from "#fleet/profile.ts";
 import type { AccountOptions, Accounts } from "./accounts.ts";
@@ -16,15 +16,15 @@ export interface SandboxOptions extends StateOptions, AccountOptions, PageOption
   readonly brand: string;
   /** The coverages that this address serves. Default both. */
   readonly serves: readonly Coverage[];
-  /** Language of messages where a call asks for none. Default en. */
+  /** Language of messages if a call requests none. Default en. */
   readonly language: Language;
-  /** Accounts of another sandbox: its pairs work here as well. The account options then count for nothing. */
+  /** Accounts of another sandbox, whose pairs then work here as well. The account options are ignored then. */
   readonly accounts: Accounts | undefined;
   /** Status of a created Credential Set: 200 or 201. Default 201. */
   readonly createdStatus: number;
   /** Largest request body, in bytes. Default 65536. */
   readonly maxBodyBytes: number;
-  /** Added to every answer: one delay, or the least and the most of a seeded one. Default 0. */
+  /** Added to every response: one delay, or the minimum and maximum of a seeded one. Default 0. */
   readonly latencyMs: number | readonly [number, number];
 }
 

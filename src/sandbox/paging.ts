@@ -1,35 +1,35 @@
 /**
- * Cuts lists into pages (interface, section 4). A cursor names the place of the next item and is checked when it comes
- * back, so that a client that mangles one is told. Which pages come out short or empty depends on the seed and the place in the list
- * alone: the same call gives the same page again. After an empty page its place is marked, so that a client never gets
- * two in a row for one place and always moves on.
+ * Splits lists into pages (interface, section 4). A cursor encodes the position of the next item and is validated when
+ * it comes back, so that a client that corrupts one gets an error. Which pages are short or empty depends only on the
+ * seed and the position in the list: the same call returns the same page again. The cursor after an empty page is
+ * marked, so that a client never gets two empty pages in a row for one position and always makes progress.
  */
 import { Refusal } from "./messages.ts";
 import { seededBits, seededShare } from "./seeded.ts";
 
 export interface PageOptions {
-  /** Fixes records, faults, latencies and page lengths. Default 1. */
+  /** Seed of records, faults, latencies and page lengths. Default 1. */
   readonly seed: number;
-  /** Page size where a call names none. Default 100. */
+  /** Page size if a call requests none. Default 100. */
   readonly pageSize: number;
-  /** Longest page; a higher `limit` is cut to it. Default 1000. */
+  /** Maximum page size; a higher `limit` is reduced to it. Default 1000. */
   readonly maxPageSize: number;
-  /** Which headers name the next page. Default both. */
+  /** Which headers contain the next page. Default both. */
   readonly paging: "both" | "link" | "key";
-  /** Cursors with characters that break a client which does not percent-encode. Default false. */
+  /** Use cursors with characters that break a client without percent-encoding. Default false. */
   readonly hostileCursors: boolean;
-  /** Share of pages that are shorter than asked. Default 0. */
+  /** Share of pages that are shorter than requested. Default 0. */
   readonly shortPages: number;
-  /** Share of pages that are empty although the list goes on. Default 0. */
+  /** Share of pages that are empty although the list continues. Default 0. */
   readonly emptyPages: number;
 }
 
-/** A list whose items have places that never change; some places may hold none any more. */
+/** A list whose items have fixed positions; a position may become empty. */
 export interface PagedList {
   readonly path: string;
-  /** Length of the list, with the places that hold none. */
+  /** Length of the list, including empty positions. */
   readonly places: number;
-  /** The place of the next item after `items` of them from a place on; `places` where none is left. */
+  /** The position after the next `items` items from a position; `places` if none is left. */
   placeAfter(from: number, items: number): number;
 }
 
@@ -48,7 +48,7 @@ interface Place {
 
 const hostileTail = "/+=&%2F ?#<>;,\"'";
 
-/** The page of a list that `query` asks for, filled up where places hold none. @throws Refusal */
+/** The page of a list that `query` requests; empty positions are skipped. @throws Refusal */
 export function cutPage(options: PageOptions, list: PagedList, query: URLSearchParams): Page {
   const asked = query.get("limit");
   if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
@@ -75,7 +75,7 @@ export function cutPage(options: PageOptions, list: PagedList, query: URLSearchP
   };
 }
 
-/** The headers that name the next page, for a raw header list. */
+/** The headers that contain the next page, as a raw header list. */
 export function pageHeaders(
   options: PageOptions,
   facts: { path: string; cursor: string; keyHeader: string },

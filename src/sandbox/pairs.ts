@@ -1,17 +1,17 @@
 /**
- * The pairs given out (interface, sections 2 and 3). A pair is checked by looking it up, not by its signature: the
- * sandbox made it, and the lookup is what keeps the server fast. A renewed pair has several tokens for one API key; each
- * lives until its own end, so that calls that are under way with the old one are not struck.
+ * The issued pairs (interface, sections 2 and 3). A pair is validated by a lookup, not by its signature: the sandbox
+ * created it, and the lookup keeps the server fast. A renewed pair has several tokens for one API key; each remains
+ * valid until it expires, so that calls in flight with the old one are not affected.
  */
 import type { Clock } from "#core/time.ts";
 import { Refusal, type RefusalName } from "./messages.ts";
 
-/** Whom a pair was given to. */
+/** The holder of a pair. */
 export interface Holder {
   readonly apiKey: string;
   /** Absent: the Root user. */
   readonly userName: string | undefined;
-  /** The AuthKey that the pair was made with, if it was. */
+  /** The AuthKey that the pair was obtained with, if any. */
   readonly authKeyId: string | undefined;
 }
 
@@ -35,13 +35,13 @@ export class Pairs {
     this.#clock = clock;
   }
 
-  /** Pairs that are neither expired nor withdrawn. */
+  /** Pairs that are neither expired nor revoked. */
   get live(): number {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#pairs.values()].filter(({ tokens }) => tokens.some((token) => token.expiresAtMs > nowMs)).length;
   }
 
-  /** Adds a pair, or one more token to a pair that is there. */
+  /** Adds a pair, or one more token to an existing pair. */
   put(holder: Holder, text: string, expiresAtMs: number): void {
     const pair = this.#pairs.get(holder.apiKey) ?? { holder, tokens: [] };
     pair.tokens.unshift({ text, expiresAtMs });
@@ -49,7 +49,7 @@ export class Pairs {
     this.#pairs.set(holder.apiKey, pair);
   }
 
-  /** Lets a call with a valid pair pass. @throws Refusal, of the given name where the pair has expired */
+  /** Checks that a pair is valid. @throws Refusal, the given one if the pair has expired */
   check(apiKey: string | undefined, text: string | undefined, whenExpired: RefusalName): Holder {
     if (!apiKey || !text) throw new Refusal("pairMissing");
     const pair = this.#pairs.get(apiKey);
@@ -59,12 +59,12 @@ export class Pairs {
     return pair.holder;
   }
 
-  /** Every pair becomes invalid now. */
+  /** Invalidates every pair. */
   expireAll(): void {
     for (const { tokens } of this.#pairs.values()) for (const token of tokens) token.expiresAtMs = -Infinity;
   }
 
-  /** The pairs that were made with an AuthKey are there no more. */
+  /** Revokes the pairs that were obtained with an AuthKey. */
   withdraw(authKeyId: string): void {
     for (const [apiKey, { holder }] of this.#pairs) if (holder.authKeyId === authKeyId) this.#pairs.delete(apiKey);
   }

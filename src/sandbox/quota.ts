@@ -1,36 +1,39 @@
 /**
- * One quota of the platform: a counter in fixed windows. It keeps no timer: what was due since it was last looked at (the
- * calls of a competitor, changes of the limit, the end of a window) is made up in the order of its instants, so that a
- * test with a clock of its own sees the same as a live server. Calls that were refused do not count as spent. All
- * instants are monotonic milliseconds of the sandbox's clock.
+ * One quota of the platform: a counter in fixed windows. It has no timer: events since the last access (the calls of a
+ * competitor, changes of the limit, the end of a window) are applied in chronological order on the next access, so that
+ * a test with its own clock sees the same as a live server. Refused calls do not count as spent. All instants are
+ * monotonic milliseconds of the sandbox's clock.
  */
 export type Rounding = "up" | "down" | "nearest";
 
 export interface QuotaRules {
   readonly periodMs: number;
   readonly rounding: Rounding;
-  /** `start`: windows follow each other from `originMs`; `first-call`: each opens at the first call after the former. */
+  /**
+   * `start`: windows follow each other from `originMs`; `first-call`: each opens at the first call after the previous
+   * one.
+   */
   readonly anchored: "start" | "first-call";
   readonly originMs: number;
 }
 
-/** What became of the calls of one window. */
+/** The calls of one window by result. */
 export interface QuotaWindow {
   readonly group: string;
-  /** Address of the caller, where the quota is one per address. */
+  /** Address of the caller, if the quota is per address. */
   readonly caller: string | undefined;
   readonly startedAtMs: number;
   /** The limit at the end of the window, or now. */
   limit: number;
-  /** Calls of the sandbox's clients that were let through. */
+  /** Accepted calls of the sandbox's clients. */
   accepted: number;
   /** Calls that the competitor spent. */
   competitor: number;
-  /** Calls of clients that got a 429. */
+  /** Calls of clients that received a 429. */
   throttled: number;
 }
 
-/** What the three rate-limit headers say. */
+/** The values of the three rate-limit headers. */
 export interface Reading {
   readonly limit: number;
   readonly remaining: number;
@@ -67,7 +70,7 @@ export class Quota {
     return this.#read(window, nowMs);
   }
 
-  /** Notes a call that the spent quota turns down. */
+  /** Records a call that is refused because the quota is exhausted. */
   refuse(nowMs: number): Reading {
     this.advance(nowMs);
     const window = this.#open(nowMs);
@@ -79,14 +82,14 @@ export class Quota {
     this.#changes = [...this.#changes, { atMs, limit }].sort((a, b) => a.atMs - b.atMs);
   }
 
-  /** From `nowMs` on another caller spends `callsPerSecond`; 0 ends it. */
+  /** From `nowMs` on, another caller spends `callsPerSecond`; 0 ends it. */
   compete(nowMs: number, callsPerSecond: number): void {
     this.advance(nowMs);
     const intervalMs = 1_000 / callsPerSecond;
     this.#competitor = callsPerSecond > 0 ? { intervalMs, nextAtMs: nowMs + intervalMs } : undefined;
   }
 
-  /** Makes up for everything that was due until now. */
+  /** Applies everything that was due until now. */
   advance(nowMs: number): void {
     for (;;) {
       const changeAtMs = this.#changes[0]?.atMs ?? Infinity;
@@ -118,7 +121,7 @@ export class Quota {
     return this.#limit - (window ? window.accepted + window.competitor : 0);
   }
 
-  /** The window that `atMs` lies in, if a call has opened it. */
+  /** The window that contains `atMs`, if a call has opened it. */
   #current(atMs: number): QuotaWindow | undefined {
     const window = this.#window;
     return window && atMs < window.startedAtMs + this.#rules.periodMs ? window : undefined;

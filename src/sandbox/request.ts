@@ -1,9 +1,9 @@
-/** Reads a request of the client: path, query, language, headers and body, with as little work as a call allows. */
+/** Reads a client's request: path, query, language, headers and body, with minimal work per call. */
 import type { IncomingMessage } from "node:http";
 import type { Language } from "#fleet/profile.ts";
 import { Refusal } from "./messages.ts";
 
-/** The header names of a brand, in lower case, made once. */
+/** The header names of a brand, in lower case, computed once. */
 export interface HeaderNames {
   readonly apiKey: string;
   readonly token: string;
@@ -47,7 +47,7 @@ export interface ReadingRules {
   readonly language: Language;
 }
 
-/** Calls `then` once the whole request is there; never, when the client leaves before. */
+/** Calls `then` once the whole request has arrived; never if the client disconnects before. */
 export function readRequest(request: IncomingMessage, rules: ReadingRules, then: (received: Received) => void): void {
   const { names, maxBodyBytes } = rules;
   const url = request.url ?? "/";
@@ -76,7 +76,7 @@ export function readRequest(request: IncomingMessage, rules: ReadingRules, then:
   );
 }
 
-/** The body as JSON. @throws Refusal when it is none, too large, or not said to be JSON */
+/** The body as JSON. @throws Refusal if it is not JSON, is too large, or does not have the JSON content type */
 export function bodyJson({ bodyText, contentType, isTooLarge }: Received): unknown {
   if (isTooLarge) throw new Refusal("bodyTooLarge");
   if (bodyText !== "" && !/^application\/json\b/i.test(contentType ?? "")) throw new Refusal("bodyTypeWrong");
@@ -87,7 +87,7 @@ export function bodyJson({ bodyText, contentType, isTooLarge }: Received): unkno
   }
 }
 
-/** The body as a JSON object. @throws Refusal when it is none */
+/** The body as a JSON object. @throws Refusal if it is not one */
 export function bodyObject(received: Received): Readonly<Record<string, unknown>> {
   const value = bodyJson(received);
   if (!isObject(value)) throw new Refusal("bodyNotJson");

@@ -1,6 +1,7 @@
 /**
- * Finds the operation of a path. Two tables: what the interface shows, and with it what it only names, at the paths of a
- * public deployment. How a call is authenticated, throttled and struck by faults is the exchange's matter.
+ * Finds the operation of a path. There are two tables: the operations that the interface shows, and those plus the ones
+ * that it only names, at the paths of a public deployment. Authentication, throttling and faults are handled by the
+ * exchange.
  */
 import { accountOperations, openOperations } from "./account-operations.ts";
 import { createCredential, otherCredentialOperations } from "./credential-operations.ts";
@@ -10,9 +11,9 @@ import { simOperations } from "./sim-operations.ts";
 import type { OperationSet } from "./state.ts";
 import type { ApiGroup } from "./throttle.ts";
 
-/** What a path is: its API group, its operations by method, and the variable parts of the path. */
+/** A route: its API group, its operations by method, and the variable parts of the path. */
 interface Place {
-  /** Absent: outside every quota. */
+  /** Absent: not subject to a quota. */
   readonly group: ApiGroup | undefined;
   readonly byMethod: ReadonlyMap<string, Operation>;
   /** Percent-decoded. */
@@ -33,7 +34,7 @@ const roots: Readonly<Record<OperationSet, Step>> = {
   all: treeOf([...shown, ...otherCredentialOperations, ...accountOperations, ...groupOperations]),
 };
 
-/** Finds the place of a path such as `/v1/sims/8942…/update_speed_class`. */
+/** Finds the route of a path such as `/v1/sims/8942…/update_speed_class`. */
 export function locate(operations: OperationSet, path: string): Place | undefined {
   let step: Step | undefined = roots[operations];
   const ids: string[] = [];

@@ -1,6 +1,6 @@
-/** Randomness that a seed fixes, so that a run against the sandbox can be repeated with the same faults and pages. */
+/** Seeded randomness, so that a run against the sandbox can be repeated with the same faults and pages. */
 
-/** A generator of numbers in [0, 1) (mulberry32): the same seed gives the same row of numbers. */
+/** A generator of numbers in [0, 1) (mulberry32): the same seed produces the same sequence. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +9,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** A whole number of 32 bits that depends on `seed` and `index` alone: randomness with no order of calls. */
+/** A 32-bit integer that depends only on `seed` and `index`: randomness independent of the order of calls. */
 export function seededBits(seed: number, index: number): number {
   return scramble((Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) + Math.imul(index + 1, 0x6d2b79f5)) >>> 0);
 }

@@ -1,7 +1,7 @@
 /**
- * Starts and closes the sandbox: a simulator of the platform's HTTP API for tests, benchmarks and the demo. It states
- * the interface a second time, on its own, so that a mistake of the client is not mirrored here; where the interface is
- * silent it chooses, and `docs/sandbox.md` says what.
+ * Starts and closes the sandbox: a simulator of the platform's HTTP API for tests, benchmarks and the demo. It
+ * implements the interface independently of the client, so that a mistake in the client is not mirrored here;
+ * `docs/sandbox.md` documents the choices made where the interface is silent.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -23,21 +23,23 @@ export interface Sandbox {
   /** The options with their defaults. */
   readonly options: SandboxOptions;
   readonly accounts: Accounts;
-  /** Verifies the tokens, as does `/.well-known/jwks.json`. */
+  /** Verifies the tokens, like `/.well-known/jwks.json`. */
   readonly publicKeyPem: string;
   readonly state: SandboxState;
   /** Adds, removes and edits SIMs while the sandbox runs. */
   readonly fleet: Fleet;
   readonly throttle: Throttle;
   readonly faults: Faults;
-  /** Ends every connection, answered or not. */
+  /** Closes every connection, even with a response pending. */
   close(): Promise<void>;
 }
 
-/** Longer than a client keeps an idle connection, so that none is closed under a client's hands unasked. */
+/**
+ * Longer than a client keeps an idle connection, so that the server does not close one that the client is about to use.
+ */
 const keepAliveTimeoutMs = 72_000;
 
-/** Starts a sandbox and resolves once it listens. @throws ConfigError, SimfleetError when the port is taken */
+/** Starts a sandbox and resolves once it listens. @throws ConfigError; SimfleetError if the port is in use */
 export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const options = resolveOptions({ ...given, ...(given.accounts && { operatorId: given.accounts.operatorId }) });
   const accounts = options.accounts ?? (await openAccounts(options));

@@ -1,11 +1,11 @@
 /**
- * What is kept of every SIM: 14 bytes each, in typed arrays by the SIM's place in the list of all SIMs there ever were.
- * They grow by doubling, so that adding SIMs one by one costs no more than adding them at once.
+ * The stored data of every SIM: 14 bytes each, in typed arrays indexed by the SIM's position in the list of all SIMs
+ * that ever existed. They grow by doubling, so that adding SIMs one by one costs no more than adding them at once.
  */
 export class SimColumns {
   /** Number of the class. */
   classes: Uint8Array;
-  /** Changes of class that calls made. */
+  /** Class changes made by calls. */
   accepted: Uint32Array;
   /** 0: never changed. */
   modifiedMs: Float64Array;
@@ -19,7 +19,7 @@ export class SimColumns {
     this.removed = new Uint8Array(places);
   }
 
-  /** Makes room for so many places; what is kept stays. */
+  /** Ensures capacity for this many positions; existing data is kept. */
   reserve(places: number): void {
     if (places <= this.classes.length) return;
     const grown = new SimColumns(Math.max(places, 2 * this.classes.length));

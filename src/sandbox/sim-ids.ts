@@ -1,6 +1,6 @@
 /**
- * The ids of the SIMs by their place in the list. Made-up ids are computed from seed and place, and back; only given ids
- * are held as text: those of the options for the first places, those that were added later one by one.
+ * The ids of the SIMs by position in the list. Generated ids are computed from seed and position, and back; only given
+ * ids are stored as text: those of the options for the first positions, and those that were added later one by one.
  */
 import { seededShare } from "./seeded.ts";
 
@@ -29,7 +29,7 @@ export class SimIds {
     return imsiPrefix + String(this.#firstImsi + place).padStart(10, "0");
   }
 
-  /** The place that this id has or, where it is a made-up one, would have in a list that is long enough. */
+  /** The position of this id or, for a generated id, the position it would have in a list that is long enough. */
   placeOfSimId(simId: string): number | undefined {
     const given = this.#placeByGiven.get(simId);
     if (given !== undefined) return given;
@@ -43,7 +43,7 @@ export class SimIds {
     return isPlace(place) && this.imsiAt(place) === imsi ? place : undefined;
   }
 
-  /** A made-up id of these places that was given to a SIM elsewhere in the list. */
+  /** A generated id of these positions that was given to a SIM at another position. */
   clashWithin(from: number, to: number): string | undefined {
     if (this.#placeByGiven.size === 0) return undefined;
     for (let place = from; place < to; place += 1) {
@@ -58,7 +58,7 @@ export class SimIds {
     this.#placeByGiven.set(simId, place);
   }
 
-  /** Only the ids of the options are given again. */
+  /** Only the ids of the options are assigned again. */
   reset(): void {
     for (const simId of this.#later.values()) this.#placeByGiven.delete(simId);
     this.#later.clear();
@@ -74,7 +74,7 @@ function isPlace(number: number): boolean {
   return Number.isSafeInteger(number) && number >= 0;
 }
 
-/** As `withLuhnDigit` of the fleet, without its trials: listing a page makes thousands. */
+/** As `withLuhnDigit` of `fleet/sim`, without its trials: listing a page computes thousands. */
 function luhnDigitOf(digits: string): number {
   let sum = 0;
   for (let i = digits.length - 1, isDoubled = true; i >= 0; i -= 1, isDoubled = !isDoubled) {

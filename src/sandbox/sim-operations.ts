@@ -1,4 +1,4 @@
-/** The operations on SIMs (interface, section 4), in both wordings. */
+/** The operations on SIMs (interface, section 4), in both variants. */
 import type { Wording } from "#fleet/sim.ts";
 import { Refusal } from "./messages.ts";
 import { answerPage, type Call, type Operation, type Result } from "./operation.ts";

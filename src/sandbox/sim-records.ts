@@ -1,16 +1,17 @@
 /**
- * The records of SIMs: what the seed makes of a place in the list, and the two shapes in which answers show it. `svc` has
- * the fields of the interface at the top; `soracom` has no `imsi`, `msisdn` and `subscription` there, since a deployment
- * keeps them under `profiles`, next to a secret that nobody may store or print; a field without a value is left out there
- * (null in `svc`), and `type` is the kind of the card. Times are epoch milliseconds in both.
- * Records are put together as JSON text: objects whose keys are ids would make long lists of the second shape slow.
+ * The records of SIMs: generated from the seed and the position in the list, in two shapes. `svc` has the fields of the
+ * interface at the top level; `soracom` has no `imsi`, `msisdn` and `subscription` there, since a deployment keeps them
+ * under `profiles`, next to a secret that nobody may store or print; a field without a value is omitted there (null in
+ * `svc`), and `type` is the kind of the card. Times are epoch milliseconds in both.
+ *
+ * Records are assembled as JSON text: objects whose keys are ids would make long lists of the second shape slow.
  */
 import { seededBits } from "./seeded.ts";
 
 export const recordShapes = ["svc", "soracom"] as const;
 export type RecordShape = (typeof recordShapes)[number];
 
-/** A SIM as answers show it; beyond `simId`, `imsi` and `speedClass` the fields are the sandbox's choice. */
+/** A SIM as responses show it; the fields other than `simId`, `imsi` and `speedClass` are the sandbox's choice. */
 export interface SimRecord {
   readonly simId: string;
   /** Absent in the shape `soracom`. */
@@ -19,7 +20,7 @@ export interface SimRecord {
   readonly [field: string]: unknown;
 }
 
-/** Where the seed finds the values of a SIM. */
+/** Where the seed takes the values of a SIM from. */
 interface Origin {
   readonly seed: number;
   readonly place: number;
@@ -29,16 +30,16 @@ const statuses = ["active", "active", "active", "active", "active", "ready", "in
 const groups = [null, null, "6f1f0d52-stadium", "0b7c1e9a-vending", "c3d2a481-trucks", "91e5bb07-meters"];
 const sites = ["berlin", "osaka", "tokyo", "austin", "stadium", undefined];
 const subscriptions = ["plan01s", "plan01s", "plan01s", "plan-US"];
-/** Kinds of cards, as the shape `soracom` has them, and the module of each. */
+/** Kinds of cards in the shape `soracom`, and the module of each. */
 const cards = ["uicc", "uicc", "uicc", "euicc", "virtual"] as const;
 const modules = { uicc: "nano", euicc: "embedded", virtual: "virtual" };
 export const firstCreatedMs = Date.UTC(2024, 0, 1);
 const createdSpanMs = Date.UTC(2026, 0, 1) - firstCreatedMs;
 
-/** The groups that the seed puts SIMs in. */
+/** The groups to which the seed assigns SIMs. */
 export const seededGroupIds = [...new Set(groups)].filter((groupId) => groupId !== null);
 
-/** What the sandbox keeps of a SIM, next to what the seed makes of its place. */
+/** The stored data of a SIM, in addition to the generated values. */
 export interface KeptFacts {
   readonly simId: string;
   readonly imsi: string;
@@ -48,10 +49,10 @@ export interface KeptFacts {
   readonly modifiedMs: number;
 }
 
-/** Fields that were set from outside, and their values. */
+/** Fields that were set from outside, with their values. */
 export type Edits = Readonly<Record<string, unknown>>;
 
-/** The members of a record as JSON without braces, cut where the shapes differ, and what `profiles` repeats of them. */
+/** The members of a record as JSON without braces, split where the shapes differ, and those that `profiles` repeats. */
 interface Members {
   readonly simId: string;
   readonly imsi: string;
@@ -72,7 +73,7 @@ export function recordText(shape: RecordShape, origin: Origin, kept: KeptFacts, 
   );
 }
 
-/** The record of the earlier wording as JSON: known by its IMSI alone, in either shape. */
+/** The record of the older variant as JSON: identified by its IMSI only, in either shape. */
 export function subscriberText(origin: Origin, kept: KeptFacts, edits: Edits | undefined): string {
   const { simId, operator, subscriber, others } = membersOf("svc", origin, kept, edits);
   return `{${operator},${subscriber},${others},"iccid":"${simId}"}`;
@@ -127,7 +128,7 @@ function editedMembers(shape: RecordShape, members: Members, edits: Edits): Memb
   };
 }
 
-/** Looks like a private key of 32 bytes, and differs from SIM to SIM. */
+/** Resembles a private key of 32 bytes; differs for each SIM. */
 function peerKeyOf({ seed, place }: Origin): string {
   for (let i = 0; i < 8; i += 1) peerKey.writeUInt32BE(seededBits(seed ^ 0xa2c, place * 8 + i), i * 4);
   return peerKey.toString("base64");

@@ -1,7 +1,7 @@
 /**
- * The SIMs of the sandbox, by their place in the list of all SIMs there ever were: one that is removed keeps its place,
- * so that a cursor always names the same. A record is made when it is asked for, out of the seed and the place; what is
- * kept per SIM is only what calls change, and in a sparse map what was edited, so that a million SIMs cost little.
+ * The SIMs of the sandbox, by position in the list of all SIMs that ever existed: a removed SIM keeps its position, so
+ * that a cursor always refers to the same one. A record is generated on request from the seed and the position; only
+ * what calls change is stored per SIM, and edits in a sparse map, so that a million SIMs cost little.
  */
 import type { Clock } from "#core/time.ts";
 import { seededBits } from "./seeded.ts";
@@ -19,11 +19,11 @@ import {
 export interface SimsOptions {
   /** Clock of windows, lifetimes, delays and timestamps. */
   readonly clock: Clock;
-  /** Fixes records, faults, latencies and page lengths. Default 1. */
+  /** Seed of records, faults, latencies and page lengths. Default 1. */
   readonly seed: number;
-  /** How many SIMs the seed makes. Default 100. */
+  /** Number of generated SIMs. Default 100. */
   readonly sims: number;
-  /** These SIMs, in this order, instead of made-up ids; `sims` then counts for nothing. */
+  /** These SIMs, in this order, instead of generated ids; `sims` is then ignored. */
   readonly simIds: readonly string[] | undefined;
   /** Classes that a SIM can have. Default s1.minimum, s1.slow, s1.standard, s1.fast, s1.4xfast, s1.8xfast. */
   readonly speedClasses: readonly string[];
@@ -38,7 +38,7 @@ export class Sims {
   readonly #ids: SimIds;
   readonly #columns: SimColumns;
   readonly #edits = new Map<number, Edits>();
-  /** Classes from outside that are not among those of the options. */
+  /** Classes set from outside that are not among those of the options. */
   readonly #foreignClasses = new Map<number, string>();
   #places = 0;
   #removed = 0;
@@ -55,7 +55,7 @@ export class Sims {
     return this.#places - this.#removed;
   }
 
-  /** SIMs that there ever were: the length of the list with the removed ones. */
+  /** Number of SIMs that ever existed: the length of the list including removed ones. */
   get places(): number {
     return this.#places;
   }
@@ -68,12 +68,12 @@ export class Sims {
     return this.#ids.imsiAt(place);
   }
 
-  /** The place of the SIM, removed or not, or undefined when there never was such a SIM. */
+  /** The position of the SIM, removed or not, or undefined if it never existed. */
   placeOfSimId(simId: string): number | undefined {
     return this.#within(this.#ids.placeOfSimId(simId));
   }
 
-  /** The place that this id has, or would have once the seed has made enough SIMs. */
+  /** The position that this id has, or would have once enough SIMs are generated. */
   placeByRule(simId: string): number | undefined {
     return this.#ids.placeOfSimId(simId);
   }
@@ -87,7 +87,7 @@ export class Sims {
     return place < this.#places && this.#columns.removed[place] === 0;
   }
 
-  /** The place of the next listed SIM after `items` of them from a place on; the end of the list where none is left. */
+  /** The position after the next `items` listed SIMs from a position; the end of the list if none is left. */
   placeAfter(from: number, items: number): number {
     if (this.#removed === 0) return Math.min(from + items, this.#places);
     const { removed } = this.#columns;
@@ -109,7 +109,7 @@ export class Sims {
     return this.#columns.accepted[place] ?? 0;
   }
 
-  /** @returns false when no SIM can have this class */
+  /** @returns false if no SIM can have this class */
   setSpeedClass(place: number, speedClass: string): boolean {
     if (!this.#options.speedClasses.includes(speedClass)) return false;
     this.#putClass(place, speedClass);
@@ -118,7 +118,7 @@ export class Sims {
     return true;
   }
 
-  /** The record as answers show it. */
+  /** The record as responses show it. */
   recordAt(place: number): SimRecord {
     return JSON.parse(this.textAt(place)) as SimRecord;
   }
@@ -129,12 +129,12 @@ export class Sims {
     return recordText(records, { seed, place }, this.#keptAt(place), this.#edits.get(place));
   }
 
-  /** The record of the earlier wording as JSON. */
+  /** The record of the older variant as JSON. */
   subscriberTextAt(place: number): string {
     return subscriberText({ seed: this.#options.seed, place }, this.#keptAt(place), this.#edits.get(place));
   }
 
-  /** Appends SIMs by the rule of the seed. @throws RangeError when one of their ids was given to another SIM */
+  /** Appends generated SIMs. @throws RangeError if one of their ids was given to another SIM */
   append(count: number): void {
     const places = this.#places + count;
     const clash = this.#ids.clashWithin(this.#places, places);
@@ -153,13 +153,13 @@ export class Sims {
     this.#columns.removed[place] = 1;
   }
 
-  /** Lists a removed SIM again, at its old place. */
+  /** Lists a removed SIM again, at its old position. */
   restore(place: number): void {
     if (!this.isListedAt(place)) this.#removed -= 1;
     this.#columns.removed[place] = 0;
   }
 
-  /** Sets fields of the record from outside: no accepted change, and any class may be set. */
+  /** Sets fields of the record from outside: not an accepted change, and any class is allowed. */
   edit(place: number, set: Edits): void {
     const { speedClass, lastModifiedTime, ...others } = set;
     if (typeof speedClass === "string") this.#putClass(place, speedClass);
@@ -167,7 +167,7 @@ export class Sims {
     if (Object.keys(others).length > 0) this.#edits.set(place, { ...this.#edits.get(place), ...others });
   }
 
-  /** As at the start: the SIMs of the options, classes as the seed has them, no accepted changes. */
+  /** Restores the initial state: the SIMs of the options, the generated classes, no accepted changes. */
   reset(): void {
     this.#ids.reset();
     this.#columns.clear();

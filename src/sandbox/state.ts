@@ -1,6 +1,6 @@
 /**
- * What the simulated account holds and what was done to it: SIMs, Credential Sets, groups and counts of calls. Quotas, pairs and
- * faults are kept elsewhere; this is what a test reads after a run to see what really arrived.
+ * The state of the simulated account: SIMs, Credential Sets, groups and call counts. Quotas, pairs and faults are
+ * stored elsewhere. A test reads this after a run to verify what arrived.
  */
 import { CredentialSets } from "./credentials.ts";
 import { Groups, type GroupsOptions } from "./groups.ts";
@@ -8,22 +8,22 @@ import type { SimRecord } from "./sim-records.ts";
 import { Sims, type SimsOptions } from "./sims.ts";
 
 export interface Totals {
-  /** Calls that reached the sandbox, those struck by a fault or refused by a quota among them. */
+  /** Calls that reached the sandbox, including those affected by a fault or refused by a quota. */
   calls: number;
-  /** Answers of 429. */
+  /** Responses with status 429. */
   throttled: number;
-  /** Calls by operation (`updateSimSpeedClass`); a method that a path does not know counts as `none`. */
+  /** Calls by operation (`updateSimSpeedClass`); an unsupported method on a known path counts as `none`. */
   readonly byOperation: Record<string, number>;
-  /** Answers by status, as the sandbox meant to give them. */
+  /** Responses by status, as intended by the sandbox. */
   readonly byStatus: Record<number, number>;
 }
 
-/** `interface`: the operations that the interface shows; `all`: also those that it names without showing them. */
+/** `interface`: the operations that the interface shows; `all`: also those that it only names. */
 export const operationSets = ["interface", "all"] as const;
 export type OperationSet = (typeof operationSets)[number];
 
 export interface StateOptions extends SimsOptions, GroupsOptions {
-  /** What is served. Default interface. */
+  /** Which operations are served. Default interface. */
   readonly operations: OperationSet;
 }
 
@@ -49,7 +49,7 @@ export class SandboxState {
     return place === undefined ? undefined : this.sims.speedClassAt(place);
   }
 
-  /** How many changes of class were carried out on a SIM; 0 for one that is not there. */
+  /** Number of class changes applied to a SIM; 0 for one that does not exist. */
   acceptedChanges(id: string): number {
     const place = this.placeOf(id);
     return place === undefined ? 0 : this.sims.acceptedAt(place);
@@ -61,13 +61,13 @@ export class SandboxState {
     return place === undefined ? undefined : this.sims.recordAt(place);
   }
 
-  /** Whether the SIM is there and not removed; the other questions are answered of removed SIMs as well. */
+  /** Whether the SIM exists and is not removed; the other queries include removed SIMs. */
   isListed(id: string): boolean {
     const place = this.placeOf(id);
     return place !== undefined && this.sims.isListedAt(place);
   }
 
-  /** The place of a SIM in the list, removed or not, by its SIM id or IMSI. */
+  /** The position of a SIM in the list, removed or not, by its SIM id or IMSI. */
   placeOf(id: string): number | undefined {
     return this.sims.placeOfSimId(id) ?? this.sims.placeOfImsi(id);
   }
@@ -82,7 +82,7 @@ export class SandboxState {
     this.#totals.byStatus[status] = (this.#totals.byStatus[status] ?? 0) + 1;
   }
 
-  /** As at the start. */
+  /** Restores the initial state. */
   reset(): void {
     this.sims.reset();
     this.credentials.reset();

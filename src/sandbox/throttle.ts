@@ -1,7 +1,7 @@
 /**
- * All quotas of the sandbox: one per API group, and in the group Auth one per address of a caller (interface, section
- * 8). It says whether a call may pass and what the headers say of it; how a refusal looks is the exchange's matter.
- * What tests and the control paths want to change at run time (limits, competitors) is changed here.
+ * All quotas of the sandbox: one per API group and, for the group Auth, one per caller address (interface, section 8).
+ * It decides whether a call may pass and provides the rate-limit headers; the exchange formats a refusal. Tests and the
+ * control paths change limits and competitors here at run time.
  */
 import type { Clock } from "#core/time.ts";
 import { Quota, type QuotaRules, type QuotaWindow, type Reading, type Rounding } from "./quota.ts";
@@ -31,17 +31,20 @@ export interface ThrottleOptions {
   readonly clock: Clock;
   /** Calls per period for each API group. Default Sim 600, the others 60. */
   readonly limits: Partial<Record<ApiGroup, number>>;
-  /** Length of a window; fractions are fine. Default 60. */
+  /** Length of a window in seconds; fractions are allowed. Default 60. */
   readonly periodSeconds: number;
-  /** How the seconds before refresh are made whole. Default up. */
+  /** How the seconds before refresh are rounded. Default up. */
   readonly rounding: Rounding;
-  /** `start`: windows follow each other from the start; `first-call`: each opens at the first call after the former. */
+  /**
+   * `start`: windows follow each other from the start; `first-call`: each opens at the first call after the previous
+   * one.
+   */
   readonly anchored: "start" | "first-call";
-  /** With `start`: how far into a window the sandbox begins. Default 0. */
+  /** With `start`: the offset into a window at which the sandbox begins. Default 0. */
   readonly windowOffsetMs: number;
   /** Another caller's steady rate in each group, in calls per second. Default none. */
   readonly competitor: Partial<Record<ApiGroup, number>>;
-  /** Limits that change by themselves. Default none. */
+  /** Scheduled changes of limits. Default none. */
   readonly limitChanges: readonly LimitChange[];
 }
 
@@ -73,7 +76,7 @@ export class Throttle {
     return this.#quota(group, callerIp).accept(this.#nowMs());
   }
 
-  /** Notes a call that the spent quota turns down. */
+  /** Records a call that is refused because the quota is exhausted. */
   refuse(group: ApiGroup, callerIp: string): Reading {
     return this.#quota(group, callerIp).refuse(this.#nowMs());
   }
@@ -90,7 +93,7 @@ export class Throttle {
     for (const quota of this.#groups[group].quotas.values()) quota.compete(this.#nowMs(), callsPerSecond);
   }
 
-  /** The last 10,000 windows of the group in which anything happened, oldest first. */
+  /** The last 10,000 windows of the group with any activity, oldest first. */
   windows(group: ApiGroup): readonly QuotaWindow[] {
     return [...this.#groups[group].quotas.values()].flatMap((quota) => {
       quota.advance(this.#nowMs());
@@ -98,14 +101,14 @@ export class Throttle {
     });
   }
 
-  /** As at the start: limits and competitors of the options, windows that begin now. */
+  /** Restores the initial state: limits and competitors of the options, and windows that begin now. */
   reset(): void {
     this.#rules = this.#rulesFromNow();
     this.#groups = this.#groupsFromNow();
     this.#openQuotas();
   }
 
-  /** The quotas of the account are there before the first call, so that their competitors spend from the start. */
+  /** The quotas of the account exist before the first call, so that their competitors spend from the start. */
   #openQuotas(): void {
     for (const group of apiGroups) if (group !== "Auth") this.#quota(group, "");
   }

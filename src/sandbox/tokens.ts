@@ -1,4 +1,4 @@
-/** Signs the tokens of pairs with a key made at the start, and shows the public half as JWKS and PEM. */
+/** Signs the tokens of pairs with a key generated at startup, and publishes the public key as JWKS and PEM. */
 import { exportJWK, exportSPKI, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
 import { secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";

@@ -1,7 +1,6 @@
 /**
- * The log: JSON lines on stderr, since stdout belongs to what a command prints. Every line is scrubbed of secrets as it
- * is written, after everything else has had its say. Errors are written with code and cause, so that they can be
- * searched for.
+ * The log: JSON lines on stderr, since stdout is reserved for command output. Every line is scrubbed of secrets last,
+ * after all other processing. Errors are logged with code and cause, so that they can be searched.
  */
 import { pino, type DestinationStream, type Logger } from "pino";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
@@ -13,7 +12,7 @@ export type { Logger } from "pino";
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
-/** Anything that lines can be written to, such as `process.stderr`. */
+/** Any writable for lines, such as `process.stderr`. */
 export interface LineSink {
   write(line: string): unknown;
 }
@@ -23,14 +22,14 @@ export interface LoggerOptions {
   readonly level?: LogLevel;
   /** Default: stderr, each line written before the call returns. */
   readonly destination?: LineSink;
-  /** `lines` for people instead of JSON. */
+  /** `lines`: human-readable text instead of JSON. */
   readonly format?: "json" | "lines";
-  /** Fields of every line, such as the process id where several write to one place. */
+  /** Fields added to every line, such as the process id if several processes write to one file. */
   readonly fields?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
 }
 
-/** Makes the logger that all others are children of. */
+/** Creates the root logger, the parent of all others. */
 export function createLogger(options: LoggerOptions = {}): Logger {
   const clock = options.clock ?? systemClock;
   const sink: LineSink = options.destination ?? pino.destination({ fd: 2, sync: true });
@@ -54,7 +53,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   );
 }
 
-/** JSON leaves control characters beyond ASCII and direction marks as they are, and a terminal would obey them. */
+/** JSON leaves control characters beyond ASCII and direction marks unescaped, and a terminal would interpret them. */
 function withVisibleControls(line: string): string {
   return line.replace(/[\u007F-\u009F\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
     const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
@@ -64,7 +63,7 @@ function withVisibleControls(line: string): string {
 
 const mostCauses = 5;
 
-/** An error as plain fields; the stack only where it is a fault of simfleet itself or of unknown kind. */
+/** An error as plain fields; the stack is included only for bugs in simfleet and unknown errors. */
 function describeError(thrown: unknown, depth = 0): unknown {
   if (!(thrown instanceof Error)) return thrown;
   const { code } = thrown as { code?: unknown };

@@ -1,8 +1,8 @@
 import { visible } from "#core/visible-text.ts";
 
 /**
- * One JSON line of the log as a line for people: `12:34:56.789 WARN message key=value`; without escape codes, so that it
- * can go anywhere. A line that is no JSON object is passed on as it is.
+ * Formats one JSON log line for people: `12:34:56.789 WARN message key=value`, without escape codes, so that it is safe
+ * for any output. A line that is not a JSON object is passed through unchanged.
  */
 export function prettyLine(line: string): string {
   const fields = parse(line);
@@ -24,7 +24,7 @@ function parse(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** A message that came from outside can neither steer a terminal nor look like a line. */
+/** Untrusted text can neither control a terminal nor imitate a log line. */
 function plain(value: unknown): string {
   return visible(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 }

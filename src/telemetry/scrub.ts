@@ -1,15 +1,15 @@
 /**
- * Cleans a line of the log: of the live secrets in all their forms (`core/scrub-secrets`), and of what stands in the place
- * of a secret (token headers, passwords in addresses, tokens by their shape) though it is not known. It works on the
- * finished line, since naming the fields to hide misses what slipped into a message. Shapes are for the log alone: in what
- * a command or an answer carries, a cell `token=abc` is data. The work grows linearly with the line, so every repetition
- * below is bounded or cannot be entered again within what it has read.
+ * Removes secrets from a log line: the live secrets in all their forms (`core/scrub-secrets`), and unknown values in
+ * the position of a secret (token headers, passwords in URLs, strings shaped like tokens). It processes the finished
+ * line, since redacting named fields would miss secrets inside messages. The shape patterns apply to the log only: in
+ * command output or a response, a cell `token=abc` is data. Running time is linear in the line, so every repetition
+ * below is bounded or cannot restart within the text it has consumed.
  */
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 
 const replacement = "[secret]";
 
-/** The line without any secret that is known or that shows itself. */
+/** Returns the line without known secrets and anything shaped like one. */
 export function scrub(line: string): string {
   return scrubShapes(scrubSecrets(line));
 }
@@ -17,7 +17,7 @@ export function scrub(line: string): string {
 /** A quick check for anything that the patterns below could match. */
 const suspicious = /token|key|password|secret|authorization|bearer|otp|eyJ|:\/\//i;
 
-/** A quote as it stands in JSON, however often the JSON was put into JSON again. */
+/** A quote as it appears in JSON, even if the JSON was nested in JSON several times. */
 const quote = String.raw`\\{0,31}"`;
 const shapes: readonly { readonly pattern: RegExp; readonly to: string }[] = [
   // JSON: "X-Svc-Token":"…", "authKey":"…"
@@ -56,10 +56,10 @@ function scrubShapes(line: string): string {
   return shapes.reduce((text, { pattern, to }) => text.replace(pattern, to), clean);
 }
 
-/** Stretches that may hold a JSON Web Token; each is read once. */
+/** Ranges that may contain a JSON Web Token; each is read once. */
 const dottedWords = /[A-Za-z0-9_.-]+/g;
 
-/** Replaces JSON Web Tokens: a part that begins with `eyJ`, or has a hyphen before it, and the two parts after it. */
+/** Redacts JSON Web Tokens: a part that begins with `eyJ`, or has a hyphen before it, and the two parts after it. */
 function withoutWebTokens(words: string): string {
   if (!words.includes("eyJ")) return words;
   const deps = words.split(".");

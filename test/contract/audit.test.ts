@@ -3,7 +3,7 @@ import { createConnection } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { AuditEntry } from "#jobs/audit/service.ts";
 import { until } from "../support/until.ts";
-import { ControlHarness, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 async function entriesOf(harness: ControlHarness): Promise<AuditEntry[]> {
   const answer = await harness.ask("/v1/audit?limit=1000", { as: "admin" });

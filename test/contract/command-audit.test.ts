@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandEffects } from "#cli/command-effects.ts";
 import type { ProcessIo } from "#cli/context.ts";
 import { buildProgram, nameOf, runProgram } from "#cli/program.ts";
-import { ControlHarness } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-harness.ts";
 
 let harness: ControlHarness;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createConnection } from "node:net";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHarness, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 interface Frame {
   readonly id: string;

@@ -3,7 +3,7 @@ import { createConnection, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHarness, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 const sockets: Socket[] = [];
 afterEach(() => {

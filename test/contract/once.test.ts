@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Idempotency } from "#engine/idempotency.ts";
 import { openTestRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-harness.ts";
 
 const { redis, keys } = openTestRedis();
 

@@ -1,7 +1,7 @@
 /** Options whose value is empty or too late: the same answer where a command works itself and where it asks a worker. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "#cli/program.ts";
-import { ControlHarness, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 let harness: ControlHarness;
 beforeAll(async () => {

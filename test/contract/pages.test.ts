@@ -5,7 +5,7 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBrowser, withoutBrowser } from "../web/support/browser.ts";
-import { ControlHarness, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 let browser: Browser;
 let harness: ControlHarness;

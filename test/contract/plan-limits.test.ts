@@ -3,7 +3,7 @@ import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
 

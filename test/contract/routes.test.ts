@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isAtLeast, type Role, roles } from "#fleet/role.ts";
 import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-harness.ts";
 import { faultsOf } from "./support/json-schema.ts";
 import { type Example, type Prepared, routes } from "./support/routes.ts";
 

@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 import { loadConfig } from "#config/load.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { openHttp } from "#app/http.ts";
-import { ControlHarness, tokens } from "./support/control-house.ts";
+import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 const policy =
   "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';font-src 'self';base-uri 'none';form-action 'self';frame-ancestors 'none'";

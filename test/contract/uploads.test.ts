@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ControlHarness } from "./support/control-house.ts";
+import { ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
 

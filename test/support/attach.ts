@@ -1,4 +1,4 @@
-/** A process of its own that attaches to a data directory, says so, and leaves when its input ends. */
+/** A separate process that attaches to a data directory, reports it, and exits when its input ends. */
 import { EmbeddedRedis } from "#redis/embedded.ts";
 
 const [dataDir = "", cacheDir = ""] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** What a file holds that gives id and secret of an AuthKey at once. */
+/** Content of a file with both id and secret of an AuthKey. */
 export function authKeyFileText({ authKeyId, authKey }: { authKeyId: string; authKey: string }): string {
   return `${JSON.stringify({ authKeyId, authKey })}\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * The few names of the browser that playwright-core's types need. The whole DOM library is not taken in: it would let
- * code of the worker name things that Node does not have. What the dashboard itself uses is checked by web/tsconfig.json.
+ * The few browser types that playwright-core's types need. The whole DOM library is not included: it would let code of
+ * the worker use names that Node does not have. web/tsconfig.json checks what the dashboard itself uses.
  */
 interface Node {
   readonly nodeType: number;

@@ -1,6 +1,7 @@
 /**
- * An authority and certificates signed by it, made in memory for one test: X.509 v3 with ECDSA keys, written as DER by
- * hand, since Node.js reads certificates but makes none and not every machine has an openssl command.
+ * A certificate authority and certificates signed by it, created in memory for one test: X.509 v3 with ECDSA keys,
+ * encoded as DER by this file, since Node.js reads certificates but creates none and not every machine has an openssl
+ * command.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
@@ -49,8 +50,8 @@ interface Options {
   readonly isAuthority: boolean;
 }
 
-function certificate(storeDeps: Options): string {
-  const { subject, names = [], publicKey, issuer, issuerKey, isAuthority } = storeDeps;
+function certificate(options: Options): string {
+  const { subject, names = [], publicKey, issuer, issuerKey, isAuthority } = options;
   const ecdsaWithSha256 = sequence(der(0x06, Buffer.from("2a8648ce3d040302", "hex")));
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x01;

@@ -1,7 +1,7 @@
-/** Which commands a connection sends to Redis. */
+/** Records the commands that a connection sends to Redis. */
 import type { Redis } from "ioredis";
 
-/** Names of the commands that the connection sends from here on, in lower case. */
+/** Names of the commands that the connection sends from now on, in lower case. */
 export function commandsOf(redis: Redis): string[] {
   const names: string[] = [];
   const send = redis.sendCommand.bind(redis);

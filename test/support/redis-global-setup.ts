@@ -1,7 +1,7 @@
 /**
- * One Redis for the whole suite, found before the first test and gone after the last: the embedded one in a folder of
- * its own, or the one at REDIS_TEST_URL, or a container with REDIS_TEST=container (needs Docker). Where none can be had,
- * the tests that ask for it fail with the reason and all others run.
+ * One Redis for the whole suite, from before the first test until after the last: an embedded one in its own folder, or
+ * the one at REDIS_TEST_URL, or a container with REDIS_TEST=container (needs Docker). If none is available, the tests
+ * that need it fail with the reason and all others run.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,13 +12,13 @@ import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { until } from "./until.ts";
 
-/** Where tests find Redis, or why they find none. */
+/** Where tests find Redis, or why there is none. */
 export type TestRedisPlace = { readonly url: string } | { readonly failure: string };
 
 declare module "vitest" {
   export interface ProvidedContext {
     redis: TestRedisPlace;
-    /** Folder where a fetched server lies: the user's own, so that it is fetched once. */
+    /** Folder of a downloaded server: the user's own, so that it is downloaded once. */
     cacheDir: string;
   }
 }
@@ -43,7 +43,7 @@ async function openServer(cacheDir: string): Promise<{ url: string; close: () =>
   return openEmbedded(cacheDir);
 }
 
-/** In a process of its own: this one does not resolve `#room/file` to the sources, and would run what was built last. */
+/** In a separate process: this one does not resolve `#module/file` to the sources, and would run the last build. */
 async function openEmbedded(cacheDir: string): Promise<{ url: string; close: () => Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "simfleet-test-"));
   const script = fileURLToPath(new URL("./attach.ts", import.meta.url));

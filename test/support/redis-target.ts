@@ -1,4 +1,4 @@
-/** A Redis as tests name it, a socket's path or an address, as what a connection takes. */
+/** A Redis address as tests write it, a socket path or a URL, as connection options. */
 import { parseRedisUrl } from "#config/redis-url.ts";
 import type { RedisTarget } from "#redis/connection.ts";
 

@@ -1,4 +1,4 @@
-/** The suite's Redis as a test sees it: a key prefix of its own, and nothing left open or lying about afterwards. */
+/** The suite's Redis for one test: a key prefix of its own, and nothing left open or stored afterward. */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { afterAll, inject } from "vitest";
@@ -13,7 +13,7 @@ export interface TestRedis {
   connect(): Redis;
 }
 
-/** To be called at the top of a file or a `describe`: all is closed after its last test. */
+/** Call it at the top of a file or a `describe`: everything is closed after its last test. */
 export function openTestRedis(): TestRedis {
   const place = inject("redis");
   if ("failure" in place) throw new Error(`There is no Redis to test with: ${place.failure}`);

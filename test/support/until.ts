@@ -1,7 +1,7 @@
-/** Waits for a fact instead of for a time. */
+/** Waits for a condition instead of a fixed time. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Looks every few milliseconds until `holds` is true. @throws Error naming `what` after `deadlineMs` */
+/** Polls every few milliseconds until `holds` is true. @throws Error naming `what` after `deadlineMs` */
 export async function until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = 10_000): Promise<void> {
   const endMs = performance.now() + deadlineMs;
   while (!(await holds())) {

@@ -94,7 +94,7 @@ describe.concurrent("a file of speed classes", () => {
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain(
       "simfleet: 8 of 11 rows cannot be sent (the first: line 3: The row has 2 cells where the header has 3. " +
-        "Write empty cells out as well.). Nothing was started. Mend them, or do the valid rows alone with --partial.\n",
+        "Include empty cells, too.). Nothing was started. Mend them, or do the valid rows alone with --partial.\n",
     );
     expect(walk.sandbox.state.totals.calls).toBe(0);
     expect((await walk.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toEqual([]);
@@ -119,7 +119,7 @@ describe.concurrent("a file of speed classes", () => {
     const conflict = "The same SIM is given different speed classes on lines 10, 12. Keep one of them.";
     expect(rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
       ["done", ""],
-      ["rejected", "The row has 2 cells where the header has 3. Write empty cells out as well."],
+      ["rejected", "The row has 2 cells where the header has 3. Include empty cells, too."],
       ["rejected", "The cell simId is empty."],
       [
         "rejected",

@@ -227,10 +227,10 @@ describe.concurrent("two AuthKeys", () => {
     const worker = await walk.worker();
     await walk.fleet("fleet.csv", 3);
     await put(walk, { authKeyId: "keyId-half" });
-    await worker.said(/a secret file has changed and cannot be taken up/);
+    await worker.said(/a secret file has changed but cannot be loaded/);
     const next = walk.sandbox.accounts.authKeys.create(undefined);
     await put(walk, next);
-    await worker.said(/a secret file has changed: authenticating with what it holds now/);
+    await worker.said(/a secret file has changed: authenticating with its new content/);
     await until("the new AuthKey was used", () =>
       walk.sandbox.accounts.authKeys
         .list(undefined)

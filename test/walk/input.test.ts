@@ -180,7 +180,7 @@ describe.concurrent("the configuration", () => {
       stdout: "",
       stderr:
         "simfleet: The configuration has 1 problem:\n" +
-        "  SIMFLEET_AUTH_KEY_FILE: auth-key can be read by others (mode 0644). Mend it with: chmod 600 auth-key\n",
+        "  SIMFLEET_AUTH_KEY_FILE: auth-key can be read by others (mode 0644). Fix it with: chmod 600 auth-key\n",
     });
     expect((await walk.shell("chmod 600 auth-key").ended).code).toBe(0);
     expect((await walk.run(["apply", "fleet.csv", "--yes"], env)).code).toBe(0);

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { WebHarness } from "./support/house.ts";
+import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
 

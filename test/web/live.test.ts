@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { WebHarness } from "./support/house.ts";
+import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
 

@@ -10,7 +10,7 @@ import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens, webhookSecret } from "./support/furniture.ts";
-import { WebHarness } from "./support/house.ts";
+import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
 let plant: Sandbox;

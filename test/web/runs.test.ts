@@ -5,7 +5,7 @@ import { until } from "../support/until.ts";
 import type { RunDocument } from "../walk/support/walk.ts";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/furniture.ts";
-import { WebHarness } from "./support/house.ts";
+import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
 

@@ -1,4 +1,4 @@
-/** The frame of the page, and which view stands in it. Without a session there is the sign-in form, at any address. */
+/** The layout of the page and its current view. Without a session, every address shows the sign-in form. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { QuestionDialog } from "./parts/question.tsx";
@@ -34,7 +34,7 @@ function Frame(): JSX.Element {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    // After a link within the page, reading goes on at the new view; a fresh page begins at its top.
+    // After a navigation within the page, focus moves to the new view; a fresh page starts at its top.
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [view, id]);

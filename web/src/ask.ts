@@ -1,11 +1,11 @@
-/** Requests to the control API: the token as a header, answers as values, everything else as a Problem. */
+/** Requests to the control API: the token as a header, responses as values, everything else as a Problem. */
 import { problemFrom, problemOf } from "./pure/problem.ts";
 import { dropToken, token } from "./token.ts";
 
 export interface Asking {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly query?: Readonly<Record<string, string | number | undefined>>;
-  /** A form goes out as it is, with the file in it; anything else as JSON. */
+  /** A form is sent as is, with the file in it; anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -18,8 +18,8 @@ export async function ask<T>(path: string, asking: Asking = {}): Promise<T> {
 }
 
 /**
- * The answer as it begins to arrive. A 401 signs out, wherever it came from.
- * @throws Problem; the signal's reason when it aborts
+ * The response as it begins to arrive. A 401 on any request signs out.
+ * @throws Problem; the signal's reason if it aborts
  */
 export async function send(path: string, { method = "GET", query, body, headers, signal }: Asking): Promise<Response> {
   const used = token.value;
@@ -51,7 +51,7 @@ export function addressOf(path: string, query: Asking["query"] = {}): string {
   return search === "" ? path : `${path}?${search}`;
 }
 
-/** Saves what a route sends as a file; the token goes as a header, which a plain link could not send. */
+/** Downloads a response as a file; the token is sent as a header, which a plain link could not do. */
 export async function download(path: string, query: Asking["query"], fallbackName: string): Promise<void> {
   const response = await send(path, { ...(query === undefined ? {} : { query }), headers: { accept: "*/*" } });
   const named = /filename="?([^";]+)"?/.exec(response.headers.get("content-disposition") ?? "")?.[1];
@@ -60,6 +60,6 @@ export async function download(path: string, query: Asking["query"], fallbackNam
   link.href = address;
   link.download = named ?? fallbackName;
   link.click();
-  // The browser has taken hold of the data by then.
+  // The browser has started the download by then.
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

@@ -1,4 +1,4 @@
-/** The reader's clock, once a second while the page is seen: for ages and countdowns. */
+/** The current time, updated once a second while the page is visible: for ages and countdowns. */
 import { signal } from "@preact/signals";
 
 export const nowMs = signal(Date.now());

@@ -1,6 +1,6 @@
 /**
- * Values of the control API that are asked for again and again while they are looked at: not while the page is hidden,
- * and more slowly while the server does not answer. What was known stays shown meanwhile.
+ * Values of the control API that are polled while they are displayed: not while the page is hidden, and less often
+ * while the server does not respond. The last known value stays visible meanwhile.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "./ask.ts";
@@ -9,21 +9,21 @@ import { onEvents } from "./stream.ts";
 
 export interface Live<T> {
   readonly value: T | undefined;
-  /** Why the last request failed; the value is then older than it should be. */
+  /** Why the last request failed; the value is then out of date. */
   readonly problem: Problem | undefined;
-  /** Asks again at once. */
+  /** Polls immediately. */
   readonly refresh: () => void;
-  /** Puts in what another answer has told already. */
+  /** Stores a value that another response already contained. */
   readonly put: (value: T) => void;
 }
 
 export interface Every {
   readonly ms: number;
-  /** Types of events, by their beginning, that are a reason to look at once. */
+  /** Types of events, by prefix, that trigger an immediate poll. */
   readonly andOn?: readonly string[];
 }
 
-/** @param address what is asked for; undefined for nothing */
+/** @param address what to request; undefined for nothing */
 export function useLive<T>(address: string | undefined, every: Every): Live<T> {
   const [held, hold] = useState<{ address: string | undefined; value?: T; problem?: Problem }>({ address });
   const again = useRef<() => void>(() => undefined);
@@ -38,7 +38,7 @@ export function useLive<T>(address: string | undefined, every: Every): Live<T> {
     let asking = false;
     let isAskedAgain = false;
     const look = async (): Promise<void> => {
-      // The answer that is on its way may be older than the reason to look.
+      // The response in flight may be older than the event that triggered this poll.
       if (asking) isAskedAgain = true;
       if (asking || stop.signal.aborted) return;
       clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** The dashboard begins here. */
+/** Entry point of the dashboard. */
 import { render } from "preact";
 import "./styles/tokens.css";
 import "./styles/frame.css";

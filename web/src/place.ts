@@ -1,4 +1,4 @@
-/** Where the dashboard is, as the address says; going elsewhere is following a link. */
+/** The current route, from the address; navigation is following a link. */
 import { effect, signal } from "@preact/signals";
 import { type Route, routeOf, titleOf } from "./pure/route.ts";
 
@@ -8,7 +8,7 @@ export function goTo(href: string): void {
   location.hash = href.slice(1);
 }
 
-/** Changes the query of the address without a new entry of the history, as a filter does. */
+/** Changes the query of the address without a new history entry, as filters do. */
 export function replacePlace(href: string): void {
   history.replaceState(null, "", href);
   place.value = routeOf(href);

@@ -1,4 +1,4 @@
-/** Who is signed in, what they may do, and which profile they look at. */
+/** The signed-in user, their role, and the selected profile. */
 import { computed, effect, signal } from "@preact/signals";
 import { ask } from "./ask.ts";
 import { type Problem, problemFrom } from "./pure/problem.ts";
@@ -13,13 +13,13 @@ interface Session {
 }
 
 export const session = signal<Session | undefined>(undefined);
-/** Why a kept token could not be looked at yet. */
+/** Why a saved token could not be verified yet. */
 export const sessionProblem = signal<Problem | undefined>(undefined);
 
 const profilePlace = "simfleet.profile";
 const chosen = signal(sessionStorage.getItem(profilePlace) ?? "");
 
-/** Name of the profile that is looked at. */
+/** Name of the selected profile. */
 export const profile = computed(() => {
   const profiles = session.value?.profiles ?? [];
   const meant = profiles.find(({ name }) => name === chosen.value) ?? profiles.find(({ isDefault }) => isDefault);
@@ -33,12 +33,12 @@ export function chooseProfile(name: string): void {
   chosen.value = name;
 }
 
-/** Why the role does not allow it; undefined where it does. */
+/** Why the role does not permit it; undefined if it does. */
 export function refusal(needed: Role): string | undefined {
   return refusalOf(session.value?.me.role ?? "viewer", needed);
 }
 
-/** Asks who a token belongs to. @throws Problem */
+/** Requests the owner of a token. @throws Problem */
 export async function openSession(value: string): Promise<Session> {
   const headers = { authorization: `Bearer ${value}` };
   const me = await ask<Me>("/v1/me", { headers });
@@ -46,7 +46,7 @@ export async function openSession(value: string): Promise<Session> {
   return { token: value, me, profiles };
 }
 
-/** Keeps the session in step with the token, from the first load on. */
+/** Keeps the session in sync with the token, from the first load on. */
 export function followToken(): void {
   effect(() => {
     const value = token.value;

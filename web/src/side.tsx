@@ -1,4 +1,4 @@
-/** Navigation, and what holds for every view: profile, connection, theme, who is signed in. */
+/** Navigation, and what all views share: profile, connection, theme, signed-in user. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "./ask.ts";
@@ -73,12 +73,12 @@ function Navigation(): JSX.Element {
   );
 }
 
-/** What changed through the control API is for admins to know. */
+/** The audit log is visible to admins only. */
 function isForRole(view: View): boolean {
   return view !== "audit" || session.value?.me.role === "admin";
 }
 
-/** The queues are pages of their own, which a cookie of short life opens: a token cannot go along with a link. */
+/** The queues are separate pages, opened by a short-lived cookie: a link cannot send a token. */
 function QueuesLink(): JSX.Element {
   const { act } = useAction();
   return (

@@ -1,6 +1,6 @@
 /**
- * The event stream of the worker, read for as long as somebody is signed in: one for the page, whoever listens. After a
- * break it goes on behind the last event that was seen, so that nothing is missed.
+ * The event stream of the worker, read while somebody is signed in: one for the page, shared by all listeners. After a
+ * disconnect it resumes after the last event received, so that nothing is missed.
  */
 import { effect, signal } from "@preact/signals";
 import { send } from "./ask.ts";
@@ -17,13 +17,13 @@ export const connection = signal<Connection>({ state: "opening" });
 type Listener = (events: readonly FleetEvent[]) => void;
 const listeners = new Set<Listener>();
 
-/** @returns what ends it */
+/** @returns a function that unsubscribes */
 export function onEvents(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Heartbeats come every 15 s; a stream that is silent for longer is broken without a word. */
+/** Heartbeats come every 15 s; a stream that is silent for longer is considered broken. */
 const longestSilenceMs = 40_000;
 
 export function followEvents(): void {

@@ -1,4 +1,4 @@
-/** Dark or light: as the system says, unless the person chose one on this device. */
+/** Dark or light: the system setting, unless the user chose one on this device. */
 import { effect, signal } from "@preact/signals";
 
 export const themes = ["system", "light", "dark"] as const;
@@ -10,7 +10,7 @@ const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 export const theme = signal<Theme>(themes.find((name) => name === localStorage.getItem(place)) ?? "system");
 const isSystemDark = signal(systemIsDark.matches);
 
-/** What is shown in the end. */
+/** The effective theme. */
 export const isDark = signal(false);
 
 export function chooseTheme(name: Theme): void {

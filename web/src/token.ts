@@ -1,6 +1,6 @@
 /**
- * The token that a person signed in with. It lies in the session storage of this one tab, and in the local storage only
- * where the person asked for it; it is sent as a header, and is never part of an address.
+ * The token that a user signed in with. It is stored in the session storage of this tab, and in the local storage only
+ * on request; it is sent as a header, and is never part of an address.
  */
 import { signal } from "@preact/signals";
 
@@ -10,7 +10,7 @@ export const token = signal<string | undefined>(
   sessionStorage.getItem(place) ?? localStorage.getItem(place) ?? undefined,
 );
 
-/** Why the sign-in form is shown, where there is something to say. */
+/** Why the sign-in form is shown, if there is a reason. */
 export const signedOutBecause = signal<string | undefined>(undefined);
 
 export function keepToken(value: string, isKept: boolean): void {

@@ -1,6 +1,6 @@
 /**
- * AuthKeys of the Root user or a sub-user (interface, sections 1 and 2): at most two each, and the secret is told once,
- * at creation. The operations are the deployment's to describe.
+ * AuthKeys of the Root user or a sub-user (interface, sections 1 and 2): at most two each; the secret is returned once,
+ * at creation. The deployment describes the operations.
  */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
@@ -13,19 +13,19 @@ export interface AuthKey {
   readonly authKeyId: string;
   /** Milliseconds since the Unix epoch, UTC. */
   readonly createdAtMs: number | undefined;
-  /** Undefined: never used, or not told. */
+  /** Undefined: never used, or not reported. */
   readonly lastUsedAtMs: number | undefined;
 }
 
 export interface CreatedAuthKey {
   readonly authKeyId: string;
-  /** Told this once and never again. */
+  /** Returned only once. */
   readonly authKey: Secret;
 }
 
 const authKeyId = z.string().regex(/^[\x21-\x7e]{1,128}$/);
 
-/** Lists the AuthKeys of one owner; a secret that a record held would be dropped. */
+/** Lists the AuthKeys of one owner; a secret in a record would be dropped. */
 export function listAuthKeys(description: DeploymentOperation, owner: Owner): Operation<undefined, AuthKey[]> {
   return {
     ...describedFor<undefined>(owner, { id: "listAuthKeys", description, values: {} }),
@@ -42,7 +42,7 @@ export function listAuthKeys(description: DeploymentOperation, owner: Owner): Op
   };
 }
 
-/** Creates an AuthKey. One whose answer was lost exists all the same, and its secret is gone: look for it and revoke it. */
+/** Creates an AuthKey. If the response is lost, the key exists but its secret is gone: find it and revoke it. */
 export function createAuthKey(description: DeploymentOperation, owner: Owner): Operation<undefined, CreatedAuthKey> {
   return {
     ...describedFor<undefined>(owner, { id: "createAuthKey", description, values: {} }),
@@ -53,7 +53,7 @@ export function createAuthKey(description: DeploymentOperation, owner: Owner): O
   };
 }
 
-/** Revokes an AuthKey for good. A second time is refused, which harms nothing. */
+/** Revokes an AuthKey permanently. Revoking twice is rejected, without harm. */
 export function revokeAuthKey(
   description: DeploymentOperation,
   owner: Owner,

@@ -1,4 +1,4 @@
-/** Auth:auth, the one operation that needs no pair, limited per caller address (interface, sections 4, 5 and 8). */
+/** Auth:auth, the only operation without a pair; rate-limited per caller address (interface, sections 4, 5 and 8). */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
 import type { CredentialForm } from "../credential-form.ts";
@@ -6,9 +6,9 @@ import type { Operation } from "./operation.ts";
 
 export interface AuthInput {
   readonly form: CredentialForm;
-  /** One-time code of six digits, where the form has an MFA secret. */
+  /** One-time code of six digits, if the form has an MFA secret. */
   readonly oneTimeCode?: string | undefined;
-  /** A lifetime to ask for, where the deployment names the field that asks. */
+  /** The lifetime to request, if the deployment names the field for it. */
   readonly ttl?: { readonly field: string; readonly seconds: number } | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface AuthOutput {
   readonly token: Secret;
 }
 
-/** Both values go into headers: visible ASCII alone, and bounded. */
+/** Both values go into headers: visible ASCII only, and bounded. */
 export const headerValue = z.string().regex(/^[\x21-\x7e]{1,16000}$/);
 
 export const authOperation: Operation<AuthInput, AuthOutput> = {

@@ -1,4 +1,4 @@
-/** Every operation that simfleet knows, for tables and tests; code that makes a call imports the operation itself. */
+/** Every operation that simfleet knows, for tables and tests; code that makes a call imports the operation directly. */
 import { authOperation } from "./auth.ts";
 import { createCredential } from "./credentials.ts";
 import type { Operation } from "./operation.ts";

@@ -1,18 +1,18 @@
 /**
- * What the secrets of a Credential Set have to be made of. The deployment lists the fields that each type needs (the
- * interface shows those of `psk` alone); a type that it does not list, and fields beyond the listed ones, pass through,
- * since there are more types than are known.
+ * The fields of the secrets in a Credential Set. The deployment lists the fields that each type requires (the interface
+ * shows only those of `psk`). A type that is not listed, and additional fields, pass through, since more types exist
+ * than are known.
  */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 
-/** The fields that each type needs, as the deployment has them. */
+/** The required fields of each type, as configured by the deployment. */
 export type CredentialTypes = Readonly<Record<string, readonly string[]>>;
 
 const secret = z.instanceof(Secret, { error: "is missing" }).refine((value) => value.reveal() !== "", "is empty");
 
-/** A schema for the secrets of each type that is known. */
+/** A schema for the secrets of each known type. */
 export function credentialSchemas(types: CredentialTypes): ReadonlyMap<string, z.ZodType<Record<string, Secret>>> {
   return new Map(Object.entries(types).map(([type, fields]) => [type, schemaOf(fields)]));
 }
@@ -21,7 +21,7 @@ function schemaOf(fields: readonly string[]): z.ZodType<Record<string, Secret>> 
   return z.object(Object.fromEntries(fields.map((field) => [field, secret]))).catchall(secret);
 }
 
-/** What is missing or empty; no problem says any value. */
+/** Missing or empty fields; a problem never contains a value. */
 export function credentialFaults(
   types: CredentialTypes,
   { type, credentials }: { readonly type: string; readonly credentials: Readonly<Record<string, Secret>> },

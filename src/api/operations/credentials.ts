@@ -1,6 +1,6 @@
 /**
- * Credential Sets (interface, sections 2 and 4). Secret values go in; whatever comes back of them is dropped. Creation is
- * shown in the interface; listing, updating and deleting are the deployment's to describe.
+ * Credential Sets (interface, sections 2 and 4). Secret values are write-only: any that a response contains are
+ * dropped. The interface shows creation; the deployment describes list, update and delete.
  */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
@@ -15,7 +15,7 @@ export interface CredentialInput {
   readonly description?: string | undefined;
   /** `psk`; the names of other types are not shown in the interface and pass through. */
   readonly type: string;
-  /** For `psk` the one field `key`; `credentialFaults` tells what a type lacks. */
+  /** For `psk` the single field `key`; `credentialFaults` returns what a type lacks. */
   readonly credentials: Readonly<Record<string, Secret>>;
 }
 
@@ -26,7 +26,7 @@ export interface CredentialSet {
   /** Milliseconds since the Unix epoch, UTC. */
   readonly createdAtMs: number | undefined;
   readonly updatedAtMs: number | undefined;
-  /** Undefined: never used, or not told; the interface does not show it. */
+  /** Undefined: never used, or not reported; the interface does not show this field. */
   readonly lastUsedAtMs: number | undefined;
 }
 
@@ -48,7 +48,7 @@ const credentialSet = z
     lastUsedAtMs: record.lastUsedDateTime,
   }));
 
-/** The interface shows no status for this success; 201 is as good as 200. */
+/** The interface does not show the success status; 200 and 201 are both accepted. */
 export const createCredential: Operation<CredentialInput, CredentialSet> = {
   id: "createCredential",
   method: "POST",
@@ -71,7 +71,7 @@ export function listCredentials(description: DeploymentOperation): Operation<und
   };
 }
 
-/** Replaces a Credential Set; doing it twice changes nothing more. */
+/** Replaces a Credential Set; idempotent. */
 export function updateCredential(description: DeploymentOperation): Operation<CredentialInput, CredentialSet> {
   return {
     ...described<CredentialInput>("updateCredential", description, { credentialsId: idOf }),
@@ -81,7 +81,10 @@ export function updateCredential(description: DeploymentOperation): Operation<Cr
   };
 }
 
-/** Deletes a Credential Set; one that is still referred to breaks what refers to it (interface, section 7, rule 6). */
+/**
+ * Deletes a Credential Set; deleting one that is still referenced breaks whatever references it (interface, section 7,
+ * rule 6).
+ */
 export function deleteCredential(
   description: DeploymentOperation,
 ): Operation<Pick<CredentialInput, "credentialsId">, undefined> {
@@ -106,10 +109,10 @@ function bodyOf({ description, type, credentials }: CredentialInput): unknown {
   };
 }
 
-/** Whoever receives a certificate may take line feeds alone (interface, section 2). */
+/** Recipients of a certificate may accept line feeds only (interface, section 2). */
 function withoutCarriageReturns(secret: Secret): string {
   const value = secret.reveal();
   if (!value.includes("\r")) return value;
-  // A Secret, so that the value is blotted out in this shape too should the platform repeat it.
+  // A Secret, so that this form of the value is also redacted if the platform echoes it.
   return new Secret(value.replace(/\r\n?/g, "\n")).reveal();
 }

@@ -1,7 +1,7 @@
 /**
- * What a deployment file says of an operation, turned into the parts of an Operation. What goes out and how the answer
- * is read is ours alone; method, path, statuses and group are the deployment's. Its templates were checked at load; the
- * allow-lists here are for what is filled in.
+ * Turns the description of an operation in a deployment file into the parts of an Operation. The deployment provides
+ * method, path, statuses and group; request body and response parsing are defined in code. Templates are validated at
+ * load; the allow-lists here apply to the values filled in.
  */
 import { ConfigError } from "#core/errors.ts";
 import type { DeploymentOperation, DeploymentOperationId, Placeholder } from "#fleet/deployment-operation.ts";
@@ -19,7 +19,7 @@ type Parts<I> = Pick<
   "id" | "method" | "path" | "parameters" | "quota" | "authenticated" | "successStatuses"
 >;
 
-/** The parts of an operation on what belongs to the account. */
+/** The parts of an operation on something that belongs to the account. */
 export function described<I>(
   id: DeploymentOperationId,
   description: DeploymentOperation,
@@ -29,9 +29,9 @@ export function described<I>(
 }
 
 /**
- * The parts of an operation on what belongs to one owner: by `path` for the Root user, by `userPath` for a
- * sub-user, under an id of its own (`listAuthKeysOfUser`), since the two may spend different quotas.
- * @throws ConfigError when it is for a sub-user and the deployment has no `userPath`
+ * The parts of an operation on something that belongs to one owner: `path` for the Root user, `userPath` for a
+ * sub-user, under a separate operation id (`listAuthKeysOfUser`), since the two may spend different quotas.
+ * @throws ConfigError for a sub-user if the deployment has no `userPath`
  */
 export function describedFor<I>(
   owner: Owner,
@@ -81,7 +81,7 @@ function isPlainId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(text);
 }
 
-/** What a caller may choose for a Credential Set: it begins with a letter or digit, so that it is never `..`. */
+/** Whether the text is a valid Credential Set id: it begins with a letter or digit, so that it is never `..`. */
 export function isCredentialsId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text);
 }

@@ -1,13 +1,13 @@
 /**
- * Instants that the platform counts in seconds, and inside simfleet milliseconds since the Unix epoch. Those of AuthKeys
- * and Credential Sets come so; those of SIMs and groups come in milliseconds and stay as they are.
+ * Timestamps that the platform sends in epoch seconds; simfleet uses epoch milliseconds. AuthKeys and Credential Sets
+ * use seconds; SIMs and groups use milliseconds and are not converted.
  */
 import { z } from "zod";
 
-/** The last second of the year 9999: what is beyond it was not counted in seconds. */
+/** The last second of the year 9999: a larger number is not in seconds. */
 const latestSeconds = 253_402_300_799;
 
-/** An instant that a record may lack. */
+/** A timestamp that a record may lack. */
 export const epochSeconds = z
   .number()
   .min(0)

@@ -1,6 +1,6 @@
 /**
- * Groups and their configuration (interface, section 1): where a Credential Set is referred to. The fields of a group's
- * record are not shown in the interface, so all but its id pass through. The operations are the deployment's to describe.
+ * Groups and their configuration (interface, section 1), which reference Credential Sets. The interface does not show
+ * the fields of a group's record, so all but its id pass through. The deployment describes the operations.
  */
 import { z } from "zod";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
@@ -10,7 +10,7 @@ import { type ListInput, pageQuery } from "./sims.ts";
 
 export interface GroupRecord {
   readonly groupId: string;
-  /** By namespace, then by key. People put secrets into it: it is neither logged nor stored. */
+  /** By namespace, then by key. Users put secrets into it: it is neither logged nor stored. */
   readonly configuration?: Readonly<Record<string, unknown>> | null | undefined;
   readonly [field: string]: unknown;
 }
@@ -18,7 +18,7 @@ export interface GroupRecord {
 export interface ConfigurationInput {
   readonly groupId: string;
   readonly namespace: string;
-  /** What is set; keys of the namespace that are not here stay as they are. */
+  /** The keys to set; other keys of the namespace are left unchanged. */
   readonly entries: Readonly<Record<string, unknown>>;
 }
 
@@ -36,7 +36,7 @@ export function listGroups(description: DeploymentOperation, account: Account): 
   };
 }
 
-/** Sets keys in one namespace of a group's configuration; doing it twice changes nothing more. */
+/** Sets keys in one namespace of a group's configuration; idempotent. */
 export function putGroupConfiguration(
   description: DeploymentOperation,
   account: Account,

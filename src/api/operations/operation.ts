@@ -1,12 +1,14 @@
 /**
  * One kind of call to the platform as data: method, path, quota, schemas (interface, section 4). Nothing here sends
- * anything. Identifiers come from files, so the finished path is checked twice: against an allow-list before it is
- * built, and as a parsed URL after, since `..` and its kin survive every encoding function.
+ * requests. Identifiers come from files, so the final path is checked twice: against an allow-list before it is built,
+ * and as a parsed URL after, since `..` and similar values survive every encoding function.
  */
 import type { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
 
-/** The quota that a call spends: of an API group of the account, or of the caller's IP address (section 8, rule 3). */
+/**
+ * The quota that a call spends: that of an API group of the account, or of the caller's IP address (section 8, rule 3).
+ */
 export type Quota = { readonly group: string } | { readonly perIp: string };
 
 /** A variable segment of a path. */
@@ -21,29 +23,29 @@ export interface Operation<I, O> {
   /** Name in the interface: `listSims`. */
   readonly id: string;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** With each parameter as a whole segment in braces: `/v1/sims/{simId}/update_speed_class`. */
+  /** Each parameter is a whole segment in braces: `/v1/sims/{simId}/update_speed_class`. */
   readonly path: string;
   /** One for each name in braces. */
   readonly parameters?: readonly PathParameter<I>[];
   readonly quota: Quota;
   /** Whether the call carries the key and token pair (interface, section 5). */
   readonly authenticated: boolean;
-  /** Whether a call whose answer was lost may be sent again without harm. */
+  /** Whether a call whose response was lost can be retried without harm. */
   readonly replay: "safe" | "unsafe";
   readonly successStatuses: readonly number[];
-  /** Query parameters; those that are undefined are left out. */
+  /** Query parameters; undefined ones are omitted. */
   query?(input: I): Readonly<Record<string, string | undefined>>;
-  /** What becomes the JSON body. */
+  /** The value of the JSON body. */
   body?(input: I): unknown;
-  /** `status` where the body of a success is not looked at; it is read as undefined. */
+  /** `status` if the body of a success is ignored; it is then parsed as undefined. */
   readonly answer?: "status";
-  /** Reads the body of a success without parsing it, where it can; `output` reads what this gives undefined of. */
+  /** Parses the body of a success without JSON.parse, if possible; if it returns undefined, `output` is used. */
   quickly?(body: Buffer): O | undefined;
-  /** Reads the body of a success; lets fields through that the interface does not show. */
+  /** Parses the body of a success; keeps fields that the interface does not show. */
   readonly output: z.ZodType<O>;
 }
 
-/** What one call sends, apart from headers. */
+/** What one call sends, except headers. */
 export interface Target {
   /** Path and query. */
   readonly path: string;
@@ -52,7 +54,7 @@ export interface Target {
 
 /**
  * Builds path, query and body of a call.
- * @throws PlatformError PLATFORM_REJECTED when an identifier could lead the call anywhere but to its template
+ * @throws PlatformError PLATFORM_REJECTED if an identifier would change the path beyond its template
  */
 export function targetOf<I, O>(operation: Operation<I, O>, input: I): Target {
   const bare = pathOf(operation, input);
@@ -81,7 +83,7 @@ function pathOf<I, O>(operation: Operation<I, O>, input: I): string {
   const values = new Map(parameters.map((parameter) => [`{${parameter.name}}`, parameter.of(input)]));
   const strange = parameters.find((parameter) => !parameter.isAllowed(values.get(`{${parameter.name}}`) ?? ""));
   if (strange !== undefined) throw outside(operation, [strange], values);
-  // Segment by segment, so that no value is taken for a placeholder.
+  // Segment by segment, so that a value is never mistaken for a placeholder.
   const segments = template.split("/").map((segment) => (isMark(segment) ? (values.get(segment) ?? segment) : segment));
   const path = segments.join("/");
   if (!staysIn(template, path)) throw outside(operation, parameters, values);
@@ -102,9 +104,9 @@ function outside<I>(
 
 const anywhere = "https://platform.invalid";
 
-/** Whether a finished path, read as a URL, is its template with its segments filled in, and nothing else. */
+/** Whether the final path, parsed as a URL, is exactly its template with the parameters filled in. */
 function staysIn(template: string, path: string): boolean {
-  // A server may decode what a URL parser leaves alone; no template and no id has a percent sign or a brace.
+  // A server may decode what a URL parser leaves unchanged; no template and no id has a percent sign or a brace.
   if (/[%{}]/.test(path)) return false;
   const url = URL.parse(anywhere + path);
   if (url === null || url.origin !== anywhere || url.pathname !== path || url.search !== "" || url.hash !== "") {

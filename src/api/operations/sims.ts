@@ -1,6 +1,6 @@
 /**
- * The operations of the Sim group in both wordings of the interface (section 4): `sims` with `simId`, and the earlier
- * `subscribers` with `imsi`. Fields that the interface does not show pass through unread.
+ * The operations of the Sim group in both variants of the interface (section 4): `sims` with `simId`, and the older
+ * `subscribers` with `imsi`. Fields that the interface does not show pass through.
  */
 import { z } from "zod";
 import { isImsi, isSimId, keyColumnOf, type Wording } from "#fleet/sim.ts";
@@ -8,19 +8,19 @@ import { RecordList, type RecordOptions } from "../record-list.ts";
 import type { Operation } from "./operation.ts";
 
 export interface ListInput {
-  /** Where to go on: the key that the previous page gave; absent for the first page. */
+  /** Start of the page: the key that the previous page returned; absent for the first page. */
   readonly lastEvaluatedKey?: string | undefined;
-  /** Most records in one answer; the platform's default and maximum are not known. */
+  /** Maximum number of records per response; the platform's default and maximum are unknown. */
   readonly limit?: number | undefined;
 }
 
 export interface SpeedClassInput {
-  /** The SIM ID, or the IMSI in the earlier wording. */
+  /** The SIM ID, or the IMSI in the older variant. */
   readonly key: string;
   readonly speedClass: string;
 }
 
-/** What is known of a SIM's record; everything else in it is kept under its own name. */
+/** The known fields of a SIM record; all other fields are kept under their own names. */
 export interface SimRecord {
   readonly simId?: string | null | undefined;
   readonly imsi?: string | null | undefined;
@@ -49,14 +49,14 @@ const change = {
   replay: "safe",
 } as const;
 
-/** The query of a list that comes in pages. */
+/** The query of a paginated list. */
 export function pageQuery(input: ListInput): Record<string, string | undefined> {
   return { limit: input.limit?.toString(), last_evaluated_key: input.lastEvaluatedKey };
 }
 
 /**
- * A list may have thousands of records, of which little is read: they are looked at where they are, not copied.
- * @param key the field that names a SIM
+ * A list may have thousands of records, of which few fields are read: they are validated in place, not copied.
+ * @param key the field that identifies a SIM
  */
 function recordsWith(key: "simId" | "imsi"): z.ZodType<SimRecord[]> {
   const schema = recordWith(key);
@@ -67,7 +67,7 @@ function recordsWith(key: "simId" | "imsi"): z.ZodType<SimRecord[]> {
     }
     for (const [place, record] of value.entries()) {
       if (isRecordWith(record, key)) continue;
-      // The schema says where the fault is.
+      // The schema reports the location of the problem.
       for (const { path, message } of schema.safeParse(record).error?.issues ?? []) {
         context.addIssue({ code: "custom", message, path: [place, ...path] });
       }
@@ -82,7 +82,7 @@ function recordWith(key: "simId" | "imsi"): z.ZodType {
 
 function isRecordWith(record: unknown, key: "simId" | "imsi"): boolean {
   if (typeof record !== "object" || record === null || Array.isArray(record)) return false;
-  // Of an own field of this name, a careless copy would make a prototype.
+  // If this were an own field, a careless copy would turn it into a prototype.
   if (Object.hasOwn(record, "__proto__")) Reflect.deleteProperty(record, "__proto__");
   const { simId, imsi, speedClass, [key]: name } = record as Record<string, unknown>;
   return typeof name === "string" && isTextOrNone(simId) && isTextOrNone(imsi) && isTextOrNone(speedClass);
@@ -110,7 +110,9 @@ export const listSubscribers: Operation<ListInput, SimRecord[]> = {
   output: recordsWith("imsi"),
 };
 
-/** Setting the class that a SIM already has changes nothing, so a lost answer is safely asked for again. */
+/**
+ * Setting the class that a SIM already has changes nothing, so the call can be retried safely if the response is lost.
+ */
 export const updateSimSpeedClass: Operation<SpeedClassInput, ChangedSim> = {
   ...change,
   id: "updateSimSpeedClass",
@@ -131,12 +133,12 @@ export const updateSubscriberSpeedClass: Operation<SpeedClassInput, ChangedSim> 
   output: z.looseObject({ ...shown, speedClass: z.string() }),
 };
 
-/** The list of a profile's wording, of which each record is only parsed when it is asked for. */
+/** The list operation of a profile's variant; each record is parsed only when it is accessed. */
 export function recordsIn(wording: Wording, secrets: ReadonlySet<string>): Operation<ListInput, RecordList<SimRecord>> {
   const key = keyColumnOf(wording);
   const list = wording === "sims" ? listSims : listSubscribers;
   const schema = recordWith(key);
-  const storeDeps: RecordOptions<SimRecord> = {
+  const recordOptions: RecordOptions<SimRecord> = {
     operation: list.id,
     key,
     secrets,
@@ -145,7 +147,7 @@ export function recordsIn(wording: Wording, secrets: ReadonlySet<string>): Opera
   };
   return {
     ...list,
-    quickly: (body) => RecordList.read(storeDeps, body),
-    output: list.output.transform((records) => RecordList.of(storeDeps, records)),
+    quickly: (body) => RecordList.read(recordOptions, body),
+    output: list.output.transform((records) => RecordList.of(recordOptions, records)),
   };
 }

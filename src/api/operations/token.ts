@@ -1,6 +1,6 @@
 /**
- * A new token for a pair that still holds, where the deployment has an operation for it: it spends a quota of the
- * account and not the limit on authentications per caller address (interface, section 8, rule 3). The API key stays.
+ * Issues a new token for a valid pair, if the deployment has an operation for it. This spends a quota of the account,
+ * not the limit on authentications per caller address (interface, section 8, rule 3). The API key does not change.
  */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
@@ -11,7 +11,7 @@ import type { Operation } from "./operation.ts";
 
 export interface RenewTokenInput {
   readonly operatorId: string;
-  /** Sent where the deployment names the field that asks. */
+  /** Sent if the deployment names the field for it. */
   readonly ttlSeconds: number;
 }
 

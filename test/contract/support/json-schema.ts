@@ -1,4 +1,4 @@
-/** As much of JSON Schema as the control API's description uses; a keyword that is not known is a fault of the test. */
+/** The subset of JSON Schema that the control API's description uses; an unknown keyword is an error in the test. */
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -8,7 +8,7 @@ const known = new Set([
   ...["minLength", "maxLength", "minimum", "maximum", "pattern", "minItems", "maxItems", "not"],
 ]);
 
-/** What is wrong with a value, each with its place; empty where it holds. */
+/** The problems of a value, each with its location; empty if it is valid. */
 export function faultsOf(schema: Schema, value: unknown, at = "$"): string[] {
   const strange = Object.keys(schema).filter((key) => !reported.has(key) && !known.has(key));
   if (strange.length > 0) return [`${at}: the schema has ${strange.join(", ")}, which this test does not know`];

@@ -1,14 +1,14 @@
 /**
- * Every route of the control API: the least role that may call it, an example that is answered well, and with what. A
- * route that is not here, or no longer there, fails the tests.
+ * Every route of the control API: the minimum role, an example that succeeds, and its response. A route that is missing
+ * here, or no longer exists, fails the tests.
  */
 import type { Role } from "#fleet/role.ts";
-import type { ControlHarness } from "./control-house.ts";
+import type { ControlHarness } from "./control-harness.ts";
 
-/** What the examples are about. */
+/** The objects that the examples refer to. */
 export interface Prepared {
   readonly harness: ControlHarness;
-  /** A run that is over and has changed something, one that has failed rows, and one that a bound holds up. */
+  /** A finished run with changes, a run with failed rows, and a run held up by a limit. */
   readonly overId: string;
   readonly failedId: string;
   readonly heldId: string;
@@ -106,13 +106,13 @@ export const routes: Readonly<Record<string, Route>> = {
     ...{ role: "admin", status: 202 },
     example: () => ({ path: "/v1/rotations/mqtt/rotate" }),
   },
-  // Nothing waits for a person here, which is told as a conflict.
+  // Nothing waits for approval here, which is reported as a conflict.
   "POST /v1/rotations/{name}/confirm": {
     ...{ role: "admin", status: 409 },
     example: () => ({ path: "/v1/rotations/mqtt/confirm" }),
   },
   "GET /v1/authkeys": get("/v1/authkeys"),
-  // None was ever rotated here.
+  // There was no rotation.
   "GET /v1/authkeys/rotation": { ...get("/v1/authkeys/rotation"), status: 404 },
   "POST /v1/authkeys/rotate": { role: "admin", status: 202, example: () => ({ path: "/v1/authkeys/rotate" }) },
   "GET /v1/schedules": get("/v1/schedules"),
@@ -128,7 +128,7 @@ export const routes: Readonly<Record<string, Route>> = {
   "POST /v1/webhooks/{name}/test": operators("/v1/webhooks/ops/test"),
   "POST /v1/webhooks/{name}/resume": operators("/v1/webhooks/ops/resume"),
   "GET /v1/deliveries": get("/v1/deliveries?webhook=ops&state=failed"),
-  // Nothing was delivered here.
+  // There were no deliveries.
   "GET /v1/deliveries/{deliveryId}": { ...get("/v1/deliveries/ops.1-0"), status: 404 },
   "POST /v1/deliveries/{deliveryId}/redeliver": operators("/v1/deliveries/ops.1-0/redeliver", 404),
   "GET /v1/events": get("/v1/events?type=run.completed&limit=5"),

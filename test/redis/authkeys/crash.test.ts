@@ -5,7 +5,7 @@ import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { type Boundary, Crash, KeyHarness, sandboxFor, type Who } from "./key-house.ts";
+import { type Boundary, Crash, KeyHarness, sandboxFor, type Who } from "./key-harness.ts";
 
 const { redis, keys } = openTestRedis();
 let sandbox: Sandbox;

@@ -5,7 +5,7 @@ import { PlatformError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secret.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { Crash, KeyHarness, sandboxFor, type Who } from "./key-house.ts";
+import { Crash, KeyHarness, sandboxFor, type Who } from "./key-harness.ts";
 
 const { redis, keys } = openTestRedis();
 let sandbox: Sandbox;

@@ -14,7 +14,7 @@ import { runIdFor } from "#jobs/runs/submit.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { AutomationLog } from "#jobs/automations/record.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { FleetHarness } from "../inventory/fleet-house.ts";
+import { FleetHarness } from "../inventory/fleet-harness.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const place = openTestRedis();

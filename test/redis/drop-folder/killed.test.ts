@@ -17,7 +17,7 @@ import { seededRandom } from "#sandbox/seeded.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { FleetHarness } from "../inventory/fleet-house.ts";
+import { FleetHarness } from "../inventory/fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./drop-process.ts", import.meta.url));

@@ -6,7 +6,7 @@ import { expect, inject, it } from "vitest";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { FleetHarness } from "./fleet-house.ts";
+import { FleetHarness } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./sync-process.ts", import.meta.url));

@@ -5,7 +5,7 @@ import { speedClassOf } from "#jobs/inventory/store/inventory.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { settledAs, submit } from "../ledger/run-of.ts";
-import { FleetHarness } from "./fleet-house.ts";
+import { FleetHarness } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const open = (options: Parameters<typeof FleetHarness.open>[1] = {}): Promise<FleetHarness> =>

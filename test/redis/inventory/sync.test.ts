@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseRecordPath } from "#fleet/record-path.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { answer, clientFor, quotaHeaders, startOpenPlatform } from "../../unit/api/support.ts";
-import { FleetHarness, type FleetOptions, refusalIn } from "./fleet-house.ts";
+import { FleetHarness, type FleetOptions, refusalIn } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const open = (options: FleetOptions = {}): Promise<FleetHarness> => FleetHarness.open({ redis, keys }, options);

@@ -8,7 +8,7 @@ import { PlatformError } from "#core/errors.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { type Between, oldSecret, RotationHarness } from "./rotation-house.ts";
+import { type Between, oldSecret, RotationHarness } from "./rotation-harness.ts";
 
 const place = openTestRedis();
 

@@ -1,7 +1,7 @@
 /** Rotations that give a set another secret. */
 import { expect, it } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
-import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-house.ts";
+import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-harness.ts";
 
 const place = openTestRedis();
 

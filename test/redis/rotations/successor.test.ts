@@ -7,7 +7,7 @@ import { Secret } from "#core/secret.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { Seal } from "#engine/seal.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-house.ts";
+import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-harness.ts";
 
 const place = openTestRedis();
 

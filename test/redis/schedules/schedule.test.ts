@@ -5,7 +5,7 @@ import { jitterOf } from "#jobs/schedules/times.ts";
 import { workOnSchedule } from "#jobs/schedules/work.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { change, ScheduleDeps } from "./schedule-house.ts";
+import { change, ScheduleDeps } from "./schedule-harness.ts";
 
 const place = openTestRedis();
 const hourly = { cron: "0 * * * *" };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Keys } from "#redis/keys.ts";
 import { eventIdAt, partsOf, placeOf } from "#jobs/webhooks/delivery-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-house.ts";
+import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.ts";
 
 const { redis, keys } = openTestRedis();
 let harnesses = 0;

@@ -14,7 +14,7 @@ import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
 import { Webhooks } from "../../../src/app/webhooks.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-import { webhookOf } from "./delivery-house.ts";
+import { webhookOf } from "./delivery-harness.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", url = "", secret = ""] = process.argv.slice(2);

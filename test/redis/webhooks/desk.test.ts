@@ -8,7 +8,7 @@ import { WorkerRegistry } from "#engine/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { WebhookService } from "#jobs/webhooks/service.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-house.ts";
+import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.ts";
 
 const { redis, keys, connect } = openTestRedis();
 let harnesses = 0;

@@ -13,7 +13,7 @@ import { Webhooks } from "../../../src/app/webhooks.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-import { webhookOf } from "./delivery-house.ts";
+import { webhookOf } from "./delivery-harness.ts";
 import { openReceiver, type Receiver } from "./receiver.ts";
 
 const { redis, keys, connect } = openTestRedis();
@@ -112,6 +112,6 @@ it("a file that can no longer be used is reported once, and messages continue", 
   await until("all have come", () => ops.received.length === 3, 20_000);
   await until("it was told", () => incidents.length > 0);
   expect(incidents).toEqual([
-    "messages to ops go on with what a file held before: There is no file /run/secrets/ops-webhook.",
+    "messages to ops continue with the previous content of a file: There is no file /run/secrets/ops-webhook.",
   ]);
 });

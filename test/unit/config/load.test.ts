@@ -290,7 +290,7 @@ describe("secrets", () => {
     const path = fileOf("secret-abc", mode);
     const octal = mode.toString(8).padStart(4, "0");
     expect(problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY_FILE: path })).toEqual([
-      `SIMFLEET_AUTH_KEY_FILE: ${path} can be read by others (mode ${octal}). Mend it with: chmod 600 ${path}`,
+      `SIMFLEET_AUTH_KEY_FILE: ${path} can be read by others (mode ${octal}). Fix it with: chmod 600 ${path}`,
     ]);
   });
 

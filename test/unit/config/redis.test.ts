@@ -175,7 +175,7 @@ describe("TLS to Redis", () => {
     const open = fileOf(client.key, 0o644);
     const env = { SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CERT_FILE, SIMFLEET_REDIS_TLS_KEY_FILE: open };
     expect(problemsOf(env)).toEqual([
-      `SIMFLEET_REDIS_TLS_KEY_FILE: ${open} can be read by others (mode 0644). Mend it with: chmod 600 ${open}`,
+      `SIMFLEET_REDIS_TLS_KEY_FILE: ${open} can be read by others (mode 0644). Fix it with: chmod 600 ${open}`,
     ]);
   });
 

@@ -121,13 +121,13 @@ describe("rows", () => {
   });
 
   it.each<[string[], RowProblemCode, string, string]>([
-    [["1", "s1.fast"], "cell-count", "", "The row has 2 cells where the header has 3. Write empty cells out as well."],
-    [["1"], "cell-count", "", "The row has 1 cell where the header has 3. Write empty cells out as well."],
+    [["1", "s1.fast"], "cell-count", "", "The row has 2 cells where the header has 3. Include empty cells, too."],
+    [["1"], "cell-count", "", "The row has 1 cell where the header has 3. Include empty cells, too."],
     [
       ["1", "s1.fast", "a", "b"],
       "cell-count",
       "",
-      "The row has 4 cells where the header has 3. A cell that holds the delimiter must stand in quotes.",
+      "The row has 4 cells where the header has 3. Put a cell that contains the delimiter in quotes.",
     ],
     [["  ", "s1.fast", ""], "key-empty", "sim id", "The cell sim id is empty."],
     [["'", "s1.fast", ""], "key-empty", "sim id", "The cell sim id is empty."],

@@ -153,7 +153,7 @@ describe("what refuses a file", () => {
     [
       "a quote inside an unquoted cell",
       'a,b\n1,5" pole\n',
-      "In the row on line 2, a quote stands inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice.",
+      "In the row on line 2, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice.",
       2,
     ],
   ])("%s", async (_name, content, message, line?) => {

@@ -1,7 +1,7 @@
 /**
- * The command line as it is installed: dist/, built anew where the sources are newer. Files of tests run in several
- * processes, so one of them builds and the others wait for it; each then works with a copy, which a build that comes
- * later cannot pull away from under its processes.
+ * The command line as installed: dist/, rebuilt if the sources are newer. Test files run in several processes, so one
+ * of them builds and the others wait for it; each then works with a copy, which a later build cannot remove while its
+ * processes run.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
@@ -59,7 +59,7 @@ function isStale(): boolean {
   return sources.some((source) => (statSync(join(root, source), { throwIfNoEntry: false })?.mtimeMs ?? 0) > builtMs);
 }
 
-/** A lock whose holder was killed is nobody's. */
+/** A lock whose holder was killed is free. */
 function takeLock(): boolean {
   const held = statSync(lock, { throwIfNoEntry: false });
   if (held !== undefined && Date.now() - held.mtimeMs > longestBuildMs) rmSync(lock, { recursive: true, force: true });

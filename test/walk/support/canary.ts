@@ -1,4 +1,4 @@
-/** Where a secret could be left, and the forms in which it could stand there. */
+/** Where a secret could leak, and the forms it could have there. */
 import { existsSync, readFileSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { inflateRawSync } from "node:zlib";
 import type { Redis } from "ioredis";
 import type { RunningProcess } from "./process.ts";
 
-/** Ways in which a platform or a log could write a secret; each names what it does to every text. */
+/** Ways in which a platform or a log could encode a secret; each transforms any text. */
 export const encodings: Readonly<Record<string, (secret: string) => string>> = {
   "as it is": (secret) => secret,
   reversed: (secret) => Array.from(secret).toReversed().join(""),
@@ -88,11 +88,11 @@ function codeUnits(text: string): number[] {
   return Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
 }
 
-/** The sixteen forms in which a secret could stand in a text; of one with plain characters some are the same. */
+/** The sixteen forms in which a secret could appear in a text; for a secret of plain characters some are identical. */
 export function formsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   const url = encodeURIComponent(secret);
-  // Within a longer text that is coded, by where it begins.
+  // Inside a longer encoded text, by its offset.
   const base64 = [0, 1, 2].map((offset) => {
     const coded = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]).toString("base64");
     return coded.slice(4, -4);
@@ -120,7 +120,7 @@ export async function titleOf(running: RunningProcess): Promise<string> {
   return `${await read("cmdline")}\n${await read("comm")}`;
 }
 
-/** All keys and values as they lie in Redis, and what is packed also unpacked. */
+/** All keys and values as stored in Redis, with compressed data also decompressed. */
 export async function dumpOf(redis: Redis): Promise<string> {
   const deps: string[] = [];
   for await (const keys of redis.scanStream({ count: 500 })) {
@@ -162,7 +162,7 @@ export async function textsIn(folder: string): Promise<string> {
   return names.map((entry) => textOf(join(entry.parentPath, entry.name))).join("\n");
 }
 
-/** What a file holds; a server that is just ending takes its own files away, and those are empty. */
+/** Content of a file; empty if it is gone, since a server that is shutting down deletes its files. */
 export function textOf(path: string): string {
   try {
     return readFileSync(path, "latin1");

@@ -1,6 +1,6 @@
 /**
- * A process that does what somebody could who may write to a drop folder: as fast as it can it puts a link in the place of
- * each file in processing/, and the same file back, so that neither its length nor its time ever differs.
+ * A process that does what an attacker with write access to a drop folder could do: as fast as possible it replaces
+ * each file in processing/ with a link and puts the same file back, so that neither its size nor its time ever differs.
  *   node exchange-files.ts FOLDER TARGET MS
  */
 import { linkSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
@@ -19,11 +19,11 @@ while (performance.now() < endMs) {
       renameSync(path, kept);
       symlinkSync(target, link);
       renameSync(link, path);
-      readdirSync(processing); // a moment in which the link is there
+      readdirSync(processing); // a moment in which the link exists
       renameSync(kept, path);
       exchanges += 1;
     } catch {
-      // The worker was quicker: the file is put back where it can still be, and nothing else is left.
+      // The worker was faster: the file is restored if possible, and nothing else is left behind.
       try {
         linkSync(kept, path);
       } catch {}

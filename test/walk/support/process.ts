@@ -1,4 +1,4 @@
-/** One process of the command line, as a shell would start it: what it says, how it ends, and waiting for either. */
+/** One process of the command line, started as by a shell: its output, its exit code, and waiting for either. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -14,7 +14,7 @@ export interface Command {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Number of the user, and of the group, that it runs as; only root can say so. */
+  /** Numeric id of the user, and of the group, that it runs as; only root can set it. */
   readonly user?: number;
 }
 
@@ -22,7 +22,7 @@ const signals: Partial<Record<NodeJS.Signals, number>> = { SIGINT: 130, SIGKILL:
 
 export class RunningProcess {
   readonly child: ChildProcess;
-  /** Resolves when the process has ended and all that it said has arrived. */
+  /** Resolves when the process has ended and all its output has arrived. */
   readonly ended: Promise<Ended>;
   stdout = "";
   stderr = "";
@@ -48,7 +48,7 @@ export class RunningProcess {
     return this.child.pid;
   }
 
-  /** Resolves with what matched once the process has said it; rejects when it ends without. */
+  /** Resolves with the match once the process has printed it; rejects if it ends without. */
   async said(pattern: RegExp, where: "stdout" | "stderr" = "stderr"): Promise<RegExpExecArray> {
     let hasEnded = false;
     void this.ended.then(() => (hasEnded = true));

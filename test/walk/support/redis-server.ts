@@ -1,4 +1,4 @@
-/** A redis-server on a port of its own: to be taken away from a run, or to be reached with a user name or TLS. */
+/** A redis-server on its own port: for tests that take it away during a run, or that use a user name or TLS. */
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { inject } from "vitest";
@@ -12,13 +12,13 @@ export interface RedisOnPort extends AsyncDisposable {
   readonly process: RunningProcess;
 }
 
-/** Starts one whose data lie in the folder, so that a second one finds what the first had. */
+/** Starts a server with its data in the folder, so that a second one finds the data of the first. */
 export async function redisOnPort(walk: Pick<Walk, "folder" | "startProgram">, port?: number): Promise<RedisOnPort> {
   const at = port ?? (await freePort());
   return startRedis(walk, at, ["--port", String(at)]);
 }
 
-/** Starts one that speaks TLS alone and asks for a client certificate; the options name its files. */
+/** Starts a server that only accepts TLS with a client certificate; the options name its files. */
 export async function redisWithTls(
   walk: Pick<Walk, "folder" | "startProgram">,
   files: { readonly ca: string; readonly cert: string; readonly key: string },
@@ -30,7 +30,7 @@ export async function redisWithTls(
   ]);
 }
 
-/** Starts one whose users are those of a file of ACL lines. */
+/** Starts a server with the users of a file of ACL lines. */
 export async function redisWithUsers(
   walk: Pick<Walk, "folder" | "startProgram">,
   aclFile: string,

@@ -1,4 +1,4 @@
-/** What a reader takes from results files and messages. */
+/** Helpers to read results files and messages. */
 import { parse } from "csv-parse/sync";
 
 export type ResultRow = Readonly<Record<string, string>>;
@@ -12,14 +12,14 @@ export function column(csv: string, name: string): string[] {
   return resultRows(csv).map((row) => row[name] ?? "");
 }
 
-/** How often each value occurs. */
+/** Number of occurrences of each value. */
 export function counted(values: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
   return counts;
 }
 
-/** The first run id that a text names. */
+/** The first run id in a text. */
 export function runIdIn(text: string): string {
   return /r-\d{8}-\d{6}-[a-z0-9]{8}/.exec(text)?.[0] ?? "no run id";
 }

@@ -1,4 +1,4 @@
-/** Stand-ins for what a wrong address leads to: a web server that is no platform, a Redis of another age. */
+/** Fakes for wrong addresses: a web server that is not the platform, a Redis of an old version. */
 import { createServer as createHttp } from "node:http";
 import { type AddressInfo, type Server, createServer as createTcp } from "node:net";
 
@@ -6,7 +6,7 @@ export interface StandIn extends AsyncDisposable {
   readonly port: number;
 }
 
-/** A web server that has the same page for every request. */
+/** A web server that returns the same page for every request. */
 export function webServer(): Promise<StandIn> {
   const server = createHttp((_, response) => {
     response.setHeader("content-type", "text/html").end("<!doctype html><title>Welcome</title><p>It works!");
@@ -14,7 +14,7 @@ export function webServer(): Promise<StandIn> {
   return listening(server);
 }
 
-/** A platform that refuses every call and tells in its error what it was sent. */
+/** A platform that refuses every call and echoes the request in its error. */
 export function echoServer(): Promise<StandIn> {
   const server = createHttp((request, response) => {
     let body = "";
@@ -28,8 +28,8 @@ export function echoServer(): Promise<StandIn> {
 }
 
 /**
- * A platform that signs everybody in and refuses every other call with a text of its caller's choice.
- * @param refusal what it says to the call of this number, from 0
+ * A platform that authenticates everybody and refuses every other call with a given text.
+ * @param refusal text for the call with this number, from 0
  */
 export function refusingPlatform(
   pair: { readonly apiKey: string; readonly token: string },
@@ -54,7 +54,7 @@ export function refusingPlatform(
   return listening(server);
 }
 
-/** Answers INFO as a server of this version would, and OK to all else. */
+/** Responds to INFO as a server of this version would, and OK to everything else. */
 export function oldRedis(version: string): Promise<StandIn> {
   const info = `# Server\r\nredis_version:${version}\r\nmaxmemory_policy:noeviction\r\nloading:0\r\n`;
   const server = createTcp((socket) => {

@@ -1,6 +1,6 @@
 /**
- * A user's place to walk about in: a folder of their own, the sandbox as the platform, an embedded Redis in a data
- * directory, and real processes of the built command line. `await using` puts all of it away again, whatever happened.
+ * An environment for end-to-end tests: a folder, the sandbox as the platform, an embedded Redis in a data directory,
+ * and real processes of the built command line. `await using` cleans everything up, whatever happened.
  */
 import { copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { type Ended, RunningProcess } from "./process.ts";
 type Environment = Readonly<Record<string, string>>;
 
 export interface WalkOptions extends Partial<SandboxOptions> {
-  /** Over the settings that reach the sandbox; an empty text takes one away. */
+  /** Overrides of the settings that reach the sandbox; an empty text removes one. */
   readonly env?: Environment;
 }
 
@@ -58,7 +58,7 @@ export class Walk implements AsyncDisposable {
     this.env = deps.env;
   }
 
-  /** Windows are 2 s long and wide, so that tests are quick; every option can be given. */
+  /** Windows are 2 s long and their limits high, so that tests are fast; every option can be set. */
   static async open({ env, ...sandboxOptions }: WalkOptions = {}): Promise<Walk> {
     const cli = await builtCli();
     const folder = await mkdtemp(join(tmpdir(), "walk-"));
@@ -81,24 +81,24 @@ export class Walk implements AsyncDisposable {
     return new Walk({ cli, folder, sandbox, env: { ...settings, ...env } });
   }
 
-  /** Starts a command; `env` goes over the walk's own. */
+  /** Starts a command; `env` overrides the walk's own variables. */
   start(args: readonly string[], env: Environment = {}): RunningProcess {
     return this.startProgram(process.execPath, [this.#cli, ...args], env);
   }
 
-  /** Starts any program, with the same surroundings. */
+  /** Starts any program with the same environment. */
   startProgram(program: string, args: readonly string[], env: Environment = {}): RunningProcess {
     const started = new RunningProcess({ program, args, env: { ...this.env, ...env }, cwd: this.folder });
     this.#processes.push(started);
     return started;
   }
 
-  /** Runs a command to its end. */
+  /** Runs a command until it ends. */
   run(args: readonly string[], env: Environment = {}): Promise<Ended> {
     return this.start(args, env).ended;
   }
 
-  /** Runs a command with `--json` and reads what it printed, which has to be one document and nothing else. */
+  /** Runs a command with `--json` and parses its output, which must be exactly one document. */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a document is what its reader says it is
   async json<T = RunDocument>(args: readonly string[], env: Environment = {}): Promise<Ended & { document: T }> {
     const ended = await this.run([...args, "--json"], env);
@@ -109,7 +109,7 @@ export class Walk implements AsyncDisposable {
     }
   }
 
-  /** A command as it can be typed into a shell. */
+  /** A command as typed into a shell. */
   commandLine(args: readonly string[]): string {
     return [process.execPath, this.#cli, ...args].map((word) => `'${word}'`).join(" ");
   }
@@ -132,7 +132,7 @@ export class Walk implements AsyncDisposable {
   }
 
   async write(name: string, content: string | Buffer): Promise<string> {
-    // A configuration with secrets in it has to be kept from others.
+    // A configuration that contains secrets must be private.
     await writeFile(this.path(name), content, name.endsWith(".yaml") ? { mode: 0o600 } : {});
     return name;
   }
@@ -141,18 +141,18 @@ export class Walk implements AsyncDisposable {
     return readFile(this.path(name), "utf8");
   }
 
-  /** Brings a file of examples/ here. */
+  /** Copies a file of examples/ into the folder. */
   async example(name: string): Promise<string> {
     await copyFile(join(root, "examples", name), this.path(name));
     return name;
   }
 
-  /** Names of the files here that end so. */
+  /** Names of the files in the folder with this ending. */
   async files(ending: string): Promise<string[]> {
     return (await readdir(this.folder)).filter((name) => name.endsWith(ending)).toSorted();
   }
 
-  /** A file for the first `rows` SIMs of the sandbox, whose classes take turns. */
+  /** A file for the first `rows` SIMs of the sandbox, cycling through the classes. */
   async fleet(name: string, rows: number, classes: readonly string[] = ["s1.slow", "s1.fast"]): Promise<string> {
     const lines = Array.from(
       { length: rows },
@@ -165,7 +165,7 @@ export class Walk implements AsyncDisposable {
     return this.sandbox.state.sims.simIdAt(index);
   }
 
-  /** How many changes the platform has carried out so far. */
+  /** Number of changes that the platform has carried out so far. */
   get changes(): number {
     const { sims } = this.sandbox.state;
     let sum = 0;
@@ -173,7 +173,7 @@ export class Walk implements AsyncDisposable {
     return sum;
   }
 
-  /** Resolves when the platform has carried out so many changes. */
+  /** Resolves when the platform has carried out this many changes. */
   async untilChanges(count: number): Promise<void> {
     await until(`${count} changes were made`, () => this.changes >= count, 60_000);
   }
@@ -188,7 +188,7 @@ export class Walk implements AsyncDisposable {
     );
   }
 
-  /** A connection to the walk's own Redis, which stays up from here to the end of the test. */
+  /** A connection to the walk's own Redis, which stays up until the end of the test. */
   async redis(): Promise<Redis> {
     if (this.#redis === undefined) {
       const dataDir = this.env.SIMFLEET_DATA_DIR ?? "";

@@ -1,4 +1,4 @@
-/** States as a badge: a word, an icon and a color, so that none has to be read by color alone. */
+/** States as a badge: a word, an icon and a color, so that color is never the only signal. */
 import type { JSX } from "preact";
 import { Icon, type IconName } from "./icon.tsx";
 

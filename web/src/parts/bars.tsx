@@ -1,4 +1,4 @@
-/** Bars: rows by outcome, shares of a whole, and what is left of a quota. Each has its numbers beside it as text. */
+/** Bars: rows by outcome, shares of a whole, and the remaining quota. Each shows its numbers as text next to it. */
 import type { ComponentChildren, JSX } from "preact";
 import { grouped, percent } from "../pure/format.ts";
 import type { Tally } from "../pure/shapes.ts";
@@ -43,11 +43,11 @@ interface SharesProps {
   readonly label: string;
   readonly counts: Readonly<Record<string, number>>;
   readonly whole: number;
-  /** Address of what a name stands for, where there is one. */
+  /** Link target of a name, if any. */
   readonly hrefOf?: (name: string) => string | undefined;
 }
 
-/** Largest first; what is summed up as `other` last. */
+/** Largest first; the sum `other` last. */
 export function Shares({ label, counts, whole, hrefOf }: SharesProps): JSX.Element {
   const rows = Object.entries(counts).toSorted(
     ([a, m], [b, n]) => Number(a === "other") - Number(b === "other") || n - m,
@@ -72,7 +72,7 @@ export function Shares({ label, counts, whole, hrefOf }: SharesProps): JSX.Eleme
   );
 }
 
-/** What is left of a window; the part that is reserved for other callers is hatched. */
+/** The remainder of a window; the part reserved for other callers is hatched. */
 export function QuotaMeter({ left, limit, reserve }: { left: number; limit: number; reserve: number }): JSX.Element {
   const share = (count: number): string => `${limit === 0 ? 0 : Math.min(100, (100 * count) / limit)}%`;
   return (

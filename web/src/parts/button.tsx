@@ -1,4 +1,7 @@
-/** Buttons: what a role does not allow is off and says why; what is under way cannot be started twice. */
+/**
+ * Buttons: an action that the role does not permit is disabled with the reason; an action in progress cannot be started
+ * twice.
+ */
 import type { ComponentChildren, JSX } from "preact";
 import { useId, useState } from "preact/hooks";
 import { problemFrom } from "../pure/problem.ts";
@@ -8,11 +11,11 @@ export interface ButtonProps {
   readonly children: ComponentChildren;
   readonly kind?: "main" | "danger" | "plain" | undefined;
   readonly isSmall?: boolean;
-  /** Why it is off. */
+  /** Why it is disabled. */
   readonly refusal?: string | undefined;
   readonly isBusy?: boolean;
   readonly type?: "button" | "submit";
-  /** What it is for those who do not see where it stands. */
+  /** Label for users who cannot see its context. */
   readonly label?: string | undefined;
   readonly isPressed?: boolean;
   readonly onPress?: () => void;
@@ -58,7 +61,7 @@ export function Button(props: ButtonProps): JSX.Element {
   );
 }
 
-/** Something that is asked of the server by a press: busy meanwhile, told when it is done, told when it failed. */
+/** A server request triggered by a button: busy while it runs, with a message on success or failure. */
 export function useAction(): { isBusy: boolean; act: (work: () => Promise<string | undefined>) => void } {
   const [isBusy, setBusy] = useState(false);
   const doIt = async (work: () => Promise<string | undefined>): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Fields of forms: a label, a hint, and what is wrong, all tied to the input. */
+/** Form fields: a label, a hint, and the validation error, all associated with the input. */
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 
@@ -10,7 +10,7 @@ interface TextProps {
   readonly fault?: string | undefined;
   readonly type?: "text" | "password" | "datetime-local";
   readonly placeholder?: string;
-  /** Values to choose from; others can be typed. */
+  /** Suggested values; others can be typed. */
   readonly suggestions?: readonly string[];
   readonly autocomplete?: string;
 }
@@ -28,7 +28,7 @@ export function TextField(props: TextProps): JSX.Element {
     autocomplete = "off",
   } = props;
   const id = useId();
-  // Attributes depend on each other: only a text can have suggestions.
+  // Attributes depend on each other: only a text input can have suggestions.
   const kind =
     type === "password"
       ? ({ type } as const)
@@ -108,7 +108,7 @@ interface ChoiceProps<Value extends string> {
   readonly onValue: (value: Value) => void;
 }
 
-/** A few that exclude each other, all of them seen. */
+/** A few mutually exclusive options, all visible. */
 export function Choices<Value extends string>({ label, value, options, onValue }: ChoiceProps<Value>): JSX.Element {
   const name = useId();
   return (

@@ -1,4 +1,4 @@
-/** Icons of the dashboard, drawn on a grid of 20. They never stand alone: text or a label says the same. */
+/** Icons of the dashboard, drawn on a 20 px grid. They are always accompanied by text or a label. */
 import type { JSX } from "preact";
 
 const paths = {

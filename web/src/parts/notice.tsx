@@ -1,4 +1,4 @@
-/** Panels, what to say where nothing is, and what to say where something is wrong. */
+/** Panels, empty states and error messages. */
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { type Problem, adviceOf } from "../pure/problem.ts";
@@ -31,7 +31,7 @@ export function Panel({ title, hint, actions, children }: PanelProps): JSX.Eleme
   );
 }
 
-/** @param command what does the same on the command line, or what fills the place */
+/** @param command the equivalent CLI command, or the one that creates the first item */
 export function Empty({
   children,
   command,
@@ -62,7 +62,7 @@ export function Notice({ kind, icon = "warn", children }: NoticeProps): JSX.Elem
   );
 }
 
-/** A request that failed, with what is wrong where and what to do. */
+/** A failed request: what is wrong, where, and what to do. */
 export function ProblemNotice({ problem, what }: { problem: Problem | undefined; what?: string }): JSX.Element | null {
   if (problem === undefined) return null;
   const advice = adviceOf(problem);
@@ -85,7 +85,7 @@ export function ProblemNotice({ problem, what }: { problem: Problem | undefined;
   );
 }
 
-/** Why work makes no progress at present, and when it is tried again. Nothing where it does. */
+/** Why work makes no progress now, and when it is retried. Renders nothing if there is no problem. */
 export function CurrentProblemNotice({ problem }: { problem: CurrentProblem | undefined }): JSX.Element | null {
   if (problem === undefined) return null;
   const { message, attempts, since, nextAttemptAt } = problem;

@@ -1,4 +1,4 @@
-/** Lists that come page by page: the first page is kept up to date, older ones are added when asked for. */
+/** Paginated lists: the first page is kept up to date, older pages are loaded on demand. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { addressOf, ask } from "../ask.ts";
@@ -17,7 +17,7 @@ interface Pages<T> {
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** @param plural name of the list in the answer, such as `runs` */
+/** @param plural name of the list in the response, such as `runs` */
 export function usePages<T>(
   path: string | undefined,
   plural: string,

@@ -1,4 +1,6 @@
-/** A plot by uPlot, in the colors of the theme and as wide as its place. A sentence beside it says what it shows. */
+/**
+ * A uPlot chart in the colors of the theme and the width of its container. A sentence next to it describes its content.
+ */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
@@ -10,16 +12,16 @@ export interface Series {
   readonly name: string;
   readonly values: readonly (number | null)[];
   readonly kind?: "line" | "bars";
-  /** Name of a color of tokens.css. */
+  /** Name of a color in tokens.css. */
   readonly color: string;
-  /** Lines are told apart by their dashes as well. */
+  /** Lines also differ by their dashes. */
   readonly dash?: readonly number[] | undefined;
 }
 
 interface PlotProps {
-  /** What can be seen, in a sentence. */
+  /** Description of the chart in one sentence. */
   readonly says: string;
-  /** Seconds since 1970, growing. */
+  /** Seconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly height?: number;
@@ -115,7 +117,7 @@ function seriesOptions({ kind, dash }: Series, stroke: string): UPlot.Series {
   return { stroke, width: 2, points: { show: false }, ...(dash === undefined ? {} : { dash: [...dash] }) };
 }
 
-/** Half a bar more at each end, so that none is cut. */
+/** Half a bar more at each end, so that none is clipped. */
 const roomForBars: UPlot.Range.Function = (plot, first, last) => {
   const half = (last - first) / Math.max(1, 2 * ((plot.data[0]?.length ?? 2) - 1));
   return [first - half, last + half];

@@ -1,4 +1,6 @@
-/** Asks before something is done that cannot be taken back, naming the thing and the count. One dialog for the page. */
+/**
+ * Asks for confirmation of an action that cannot be undone, naming its target and the count. One dialog for the page.
+ */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -7,14 +9,14 @@ import { Button } from "./button.tsx";
 interface Question {
   readonly title: string;
   readonly text: string;
-  /** The verb of the button that goes ahead. */
+  /** The verb on the confirm button. */
   readonly yes: string;
   readonly isDangerous?: boolean;
 }
 
 const asked = signal<{ readonly question: Question; readonly answer: (yes: boolean) => void } | undefined>(undefined);
 
-/** Resolves with whether the person went ahead; Esc and "Close" are a no. */
+/** Resolves with whether the user confirmed; Esc and "Close" mean no. */
 export function confirmed(question: Question): Promise<boolean> {
   return new Promise((resolve) => {
     asked.value = { question, answer: resolve };
@@ -30,7 +32,7 @@ export function QuestionDialog(): JSX.Element | null {
   if (now === undefined) return null;
   const { question, answer } = now;
   const close = (yes: boolean): void => {
-    // Closed before it goes away, so that the focus returns to where it was.
+    // Closed before it is removed, so that the focus returns to its previous element.
     dialog.current?.close();
     asked.value = undefined;
     answer(yes);

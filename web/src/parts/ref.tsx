@@ -1,4 +1,4 @@
-/** What something has begun: a run as a link to it, a sync or rotation by its id. */
+/** A reference to a started job: a run as a link, a sync or rotation by its id. */
 import type { JSX } from "preact";
 import { hrefOf } from "../pure/route.ts";
 

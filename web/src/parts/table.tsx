@@ -1,4 +1,4 @@
-/** Tables that become cards on a phone, and scroll within their own region where they are too wide. */
+/** Tables that become cards on a phone, and scroll within their own region if they are too wide. */
 import type { ComponentChildren, JSX } from "preact";
 
 export interface Column<Row> {
@@ -8,14 +8,14 @@ export interface Column<Row> {
 }
 
 interface TableProps<Row> {
-  /** What it is a table of. */
+  /** The accessible name of the table. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string | number;
 }
 
-/** Roles are written out, since cards take a table's meaning away from it. */
+/** Roles are explicit, since the card layout removes the table semantics. */
 export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): JSX.Element {
   return (
     <div class="table-region" role="region" aria-label={label} tabIndex={0}>

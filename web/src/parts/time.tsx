@@ -1,4 +1,4 @@
-/** Instants, as far from now as they are, with the reader's clock and UTC one look away. */
+/** Timestamps, relative to now, with local time and UTC in the tooltip. */
 import type { JSX } from "preact";
 import { nowMs } from "../clock.ts";
 import { distance, localTime, utcTime } from "../pure/format.ts";

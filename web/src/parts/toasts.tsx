@@ -1,4 +1,4 @@
-/** What happened, told in a corner and to screen readers. Failures stay until they are put away. */
+/** Notifications in a corner, also announced to screen readers. Errors stay until they are dismissed. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { type Problem, adviceOf } from "../pure/problem.ts";

@@ -1,4 +1,4 @@
-/** The head of a view: its name, a sentence, and what can be done in it. */
+/** The header of a view: its name, a description, and its actions. */
 import type { ComponentChildren, JSX } from "preact";
 
 interface ViewProps {

@@ -1,10 +1,10 @@
 /**
- * Reads a server-sent event stream as its text comes in, in pieces of any size. The browser's own EventSource cannot
- * send an Authorization header, and a token does not belong in an address. Grammar: the HTML standard, section 9.2.6.
+ * Parses a server-sent event stream from chunks of any size. The browser's own EventSource cannot send an Authorization
+ * header, and a token does not belong in an address. Grammar: the HTML standard, section 9.2.6.
  */
 
 export interface Message {
-  /** Last id that the stream named, which is where to go on after a break. */
+  /** Last id of the stream, from which to resume after a disconnect. */
   readonly id: string;
   readonly type: string;
   readonly data: string;
@@ -16,11 +16,11 @@ export class EventStreamParser {
   #type = "";
   #data: string[] = [];
 
-  /** Messages that are complete with this piece; comments, such as the heartbeat, are none. */
+  /** Messages completed by this chunk; comments, such as the heartbeat, are skipped. */
   push(piece: string): Message[] {
     const messages: Message[] = [];
     const text = this.#rest + piece;
-    // A CR at the end may be the first half of a CRLF, so it waits for the next piece.
+    // A CR at the end may be the first half of a CRLF, so it is kept for the next chunk.
     const end = text.endsWith("\r") ? text.length - 1 : text.length;
     const lines = text.slice(0, end).split(/\r\n|\n|\r/);
     this.#rest = (lines.pop() ?? "") + text.slice(end);
@@ -49,7 +49,7 @@ export class EventStreamParser {
   }
 }
 
-/** How long to wait before the n-th new try, from 0: doubles up to 30 s, spread so that tabs do not come back at once. */
+/** Delay before reconnect attempt n, from 0: doubles up to 30 s, with jitter so that tabs do not reconnect at once. */
 export function reconnectDelayMs(tries: number, chance: number): number {
   const most = Math.min(30_000, 1_000 * 2 ** tries);
   return Math.round(most * (0.5 + chance / 2));

@@ -1,6 +1,6 @@
 /**
- * The newest events that the page keeps, newest first, each once. While it is paused, what comes is kept aside, so that
- * a row does not move under the finger that points at it.
+ * The newest events that the page keeps, newest first, without duplicates. While paused, new events are buffered, so
+ * that rows do not move under the pointer.
  */
 import type { FleetEvent } from "./shapes.ts";
 
@@ -8,7 +8,7 @@ const mostKept = 500;
 
 export interface EventWindow {
   readonly shown: readonly FleetEvent[];
-  /** Came while it was paused. */
+  /** Arrived while paused. */
   readonly aside: readonly FleetEvent[];
   readonly isPaused: boolean;
 }
@@ -27,7 +27,7 @@ export function paused(window: EventWindow): EventWindow {
   return { ...window, isPaused: true };
 }
 
-/** Goes on, and shows what came meanwhile. */
+/** Resumes, and shows the buffered events. */
 export function resumed(window: EventWindow): EventWindow {
   return { shown: merged(window.shown, window.aside), aside: [], isPaused: false };
 }
@@ -37,19 +37,19 @@ function merged(before: readonly FleetEvent[], more: readonly FleetEvent[]): Fle
   return [...byId.values()].toSorted((a, b) => compareIds(b.id, a.id)).slice(0, mostKept);
 }
 
-/** Ids are `milliseconds-number`, both of which grow. */
+/** Ids are `milliseconds-number`, and both parts increase. */
 export function compareIds(a: string, b: string): number {
   const [aMs = 0, aNumber = 0] = a.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.split("-").map(Number);
   return aMs - bMs || aNumber - bNumber;
 }
 
-/** The run that an event tells of, if it does. */
+/** The run that an event refers to, if any. */
 export function runOf({ fields: { run, cause } }: Pick<FleetEvent, "fields">): string | undefined {
   return run ?? (cause?.startsWith("r-") === true ? cause : undefined);
 }
 
-/** The fields that say something: neither those that are empty, nor outcomes that no row has. */
+/** The fields worth showing: neither empty fields nor outcomes without rows. */
 export function fieldsOf({ type, fields }: Pick<FleetEvent, "type" | "fields">): [name: string, value: string][] {
   return Object.entries(fields).filter(([, value]) => value !== "" && !(type.startsWith("run.") && value === "0"));
 }

@@ -1,4 +1,4 @@
-/** Numbers, times and lengths of time as text; the same words as those of the command line. */
+/** Numbers, times and durations as text, formatted as on the command line. */
 
 /** 12,345 */
 export function grouped(count: number): string {
@@ -10,7 +10,7 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${grouped(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** `4 s`, `2 min 5 s`, `3 h 12 min`, `2 d 4 h`; `5 min` where nothing is over. */
+/** `4 s`, `2 min 5 s`, `3 h 12 min`, `2 d 4 h`; parts that are zero are omitted: `5 min`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.ceil(seconds));
   if (whole < 60) return `${whole} s`;
@@ -24,7 +24,7 @@ function pair(whole: number, unit: string, rest: number, restUnit: string): stri
   return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${restUnit}`;
 }
 
-/** `just now`, `5 min ago`, `in 3 h`: how far an instant is from now, in its largest unit. */
+/** `just now`, `5 min ago`, `in 3 h`: the distance of an instant from now, in its largest unit. */
 export function distance(iso: string, nowMs: number): string {
   const seconds = (Date.parse(iso) - nowMs) / 1_000;
   const far = Math.abs(seconds);
@@ -41,7 +41,7 @@ export function distance(iso: string, nowMs: number): string {
   return seconds < 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** `2026-11-22 08:00:05` on the reader's clock. */
+/** `2026-11-22 08:00:05` in local time. */
 export function localTime(iso: string): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return iso;
@@ -49,7 +49,7 @@ export function localTime(iso: string): string {
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
-/** `08:00`, and `08:00:05` where there are seconds, on the reader's clock. */
+/** `08:00`, or `08:00:05` if there are seconds, in local time. */
 export function clockTime(ms: number): string {
   const at = new Date(ms);
   const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
@@ -65,7 +65,7 @@ export function utcTime(iso: string): string {
   return `${iso.slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** `0 %`, `<1 %`, `37 %`, `>99 %`, `100 %`: nothing is called done that is not, nor the reverse. */
+/** `0 %`, `<1 %`, `37 %`, `>99 %`, `100 %`: 0 % and 100 % are shown only when exact. */
 export function percent(part: number, whole: number): string {
   if (whole === 0 || part === 0) return "0 %";
   const share = (100 * part) / whole;
@@ -80,7 +80,7 @@ export function fileSize(bytes: number): string {
   return `${(bytes / 1_000 ** steps).toFixed(1)} ${["B", "kB", "MB", "GB"][steps]}`;
 }
 
-/** A value of a SIM's field, as a cell shows it. */
+/** A value of a SIM's field, formatted for a cell. */
 export function valueText(value: unknown): string {
   if (value === undefined || value === null || value === "") return "–";
   return typeof value === "string" ? value : JSON.stringify(value);

@@ -1,12 +1,12 @@
-/** Until when a freeze is to hold, as a person writes it. */
+/** The end of a freeze, as entered by a user. */
 
 export interface Until {
-  /** ISO 8601, UTC; undefined: until somebody lifts it. */
+  /** ISO 8601, UTC; undefined: until it is ended manually. */
   readonly until?: string;
   readonly fault?: string;
 }
 
-/** @param written what a field of date and time has, on the reader's clock; empty for no end */
+/** @param written value of a date and time field, in local time; empty for no end */
 export function untilOf(written: string, nowMs: number): Until {
   if (written === "") return {};
   const ms = Date.parse(written);

@@ -1,8 +1,8 @@
-/** What a person asks of a plan or run, as fields of a form, and the same as the query of a request. */
+/** The options of a plan or run, as form fields and as the query of a request. */
 
 export interface PlanForm {
   readonly name: string;
-  /** For a file of ids only, and for a filter. */
+  /** For a file that contains only ids, and for a filter. */
   readonly speedClass: string;
   readonly partial: boolean;
   readonly skipUnchanged: boolean;
@@ -24,7 +24,7 @@ export const emptyForm: PlanForm = {
   rate: "",
 };
 
-/** What is wrong with the fields, by field. */
+/** Validation errors by field. */
 export function faultsOf(form: PlanForm): Partial<Record<keyof PlanForm, string>> {
   const { maxFailures, canary, rate } = form;
   return {
@@ -36,7 +36,7 @@ export function faultsOf(form: PlanForm): Partial<Record<keyof PlanForm, string>
   };
 }
 
-/** The query of `POST /v1/plans` and `POST /v1/runs`; what was left empty is not in it. */
+/** The query of `POST /v1/plans` and `POST /v1/runs`; empty options are omitted. */
 export function queryOf(form: PlanForm, profile: string): Record<string, string> {
   const texts = { name: form.name, speedClass: form.speedClass, canary: form.canary, rate: form.rate };
   const given = Object.entries({ ...texts, maxFailures: form.maxFailures.replaceAll(/\s/g, "") })

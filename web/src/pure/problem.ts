@@ -1,15 +1,15 @@
-/** What went wrong with a request, in words: what happened, and what to do. */
+/** A failed request in words: what happened, and what to do. */
 
-/** Where in a file or a configuration something is wrong. */
+/** A location in a file or a configuration, and its problem. */
 export interface Fault {
   readonly where: string;
   readonly message: string;
 }
 
 export class Problem extends Error {
-  /** HTTP status; 0 when no answer came. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** One of docs/errors.md, where the server named it. */
+  /** An error code of docs/errors.md, if the server sent one. */
   readonly code: string | undefined;
   readonly faults: readonly Fault[];
 
@@ -21,7 +21,7 @@ export class Problem extends Error {
   }
 }
 
-/** @param body the answer's text: problem+json of our server, or anything that a proxy may have put in its place */
+/** @param body the response text: problem+json of our server, or anything that a proxy may have sent instead */
 export function problemOf(status: number, body: string): Problem {
   const { detail, title, code, problems } = recordOf(body);
   const said = typeof detail === "string" ? detail : typeof title === "string" ? title : standing(status);
@@ -29,14 +29,14 @@ export function problemOf(status: number, body: string): Problem {
   return new Problem(status, said, { code: typeof code === "string" ? code : undefined, faults });
 }
 
-/** The same for whatever was thrown: most of all a request that got no answer. */
+/** The same for any thrown value, in particular for a request without a response. */
 export function problemFrom(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   const isNetwork = thrown instanceof TypeError;
   return new Problem(0, isNetwork ? "The worker does not answer." : String(thrown));
 }
 
-/** What a person can do about it; undefined where the message says it. */
+/** What the user can do about it; undefined if the message says so. */
 export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): string | undefined {
   if (status === 0) return "Is the worker running? Run simfleet check on its machine. This page retries automatically.";
   if (status === 403) return "Ask for a token with a larger role: simfleet tokens create --role operator";

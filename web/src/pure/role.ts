@@ -1,4 +1,7 @@
-/** Who may do what: each role may what the ones before it may. The server decides; this only keeps buttons honest. */
+/**
+ * Roles and their permissions: each role includes those before it. The server decides; this only keeps the buttons
+ * accurate.
+ */
 
 export const roles = ["viewer", "operator", "admin"] as const;
 export type Role = (typeof roles)[number];
@@ -7,7 +10,7 @@ export function allows(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }
 
-/** Why a button is off; undefined where the role is enough. */
+/** Why a button is disabled; undefined if the role suffices. */
 export function refusalOf(role: Role, needed: Role): string | undefined {
   return allows(role, needed) ? undefined : `Needs the role ${needed}; yours is ${role}.`;
 }

@@ -1,4 +1,4 @@
-/** How far a rotation has come, as steps of a line. */
+/** The progress of a rotation, as a sequence of steps. */
 import type { RotationReport } from "./shapes.ts";
 
 const words: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ export interface Step {
   readonly isPast: boolean;
 }
 
-/** Empty where it is in none of the steps: before the first rotation, and while one is taken back. */
+/** Empty if it is in none of the steps: before the first rotation, and while one is rolled back. */
 export function stepsOf({ state, strategy }: Pick<RotationReport, "state" | "strategy">): Step[] {
   const course = courses[strategy] ?? [];
   const at = course.indexOf(state);

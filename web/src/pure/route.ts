@@ -1,4 +1,4 @@
-/** Places of the dashboard as they stand in the address, behind the `#`: `#/runs/r-20261120-1?outcome=failed`. */
+/** Routes of the dashboard, in the address after the `#`: `#/runs/r-20261120-1?outcome=failed`. */
 
 export const views = [
   ...(["fleet", "new", "runs", "quota", "credentials"] as const),
@@ -8,7 +8,7 @@ export type View = (typeof views)[number];
 
 export interface Route {
   readonly view: View;
-  /** The one thing of the view that is meant, such as a run. */
+  /** The object of the view, such as a run. */
   readonly id?: string;
   readonly query: Readonly<Record<string, string>>;
 }
@@ -25,7 +25,7 @@ export const viewTitles: Readonly<Record<View, string>> = {
   audit: "Audit",
 };
 
-/** The place that an address names; the fleet where it names none. */
+/** The route of an address; the fleet if it has none. */
 export function routeOf(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [first = "", second] = path.split("/", 2).map(decoded);
@@ -34,7 +34,7 @@ export function routeOf(hash: string): Route {
   return second === undefined || second === "" ? { view, query } : { view, id: second, query };
 }
 
-/** The address of a place; empty values of the query are left out. */
+/** The address of a route; empty query values are omitted. */
 export function hrefOf(view: View, id?: string, query: Readonly<Record<string, string | undefined>> = {}): string {
   const search = new URLSearchParams(
     Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== ""),
@@ -42,7 +42,7 @@ export function hrefOf(view: View, id?: string, query: Readonly<Record<string, s
   return `#/${view}${id === undefined ? "" : `/${encodeURIComponent(id)}`}${search === "" ? "" : `?${search}`}`;
 }
 
-/** What the window is called at a place. */
+/** The window title of a route. */
 export function titleOf({ view, id }: Route): string {
   const what = id === undefined ? viewTitles[view] : `${view === "runs" ? "Run" : viewTitles[view]} ${id}`;
   return `${what} · simfleet`;

@@ -1,4 +1,7 @@
-/** What the control API answers, as far as the dashboard reads it. test/contract/dashboard-shapes.types.ts ties it to the server. */
+/**
+ * The control API's responses, as far as the dashboard reads them. test/contract/dashboard-shapes.types.ts ties them to
+ * the server.
+ */
 import type { Role } from "./role.ts";
 
 export interface Me {
@@ -32,7 +35,7 @@ export interface Tally {
   readonly pending: number;
 }
 
-/** Why work makes no progress, and when it is tried again. */
+/** Why work makes no progress, and when it is retried. */
 export interface CurrentProblem {
   readonly message: string;
   readonly since: string;
@@ -53,7 +56,7 @@ export interface RunReport {
   readonly etaSeconds: number | null;
   readonly reason?: string;
   readonly problem?: CurrentProblem;
-  /** Who handed it in: `token:ci`. */
+  /** Who submitted it: `token:ci`. */
   readonly submittedBy?: string;
   readonly retryOf?: string;
   readonly undoOf?: string;
@@ -64,7 +67,7 @@ export interface RunRow {
   readonly key: string;
   readonly speedClass: string;
   readonly outcome: Outcome;
-  /** Empty where there is none, as with the class before. */
+  /** Empty if there is none, as with the previous class. */
   readonly reason: string;
   readonly previousSpeedClass: string;
   readonly attempts: number;
@@ -242,7 +245,7 @@ export interface ScheduleReport {
   readonly timezone: string;
   readonly profile: string;
   readonly state: "active" | "paused";
-  /** None while it is paused. */
+  /** Empty while it is paused. */
   readonly next: readonly { readonly at: string; readonly local: string }[];
   readonly running: UnderWay | null;
   readonly last: FiringReport | null;
@@ -252,7 +255,7 @@ export interface UnderWay {
   readonly firing: string;
   readonly startedAt: string;
   readonly ref: string | null;
-  /** Why it could not be begun so far. */
+  /** Why it could not be started so far. */
   readonly fault: string | null;
 }
 
@@ -268,16 +271,16 @@ export interface FiringReport {
 }
 
 export interface FreezeReport {
-  /** What a person has ordered. */
+  /** The freeze ordered by a user. */
   readonly ordered: {
     readonly by: string;
     readonly reason: string;
     readonly since: string;
     readonly until: string | null;
   } | null;
-  /** What holds each profile now. */
+  /** The active freeze of each profile. */
   readonly profiles: Readonly<Record<string, Held | null>>;
-  /** Freezes of the configuration that hold now or are to come. */
+  /** Configured freezes that are active or upcoming. */
   readonly windows: readonly FreezeTimeReport[];
 }
 
@@ -297,14 +300,14 @@ export interface FreezeTimeReport {
 export interface AuditEntry {
   readonly id: string;
   readonly at: string;
-  /** Null: nobody was made known. */
+  /** Null: unknown. */
   readonly who: string | null;
   readonly role: string | null;
   /** `POST /v1/runs/:runId/pause` */
   readonly action: string;
   readonly target: string | null;
   readonly result: "done" | "refused" | "failed" | "not recorded";
-  /** HTTP status; null for a command, and where it is not recorded. */
+  /** HTTP status; null for a command, and if it is not recorded. */
   readonly status: number | null;
   readonly exitCode: number | null;
   readonly requestId: string;
@@ -314,18 +317,18 @@ export interface AuditEntry {
 export interface AutomationReport {
   readonly name: string;
   readonly on: readonly string[];
-  /** Empty where there is no condition. */
+  /** Empty if there is no condition. */
   readonly where: string;
   readonly job: string;
   readonly speedClass: string | null;
   readonly state: "active" | "paused" | "stopped";
   readonly reason: string | null;
-  /** Events that it acted on, those with nothing to do, and those that it could not act on. */
+  /** Events that it acted on, events with nothing to do, and events for which it failed. */
   readonly done: number;
   readonly unchanged: number;
   readonly failed: number;
   readonly lastEventAt: string | null;
-  /** The run, sync or rotation that it began last. */
+  /** The run, sync or rotation that it started last. */
   readonly lastRef: string | null;
 }
 
@@ -355,7 +358,7 @@ export interface WebhookReport {
   readonly lastDelivery: DeliveryReport | null;
 }
 
-/** What became of a test message. */
+/** The result of a test message. */
 export interface TestReport {
   readonly accepted: boolean;
   readonly status: number | null;

@@ -1,4 +1,4 @@
-/** The rows of a run by outcome, as shares of a bar, and what can be done with a run in its state. */
+/** The rows of a run by outcome, as shares of a bar, and the actions that its state allows. */
 import { type Outcome, type RunReport, type RunState, type Tally, outcomes } from "./shapes.ts";
 
 export const outcomeWords: Readonly<Record<Outcome, string>> = {
@@ -14,7 +14,7 @@ export function settledRows(counts: Tally): number {
   return counts.total - counts.pending;
 }
 
-/** Outcomes that there are, with their share of all rows, 0 to 1. */
+/** Outcomes with at least one row, with their share of all rows, 0 to 1. */
 export function segmentsOf(
   counts: Tally,
 ): { readonly outcome: Outcome; readonly rows: number; readonly share: number }[] {
@@ -33,12 +33,12 @@ export function isOver(state: RunState): boolean {
 
 export type RunAction = "approve" | "pause" | "resume" | "cancel" | "retry" | "undo";
 
-/** Rows that a retry takes up: those that were rejected would be rejected again. */
+/** Rows that a retry includes: rejected rows would be rejected again. */
 export function retriedRows({ failed, cancelled }: Tally): number {
   return failed + cancelled;
 }
 
-/** What makes sense in the run's state. */
+/** The actions that the run's state allows. */
 export function actionsFor({ state, counts }: Pick<RunReport, "state" | "counts">): RunAction[] {
   if (state === "awaiting-approval") return ["approve", "cancel"];
   if (state === "running") return ["pause", "cancel"];

@@ -1,4 +1,4 @@
-/** Who changed what, through the control API or by a command on a machine of the workers, and who tried to. */
+/** Who changed what, through the control API or by a command on a worker's machine, and who attempted to. */
 import type { JSX } from "preact";
 import { Badge } from "../parts/badge.tsx";
 import { Empty, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";

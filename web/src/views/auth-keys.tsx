@@ -1,4 +1,4 @@
-/** The AuthKeys of the user that simfleet signs in as, and the rotation of the one in use. */
+/** The AuthKeys of the user that simfleet authenticates as, and the rotation of the one in use. */
 import type { JSX } from "preact";
 import { addressOf, ask } from "../ask.ts";
 import { useLive } from "../live.ts";

@@ -1,4 +1,4 @@
-/** Automations: events that begin a job. */
+/** Automations: events that start a job. */
 import type { JSX } from "preact";
 import { ask } from "../ask.ts";
 import { useLive } from "../live.ts";

@@ -1,4 +1,4 @@
-/** The Credential Sets of the account, as the platform tells of them. */
+/** The Credential Sets of the account, as reported by the platform. */
 import type { JSX } from "preact";
 import { addressOf } from "../ask.ts";
 import { useLive } from "../live.ts";

@@ -1,4 +1,7 @@
-/** The secrets of an account: AuthKeys, Credential Sets, and how each rotation stands. There is never a secret here. */
+/**
+ * The credentials of an account: AuthKeys, Credential Sets, and the status of each rotation. Secret values are never
+ * shown.
+ */
 import type { JSX } from "preact";
 import { View } from "../parts/view.tsx";
 import { AuthKeys } from "./auth-keys.tsx";

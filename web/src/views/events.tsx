@@ -1,4 +1,4 @@
-/** What happens, as it happens. */
+/** The live event feed. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "../ask.ts";
@@ -46,7 +46,7 @@ export function Events(): JSX.Element {
   useEffect(() => onEvents((more) => setEvents((before) => withEvents(before, more))), []);
   const isLive = connection.value.state === "live";
   useEffect(() => {
-    // Read when the stream begins, so that nothing falls between the list and the stream.
+    // Loaded when the stream begins, so that no event is lost between the list and the stream.
     const readPast = async (): Promise<void> => {
       try {
         const page = await ask<{ events: FleetEvent[] }>("/v1/events", { query: { limit: 200 } });

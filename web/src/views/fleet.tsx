@@ -1,4 +1,4 @@
-/** The fleet as it was last seen: how many SIMs of what kind, how that moved, and what others have changed. */
+/** The fleet as of the last sync: numbers of SIMs by field, how they changed, and external changes. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { addressOf, ask } from "../ask.ts";
@@ -168,7 +168,7 @@ function History(): JSX.Element {
   );
 }
 
-/** The classes that most SIMs have now, each as a line. */
+/** The classes with the most SIMs now, each as a line. */
 function seriesOf(points: readonly FleetPoint[]): Series[] {
   const now = points.at(-1)?.bySpeedClass ?? {};
   const names = [...new Set(points.flatMap(({ bySpeedClass }) => Object.keys(bySpeedClass)))]

@@ -1,4 +1,4 @@
-/** What may not change now and why, the freezes to come, and the switch that holds everything. */
+/** Active freezes with their reasons, upcoming ones, and the switch that freezes everything. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ask } from "../ask.ts";

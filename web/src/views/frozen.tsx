@@ -1,4 +1,4 @@
-/** Says in every view that nothing may change now, which is why runs and rotations stand still. */
+/** Shows in every view that changes are frozen, which is why runs and rotations are paused. */
 import type { JSX } from "preact";
 import { type Live, useLive } from "../live.ts";
 import { Notice } from "../parts/notice.tsx";
@@ -7,7 +7,7 @@ import { hrefOf } from "../pure/route.ts";
 import type { FreezeReport, Held } from "../pure/shapes.ts";
 import { profile } from "../session.ts";
 
-/** Windows of the configuration open and close without an event. */
+/** Configured windows open and close without an event. */
 export function useFreezes(): Live<FreezeReport> {
   return useLive<FreezeReport>("/v1/freeze", { ms: 15_000, andOn: ["changes."] });
 }
@@ -33,7 +33,7 @@ function Frozen({ held }: { held: Held }): JSX.Element {
   );
 }
 
-/** Why, and until when. */
+/** The reason and the end. */
 export function HeldText({ held: { reason, until } }: { held: Held }): JSX.Element {
   return (
     <>

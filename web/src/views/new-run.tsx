@@ -1,4 +1,4 @@
-/** A new run: a file or a filter, what is asked of it, its plan, and its start. Nothing changes before the start. */
+/** A new run: a file or a filter, options, the plan, and the start. Nothing changes before the start. */
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { ask } from "../ask.ts";
@@ -18,11 +18,11 @@ type Kind = "file" | "filter";
 
 interface Made {
   readonly plan: PlanReport;
-  /** What the plan was made of; where that has changed since, the plan is of yesterday. */
+  /** What the plan was made from; if that has changed since, the plan is stale. */
   readonly of: string;
 }
 
-/** @param where a filter to begin with, as a link from the fleet brings it */
+/** @param where initial filter, from a link on the fleet view */
 export function NewRun({ where: whereAtFirst }: { where: string }): JSX.Element {
   const [kind, setKind] = useState<Kind>(whereAtFirst === "" ? "file" : "filter");
   const [file, setFile] = useState<File | undefined>();
@@ -103,7 +103,7 @@ export function NewRun({ where: whereAtFirst }: { where: string }): JSX.Element 
   );
 }
 
-/** As a form, so that the file's name comes along: the run is called by it where it has no other name. */
+/** As a form, so that the file name is sent: it is the run's default name. */
 function formOf(file: File): FormData {
   const body = new FormData();
   body.append("file", file);

@@ -1,4 +1,4 @@
-/** What was changed in the fleet, and not by a run of ours: as syncs have seen it. */
+/** Changes in the fleet that were not made by a run, as detected by syncs. */
 import type { JSX } from "preact";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Panel, ProblemNotice } from "../parts/notice.tsx";

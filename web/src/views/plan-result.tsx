@@ -1,4 +1,7 @@
-/** What a plan says: verdicts, calls, time, warnings, problems by line, rows; and the button that begins the run. */
+/**
+ * The result of a plan: verdicts, calls, duration, warnings, problems by line, rows; and the button that starts the
+ * run.
+ */
 import type { JSX } from "preact";
 import { ask } from "../ask.ts";
 import { Figure } from "../parts/bars.tsx";
@@ -93,7 +96,7 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
       yes: "Start the run",
     });
     if (!isMeant) return undefined;
-    // A plan becomes one run, however often it is asked for.
+    // A plan becomes one run, however often it is submitted.
     const headers = { "idempotency-key": `dashboard-${planId}` };
     const run = await ask<RunReport>("/v1/runs", { method: "POST", query: { planId }, headers });
     goTo(hrefOf("runs", run.runId));

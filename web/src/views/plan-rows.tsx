@@ -1,4 +1,4 @@
-/** A plan row by row: what each SIM has, and what it would get. */
+/** A plan row by row: the current class of each SIM, and the new one. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Badge } from "../parts/badge.tsx";
@@ -12,7 +12,7 @@ import { BeforeAfter } from "./outside-changes.tsx";
 
 type Shown = JobResult | "all";
 
-/** A plan does not change, so that its rows are read once. */
+/** A plan does not change, so its rows are loaded once. */
 const once = { ms: 3_600_000 };
 
 export function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {

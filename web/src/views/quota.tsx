@@ -1,4 +1,4 @@
-/** Every quota of the platform as it is mirrored: how much is left, until when, and who spends it. */
+/** Every quota of the platform as tracked locally: how much is left, until when, and who spends it. */
 import type { JSX } from "preact";
 import { nowMs } from "../clock.ts";
 import { useLive } from "../live.ts";
@@ -106,7 +106,7 @@ function Left({ left, limit }: BucketReport): JSX.Element {
   );
 }
 
-/** Counts on between two answers, so that it does not stand still. */
+/** Counts down between two responses. */
 function Countdown({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
   const { secondsToRefresh, refreshDoubtSeconds } = bucket;
   if (secondsToRefresh === null) return <span class="quiet">The refresh is not known</span>;

@@ -1,4 +1,4 @@
-/** The rotations that are configured: state, age of the secret, what comes next; and their two buttons. */
+/** The configured rotations: state, age of the secret, next step; and their two buttons. */
 import type { JSX } from "preact";
 import { addressOf, ask } from "../ask.ts";
 import { useLive } from "../live.ts";
@@ -14,7 +14,7 @@ import { profile, refusal } from "../session.ts";
 
 interface Answer {
   readonly rotations: readonly RotationReport[];
-  /** Why the platform could not be asked, by profile. */
+  /** Why the platform could not be queried, by profile. */
   readonly unknown?: Readonly<Record<string, string>>;
 }
 

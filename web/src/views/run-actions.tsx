@@ -1,4 +1,4 @@
-/** What can be done with a run; what changes many SIMs or cannot be taken back asks first. */
+/** The actions of a run; those that change many SIMs or cannot be undone ask for confirmation. */
 import type { JSX } from "preact";
 import { ask, download } from "../ask.ts";
 import { Button, useAction } from "../parts/button.tsx";

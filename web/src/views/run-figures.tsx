@@ -1,4 +1,4 @@
-/** How fast a run goes, held against the quota that it goes through. */
+/** The speed of a run, compared with its quota. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { nowMs } from "../clock.ts";

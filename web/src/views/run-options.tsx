@@ -1,4 +1,4 @@
-/** What can be asked of a run beyond its rows; the same as the options of `simfleet apply`. */
+/** The options of a run; the same as those of `simfleet apply`. */
 import type { JSX } from "preact";
 import { TextField, Tick } from "../parts/field.tsx";
 import type { PlanForm } from "../pure/plan-options.ts";

@@ -1,4 +1,4 @@
-/** The rows of a run with what became of each, by outcome and page by page. */
+/** The rows of a run with their outcomes, filtered by outcome and paginated. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Badge } from "../parts/badge.tsx";

@@ -1,4 +1,4 @@
-/** What a run is made from: a file that is dropped or chosen, or a filter with the class that its SIMs get. */
+/** The source of a run: a file that is dropped or chosen, or a filter with the class for its SIMs. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { TextField } from "../parts/field.tsx";

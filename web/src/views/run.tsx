@@ -1,4 +1,4 @@
-/** One run: where it stands, how fast it goes, what can be done with it, and what became of each row. */
+/** One run: its status, its speed, its actions, and the outcome of each row. */
 import type { JSX } from "preact";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -86,7 +86,7 @@ const hints: Partial<Record<RunReport["state"], string>> = {
   "awaiting-approval": "It starts when someone other than the submitter approves it.",
 };
 
-/** Why it stands still, which is what one comes to look for at night. */
+/** Why it is paused, the first thing that an operator on call looks for. */
 function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element | null {
   const mend = hints[state];
   if (reason === undefined && (mend === undefined || state === "paused")) return null;
@@ -99,7 +99,7 @@ function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element
   );
 }
 
-/** Says the progress to a screen reader at every tenth and at every change of state, and not in between. */
+/** Announces the progress to screen readers at every tenth and at every change of state, not in between. */
 function Heard({ report: { state, counts } }: { report: RunReport }): JSX.Element {
   const tenths = counts.total === 0 ? 10 : Math.floor((10 * settledRows(counts)) / counts.total);
   return (

@@ -1,4 +1,4 @@
-/** What happens by the clock, and what happens by an event. */
+/** Scheduled tasks and automations. */
 import type { JSX } from "preact";
 import { ask } from "../ask.ts";
 import { useLive } from "../live.ts";

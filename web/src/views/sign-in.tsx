@@ -1,4 +1,4 @@
-/** Signing in with a token. The address stays what it was, so that one comes out where one wanted to go. */
+/** Sign-in with a token. The address does not change, so that signing in leads to the requested page. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "../parts/button.tsx";
@@ -20,7 +20,7 @@ export function SignIn(): JSX.Element {
   );
 }
 
-/** A token is there, and the server was not reached yet. */
+/** A token is stored, and the server was not reached yet. */
 function Resuming(): JSX.Element {
   return (
     <div class="form">

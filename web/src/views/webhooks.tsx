@@ -1,4 +1,4 @@
-/** Who is told of events, and whether the messages arrive. */
+/** Webhook endpoints and their delivery status. */
 import type { JSX } from "preact";
 import { ask } from "../ask.ts";
 import { useLive } from "../live.ts";

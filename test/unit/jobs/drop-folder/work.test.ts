@@ -12,7 +12,7 @@ import {
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FolderHarness, settleMs } from "./folder-house.ts";
+import { FolderHarness, settleMs } from "./folder-harness.ts";
 
 const namesOf = (harness: FolderHarness): string[] => harness.runs.submitted.map(({ name }) => name);
 

@@ -81,7 +81,7 @@ export class DeliveryDeps {
     return this.#keys.delivery(webhook, placeOf(eventId));
   }
 
-  /** What the feed tells of webhooks, oldest first. */
+  /** Events about webhooks in the feed, oldest first. */
   async reported(): Promise<unknown[]> {
     const { events } = await this.feed.newest({ types: ["webhook.failed", "webhook.stopped"] }, { limit: 1_000 });
     return events.toReversed().map(({ type, fields }) => ({ type, ...fields }));

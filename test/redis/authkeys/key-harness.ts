@@ -37,7 +37,7 @@ export type Boundary = (call: string, when: "before" | "after") => void;
 
 export type Who = "root" | "sub-user";
 
-/** A sandbox whose AuthKeys are those of the start again for every house. */
+/** A sandbox that restores its initial AuthKeys for every harness. */
 export async function sandboxFor(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const limits = { Sim: 1e6, Operator: 1e6, Auth: 1e6 };
   const user = { userAuthKeyId: "keyId-robot", userAuthKey: "secret-robot" };

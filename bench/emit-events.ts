@@ -1,6 +1,7 @@
 /**
- * A process that tells the feed of changed SIMs at a steady pace until it is stopped, and then how many it has told of.
- *   node --conditions=source bench/tell-events.ts DATA_DIR PER_MINUTE SIM_ID …
+ * A process that emits events about changed SIMs at a steady rate until it is stopped, and then prints how many it
+ * emitted.
+ *   node --conditions=source bench/emit-events.ts DATA_DIR PER_MINUTE SIM_ID …
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -15,9 +16,9 @@ const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "
 const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
 const connections = new RedisConnections({ embedded });
 const bounds = { keepMs: 86_400_000, most: 1_000_000 };
-const feed = new Feed({ redis: connections.connect("teller"), keys: new Keys(), clock: systemClock, bounds });
+const feed = new Feed({ redis: connections.connect("emitter"), keys: new Keys(), clock: systemClock, bounds });
 const perMs = Number(perMinute) / 60_000;
-/** One in so many is of the kind that an automation acts on. */
+/** One in this many events is of the kind that an automation acts on. */
 const rareEvery = 500;
 
 const stop = new AbortController();
@@ -26,14 +27,14 @@ const startMs = systemClock.monotonicMs();
 let reported = 0;
 while (!stop.signal.aborted) {
   const due = Math.floor((systemClock.monotonicMs() - startMs) * perMs);
-  const lineEncoder: Promise<void>[] = [];
+  const pending: Promise<void>[] = [];
   for (; reported < due; reported += 1) {
     const sim = sims[reported % sims.length] ?? "";
     const field = reported % rareEvery === 0 ? "tags.rare" : "tags.bench";
     const fields = { sim, field, before: `=${reported}`, after: `=${reported + 1}`, by: "outside", cause: "bench" };
-    lineEncoder.push(feed.emit({ type: "sim.changed", profile: "default", fields }));
+    pending.push(feed.emit({ type: "sim.changed", profile: "default", fields }));
   }
-  await Promise.all(lineEncoder);
+  await Promise.all(pending);
   await systemClock.sleep(50, stop.signal).catch(() => undefined);
 }
 console.log(reported);

@@ -1,4 +1,4 @@
-/** A drop folder on the disk, a clock that stands still, and a desk that keeps runs in memory. */
+/** A drop folder on disk, a stopped clock, and a service that keeps runs in memory. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { ManualClock } from "../../sandbox/manual-clock.ts";
 
 export const settleMs = 5_000;
 
-/** Runs as several workers see them: one desk for all. */
+/** Runs as several workers see them: one shared service. */
 class MemoryRuns implements FileRuns {
   readonly submitted: { readonly name: string; readonly runId: string; readonly content: string }[] = [];
   readonly runs = new Map<string, FileRun>();
@@ -56,7 +56,7 @@ class MemoryRuns implements FileRuns {
   }
   readonly #marks = new Set<string>();
 
-  /** Ends all runs that are under way. */
+  /** Ends all runs in progress. */
   end(how: { isGood?: boolean; state?: string; reason?: string } = {}): void {
     for (const { runId, content } of this.submitted) {
       if (this.runs.get(runId)?.isOver !== false) continue;

@@ -1,6 +1,6 @@
 /**
- * A worker's control API in this process: a sandbox as the platform, an embedded Redis in a folder of its own, and tokens
- * of every role. What is asked goes through the real server, on a free port.
+ * A worker's control API in this process: a sandbox as the platform, an embedded Redis in its own folder, and tokens of
+ * every role. Requests go through the real server, on a free port.
  */
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -22,11 +22,11 @@ export const tokens = { viewer: "sf_viewer", operator: "sf_operator", admin: "sf
 export interface HarnessOptions {
   readonly sandbox?: Partial<SandboxOptions>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Lines under `http:` in the configuration file, besides the tokens. */
+  /** Lines under `http:` in the configuration file, in addition to the tokens. */
   readonly http?: string;
-  /** Puts into the folder what the configuration needs. Gives lines at the top of its file. */
+  /** Adds files that the configuration needs to the folder. Returns lines for the top of the configuration file. */
   readonly furnish?: (folder: string) => Promise<string>;
-  /** Whether runs and syncs are worked on. */
+  /** Whether runs and syncs are processed. */
   readonly works?: boolean;
 }
 
@@ -36,7 +36,7 @@ export class ControlHarness implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly folder: string;
   readonly log: string[];
-  /** With which a command works on the same data. */
+  /** Settings with which a command works on the same data. */
   readonly env: Readonly<Record<string, string>>;
   readonly #http: HttpServer;
   #connection: Redis | undefined;
@@ -103,7 +103,7 @@ export class ControlHarness implements AsyncDisposable {
     });
   }
 
-  /** Asks as someone of this role; without one, with no token at all. */
+  /** Sends a request with a token of this role, or without a token. */
   ask(path: string, how: RequestInit & { as?: string | undefined } = {}): Promise<Response> {
     const { as, ...init } = how;
     const headers = new Headers(init.headers);
@@ -121,7 +121,7 @@ export class ControlHarness implements AsyncDisposable {
     return `simId,speedClass\n${lines.join("")}`;
   }
 
-  /** A connection to its Redis, past the application. */
+  /** A direct connection to its Redis. */
   redis(): Redis {
     const path = join(this.env.SIMFLEET_DATA_DIR ?? "", "redis", "redis.sock");
     return (this.#connection ??= new Redis({ path }));
