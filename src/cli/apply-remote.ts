@@ -83,7 +83,7 @@ export async function showRemoteToEnd(
   const remote = `simfleet runs results ${runId} --out FILE`;
   if (path !== undefined) {
     const lines = worker.text(`/v1/runs/${runId}/results`, { format: "csv" });
-    await writeResults(path, lines, `No outcome is lost: write them elsewhere with ${remote}`);
+    await writeResults(path, lines, `No outcome is lost: write them to another path with ${remote}`);
   }
   output.answer(path === undefined ? report : { ...report, results: path }, (shown) =>
     isOver ? runText(shown) : countsText(shown),

@@ -42,7 +42,7 @@ type WithCommon<A extends unknown[], O> = Command<
 >;
 
 const serverOption = (): Option =>
-  new Option("--server <url>", "ask this worker instead of doing it here (default: SIMFLEET_SERVER)");
+  new Option("--server <url>", "send the command to this worker's API (default: SIMFLEET_SERVER)");
 
 /** Adds the options that every command has, and its example: to a command that a worker elsewhere can be asked for. */
 export function withCommon<A extends unknown[], O extends Record<string, unknown>>(
@@ -67,7 +67,7 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
 ): WithCommon<A, O> {
   return command
     .option("--config <file>", "the YAML configuration (default: SIMFLEET_CONFIG, else config/simfleet.yaml)")
-    .option("--profile <name>", "the account to work with (default: SIMFLEET_PROFILE, else default)")
+    .option("--profile <name>", "profile (account) to use (default: SIMFLEET_PROFILE, else default)")
     .addOption(ofServer)
     .option("--json", "print one JSON document on stdout")
     .addHelpText("after", `\nExample:\n${example.replace(/^/gm, "  ")}`) as never;
@@ -107,7 +107,7 @@ export class Context {
     if (config.server === undefined) return config;
     throw new SimfleetError(
       "USAGE",
-      `This command works where it is given, and cannot ask ${config.server.url}: leave out --server, and SIMFLEET_SERVER`,
+      `This command only works locally and cannot be sent to ${config.server.url}: leave out --server and SIMFLEET_SERVER`,
     );
   }
 
@@ -207,18 +207,18 @@ function localToken(url: string, dataDir: string): Secret {
   if (!isLoopback(host)) {
     throw new SimfleetError(
       "UNAUTHENTICATED",
-      `A token for ${host} is needed: set SIMFLEET_SERVER_TOKEN_FILE. The token of the data directory is sent to this machine alone`,
+      `A token for ${host} is required: set SIMFLEET_SERVER_TOKEN_FILE. The token of the data directory is only sent to this machine`,
     );
   }
   const read = readSecretFile(join(dataDir, "admin-token"));
   if ("secret" in read) return new Secret(read.secret);
-  throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is needed: set SIMFLEET_SERVER_TOKEN_FILE");
+  throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is required: set SIMFLEET_SERVER_TOKEN_FILE");
 }
 
 export function asCount(text: string): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count)) {
-    throw new InvalidArgumentError("It has to be a whole number of at least 1.");
+    throw new InvalidArgumentError("It must be a whole number of at least 1.");
   }
   return count;
 }
@@ -230,10 +230,7 @@ export function asCount(text: string): number {
 export async function confirm(io: ProcessIo, question: string): Promise<boolean> {
   const { stdin, stderr } = io;
   if (stdin.isTTY !== true || stderr.isTTY !== true) {
-    throw new SimfleetError(
-      "USAGE",
-      "Not a terminal, so nobody can be asked: add --yes to confirm. Nothing was started",
-    );
+    throw new SimfleetError("USAGE", "Not a terminal: add --yes to confirm. Nothing was started");
   }
   const { createInterface } = await import("node:readline/promises");
   const line = createInterface({ input: stdin, output: process.stderr });

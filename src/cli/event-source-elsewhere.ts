@@ -39,7 +39,7 @@ export function remoteEvents(
         yield events.filter((event) => !isAfter(event.id, head.id));
         if (events.some((event) => !isAfter(head.id, event.id))) return;
       }
-      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the stream of events before the newest had come");
+      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the event stream before the newest event");
     },
     async *follow(id) {
       let lastId = id;

@@ -29,7 +29,7 @@ export function followAuthKey({ app, ...ask }: Ask & { app: App }): Followed {
     },
     report: async () => {
       const report = await app.authKeys.report(profile);
-      if (report === undefined) throw new Error(`the AuthKey rotation of ${profile} vanished`);
+      if (report === undefined) throw new Error(`the AuthKey rotation of ${profile} no longer exists`);
       return report;
     },
   });
@@ -56,8 +56,8 @@ function wordsOf({ output, profile, interrupt }: Ask): Omit<FollowWork<AuthKeyRo
     },
     leaving: (_report, { wasOurs }) =>
       wasOurs
-        ? "Nothing is lost, and no AuthKey in use is revoked. Go on with: simfleet authkeys rotate"
-        : "The rotation goes on in its worker. Look on with: simfleet authkeys rotate",
+        ? "Nothing is lost, and no AuthKey in use is revoked. Resume with: simfleet authkeys rotate"
+        : "The rotation continues in its worker. Follow it with: simfleet authkeys rotate",
   };
 }
 

@@ -18,11 +18,11 @@ export async function followRemote(
     report: () => worker.get<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`),
     endOf: (report) => (report.state === "awaiting-approval" ? 0 : endOf(report)),
     show: (report) => progress.show(report, undefined, systemClock.monotonicMs()),
-    leaving: () => `The run goes on at its worker. Look on with: simfleet runs watch ${runId}`,
+    leaving: () => `The run continues in its worker. Follow it with: simfleet runs watch ${runId}`,
   });
   const { state } = followed.report;
-  if (state === "paused") output.say(`The run is paused. Go on with: simfleet runs resume ${runId}`);
-  else if (state === "awaiting-approval") output.say("The run waits until somebody else approves it.");
+  if (state === "paused") output.say(`The run is paused. Resume with: simfleet runs resume ${runId}`);
+  else if (state === "awaiting-approval") output.say("The run waits for approval by someone else.");
   return followed;
 }
 

@@ -48,7 +48,7 @@ function wordsOf({ output, name, interrupt }: Ask): Omit<FollowWork<RotationRepo
       if (output.isLive) output.live(line);
       else lines.show(line, { topic, nowMs: systemClock.monotonicMs() });
     },
-    leaving: () => `Nothing is lost. Go on with: simfleet credentials rotate ${name}`,
+    leaving: () => `Nothing is lost. Resume with: simfleet credentials rotate ${name}`,
   };
 }
 

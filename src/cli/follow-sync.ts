@@ -31,7 +31,7 @@ export function followSync({ app, ...ask }: Ask & { app: App }): Followed {
     },
     report: async () => {
       const report = await app.sims.syncReport(profile);
-      if (report === undefined) throw new Error(`the sync of ${profile} vanished`);
+      if (report === undefined) throw new Error(`the sync of ${profile} no longer exists`);
       return report;
     },
     show: (report) => show(report, () => quotaText(app, profile)),
@@ -54,8 +54,8 @@ function endOf({ state }: SyncReport): number | undefined {
 }
 
 function leaving({ pages }: SyncReport, { wasOurs }: { wasOurs: boolean }): string {
-  if (!wasOurs) return "The sync goes on in its worker.";
-  return `Nothing is lost: the sync stands after page ${grouped(pages)}. Go on with: simfleet sims sync`;
+  if (!wasOurs) return "The sync continues in its worker.";
+  return `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
 }
 
 /** Writes the live line, or a plain one at every change and now and then. */

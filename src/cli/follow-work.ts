@@ -58,7 +58,7 @@ async function poll<Report>(ask: FollowWork<Report>, worked: WorkHere): Promise<
     if (end !== undefined) return { report, exitCode: end };
     await ask.show(report);
     if (worked.refusal !== undefined) {
-      output.say(`The platform refuses us: ${worked.refusal.message}`);
+      output.say(`The platform rejected the credentials: ${worked.refusal.message}`);
       return { report, exitCode: worked.refusal.exitCode };
     }
     if (interrupt.aborted) {

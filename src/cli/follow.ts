@@ -126,13 +126,13 @@ class Follower {
     const { runId } = this.#request;
     return new SimfleetError(
       "STORE_UNAVAILABLE",
-      `Redis does not answer, so the run was left as it stands. Nothing that it has recorded is lost; once Redis is back, go on with: simfleet runs resume ${runId}`,
+      `Redis does not answer, so the run was left as it is. Nothing that it has recorded is lost; once Redis is back, resume with: simfleet runs resume ${runId}`,
     );
   }
 
   #leftForApproval(report: RunReport): Followed {
     const { output, runId } = this.#request;
-    output.say(`The run waits until somebody else approves it: simfleet runs approve ${runId}`);
+    output.say(`The run waits for approval by someone else: simfleet runs approve ${runId}`);
     return { report, exitCode: 0 };
   }
 
@@ -161,7 +161,7 @@ class Follower {
 
   #pausedByAnother(report: RunReport): Followed {
     this.#request.output.say(
-      `The run was paused${report.reason ? ` (${report.reason})` : ""}. Go on with: simfleet runs resume ${report.runId}`,
+      `The run was paused${report.reason ? ` (${report.reason})` : ""}. Resume with: simfleet runs resume ${report.runId}`,
     );
     return this.#end(report);
   }
@@ -169,16 +169,16 @@ class Follower {
   async #leave(): Promise<Followed> {
     const { app, output, runId } = this.#request;
     if (this.#consumer === undefined) {
-      output.say(`The run goes on in its worker. Look on with: simfleet runs watch ${runId}`);
-      output.say(`Hold it with: simfleet runs pause ${runId}`);
+      output.say(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}`);
+      output.say(`Pause it with: simfleet runs pause ${runId}`);
       return this.#end(await app.runs.show(runId));
     }
-    output.say("Stopping: calls that are out are waited for …");
+    output.say("Stopping: waiting for calls in flight …");
     return this.#holdRun("stopped with Ctrl-C");
   }
 
   async #leaveRefused(refusal: PlatformError): Promise<Followed> {
-    this.#request.output.say(`The platform refuses us: ${refusal.message}`);
+    this.#request.output.say(`The platform rejected the credentials: ${refusal.message}`);
     const { report } = await this.#holdRun(refusal.message);
     return { report, exitCode: refusal.exitCode };
   }
@@ -191,8 +191,8 @@ class Follower {
     const report = await app.runs.show(runId);
     if (!isRunOver(report.state)) {
       const { pending } = report.counts;
-      output.say(`Nothing is lost: ${grouped(pending)} ${pending === 1 ? "row is" : "rows are"} still to do.`);
-      output.say(`Go on with: simfleet runs resume ${runId}`);
+      output.say(`Paused. ${grouped(pending)} ${pending === 1 ? "row" : "rows"} left; nothing is lost.`);
+      output.say(`Resume with: simfleet runs resume ${runId}`);
     }
     return this.#end(report);
   }

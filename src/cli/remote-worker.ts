@@ -84,10 +84,7 @@ export class RemoteWorker {
   #unavailable(thrown: unknown): unknown {
     if (this.#interrupt.aborted) return thrown;
     const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
-    return new SimfleetError(
-      "WORKER_UNREACHABLE",
-      `No answer came from the worker at ${this.#url}: ${messageOf(cause)}`,
-    );
+    return new SimfleetError("WORKER_UNREACHABLE", `No response from the worker at ${this.#url}: ${messageOf(cause)}`);
   }
 }
 
@@ -96,7 +93,7 @@ async function refusalOf(answer: Response, url: string): Promise<SimfleetError> 
   if (typeof problem.code === "string" && Object.hasOwn(errorCatalogue, problem.code)) {
     return new SimfleetError(problem.code as ErrorCode, String(problem.detail));
   }
-  return new SimfleetError("WORKER_UNREACHABLE", `${url} answered ${answer.status}, and not as a worker does`);
+  return new SimfleetError("WORKER_UNREACHABLE", `${url} answered ${answer.status}, but not like a simfleet worker`);
 }
 
 function textOf(query: Parameters): string {

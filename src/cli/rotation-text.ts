@@ -9,10 +9,10 @@ export function rotationStatusText(report: RotationReport): string {
     case "never":
       return `${name} was never rotated.`;
     case "done":
-      return `${name} is rotated: ${credentialsId ?? "the set"} holds the new secret.${reason === null ? "" : ` ${reason}.`}`;
+      return `${name} is rotated: ${credentialsId ?? "the set"} has the new secret.${reason === null ? "" : ` ${reason}.`}`;
     case "failed": {
       const sinks = handedTo.length === 0 ? "" : ` These already have the new value: ${handedTo.join(", ")}.`;
-      return `${name} failed, and the old secret holds: ${reason ?? "no reason is known"}.${sinks}`;
+      return `${name} failed, and the old secret stays in use: ${reason ?? "no reason is known"}.${sinks}`;
     }
     default: {
       const when = nextAt === null ? "" : `, at ${nextAt}`;
@@ -28,14 +28,14 @@ export function rotationStatusText(report: RotationReport): string {
 export function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
   switch (waitsFor) {
     case "grace":
-      return `The new secret holds. The old set is watched${nextAt === null ? "" : ` until ${nextAt}`}, and deleted if it is out of use.`;
+      return `The new secret is active. The old set will be deleted${nextAt === null ? "" : ` after ${nextAt}`} if unused.`;
     case "confirmation":
-      return `A person is needed: ${reason ?? `simfleet credentials confirm ${name}`}.`;
+      return `Action needed: ${reason ?? `simfleet credentials confirm ${name}`}.`;
     case "reference":
-      return `The rotation goes on by itself once nothing stands in its way: ${reason ?? ""}.`;
+      return `The rotation continues by itself once nothing blocks it: ${reason ?? ""}.`;
     default:
       return reason === null
-        ? "It is under way."
-        : `It is tried again${nextAt === null ? "" : ` at ${nextAt}`}: ${reason}.`;
+        ? "It is in progress."
+        : `The next attempt is${nextAt === null ? "" : ` at ${nextAt}`}: ${reason}.`;
   }
 }

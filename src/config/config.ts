@@ -142,7 +142,7 @@ export function requirePlatform(config: Config, name: string = config.profile): 
     problems.push({
       where: `profiles.${name}.coverage`,
       message:
-        "is needed, since there are base addresses for both coverages and no key to verify a token's claims. Set it, or SIMFLEET_COVERAGE, to g or jp.",
+        "is required, because there are base addresses for both coverages and no key to verify a token's claims. Set it, or SIMFLEET_COVERAGE, to g or jp.",
     });
   }
   if (problems.length > 0 || endpoint === undefined) throw new ConfigError(problems);
@@ -166,13 +166,13 @@ function requireProfile(config: Config, name: string): ProfileConfig {
   const found = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
   if (found) return found;
   const known = Object.keys(config.profiles).join(", ");
-  throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known are: ${known}.` }]);
+  throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known: ${known}.` }]);
 }
 
 function missingCredentials(name: string): Problem {
   return {
     where: `profiles.${name}.credentials`,
-    message: `are needed to speak to the platform. Set ${credentialForms} (a secret also as …_FILE).`,
+    message: `are required to call the platform. Set ${credentialForms} (a secret also as …_FILE).`,
   };
 }
 

@@ -50,7 +50,7 @@ const encoding =
 /** The number after the host or of `?db=`. */
 function databaseOf(url: URL): number | { readonly fault: string } {
   const unknown = [...url.searchParams.keys()].filter((name) => name !== "db");
-  if (unknown.length > 0) return { fault: "has a parameter other than db, the only one there is." };
+  if (unknown.length > 0) return { fault: "has a parameter other than db, which is the only one supported." };
   const inPath = url.pathname.replace(/^\//, "");
   const inQuery = url.searchParams.getAll("db");
   const given = [...new Set([...(inPath === "" ? [] : [inPath]), ...inQuery])];

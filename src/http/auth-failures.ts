@@ -38,7 +38,7 @@ export class AuthFailures {
     if (failures <= this.#mostPerMinute) return refusal;
     return new SimfleetError(
       "TOO_MANY_REQUESTS",
-      `Too many wrong credentials came from ${ip}: try again in a minute, with the right one`,
+      `Too many requests with wrong credentials from ${ip}: try again in a minute`,
       { retryAfterMs: (minute + 1) * minuteMs - nowMs },
     );
   }

@@ -79,7 +79,10 @@ export class EventStreams {
    */
   async serve(request: FastifyRequest, reply: FastifyReply, query: StreamQuery): Promise<void> {
     if (this.#open.size >= mostStreams) {
-      throw new SimfleetError("OVERLOADED", `This worker has ${mostStreams} event streams open: ask another, or later`);
+      throw new SimfleetError(
+        "OVERLOADED",
+        `This worker has ${mostStreams} event streams open: use another worker, or retry later`,
+      );
     }
     const stream = this.#begin(request, reply, query);
     try {

@@ -84,7 +84,7 @@ function keyIn({ headers }: FastifyRequest): string | undefined {
   const key = headers["idempotency-key"];
   if (key === undefined) return undefined;
   if (typeof key === "string" && keyForm.test(key)) return key;
-  throw new SimfleetError("REQUEST_INVALID", "An Idempotency-Key is one to 255 visible characters of ASCII");
+  throw new SimfleetError("REQUEST_INVALID", "An Idempotency-Key must have 1 to 255 visible ASCII characters");
 }
 
 function digestOf(...deps: readonly unknown[]): string {

@@ -52,7 +52,7 @@ interface Described {
 }
 
 const anyProblem = {
-  description: "What went wrong, and what to do",
+  description: "The problem and how to fix it",
   content: { "application/problem+json": { schema: bare(problem) } },
 };
 
@@ -69,7 +69,10 @@ const handedOverRows = {
 const idempotencyHeader = {
   type: "object",
   properties: {
-    "idempotency-key": { type: "string", description: "the same key and request: the first answer again, for a day" },
+    "idempotency-key": {
+      type: "string",
+      description: "a repeated request with the same key gets the first response, for a day",
+    },
   },
 };
 

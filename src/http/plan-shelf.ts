@@ -250,12 +250,12 @@ export class PlanStore {
 function missing(planId: string): SimfleetError {
   return new SimfleetError(
     "NOT_FOUND",
-    `There is no plan ${planId}: a plan is kept for an hour, by the worker that made it. Plan again`,
+    `There is no plan ${planId}: a plan is kept for an hour, by the worker that created it. Create a new plan`,
   );
 }
 
 function limited(what: string, retryAfterMs: number = minuteMs): SimfleetError {
-  const message = `You would have ${what} at this worker. Remove plans with DELETE /v1/plans/ID, or wait until they expire, an hour after they were made`;
+  const message = `You would have ${what} at this worker. Remove plans with DELETE /v1/plans/ID, or wait until they expire, an hour after their creation`;
   return new SimfleetError("PLAN_LIMIT", message, { retryAfterMs: Math.max(1_000, retryAfterMs) });
 }
 
@@ -296,7 +296,7 @@ async function startOf(path: string, cursor: string | undefined): Promise<number
   }
   throw new SimfleetError(
     "REQUEST_INVALID",
-    `${JSON.stringify(cursor)} is no cursor: take the nextCursor of the page before`,
+    `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
   );
 }
 

@@ -132,7 +132,7 @@ function wordsOf(thrown: unknown): Words {
   }
   return {
     code: "INTERNAL",
-    detail: "Something went wrong that should not: the worker's log has it under this request's id",
+    detail: "Internal error: see the worker's log under this request's id",
   };
 }
 

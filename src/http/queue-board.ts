@@ -28,7 +28,8 @@ export async function addQueueBoard(server: FastifyInstance, deps: ControlDeps):
       child.all(path, { config: { role: "admin" } }, async (request, reply) => {
         const isReading = request.method === "GET" || request.method === "HEAD";
         if (!isReading && deps.config.http.queues === "read-only") {
-          const message = "The page of the queues is for reading: http.queues: read-write lets an admin change them";
+          const message =
+            "The queue dashboard is read-only: set http.queues to read-write to let an admin change queues";
           throw new SimfleetError("FORBIDDEN", message);
         }
         return ask(await open(), request, reply);

@@ -222,5 +222,5 @@ test.concurrent("the feed is shown and followed, and nothing is missed in betwee
   const none = await walk.json<{ events: NoticeEvent[] }>(["events", "tail", "--type", "authkey.*"]);
   expect(none.document).toEqual({ events: [], nextCursor: null });
   const wrong = await walk.run(["events", "tail", "--type", "runs.*"]);
-  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("There is no such event")]);
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("Unknown event type")]);
 });

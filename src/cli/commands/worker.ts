@@ -14,7 +14,7 @@ export type Serve = (deps: {
 }) => Promise<void>;
 
 export function workerCommand(context: Context, serve: Serve): Command {
-  const command = new Command("worker").description("work on runs until told to stop; logs JSON lines to stderr");
+  const command = new Command("worker").description("run the always-on worker; logs JSON lines to stderr");
   return withCommonHere(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(async (options) => {
     const { env, stderr, interrupt } = context.io;
     const config = context.config(options);

@@ -96,7 +96,7 @@ export class AutomationService {
     const { state } = await this.show(name);
     if (state !== "active") {
       const mend = `simfleet automations resume ${name}`;
-      throw new SimfleetError("AUTOMATION_STATE", `The automation ${name} is ${state}: let it go on first (${mend})`);
+      throw new SimfleetError("AUTOMATION_STATE", `The automation ${name} is ${state}: resume it first (${mend})`);
     }
     let events = 0;
     for await (const stretch of this.#since(sinceMs)) {
@@ -147,7 +147,7 @@ export class AutomationService {
     const found = this.#automations.find((one) => one.name === name);
     if (found !== undefined) return found;
     const known = this.#automations.map((one) => one.name).join(", ");
-    const hint = known === "" ? "there are none under `automations`" : `known are: ${known}`;
+    const hint = known === "" ? "none are configured under `automations`" : `known are: ${known}`;
     throw new SimfleetError("AUTOMATION_NOT_FOUND", `There is no automation ${name} in the configuration; ${hint}`);
   }
 

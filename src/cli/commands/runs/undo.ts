@@ -13,10 +13,10 @@ import { showToEnd } from "../apply.ts";
 
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
-    .description("put back what a run changed, where the SIM still has what the run gave it, as a new run")
-    .argument("<run>", "the id of the run that is over")
-    .option("--yes", "start without asking; needed where no terminal asks")
-    .option("--no-sync", "go by the inventory as it is, without reading the fleet first")
+    .description("restore the previous classes in a new run, except for SIMs changed since")
+    .argument("<run>", "id of a finished run")
+    .option("--yes", "skip the confirmation; required without a terminal")
+    .option("--no-sync", "use the inventory as it is, without syncing first")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);
@@ -54,12 +54,12 @@ async function undo(
   // Without a terminal the answer is known: the fleet is not read for nothing.
   if (!choice.isAgreed && !isTerminal) await confirm(context.io, "");
   if (choice.syncs) {
-    output.say("Reading the fleet first, so that what was changed since is left alone …");
+    output.say("Syncing first, so that later changes are not overwritten …");
     const { report, exitCode } = await hands.sync();
     if (report.state !== "finished") return exitCode;
   }
   if (!choice.isAgreed) {
-    const question = `Put back up to ${grouped(hands.total)} ${hands.total === 1 ? "SIM" : "SIMs"}?`;
+    const question = `Restore the previous class of up to ${grouped(hands.total)} ${hands.total === 1 ? "SIM" : "SIMs"}?`;
     if (!(await confirm(context.io, question))) return declined(output);
   }
   const report = await hands.undo();
@@ -67,7 +67,7 @@ async function undo(
     output.answer(report, (shown) => shown.runId);
     return 0;
   }
-  output.say(`Run ${report.runId} puts back ${grouped(report.counts.total)} rows of ${runId}.`);
+  output.say(`Run ${report.runId} restores ${grouped(report.counts.total)} rows of ${runId}.`);
   return hands.showToEnd(report.runId);
 }
 
