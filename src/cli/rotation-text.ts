@@ -1,8 +1,8 @@
-/** A rotation in words for a terminal. */
+/** A rotation as text for a terminal. */
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import { problemText } from "./run-text.ts";
 
-/** One line: how the rotation stands, and what it waits for. */
+/** One line: the status of the rotation, and what it waits for. */
 export function rotationStatusText(report: RotationReport): string {
   const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor, problem } = report;
   switch (state) {
@@ -16,7 +16,7 @@ export function rotationStatusText(report: RotationReport): string {
     }
     default: {
       const when = nextAt === null ? "" : `, at ${nextAt}`;
-      // That of a grace says the same another time.
+      // The reason of a grace period repeats the state.
       const reasonText = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
       const why = problem === undefined ? reasonText : `\n  ${problemText(problem)}`;
       return `${name} is ${state}. Next: ${nextStep ?? ""}${when}.${why}`;
@@ -24,7 +24,7 @@ export function rotationStatusText(report: RotationReport): string {
   }
 }
 
-/** What a person has to know to wait: which of the waits it is. */
+/** Tells the user what the rotation waits for. */
 export function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
   switch (waitsFor) {
     case "grace":

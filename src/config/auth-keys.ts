@@ -1,4 +1,4 @@
-/** The section `authKeys`: per profile, who is handed a new AuthKey when it is rotated, and how long the old one rests. */
+/** The section `authKeys`: per profile, the sinks of a rotated AuthKey and the grace period of the old one. */
 import { z } from "zod";
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Sink } from "#fleet/rotation.ts";

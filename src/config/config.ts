@@ -28,7 +28,7 @@ export interface ProfileConfig {
   readonly secrets: SecretOrigin;
 }
 
-/** Where the credentials of a profile come from, for whoever takes up a change of their files. */
+/** Where the credentials of a profile come from, to reload changed files. */
 export interface SecretOrigin {
   /** Files that hold secrets of these credentials. */
   readonly files: readonly string[];
@@ -98,7 +98,7 @@ export interface Config {
   readonly http: HttpConfig;
   /** The worker that commands ask; absent: they do it themselves. */
   readonly server: { readonly url: string; readonly token: Secret | undefined } | undefined;
-  /** How long the record of who changed what is kept. */
+  /** How long the audit log is kept. */
   readonly audit: { readonly keepMs: number };
   readonly logLevel: ValueOf<"logLevel">;
   /** What works but not as it may have been meant. */

@@ -18,7 +18,7 @@ const usualPort = 6379;
 const mostDatabase = 2 ** 31 - 1;
 const example = "such as redis://host:6379 or rediss://host:6380/1";
 
-/** @returns the parts, or what is wrong with the address */
+/** @returns the parts, or the problem of the address */
 export function parseRedisUrl(written: string): RedisUrl | { readonly fault: string } {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(written)?.[1]?.toLowerCase();
   if (scheme === undefined) return { fault: `must be an address ${example}.` };

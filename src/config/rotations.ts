@@ -1,4 +1,4 @@
-/** The section `rotations`: which Credential Sets are rotated, how, and who is handed the new secret. */
+/** The section `rotations`: which Credential Sets are rotated, how, and the sinks of the new secret. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
@@ -66,7 +66,7 @@ const from = z
   })
   .refine(hasOneOf("command", "file"), says("must have either command or file."));
 
-/** Who is handed a new secret. */
+/** Receivers of a new secret. */
 export const sink = z
   .strictObject({
     file: optional(path, "File to replace with one that holds the new secret; its folder must exist."),
@@ -162,7 +162,7 @@ export function sinkOf({ file, command: program, webhook }: z.output<typeof sink
   return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) };
 }
 
-/** What is well formed and cannot work all the same. */
+/** Problems of settings that are well formed but cannot work. */
 function meaningFaults(
   rotation: Rotation,
   { deployment, profiles }: { readonly deployment: Deployment; readonly profiles: readonly string[] },

@@ -92,7 +92,7 @@ function hookSecret(file: string): FreshSecret | { readonly fault: string } {
   );
 }
 
-/** A bad expression is told with the field at fault and an example. */
+/** An invalid expression is reported with the wrong field and an example. */
 export function readCron(
   { cron, timezone: zone }: { readonly cron: string; readonly timezone: string },
   where: string,

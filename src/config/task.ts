@@ -1,4 +1,4 @@
-/** What schedules and automations have done (`job:`): the keys of each job, and what is well formed and cannot work. */
+/** The tasks of schedules and automations (`job:`): the keys of each job, and settings that cannot work. */
 import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
@@ -145,7 +145,7 @@ export function readFilter(
   }
 }
 
-/** What is asked for of a run. */
+/** Options of a run. */
 export function optionsOf({
   partial,
   skipUnchanged,

@@ -1,4 +1,4 @@
-/** The section `webhooks`: who is told of which events, where, and how it is signed. */
+/** The section `webhooks`: receivers, their events, addresses and signatures. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";

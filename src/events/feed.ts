@@ -1,6 +1,6 @@
 /**
- * The event feed: one Redis stream for all profiles, oldest first, bounded in number and in time. Scripts of other rooms
- * write to it together with their changes (tell.lua); here it is read, from any point, and trimmed.
+ * The event feed: one Redis stream for all profiles, oldest first, bounded in number and in time. Scripts of other modules
+ * write to it atomically with their changes (tell.lua); this class reads it from any point, and trims it.
  */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
@@ -10,7 +10,7 @@ import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { type Event, type EventType, eventTypes } from "./event.ts";
 
-/** Lua that a script needs in front of its own to tell of what it does. */
+/** Lua code that a script prepends to emit events. */
 export const emitScriptPart = new URL("./tell.lua", import.meta.url);
 
 const emitOnceScript = Script.load(emitScriptPart, new URL("./tell-once.lua", import.meta.url));
@@ -45,7 +45,7 @@ export interface FeedPage {
 export const beforeAll = "0-0";
 
 const readAtOnce = 1_000;
-/** A page ends after so many events were looked through, found or not. */
+/** A page ends after this many events were scanned, matching or not. */
 const mostScanned = 100_000;
 
 export class Feed {
@@ -93,7 +93,7 @@ export class Feed {
   /**
    * Events after one, oldest first.
    * @param id of the event before; `0-0` is before all
-   * @returns `lastId` of the last that was looked at, `id` itself where there is none after it
+   * @returns `lastId`: the last scanned event, or `id` itself if there is none after it
    */
   async after(id: string, limit: number): Promise<FeedPage> {
     return pageOf(id, await this.#redis.xrange(this.key, `(${id}`, "+", "COUNT", limit));
@@ -104,14 +104,14 @@ export class Feed {
     return (await this.#redis.xrevrange(this.key, "+", "-", "COUNT", 1))[0]?.[0] ?? beforeAll;
   }
 
-  /** Tells of something that changed nothing in the store; what changes something tells of it in the same script. */
+  /** Emits an event that belongs to no change in the store; a change emits its event in the same script. */
   async emit({ type, profile, fields }: Pick<Event, "type" | "profile" | "fields">): Promise<void> {
     const pairs = Object.entries(fields).flat();
     const { most } = this.bounds;
     await this.#redis.xadd(this.key, "MAXLEN", "~", most, "*", "type", type, "profile", profile, ...pairs);
   }
 
-  /** Tells of something outside of the store, which may be told again after a crash. @param mark names it for a month */
+  /** Emits an event about something outside of the store; a repeat after a crash is dropped. @param mark identifies it for a month */
   async emitOnce(event: Pick<Event, "type" | "profile" | "fields">, mark: string): Promise<void> {
     const { type, profile, fields } = event;
     const args = [this.bounds.most, markSeconds, type, profile, ...Object.entries(fields).flat()];
@@ -123,7 +123,7 @@ export class Feed {
     return this.#redis.xlen(this.key);
   }
 
-  /** Lets go of what is older than the bounds allow. */
+  /** Removes events beyond the limits. */
   async trim(): Promise<void> {
     const oldestMs = this.#clock.wallMs() - this.bounds.keepMs;
     await this.#redis.xtrim(this.key, "MINID", "~", String(Math.max(0, oldestMs)));
@@ -153,7 +153,7 @@ function decode([id, pairs]: [string, string[]]): Event | undefined {
   return known === "sim.changed" ? withValues(event) : event;
 }
 
-/** The scripts that tell of a change write names and values as the inventory keeps them. */
+/** The scripts that emit changes write names and values as the inventory stores them. */
 function withValues(event: Event): Event {
   const { field = "", before, after, ...rest } = event.fields;
   const values = {

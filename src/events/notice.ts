@@ -4,7 +4,7 @@
  */
 import type { Event } from "./event.ts";
 
-/** An event, or what is like one without being in the feed, such as a test. */
+/** An event, or a similar message that is not in the feed, such as a test. */
 export type NoticeEvent = Pick<Event, "profile" | "atMs" | "fields"> & { readonly type: string };
 
 type Fields = Readonly<Record<string, string>>;

@@ -34,7 +34,7 @@ export interface ReceivedParts {
   readonly body: string;
 }
 
-/** A message that is older or younger than this may be a repeat by somebody who has overheard it. */
+/** A message outside of this tolerance may be a replay. */
 const mostDriftSeconds = 300;
 
 /**

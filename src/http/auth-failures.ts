@@ -23,7 +23,7 @@ export class AuthFailures {
 
   /**
    * Counts a failure.
-   * @param refusal what the caller is told as long as there were not too many
+   * @param refusal the error for the caller as long as there were not too many
    * @returns the refusal, or TOO_MANY_REQUESTS
    */
   count(ip: string, refusal: SimfleetError): SimfleetError {

@@ -48,7 +48,7 @@ async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
   const { limits, isOurHost } = deps;
   const { config, url = "" } = request.routeOptions;
   const { role = "open" } = config;
-  // Whoever looks after processes asks by any name, and learns nothing but that the worker is well.
+  // Process supervisors use any host name, and learn only whether the worker is healthy.
   if (!/^\/(?:healthz|readyz)$/.test(url) && !isOurHost(request.headers.host)) {
     throw new SimfleetError(
       "FORBIDDEN",

@@ -24,7 +24,7 @@ export function describedBy(version: string): FastifyDynamicSwaggerOptions {
   };
 }
 
-/** Adds to a route's own schemas what all routes have in common: its role, its errors, and how rows are handed over. */
+/** Adds to the schemas of a route what all routes have in common: role, errors, and how rows are uploaded. */
 const describeRoute: SwaggerTransform = (document) => {
   const { schema, url } = jsonSchemaTransform(document);
   const { role } = document.route.config ?? {};
@@ -81,7 +81,7 @@ function bare(schema: z.ZodType): Record<string, unknown> {
   return json;
 }
 
-/** `/docs` and `/docs/json`: open, since they hold nothing but what is in the source. */
+/** `/docs` and `/docs/json`: open, because they contain nothing that is not in the source. */
 /** Of the one style element that Swagger UI writes into its page; a version that writes another fails the test. */
 const styleOfSwaggerUi = "'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='";
 

@@ -1,4 +1,4 @@
-/** What a request asks of a plan or a run: its query, read into the options of the front desk. */
+/** Converts the query of a request for a plan or a run into options of the service. */
 import { z } from "zod";
 import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";

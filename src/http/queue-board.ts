@@ -43,7 +43,7 @@ export async function addQueueBoard(server: FastifyInstance, deps: ControlDeps):
 async function ask(pages: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { body, headers } = request;
   const { url, basePath } = withoutSession(request.url);
-  // Nothing that tells who asks: it was asked for already.
+  // No credentials: authentication is already done.
   const { accept, "content-type": contentType } = headers;
   const answer = await pages.inject({
     method: request.method as "GET",

@@ -41,7 +41,7 @@ export class Spool {
 
   /**
    * Writes a stream to a file of this name.
-   * @param onBytes is told how many have come so far, and throws when they are too many
+   * @param onBytes is called with the bytes received so far, and throws if they are too many
    * @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, what `onBytes` throws; nothing is left then
    */
   async take(

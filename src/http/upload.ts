@@ -17,7 +17,7 @@ export interface HandedOver {
   /** Name of the file, or the filter. */
   readonly source: string;
   readonly speedClass: string | undefined;
-  /** Of the body, hex: what tells one request from another. */
+  /** Hash of the body, hex, to distinguish requests. */
   readonly sha256: string;
 }
 
@@ -27,7 +27,7 @@ export const filterBody = z.strictObject({
 });
 
 /**
- * Takes what was handed over.
+ * Reads an upload.
  * @param to `name` of the file in the spool, and the space reserved for it
  * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT
  */

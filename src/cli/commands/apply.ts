@@ -104,7 +104,7 @@ async function detached(app: App, output: Output, report: RunReport): Promise<nu
 }
 
 /**
- * Shows a run until it ends and answers with its report; writes its results where a place for them is given.
+ * Shows a run until it ends and prints its report; writes its results if a path is given.
  * @returns the exit code
  */
 export async function showToEnd(ask: {

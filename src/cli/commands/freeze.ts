@@ -1,4 +1,4 @@
-/** `simfleet freeze …`: the switch that stops everything that changes the platform. */
+/** `simfleet freeze …`: stops everything that changes the platform. */
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { type FreezeReport, reportOfFreezes } from "#jobs/freezes/report.ts";
@@ -52,7 +52,7 @@ function statusCommand(context: Context): Command {
   );
 }
 
-/** Turns the switch, or only looks, and answers with how it stands then. */
+/** Starts or ends the freeze, or only reads it, and prints the resulting status. */
 async function emit(
   context: Context,
   options: CommonOptions,

@@ -1,4 +1,4 @@
-/** `simfleet plan FILE`: what a run would do, before it does it. */
+/** `simfleet plan FILE`: previews a run. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
@@ -43,7 +43,7 @@ export function planCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-/** Plans a file, or the SIMs that a filter means, for the selected profile. */
+/** Plans a file, or the SIMs that match a filter, for the selected profile. */
 export function makePlan(
   app: App,
   config: Config,
@@ -70,7 +70,7 @@ export function makePlan(
 export type Origin = { readonly path: string } | { readonly filter: Filter };
 
 /**
- * Reads it from a command line; ends the command unless exactly one of the two is given.
+ * Reads the origin from the command line; ends the command unless exactly one of the two is given.
  * @throws SimfleetError USAGE for a filter that cannot be read
  */
 export function originOf(

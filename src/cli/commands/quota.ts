@@ -1,4 +1,4 @@
-/** `simfleet quota`: every quota as it is mirrored. */
+/** `simfleet quota`: every quota as simfleet tracks it. */
 import { Command } from "@commander-js/extra-typings";
 import { type BucketReport, reportOfBucket } from "#jobs/quota/report.ts";
 import { type Context, withCommon } from "../context.ts";

@@ -1,4 +1,4 @@
-/** `simfleet schedules …`: tasks at times. */
+/** `simfleet schedules …`: scheduled tasks. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { ScheduleReport } from "#jobs/schedules/service.ts";
@@ -59,7 +59,7 @@ function stepCommand(
     name: string;
     description: string;
     done: string;
-    /** Elsewhere it is the route of this name. */
+    /** With a remote worker the route has the same name. */
     here: (app: App, schedule: string) => Promise<ScheduleReport>;
   },
 ): Command {

@@ -9,7 +9,7 @@ export type Serve = (deps: {
   env: NodeJS.ProcessEnv;
   logger: Logger;
   stop: AbortSignal;
-  /** Told of the address once it answers. */
+  /** Called with the address once the server accepts requests. */
   onReady?: (url: string) => void;
 }) => Promise<void>;
 

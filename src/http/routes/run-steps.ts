@@ -1,4 +1,4 @@
-/** Hands on a run: pause, resume, cancel; and the runs that are made of one that is over: retry, undo. */
+/** Operations on a run: pause, resume, cancel; and new runs from a finished one: retry, undo. */
 import { z } from "zod";
 import { outcomes } from "#fleet/run.ts";
 import type { Api, ControlDeps } from "../house.ts";

@@ -1,4 +1,4 @@
-/** Syncs: the fleet read anew from the platform. */
+/** Syncs: reading the fleet from the platform. */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import type { SyncReport } from "#jobs/inventory/sync-report.ts";
@@ -88,7 +88,7 @@ function addBegin(api: Api, deps: ControlDeps): void {
         {
           status: 202,
           newRef: () => profile,
-          // One that is under way goes on, unless all of it is to be read anew.
+          // A sync in progress continues, unless the request restarts it.
           make: () =>
             app.sims.sync(profile, {
               by: actorOf(request.principal),

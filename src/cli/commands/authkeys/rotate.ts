@@ -1,4 +1,4 @@
-/** `simfleet authkeys rotate`: replaces the AuthKey in use by a new one, under the calls that go on. */
+/** `simfleet authkeys rotate`: replaces the AuthKey in use by a new one, while calls continue. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
@@ -33,7 +33,7 @@ interface Asked {
   readonly interrupt: AbortSignal;
 }
 
-/** What is done where the AuthKeys are. */
+/** The operations, local or remote. */
 interface Actions {
   /** `of`: whose AuthKey it is, in words. */
   plan(): Promise<{ oldId: string; of: string; goesOn: boolean }>;
@@ -86,7 +86,7 @@ function remoteActions(worker: RemoteWorker, { replace, ...shown }: Asked): Acti
   const query = worker.ofProfile();
   return {
     async plan() {
-      // What stands in the way of a rotation is told when it is begun: nothing has happened then.
+      // Obstacles are reported by the request that starts the rotation, before anything has changed.
       const page = await worker.get<{ authKeys: AuthKeyReport[]; rotation: AuthKeyRotationReport | null }>(
         "/v1/authkeys",
         query,

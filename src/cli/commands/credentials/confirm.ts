@@ -1,4 +1,4 @@
-/** `simfleet credentials confirm`: a person's word that nothing names the old set any more. */
+/** `simfleet credentials confirm`: a person confirms that nothing references the old set any more. */
 import { Command } from "@commander-js/extra-typings";
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import { type Context, withCommon } from "../../context.ts";

@@ -1,4 +1,4 @@
-/** `simfleet credentials rotate`: gives a Credential Set a new secret, and shows it being done. */
+/** `simfleet credentials rotate`: gives a Credential Set a new secret, and shows the progress. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -35,9 +35,9 @@ interface Asked {
   readonly interrupt: AbortSignal;
 }
 
-/** What is done where the rotation is. */
+/** The operations, local or remote. */
 interface Actions {
-  /** The rotation as it stands before, and the set that it is about. */
+  /** The current rotation, and its Credential Set. */
   present(): Promise<RotationReport & { readonly set: string }>;
   rotate(): Promise<RotationReport>;
   follow(profile: string): Promise<{ report: RotationReport; exitCode: number }>;

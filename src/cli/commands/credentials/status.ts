@@ -1,4 +1,4 @@
-/** `simfleet credentials status`: how every rotation stands. */
+/** `simfleet credentials status`: the status of every rotation. */
 import { Command } from "@commander-js/extra-typings";
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import { type Context, withCommon } from "../../context.ts";

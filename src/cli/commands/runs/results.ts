@@ -1,4 +1,4 @@
-/** `simfleet runs results`: every row of the input and what became of it. */
+/** `simfleet runs results`: every input row with its outcome. */
 import { Command, Option } from "@commander-js/extra-typings";
 import type { RunReport } from "#jobs/runs/report.ts";
 import { writeResults } from "#jobs/runs/results.ts";

@@ -1,4 +1,4 @@
-/** `simfleet runs resume`: goes on with a run where it stood. */
+/** `simfleet runs resume`: resumes a paused run. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { RunReport } from "#jobs/runs/report.ts";

@@ -25,7 +25,7 @@ export function retryCommand(context: Context): Command {
     /** @param before the run whose rows are redone */
     const isAgreed = async (before: RunReport): Promise<boolean> => {
       const rows = rowsOf(before, outcomes);
-      // With none the desk says why.
+      // Without any, the service throws with the reason.
       if (options.yes === true || rows === 0) return true;
       const what = `${grouped(rows)} ${rows === 1 ? "row" : "rows"}`;
       if (await confirm(context.io, `Send ${what} of ${ofRunId} again?`)) return true;

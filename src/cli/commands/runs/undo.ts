@@ -1,4 +1,4 @@
-/** `simfleet runs undo`: reads the fleet, then puts back what a run changed and nobody has changed since. */
+/** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { isRunOver } from "#fleet/run.ts";
@@ -36,9 +36,9 @@ interface Undoing {
   readonly output: Output;
 }
 
-/** What is done where the run is. */
+/** The operations, local or remote. */
 interface Actions {
-  /** SIMs that may be put back. */
+  /** SIMs that may be restored. */
   readonly total: number;
   sync(): Promise<{ report: SyncReport; exitCode: number }>;
   undo(): Promise<RunReport>;
@@ -51,7 +51,7 @@ async function undo(
   choice: { isAgreed: boolean; syncs: boolean; isDetached: boolean },
 ): Promise<number> {
   const isTerminal = context.io.stdin.isTTY === true;
-  // Without a terminal the answer is known: the fleet is not read for nothing.
+  // Without a terminal the confirmation fails: do that before the sync.
   if (!choice.isAgreed && !isTerminal) await confirm(context.io, "");
   if (choice.syncs) {
     output.say("Syncing first, so that later changes are not overwritten …");
@@ -100,7 +100,7 @@ async function remoteActions(worker: RemoteWorker, { runId, context, output }: U
   const path = `/v1/runs/${encodeURIComponent(runId)}`;
   const undone = (): Promise<RunReport> => worker.post<RunReport>(`${path}/undo`);
   const { profile, state, counts } = await worker.get<RunReport>(path);
-  // The worker says in its words what is wrong with it, before the fleet is read for nothing.
+  // Lets the worker report the error before a useless sync.
   if (!isRunOver(state) || counts.done === 0) await undone();
   return {
     total: counts.done,

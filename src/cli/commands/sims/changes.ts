@@ -1,4 +1,4 @@
-/** `simfleet sims changes`: what has changed in the fleet, and whether our runs did it. */
+/** `simfleet sims changes`: changes of the fleet, by runs or from outside. */
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { type Change, changeTypes } from "#jobs/inventory/changes.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";

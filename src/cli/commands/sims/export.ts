@@ -48,7 +48,7 @@ async function give(
   else for await (const lot of lines) await output.stream(lot);
 }
 
-/** One document, as everywhere with --json; --format ndjson streams without it. */
+/** One document, as --json promises; --format ndjson streams without it. */
 async function giveOneDocument(lots: AsyncIterable<string>, output: Output): Promise<void> {
   let separator = '{"sims": [\n';
   for await (const lot of lots) {
@@ -58,7 +58,7 @@ async function giveOneDocument(lots: AsyncIterable<string>, output: Output): Pro
   await output.stream(`${separator === ",\n" ? "\n" : separator}], "nextCursor": null}\n`);
 }
 
-/** The same text in lots that end where a line does: what comes over the network is cut anywhere. */
+/** Regroups text from the network into chunks that end with a line. */
 async function* wholeLines(lots: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = "";
   for await (const lot of lots) {

@@ -1,4 +1,4 @@
-/** `simfleet sims sync`: reads the whole fleet and shows it being read. */
+/** `simfleet sims sync`: syncs the inventory and shows the progress. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
@@ -19,7 +19,7 @@ export function syncCommand(context: Context): Command {
     const isRestart = options.restart === true;
     const isDetached = options.detach === true;
     const here = async (app: App, { profile }: Config): Promise<number> => {
-      // Wrong credentials show now, not in a worker's log.
+      // Reports wrong credentials now instead of in a worker's log.
       if (!isDetached) await app.client(profile).whoAmI(interrupt);
       const begun = await app.sims.sync(profile, { by: context.actor, how: isRestart ? "restart" : "resume" });
       sayWhereItGoesOn(begun, output);

@@ -1,4 +1,4 @@
-/** `simfleet deliveries …`: what was sent to webhooks, and what became of it. */
+/** `simfleet deliveries …`: messages to webhooks and their delivery status. */
 import { Command, Option } from "@commander-js/extra-typings";
 import type { DeliveryDocument, DeliveryReport } from "#jobs/webhooks/report.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";

@@ -1,4 +1,4 @@
-/** `simfleet webhooks …`: who is told of events. */
+/** `simfleet webhooks …`: endpoints that receive events. */
 import { Command } from "@commander-js/extra-typings";
 import type { TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
 import { type Context, withCommon } from "../../context.ts";
