@@ -62,7 +62,7 @@ export function requireAuthKeyOptions(
   if (storeDeps !== undefined) return storeDeps;
   const lines = ["authKeys:", `  ${profile}:`, `    sinks: [{ file: ${secretFile ?? "/run/secrets/auth-key"} }]`];
   const message =
-    "is needed: it says who is handed the new AuthKey, before the old one is revoked. " +
+    "is required: it names the sinks that receive the new AuthKey before the old one is revoked. " +
     `A profile's own authKeyFile is reloaded automatically; add to the configuration file:\n${lines.map((line) => `      ${line}`).join("\n")}`;
   throw new ConfigError([{ where: `authKeys.${profile}.sinks`, message }]);
 }

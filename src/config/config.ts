@@ -157,7 +157,7 @@ export function requirePlatform(config: Config, name: string = config.profile): 
 export function requireSeal({ seal }: Config, feature: string): SealKeys {
   if (seal !== undefined) return seal;
   const message =
-    `is needed: ${feature} keeps the new secret sealed until everybody has it, so that a crash cannot lose it. ` +
+    `is required: ${feature} stores the new secret sealed until all receivers have it, so that a crash cannot lose it. ` +
     `Make a key with ${makingOf("seal-key")} and name the file here, or as SIMFLEET_SEAL_KEY_FILE.`;
   throw new ConfigError([{ where: "seal.keyFile", message }]);
 }
@@ -180,6 +180,6 @@ function missingEndpoint({ coverage }: Profile): Problem {
   const which = coverage === "jp" ? "japan" : "global";
   return {
     where: `endpoints.${which}`,
-    message: `is needed to speak to the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
+    message: `is required to call the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
   };
 }

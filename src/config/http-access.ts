@@ -94,7 +94,7 @@ export function readJwt(values: Values, problems: Problem[]): JwtOptions | undef
     if (values.whereOf(id) !== undefined || (id === "jwtJwksUrl" && values.whereOf("jwtPublicKeyFile"))) continue;
     const also = id === "jwtJwksUrl" ? ", or http.jwt.publicKeyFile" : "";
     const where = `http.jwt.${id === "jwtJwksUrl" ? "jwksUrl" : id.slice("jwt".length).toLowerCase()}`;
-    problems.push({ where, message: `is needed as well, since JWTs are to be taken. Set it${also}.` });
+    problems.push({ where, message: `is also required to accept JWTs. Set it${also}.` });
   }
   if (issuer === undefined || audience === undefined || roleNames === undefined || keys === undefined) return undefined;
   return {

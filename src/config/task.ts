@@ -116,7 +116,7 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
 function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: KnownNames }): Task | undefined {
   const { profile, where, file, speedClass } = written;
   if ((where === undefined) === (file === undefined)) {
-    fault("where", "is needed, or file instead of it: exactly one says which SIMs get the class.");
+    fault("where", "is required, or file instead of it: exactly one selects the SIMs.");
   }
   if (where !== undefined && speedClass === undefined) fault("speedClass", "is missing; a filter needs one.");
   if (speedClass !== undefined && !isSpeedClass(speedClass)) fault("speedClass", "cannot be a speed class.");

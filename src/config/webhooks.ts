@@ -137,7 +137,7 @@ function secretsOf(written: Written, faults: Faults): readonly FreshSecret[] {
     if (isSigned) faults.report(secret === undefined ? "secretFile" : "secret", `is for the format standard alone.`);
     return [];
   }
-  if (!isSigned) faults.report("secretFile", `is needed to sign messages: a file of ${secretForm}.`);
+  if (!isSigned) faults.report("secretFile", `is required to sign messages: a file of ${secretForm}.`);
   if (secret !== undefined && secretFile !== undefined)
     faults.report("secret", "is set together with secretFile. Keep one.");
   const kept: FreshSecret[] = [];

@@ -244,16 +244,16 @@ export const eventCatalogue = {
     fields: { rotation: "its name", credentialsId: "the set", since: "when it got its secret, ISO 8601" },
   },
   "secret.reloaded": {
-    when: "A file of a profile's credentials has changed, and a process authenticates with what it holds now.",
+    when: "A changed credentials file of a profile was reloaded: a process authenticates with the new credentials.",
     fields: { worker: "the process" },
   },
   "secret.kept": {
-    when: "A file of a profile's credentials has changed, and cannot be taken up: a process stays with what it had.",
-    fields: { worker: "the process", reason: "what is wrong with it" },
+    when: "A changed credentials file of a profile cannot be loaded: a process keeps the previous credentials.",
+    fields: { worker: "the process", reason: "the problem of the file" },
   },
   "authkey.refused": {
     when: "The platform rejected a configured AuthKey; the second one is used, if there is one. Emitted once by each process until the AuthKey is accepted.",
-    fields: { authKeyId: "the AuthKey", worker: "the process", reason: "the platform's words" },
+    fields: { authKeyId: "the AuthKey", worker: "the process", reason: "the platform's message" },
   },
   "authkey.created": {
     when: "A rotation created an AuthKey; its secret is stored sealed.",

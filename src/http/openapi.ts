@@ -8,8 +8,8 @@ import { widenPolicy } from "./security-headers.ts";
 import { problem } from "./shape.ts";
 import { filterBody } from "./upload.ts";
 
-const about = `Hand over a file or a filter, see what it would do, start it, watch it, and fetch a result for every row.
-Errors are \`application/problem+json\` with a stable \`code\`. Times are ISO 8601 in UTC. How to call it with curl is told in
+const about = `Send a file or a filter, preview the run, start it, follow it, and fetch a result for every row.
+Errors are \`application/problem+json\` with a stable \`code\`. Times are ISO 8601 in UTC. For examples with curl see
 docs/control-api.md.`;
 
 export function describedBy(version: string): FastifyDynamicSwaggerOptions {

@@ -180,7 +180,7 @@ describe.concurrent("the command line rotates", () => {
     expect(sinkless.stderr).toContain("sinks: [{ file: auth-key }]");
     await walk.write("sealless.yaml", "authKeys: { default: { sinks: [{ file: auth-key }] } }\n");
     const sealless = await walk.run(["authkeys", "rotate", "--yes"], { SIMFLEET_CONFIG: "sealless.yaml" });
-    expect(sealless.stderr).toContain("seal.keyFile: is needed: Rotating AuthKeys");
+    expect(sealless.stderr).toContain("seal.keyFile: is required: Rotating AuthKeys");
   });
 });
 

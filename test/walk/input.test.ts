@@ -165,7 +165,7 @@ describe.concurrent("the configuration", () => {
       "simfleet: The configuration has 2 problems:\n  profiles.default.credentials: are needed",
     );
     expect(refused.stderr).toContain(
-      "  endpoints.global: is needed to speak to the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL",
+      "  endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL",
     );
   });
 

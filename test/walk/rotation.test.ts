@@ -139,7 +139,7 @@ describe.concurrent("a rotation", () => {
     const unsealed = await walk.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect([unsealed.code, unsealed.stderr]).toEqual([
       2,
-      expect.stringMatching(/seal.keyFile: is needed: .*openssl rand -hex 32/),
+      expect.stringMatching(/seal.keyFile: is required: .*openssl rand -hex 32/),
     ]);
     const unknown = await walk.json<{ error: { code: string } }>(["credentials", "rotate", "mqt", "--yes"]);
     expect([unknown.code, unknown.document.error.code]).toEqual([2, "ROTATION_NOT_FOUND"]);

@@ -54,7 +54,9 @@ function addRetry(api: Api, deps: ControlDeps): void {
         params: ofRun,
         querystring: nothing,
         body: z
-          .strictObject({ outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("take up these instead") })
+          .strictObject({
+            outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("retry rows with these outcomes instead"),
+          })
           .nullish(),
         response: { 202: runReport },
       },

@@ -73,7 +73,7 @@ describe("what calls to the platform need", () => {
   it("everything that is missing is reported at once", () => {
     expect(problemsOf(() => requirePlatform(loadConfig({ env: {} })))).toEqual([
       "profiles.default.credentials: are required to call the platform. Set SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD (a secret also as …_FILE).",
-      "endpoints.global: is needed to speak to the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL, or name a deployment that has it.",
+      "endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL, or name a deployment that has it.",
     ]);
   });
 
@@ -87,7 +87,7 @@ describe("what calls to the platform need", () => {
 
   it("a coverage needs its own base address", () => {
     const env = { ...authKey, SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com", SIMFLEET_COVERAGE: "g" };
-    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain("endpoints.global: is needed");
+    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain("endpoints.global: is required");
   });
 
   it("two base addresses need a coverage, or a key to verify the token's", () => {

@@ -183,7 +183,7 @@ describe("the seal", () => {
 
   it("says how to make a key where one is needed", () => {
     expect(() => requireSeal(loadConfig({ env: {} }), "Rotating Credential Sets")).toThrow(
-      /seal.keyFile: is needed: Rotating Credential Sets keeps .* openssl rand -hex 32/,
+      /seal.keyFile: is required: Rotating Credential Sets stores .* openssl rand -hex 32/,
     );
   });
 });
