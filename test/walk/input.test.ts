@@ -162,7 +162,7 @@ describe.concurrent("the configuration", () => {
     const refused = await walk.run(["apply", "fleet.csv", "--yes"], env);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain(
-      "simfleet: The configuration has 2 problems:\n  profiles.default.credentials: are needed",
+      "simfleet: The configuration has 2 problems:\n  profiles.default.credentials: are required",
     );
     expect(refused.stderr).toContain(
       "  endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL",

@@ -229,7 +229,7 @@ describe.concurrent("undo", () => {
     const undone = await walk.json(["runs", "undo", run.runId, "--yes"]);
     expect(undone.document.counts).toMatchObject({ done: 0, skipped: 3 });
     expect((await walk.run(["runs", "results", undone.document.runId])).stdout).toContain(
-      "what it had before the run is not known",
+      "its previous class is unknown",
     );
     expect(await walk.run(["runs", "undo", undone.document.runId, "--yes"])).toMatchObject({
       code: 2,
