@@ -178,5 +178,5 @@ test.concurrent("what cannot work is told before anything begins", async () => {
     expect(checked.stdout).toContain(line);
   }
   const worker = await walk.run(["worker"]);
-  expect([worker.code, worker.stderr]).toEqual([2, expect.stringContaining("sim.aded is no event")]);
+  expect([worker.code, worker.stderr]).toEqual([2, expect.stringContaining("sim.aded is not an event")]);
 });
