@@ -1,4 +1,4 @@
-/** `plan` and `apply` with a worker elsewhere: the file goes there, and the results come back. */
+/** `plan` and `apply` with a remote worker: upload the file, download the results. */
 import { Readable } from "node:stream";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { openFile } from "#core/open-file.ts";
@@ -14,7 +14,7 @@ import { planText } from "./plan-text.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
 import { countsText, runText } from "./run-text.ts";
 
-/** What is handed over, and how it is to be run. */
+/** The rows to upload, and the options of the run. */
 export interface RemoteOrder {
   readonly file: string | undefined;
   readonly where: readonly string[] | undefined;
@@ -37,7 +37,7 @@ export async function planRemotely(worker: RemoteWorker, order: RemoteOrder): Pr
   return worker.post<RemotePlan>("/v1/plans", { query, body });
 }
 
-/** Plans, asks, starts and shows a run. @returns the exit code */
+/** Plans, confirms, starts and shows a run. @returns the exit code */
 export async function applyRemotely(
   worker: RemoteWorker,
   order: RemoteOrder,
@@ -69,7 +69,7 @@ export async function applyRemotely(
 }
 
 /**
- * Shows a run until it ends and answers with its report; writes its results where a place for them is given.
+ * Shows a run until it ends and prints its report; writes its results if a path is given.
  * @returns the exit code
  */
 export async function showRemoteToEnd(
@@ -83,7 +83,7 @@ export async function showRemoteToEnd(
   const remote = `simfleet runs results ${runId} --out FILE`;
   if (path !== undefined) {
     const lines = worker.text(`/v1/runs/${runId}/results`, { format: "csv" });
-    await writeResults(path, lines, `No outcome is lost: write them elsewhere with ${remote}`);
+    await writeResults(path, lines, `No outcome is lost: write them to another path with ${remote}`);
   }
   output.answer(path === undefined ? report : { ...report, results: path }, (shown) =>
     isOver ? runText(shown) : countsText(shown),

@@ -1,7 +1,6 @@
 /**
- * What each command does to the fleet or to the workers when it works where it is given. Of those that change something
- * the audit has an entry (`Context.withApp`); with `--server` the worker that is asked writes it. A command that is not
- * here cannot be given.
+ * Whether each command changes the fleet or the workers when it runs locally. Commands that change something get an audit
+ * entry (`Context.withApp`); with `--server` the remote worker writes it. A command that is not listed cannot run.
  */
 
 /** `changes profile`: its target is the selected profile unless its arguments name another thing. */
@@ -52,13 +51,13 @@ export const commandEffects: Readonly<Record<string, CommandEffect>> = {
   "deliveries show": "reads",
   "deliveries redeliver": "changes",
   quota: "reads",
-  // It prints a token and keeps nothing: the configuration gives it its rights.
+  // It prints a token and stores nothing: the configuration grants its rights.
   "tokens create": "reads",
   "audit list": "reads",
   check: "reads",
-  // What the worker is asked for is audited as requests.
+  // The worker audits its requests.
   worker: "reads",
   sandbox: "reads",
-  // It works on a platform and data of its own.
+  // It uses its own platform and data.
   demo: "reads",
 };

@@ -1,4 +1,4 @@
-/** What every command has at hand, and the options that every command takes. */
+/** The dependencies and common options of every command. */
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import type { CommandEffect } from "./command-effects.ts";
 import { RemoteWorker } from "./remote-worker.ts";
 import { Output, type TextSink } from "./output.ts";
 
-/** The process around a command, handed in by the entry. */
+/** The process environment of a command, passed in by the entry point. */
 export interface ProcessIo {
   readonly env: NodeJS.ProcessEnv;
   readonly stdout: TextSink;
@@ -42,9 +42,9 @@ type WithCommon<A extends unknown[], O> = Command<
 >;
 
 const serverOption = (): Option =>
-  new Option("--server <url>", "ask this worker instead of doing it here (default: SIMFLEET_SERVER)");
+  new Option("--server <url>", "send the command to this worker's API (default: SIMFLEET_SERVER)");
 
-/** Adds the options that every command has, and its example: to a command that a worker elsewhere can be asked for. */
+/** Adds the common options and an example to a command that also works with `--server`. */
 export function withCommon<A extends unknown[], O extends Record<string, unknown>>(
   command: Command<A, O>,
   example: string,
@@ -52,7 +52,7 @@ export function withCommon<A extends unknown[], O extends Record<string, unknown
   return withOptions(command, example, serverOption());
 }
 
-/** As `withCommon`, to a command that only works where it is given: `--server` is not offered, and refused in words. */
+/** As `withCommon`, for a command that only works locally: `--server` is hidden and rejected with a message. */
 export function withCommonHere<A extends unknown[], O extends Record<string, unknown>>(
   command: Command<A, O>,
   example: string,
@@ -67,7 +67,7 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
 ): WithCommon<A, O> {
   return command
     .option("--config <file>", "the YAML configuration (default: SIMFLEET_CONFIG, else config/simfleet.yaml)")
-    .option("--profile <name>", "the account to work with (default: SIMFLEET_PROFILE, else default)")
+    .option("--profile <name>", "profile (account) to use (default: SIMFLEET_PROFILE, else default)")
     .addOption(ofServer)
     .option("--json", "print one JSON document on stdout")
     .addHelpText("after", `\nExample:\n${example.replace(/^/gm, "  ")}`) as never;
@@ -91,7 +91,7 @@ export class Context {
     this.io = io;
   }
 
-  /** Who gives the commands, as runs and events name them: the user of the operating system. */
+  /** The user of the operating system, as runs and events name who did something. */
   get actor(): string {
     return `cli:${userName()}`;
   }
@@ -101,19 +101,19 @@ export class Context {
     return new Output({ isJson: options.json === true, stdout, stderr });
   }
 
-  /** For a command that works here. @throws ConfigError; SimfleetError USAGE where a worker elsewhere is to be asked */
+  /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */
   config(options: CommonOptions): Config {
     const config = this.#load(options);
     if (config.server === undefined) return config;
     throw new SimfleetError(
       "USAGE",
-      `This command works where it is given, and cannot ask ${config.server.url}: leave out --server, and SIMFLEET_SERVER`,
+      `This command only works locally and cannot be sent to ${config.server.url}: leave out --server and SIMFLEET_SERVER`,
     );
   }
 
   /**
-   * Has a question answered: here, or by the worker that `--server` or SIMFLEET_SERVER names.
-   * @param ways `here` gets the house for its time, `there` the worker
+   * Runs a command locally, or through the worker that `--server` or SIMFLEET_SERVER names.
+   * @param ways `here` gets the app while it is open, `there` the remote worker
    */
   async ask<T>(
     options: CommonOptions,
@@ -127,8 +127,7 @@ export class Context {
   }
 
   /**
-   * Does what a command does. Of one that changes something there is an entry in the audit beforehand, and its exit code
-   * afterwards: every command that works here passes this place.
+   * Runs a local command. A command that changes something writes an audit entry first, and its exit code afterwards.
    * @throws SimfleetError AUDIT_UNAVAILABLE, and nothing is done then
    */
   async #audited<T>({ control: { audit } }: App, { profile }: Config, act: () => Promise<T>): Promise<T> {
@@ -165,7 +164,7 @@ export class Context {
     return loadConfig({ file: options.config, env: { ...env, ...profile, ...server } });
   }
 
-  /** Opens the house for the time of `use`, and closes it whatever happens. */
+  /** Opens the app, calls `use`, and always closes the app again. */
   async withApp<T>(config: Config, use: (app: App) => Promise<T>): Promise<T> {
     const { env, stderr } = this.io;
     const level = env.SIMFLEET_LOG_LEVEL === undefined ? "silent" : config.logLevel;
@@ -185,7 +184,7 @@ export class Context {
   }
 }
 
-/** What a command that opens Redis ends with: those that have an exit code of their own return it. */
+/** The exit code of a command: its number if it returns one, else 0. */
 function exitCodeOf(answer: unknown): number {
   return typeof answer === "number" ? answer : 0;
 }
@@ -199,7 +198,7 @@ function userName(): string {
 }
 
 /**
- * The token of a worker on the same data directory. It has every right, so that it is sent to this machine alone.
+ * The token of a worker on the same data directory. It has all rights, so it is only sent to this machine.
  * @throws SimfleetError UNAUTHENTICATED
  */
 function localToken(url: string, dataDir: string): Secret {
@@ -207,33 +206,30 @@ function localToken(url: string, dataDir: string): Secret {
   if (!isLoopback(host)) {
     throw new SimfleetError(
       "UNAUTHENTICATED",
-      `A token for ${host} is needed: set SIMFLEET_SERVER_TOKEN_FILE. The token of the data directory is sent to this machine alone`,
+      `A token for ${host} is required: set SIMFLEET_SERVER_TOKEN_FILE. The token of the data directory is only sent to this machine`,
     );
   }
   const read = readSecretFile(join(dataDir, "admin-token"));
   if ("secret" in read) return new Secret(read.secret);
-  throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is needed: set SIMFLEET_SERVER_TOKEN_FILE");
+  throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is required: set SIMFLEET_SERVER_TOKEN_FILE");
 }
 
 export function asCount(text: string): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count)) {
-    throw new InvalidArgumentError("It has to be a whole number of at least 1.");
+    throw new InvalidArgumentError("It must be a whole number of at least 1.");
   }
   return count;
 }
 
 /**
- * Asks a yes-or-no question on the terminal. What changes SIMs or secrets asks, and needs --yes where there is none.
+ * Asks a yes-or-no question on the terminal. Commands that change SIMs or secrets ask, and need --yes without a terminal.
  * @throws SimfleetError USAGE without a terminal
  */
 export async function confirm(io: ProcessIo, question: string): Promise<boolean> {
   const { stdin, stderr } = io;
   if (stdin.isTTY !== true || stderr.isTTY !== true) {
-    throw new SimfleetError(
-      "USAGE",
-      "Not a terminal, so nobody can be asked: add --yes to confirm. Nothing was started",
-    );
+    throw new SimfleetError("USAGE", "Not a terminal: add --yes to confirm. Nothing was started");
   }
   const { createInterface } = await import("node:readline/promises");
   const line = createInterface({ input: stdin, output: process.stderr });

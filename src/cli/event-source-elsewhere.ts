@@ -1,6 +1,6 @@
 /**
- * Events of a worker elsewhere: the list for what was last, its event stream (server-sent events) for everything that is
- * told from some point on. A stream that breaks off is taken up again after the last event that came.
+ * Events of a remote worker: its list for the most recent ones, its event stream (server-sent events) for everything after
+ * some point. An interrupted stream resumes after the last received event.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs, systemClock } from "#core/time.ts";
@@ -13,7 +13,7 @@ import type { RemoteWorker } from "./remote-worker.ts";
 const againAfterMs = 2 * secondMs;
 const path = "/v1/events";
 
-/** @param how `say`: tells the person that the connection was lost */
+/** @param how `say`: reports to the user that the connection was lost */
 export function remoteEvents(
   worker: Pick<RemoteWorker, "get" | "text">,
   { types, profile }: EventChoice,
@@ -27,19 +27,19 @@ export function remoteEvents(
     documentsIn(worker.text(path, query, { accept: "text/event-stream", "last-event-id": id }));
   return {
     async last(most) {
-      // A page has a thousand at most; more than that nobody reads on a terminal.
+      // A page has at most a thousand events, which is enough for a terminal.
       const events = await newest(Math.min(most, 1_000));
       return { events: events.toReversed(), lastId: events[0]?.id ?? beforeAll };
     },
     async *after(id) {
       const [head] = await newest(1);
       if (head === undefined || !isAfter(head.id, id)) return;
-      // The stream has no end: what was the newest when it was begun is the last that is taken of it.
+      // The stream does not end: stop at the event that was the newest when it started.
       for await (const events of stream(id)) {
         yield events.filter((event) => !isAfter(event.id, head.id));
         if (events.some((event) => !isAfter(head.id, event.id))) return;
       }
-      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the stream of events before the newest had come");
+      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the event stream before the newest event");
     },
     async *follow(id) {
       let lastId = id;
@@ -60,7 +60,7 @@ export function remoteEvents(
   };
 }
 
-/** The events that a stream's text has, as they come; heartbeats have none. */
+/** The events in the text of a stream, as they arrive; heartbeats have none. */
 async function* documentsIn(text: AsyncIterable<string>): AsyncGenerator<readonly EventDocument[]> {
   let rest = "";
   for await (const chunk of text) {

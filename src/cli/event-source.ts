@@ -1,6 +1,6 @@
 /**
- * Where `events tail` has events from: the feed of this machine's Redis, or a worker elsewhere. Both give the same
- * documents, oldest first, none twice.
+ * The source of events for `events tail`: the feed of this machine's Redis, or a remote worker. Both return the same
+ * documents, oldest first, without duplicates.
  */
 import type { App } from "#app/app.ts";
 import type { EventType } from "#events/event.ts";
@@ -17,11 +17,11 @@ export interface EventChoice {
 type Lots = AsyncIterable<readonly EventDocument[]>;
 
 export interface EventSource {
-  /** The last so many. @returns `lastId`: nothing up to it comes again */
+  /** The most recent events. @returns `lastId`: later calls return only events after it */
   last(most: number): Promise<{ events: readonly EventDocument[]; lastId: string }>;
-  /** All that there are after an event. */
+  /** All existing events after an event. */
   after(id: string): Lots;
-  /** What comes after an event, until a Ctrl-C. */
+  /** All events after an event, existing and new, until Ctrl-C. */
   follow(id: string): Lots;
 }
 
@@ -38,7 +38,7 @@ export function eventsHere(
     async last(most) {
       const head = await feed.head();
       const { events } = await feed.newest(choice, { limit: most });
-      // What came between the two calls is in the list, and nothing of it comes again.
+      // Events between the two calls are in the list and are not returned again.
       return { events: events.toReversed().map(documentOfEvent), lastId: events[0]?.id ?? head };
     },
     async *after(id) {

@@ -1,4 +1,4 @@
-/** Shows the rotation of an AuthKey until it is over: of this machine's Redis, or of a worker elsewhere. */
+/** Shows the rotation of an AuthKey until it ends: of this machine's Redis, or of a remote worker. */
 import type { App } from "#app/app.ts";
 import { systemClock } from "#core/time.ts";
 import type { AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
@@ -18,7 +18,7 @@ const plainLineEveryMs = 10_000;
 
 type Followed = Promise<{ report: AuthKeyRotationReport; exitCode: number }>;
 
-/** @returns the rotation as it stood at the end, and the exit code that tells of it */
+/** @returns the last report of the rotation, and the exit code */
 export function followAuthKey({ app, ...ask }: Ask & { app: App }): Followed {
   const { profile } = ask;
   return followWork({
@@ -29,13 +29,13 @@ export function followAuthKey({ app, ...ask }: Ask & { app: App }): Followed {
     },
     report: async () => {
       const report = await app.authKeys.report(profile);
-      if (report === undefined) throw new Error(`the AuthKey rotation of ${profile} vanished`);
+      if (report === undefined) throw new Error(`the AuthKey rotation of ${profile} no longer exists`);
       return report;
     },
   });
 }
 
-/** As `followAuthKey`, of a worker elsewhere. */
+/** As `followAuthKey`, of a remote worker. */
 export function followRemoteAuthKey({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
   const { profile } = ask;
   return followWork({
@@ -54,10 +54,10 @@ function wordsOf({ output, profile, interrupt }: Ask): Omit<FollowWork<AuthKeyRo
       if (output.isLive) output.live(line);
       else lines.show(line, { topic, nowMs: systemClock.monotonicMs() });
     },
-    leaving: (_report, { wasOurs }) =>
-      wasOurs
-        ? "Nothing is lost, and no AuthKey in use is revoked. Go on with: simfleet authkeys rotate"
-        : "The rotation goes on in its worker. Look on with: simfleet authkeys rotate",
+    leaving: (_report, { wasLocal }) =>
+      wasLocal
+        ? "Nothing is lost, and no AuthKey in use is revoked. Resume with: simfleet authkeys rotate"
+        : "The rotation continues in its worker. Follow it with: simfleet authkeys rotate",
   };
 }
 

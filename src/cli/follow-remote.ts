@@ -1,4 +1,4 @@
-/** Shows a run of a worker elsewhere until it ends. A Ctrl-C ends the showing; the run goes on there. */
+/** Shows a run of a remote worker until it ends. Ctrl-C stops the display; the run continues. */
 import { systemClock } from "#core/time.ts";
 import { isRunSettled } from "#fleet/run.ts";
 import { type RunReport, exitCodeOf } from "#jobs/runs/report.ts";
@@ -7,7 +7,7 @@ import type { Output } from "./output.ts";
 import { Progress } from "./progress.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
 
-/** @returns the run as it stood at the end, and the exit code that tells of it */
+/** @returns the last report of the run, and the exit code */
 export async function followRemote(
   worker: RemoteWorker,
   { runId, output, interrupt }: { runId: string; output: Output; interrupt: AbortSignal },
@@ -18,11 +18,11 @@ export async function followRemote(
     report: () => worker.get<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`),
     endOf: (report) => (report.state === "awaiting-approval" ? 0 : endOf(report)),
     show: (report) => progress.show(report, undefined, systemClock.monotonicMs()),
-    leaving: () => `The run goes on at its worker. Look on with: simfleet runs watch ${runId}`,
+    leaving: () => `The run continues in its worker. Follow it with: simfleet runs watch ${runId}`,
   });
   const { state } = followed.report;
-  if (state === "paused") output.say(`The run is paused. Go on with: simfleet runs resume ${runId}`);
-  else if (state === "awaiting-approval") output.say("The run waits until somebody else approves it.");
+  if (state === "paused") output.say(`The run is paused. Resume with: simfleet runs resume ${runId}`);
+  else if (state === "awaiting-approval") output.say("The run waits for approval by someone else.");
   return followed;
 }
 

@@ -1,4 +1,4 @@
-/** Shows a rotation until it is over or waits for what takes hours: its grace, or a person. */
+/** Shows a rotation until it ends or has to wait for hours: for its grace period or a person. */
 import type { App } from "#app/app.ts";
 import { systemClock } from "#core/time.ts";
 import type { RotationReport } from "#jobs/credentials/report.ts";
@@ -18,7 +18,7 @@ const plainLineEveryMs = 10_000;
 
 type Followed = Promise<{ report: RotationReport; exitCode: number }>;
 
-/** @returns the rotation as it stood at the end, and the exit code that tells of it */
+/** @returns the last report of the rotation, and the exit code */
 export function followRotation({ app, profile, ...ask }: Ask & { app: App; profile: string }): Followed {
   return followWork({
     ...wordsOf(ask),
@@ -30,7 +30,7 @@ export function followRotation({ app, profile, ...ask }: Ask & { app: App; profi
   });
 }
 
-/** As `followRotation`, of a worker elsewhere. */
+/** As `followRotation`, of a remote worker. */
 export function followRemoteRotation({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
   const path = `/v1/rotations/${encodeURIComponent(ask.name)}`;
   return followWork({ ...wordsOf(ask), report: () => worker.get<RotationReport>(path) });
@@ -48,7 +48,7 @@ function wordsOf({ output, name, interrupt }: Ask): Omit<FollowWork<RotationRepo
       if (output.isLive) output.live(line);
       else lines.show(line, { topic, nowMs: systemClock.monotonicMs() });
     },
-    leaving: () => `Nothing is lost. Go on with: simfleet credentials rotate ${name}`,
+    leaving: () => `Nothing is lost. Resume with: simfleet credentials rotate ${name}`,
   };
 }
 

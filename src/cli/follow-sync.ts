@@ -1,4 +1,4 @@
-/** Shows a sync until it is over: of this machine's Redis, or of a worker elsewhere. */
+/** Shows a sync until it ends: of this machine's Redis, or of a remote worker. */
 import type { App } from "#app/app.ts";
 import { systemClock } from "#core/time.ts";
 import type { SyncReport } from "#jobs/inventory/sync-report.ts";
@@ -18,7 +18,7 @@ interface Ask {
 
 type Followed = Promise<{ report: SyncReport; exitCode: number }>;
 
-/** @returns the sync as it stood at the end, and the exit code that tells of it */
+/** @returns the last report of the sync, and the exit code */
 export function followSync({ app, ...ask }: Ask & { app: App }): Followed {
   const { profile, output } = ask;
   const show = shower(output);
@@ -31,14 +31,14 @@ export function followSync({ app, ...ask }: Ask & { app: App }): Followed {
     },
     report: async () => {
       const report = await app.sims.syncReport(profile);
-      if (report === undefined) throw new Error(`the sync of ${profile} vanished`);
+      if (report === undefined) throw new Error(`the sync of ${profile} no longer exists`);
       return report;
     },
     show: (report) => show(report, () => quotaText(app, profile)),
   });
 }
 
-/** As `followSync`, of a worker elsewhere. */
+/** As `followSync`, of a remote worker. */
 export function followRemoteSync({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
   const show = shower(ask.output);
   return followWork({
@@ -53,12 +53,12 @@ function endOf({ state }: SyncReport): number | undefined {
   return state === "finished" ? 0 : state === "failed" ? 4 : undefined;
 }
 
-function leaving({ pages }: SyncReport, { wasOurs }: { wasOurs: boolean }): string {
-  if (!wasOurs) return "The sync goes on in its worker.";
-  return `Nothing is lost: the sync stands after page ${grouped(pages)}. Go on with: simfleet sims sync`;
+function leaving({ pages }: SyncReport, { wasLocal }: { wasLocal: boolean }): string {
+  if (!wasLocal) return "The sync continues in its worker.";
+  return `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
 }
 
-/** Writes the live line, or a plain one at every change and now and then. */
+/** Writes the live line, or a plain one at every change and at intervals. */
 function shower(output: Output) {
   const lines = new PlainLines(output, plainLineEveryMs);
   return async ({ sims, pages, state, problem }: SyncReport, waitText: () => Promise<string>): Promise<void> => {

@@ -1,7 +1,7 @@
 /**
- * Shows work until it is over or waits for what takes hours: a sync, a rotation, or a run of a worker elsewhere. Work of
- * this machine's own Redis is also done in this process while no live worker does it. A Ctrl-C ends the showing, and
- * the work where it was done here. What is said of the work, and when it is over, is the asker's.
+ * Shows a sync, a rotation or a remote run until it ends or has to wait for hours. Work in this machine's own Redis is also
+ * done in this process while no live worker does it. Ctrl-C stops the display, and the work if it was local. The caller
+ * defines the texts and when the work has ended.
  */
 import type { Working } from "#app/app.ts";
 import type { PlatformError } from "#core/errors.ts";
@@ -9,7 +9,7 @@ import { systemClock } from "#core/time.ts";
 import type { Output } from "./output.ts";
 
 const pollIntervalMs = 150;
-/** A worker elsewhere is asked over the network, and bounds how often. */
+/** A remote worker is polled over the network and has a rate limit. */
 const remotePollIntervalMs = 1_000;
 const workerPollMs = 2_000;
 
@@ -28,17 +28,17 @@ interface Workplace {
 export interface FollowWork<Report> {
   readonly output: Output;
   readonly interrupt: AbortSignal;
-  /** Absent where a worker elsewhere does the work. */
+  /** Absent if a remote worker does the work. */
   readonly workplace?: Workplace | undefined;
   readonly report: () => Promise<Report>;
-  /** The exit code once nothing more is to be shown; undefined while the work goes on. */
+  /** The exit code once the work has ended; undefined while it is in progress. */
   endOf(report: Report): number | undefined;
   show(report: Report): void | Promise<void>;
-  /** What is said at a Ctrl-C. @param how `wasOurs`: it was done in this process */
-  leaving(report: Report, how: { wasOurs: boolean }): string;
+  /** The message at Ctrl-C. @param how `wasLocal`: the work was done in this process */
+  leaving(report: Report, how: { wasLocal: boolean }): string;
 }
 
-/** @returns the work as it stood at the end, and the exit code that tells of it */
+/** @returns the last report of the work, and the exit code */
 export async function followWork<Report>(ask: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
   const worked = new WorkHere(ask.workplace, ask.output);
   try {
@@ -58,13 +58,13 @@ async function poll<Report>(ask: FollowWork<Report>, worked: WorkHere): Promise<
     if (end !== undefined) return { report, exitCode: end };
     await ask.show(report);
     if (worked.refusal !== undefined) {
-      output.say(`The platform refuses us: ${worked.refusal.message}`);
+      output.say(`The platform rejected the credentials: ${worked.refusal.message}`);
       return { report, exitCode: worked.refusal.exitCode };
     }
     if (interrupt.aborted) {
-      const wasOurs = await worked.stop();
+      const wasLocal = await worked.stop();
       report = await latest(ask, report);
-      output.say(ask.leaving(report, { wasOurs }));
+      output.say(ask.leaving(report, { wasLocal }));
       return { report, exitCode: 1 };
     }
     await worked.seeToIt();
@@ -73,7 +73,7 @@ async function poll<Report>(ask: FollowWork<Report>, worked: WorkHere): Promise<
   }
 }
 
-/** As it stands; where a Ctrl-C cuts the question short, as it was last seen. */
+/** The current report; after Ctrl-C the last known one, if the request was aborted. */
 function latest<Report>({ report, interrupt }: FollowWork<Report>, seen: Report): Promise<Report> {
   return report().catch((thrown: unknown) => {
     if (interrupt.aborted) return seen;
@@ -81,14 +81,14 @@ function latest<Report>({ report, interrupt }: FollowWork<Report>, seen: Report)
   });
 }
 
-/** Takes the work up in this process when nobody else does it, also when the one who did has gone. */
+/** Does the work in this process while no worker does, also after a worker has stopped. */
 class WorkHere {
   readonly #place: Workplace | undefined;
   readonly #output: Output;
   #working: Working | undefined;
   #lastIncident = "";
   #nextPollMs = 0;
-  /** Why the platform lets us do nothing. */
+  /** Set when the platform rejects all calls. */
   refusal: PlatformError | undefined;
 
   constructor(place: Workplace | undefined, output: Output) {
@@ -111,11 +111,11 @@ class WorkHere {
     this.#lastIncident = message;
   }
 
-  /** @returns whether it was done here */
+  /** @returns whether the work was done in this process */
   async stop(): Promise<boolean> {
-    const wasOurs = this.#working !== undefined;
+    const wasLocal = this.#working !== undefined;
     await this.#working?.stop();
     this.#working = undefined;
-    return wasOurs;
+    return wasLocal;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Shows a run until it ends, and works it off in this process while no live worker does. `apply`, `runs resume`,
- * `runs retry` and `runs watch` all end here. A Ctrl-C stops the showing, and the work where it was done here: the run
- * is then paused, and what was said tells how to go on.
+ * Shows a run until it ends, and processes it in this process while no live worker does. `apply`, `runs resume`,
+ * `runs retry` and `runs watch` all use it. Ctrl-C stops the display and, if the work was local, pauses the run; the
+ * message says how to resume.
  */
 import type { App, Working } from "#app/app.ts";
 import { type PlatformError, SimfleetError } from "#core/errors.ts";
@@ -15,7 +15,7 @@ import { Progress } from "./progress.ts";
 
 const pollIntervalMs = 200;
 const workerPollMs = 2_000;
-/** Redis that is silent for so long has something; a command that is to stop waits for it no longer. */
+/** After this time without an answer from Redis the user is informed, and a command that stops no longer waits for it. */
 const silenceMs = 3_000;
 const silenceAtStopMs = 500;
 
@@ -24,12 +24,12 @@ export interface FollowRequest {
   readonly output: Output;
   readonly runId: string;
   readonly interrupt: AbortSignal;
-  /** `watch` only looks on. */
+  /** `watch` never processes the run itself. */
   readonly mode: "work" | "watch";
   readonly clock?: Clock;
 }
 
-/** How the showing ended: the run as it stood then, and the exit code that tells of it. */
+/** The last report of the run, and the exit code. */
 export interface Followed {
   readonly report: RunReport;
   readonly exitCode: number;
@@ -46,7 +46,7 @@ export async function follow(request: FollowRequest): Promise<Followed> {
   }
 }
 
-interface Look {
+interface Snapshot {
   readonly report: RunReport;
   readonly bucket: BucketState;
 }
@@ -58,7 +58,7 @@ class Follower {
   #consumer: Working | undefined;
   #refusal: PlatformError | undefined;
   #lastIncident = "";
-  #looking: Promise<Look> | undefined;
+  #pending: Promise<Snapshot> | undefined;
   #silentSinceMs: number | undefined;
   readonly #silence: PlainLines;
   #nextWorkerPollMs = 0;
@@ -93,12 +93,12 @@ class Follower {
     }
   }
 
-  /** How things stand; undefined when Redis leaves the question open. The question stays asked. */
-  async #poll(bucket: string): Promise<Look | undefined> {
+  /** The current state; undefined if Redis does not answer in time. The request stays pending. */
+  async #poll(bucket: string): Promise<Snapshot | undefined> {
     const { app, runId, interrupt } = this.#request;
-    this.#looking ??= Promise.all([app.runs.show(runId), app.runs.bucket(bucket)])
+    this.#pending ??= Promise.all([app.runs.show(runId), app.runs.bucket(bucket)])
       .then(([report, state]) => ({ report, bucket: state }))
-      .finally(() => (this.#looking = undefined));
+      .finally(() => (this.#pending = undefined));
     const answered = new AbortController();
     const hurry = AbortSignal.any([interrupt, answered.signal]);
     const silence = async (): Promise<undefined> => {
@@ -106,7 +106,7 @@ class Follower {
       await this.#clock.sleep(silenceAtStopMs, answered.signal).catch(() => undefined);
     };
     try {
-      return await Promise.race([this.#looking, silence()]);
+      return await Promise.race([this.#pending, silence()]);
     } finally {
       answered.abort();
     }
@@ -120,23 +120,23 @@ class Follower {
     this.#silence.show(line, { topic: "silence", nowMs });
   }
 
-  /** The work cannot be stopped in good order without Redis; the locks of what was under way end by themselves. */
+  /** Without Redis the work cannot be stopped cleanly; its locks expire by themselves. */
   #leftInSilence(): SimfleetError {
     this.#consumer = undefined;
     const { runId } = this.#request;
     return new SimfleetError(
       "STORE_UNAVAILABLE",
-      `Redis does not answer, so the run was left as it stands. Nothing that it has recorded is lost; once Redis is back, go on with: simfleet runs resume ${runId}`,
+      `Redis does not answer, so the run was left as it is. Nothing that it has recorded is lost; once Redis is back, resume with: simfleet runs resume ${runId}`,
     );
   }
 
   #leftForApproval(report: RunReport): Followed {
     const { output, runId } = this.#request;
-    output.say(`The run waits until somebody else approves it: simfleet runs approve ${runId}`);
+    output.say(`The run waits for approval by someone else: simfleet runs approve ${runId}`);
     return { report, exitCode: 0 };
   }
 
-  /** Takes the work up here when nobody else does, also when the one who did has gone. */
+  /** Starts to process the run locally if no worker does, also after a worker has stopped. */
   async #seeToWorkers(bucket: string, profile: string): Promise<void> {
     const { app, mode } = this.#request;
     const nowMs = this.#clock.monotonicMs();
@@ -161,7 +161,7 @@ class Follower {
 
   #pausedByAnother(report: RunReport): Followed {
     this.#request.output.say(
-      `The run was paused${report.reason ? ` (${report.reason})` : ""}. Go on with: simfleet runs resume ${report.runId}`,
+      `The run was paused${report.reason ? ` (${report.reason})` : ""}. Resume with: simfleet runs resume ${report.runId}`,
     );
     return this.#end(report);
   }
@@ -169,21 +169,21 @@ class Follower {
   async #leave(): Promise<Followed> {
     const { app, output, runId } = this.#request;
     if (this.#consumer === undefined) {
-      output.say(`The run goes on in its worker. Look on with: simfleet runs watch ${runId}`);
-      output.say(`Hold it with: simfleet runs pause ${runId}`);
+      output.say(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}`);
+      output.say(`Pause it with: simfleet runs pause ${runId}`);
       return this.#end(await app.runs.show(runId));
     }
-    output.say("Stopping: calls that are out are waited for …");
+    output.say("Stopping: waiting for calls in flight …");
     return this.#holdRun("stopped with Ctrl-C");
   }
 
   async #leaveRefused(refusal: PlatformError): Promise<Followed> {
-    this.#request.output.say(`The platform refuses us: ${refusal.message}`);
+    this.#request.output.say(`The platform rejected the credentials: ${refusal.message}`);
     const { report } = await this.#holdRun(refusal.message);
     return { report, exitCode: refusal.exitCode };
   }
 
-  /** Pauses what was worked on here, unless it ended meanwhile. */
+  /** Pauses the run that was processed locally, unless it has ended. */
   async #holdRun(reason: string): Promise<Followed> {
     const { app, output, runId } = this.#request;
     await app.runs.control.pause(runId, { reason }).catch(() => undefined);
@@ -191,8 +191,8 @@ class Follower {
     const report = await app.runs.show(runId);
     if (!isRunOver(report.state)) {
       const { pending } = report.counts;
-      output.say(`Nothing is lost: ${grouped(pending)} ${pending === 1 ? "row is" : "rows are"} still to do.`);
-      output.say(`Go on with: simfleet runs resume ${runId}`);
+      output.say(`Paused. ${grouped(pending)} ${pending === 1 ? "row" : "rows"} left; nothing is lost.`);
+      output.say(`Resume with: simfleet runs resume ${runId}`);
     }
     return this.#end(report);
   }

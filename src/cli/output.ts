@@ -1,7 +1,8 @@
 /**
- * What a command says: one JSON document or text on stdout, everything else on stderr. Live secrets are
- * removed from all of it, and nothing else: what looks like a secret may be data. What comes from outside cannot steer the
- * terminal: its control characters are shown as escapes (`core/visible-text`), but in JSON and CSV. On a terminal one live line may stand below the rest; in a pipe there are plain lines without escape codes.
+ * The output of a command: one JSON document or text on stdout, everything else on stderr. Only known secrets are removed
+ * from it; other text that resembles a secret may be data. External text cannot control the terminal: its control
+ * characters are shown as escapes (`core/visible-text`), except in JSON and CSV. A terminal may have one live line at the
+ * bottom; a pipe gets plain lines without escape codes.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
@@ -27,7 +28,7 @@ export class Output {
     this.#stderr = options.stderr;
   }
 
-  /** Whether a person watches: then one line is kept up to date instead of many printed. */
+  /** Whether stderr is a terminal: then one line is updated in place instead of many printed. */
   get isLive(): boolean {
     return this.#stderr.isTTY === true && !this.isJson;
   }
@@ -47,18 +48,18 @@ export class Output {
     if (answer !== "") this.#stdout.write(`${answer}\n`);
   }
 
-  /** A stretch of the command's answer that is no JSON document, such as a results file on stdout. */
+  /** A part of the output that is not a JSON document, such as a results file on stdout. */
   raw(text: string): unknown {
     return this.#stdout.write(scrubSecrets(text));
   }
 
-  /** As `raw`, at the speed of the reader: a long answer is not gathered in memory. */
+  /** As `raw`, with backpressure: a long output is not buffered in memory. */
   async stream(text: string): Promise<void> {
     if (this.#stdout.write(scrubSecrets(text)) !== false) return;
     await new Promise<void>((resolve) => this.#stdout.once?.("drain", resolve) ?? resolve());
   }
 
-  /** A message for people, on stderr: one line, whatever stands in it. */
+  /** A message for people, on stderr: always one line. */
   say(text: string): void {
     this.sayLines(visible(scrubSecrets(text)));
   }
@@ -75,13 +76,13 @@ export class Output {
     this.#hasLiveLine = true;
   }
 
-  /** Leaves the live line where it is and goes on below it. */
+  /** Keeps the live line and continues below it. */
   settleLiveLine(): void {
     if (this.#hasLiveLine) this.#stderr.write("\n");
     this.#hasLiveLine = false;
   }
 
-  /** Wipes the live line out. */
+  /** Clears the live line. */
   clearLiveLine(): void {
     if (this.#hasLiveLine) this.#stderr.write("\r\u001B[2K");
     this.#hasLiveLine = false;

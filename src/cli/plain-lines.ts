@@ -1,6 +1,6 @@
 /**
- * Progress where there is no terminal: a line at every change of topic (a state, a problem), otherwise one every few
- * seconds and only when it says something new. Nothing is silent for more than 15 s.
+ * Progress without a terminal: a line at every change of topic (a state, a problem), otherwise one every few seconds if it
+ * has changed, and at least one every 15 s.
  */
 import type { Output } from "./output.ts";
 

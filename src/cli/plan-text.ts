@@ -9,9 +9,9 @@ export function planText(plan: PlanReport): string {
   const lines = [
     file === undefined ? `${where ?? ""}: ${grouped(rows)} SIMs` : `${file}: ${grouped(rows)} rows`,
     `  ${grouped(verdicts.change)} to change`,
-    ...(verdicts.unchanged > 0 ? [`  ${grouped(verdicts.unchanged)} have the class already, by the inventory`] : []),
+    ...(verdicts.unchanged > 0 ? [`  ${grouped(verdicts.unchanged)} already have the class, by the inventory`] : []),
     ...(verdicts.unknown > 0 ? [`  ${grouped(verdicts.unknown)} not in the inventory`] : []),
-    ...(verdicts.duplicate > 0 ? [`  ${grouped(verdicts.duplicate)} repeat an earlier row and share its call`] : []),
+    ...(verdicts.duplicate > 0 ? [`  ${grouped(verdicts.duplicate)} duplicate (sent once)`] : []),
     ...(verdicts.conflict > 0 ? [`  ${grouped(verdicts.conflict)} in conflict: one SIM, two speed classes`] : []),
     ...(verdicts.invalid > 0 ? [`  ${grouped(verdicts.invalid)} invalid`] : []),
     ...problems.slice(0, problemsShown).map((problem) => `    line ${problem.line}: ${problem.message}`),
@@ -24,6 +24,6 @@ export function planText(plan: PlanReport): string {
 }
 
 function timeText(seconds: number | null): string {
-  if (seconds === null) return "time unknown until the platform has told its quota once";
-  return seconds < 1 ? "within the quota of the present window" : `about ${duration(seconds * 1_000)} at the quota`;
+  if (seconds === null) return "duration unknown until the first response reports the quota";
+  return seconds < 1 ? "fits in the current quota window" : `about ${duration(seconds * 1_000)} at the quota`;
 }

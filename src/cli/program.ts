@@ -1,4 +1,4 @@
-/** All commands under one name, and the one place where an error becomes a message and an exit code. */
+/** All commands, and the single place where an error becomes a message and an exit code. */
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { Serve } from "./commands/worker.ts";
@@ -24,7 +24,7 @@ export async function runProgram(argv: readonly string[], deps: Deps): Promise<v
 type Deps = { io: ProcessIo; serve: Serve; version: string };
 type Load = (context: Context, deps: Deps) => Promise<Command>;
 
-/** Every command, in the order of the help. Each is loaded when it is asked for: a worker carries none of the others. */
+/** Every command, in the order of the help. Each is loaded on demand, so that a worker does not load the others. */
 const commands: Readonly<Record<string, Load>> = {
   plan: async (context) => (await import("./commands/plan.ts")).planCommand(context),
   apply: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
@@ -74,7 +74,7 @@ export async function buildProgram(deps: Deps, asked?: string): Promise<Command>
   return program;
 }
 
-/** @throws Error for a command that does not say whether it changes something */
+/** @throws Error for a command without an entry in `commandEffects` */
 function given(command: Command): GivenCommand {
   const name = nameOf(command);
   const effect = Object.hasOwn(commandEffects, name) ? commandEffects[name] : undefined;
@@ -85,7 +85,7 @@ function given(command: Command): GivenCommand {
   return { name, effect: dryRun === true ? "reads" : effect, target: about.join(" ") };
 }
 
-/** Settings of every command, which count as not given where they are empty, as in the environment. */
+/** Options that count as not given if they are empty, as in the environment. */
 const mayBeEmpty: ReadonlySet<string> = new Set(["config", "profile", "server", "reason"]);
 
 /** An empty text is a mistake of a script, such as a variable that is not set. @throws SimfleetError USAGE */
@@ -109,7 +109,7 @@ function forEachCommand(command: Command, change: (command: Command) => void): v
   for (const sub of command.commands) forEachCommand(sub as Command, change);
 }
 
-/** Says what went wrong; with --json on stdout as well. */
+/** Reports the error; with --json on stdout as well. */
 function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interrupt }: ProcessIo): number {
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   if (interrupt.aborted && !(thrown instanceof SimfleetError)) return 1;

@@ -74,7 +74,7 @@ function etaText({ etaSeconds }: RunReport, before: string, after = ""): string 
   return etaSeconds ? `${before}${duration(etaSeconds * 1_000)}${after}` : "";
 }
 
-/** What is left of the present window, and when the next one opens. */
+/** Calls left in the current window, and the time until the next one. */
 function windowText(bucket: BucketState | undefined): string {
   if (bucket === undefined) return "";
   if (bucket.limit === undefined) return "waiting for the first response";

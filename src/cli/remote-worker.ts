@@ -1,6 +1,6 @@
 /**
- * A worker elsewhere, asked through its control API: the other way to the answers that the front desk gives here. What it
- * refuses is thrown with the code that it would have here.
+ * A remote worker, called through its control API: the alternative to local services. Its errors are thrown with the same
+ * code as local ones.
  */
 import { randomUUID } from "node:crypto";
 import { errorCatalogue, type ErrorCode, messageOf, SimfleetError } from "#core/errors.ts";
@@ -21,7 +21,7 @@ export class RemoteWorker {
   readonly #profile: string | undefined;
   readonly #interrupt: AbortSignal;
 
-  /** @param of `profile`: the account to ask about; absent: the worker's own choice */
+  /** @param of `profile`: the account; absent: the worker's default */
   constructor(of: { url: string; token: Secret; profile: string | undefined; interrupt: AbortSignal }) {
     this.#url = of.url.replace(/\/+$/, "");
     this.#token = of.token;
@@ -39,17 +39,17 @@ export class RemoteWorker {
     return (await (await this.#ask("GET", path, { query })).json()) as T;
   }
 
-  /** As `get`. Its own key makes sure that what it makes is made once. */
+  /** As `get`. An idempotency key makes sure that the request takes effect once. */
   async post<T>(path: string, handing: Handing = {}): Promise<T> {
     return (await (await this.#ask("POST", path, handing)).json()) as T;
   }
 
-  /** As `get`, for what is ended by it. */
+  /** As `get`, with the method DELETE. */
   async delete<T>(path: string): Promise<T> {
     return (await (await this.#ask("DELETE", path, {})).json()) as T;
   }
 
-  /** An answer that is streamed, as it comes. */
+  /** A streamed response, as it arrives. */
   async *text(
     path: string,
     query: Parameters = {},
@@ -80,14 +80,11 @@ export class RemoteWorker {
     return answer;
   }
 
-  /** What a connection that failed or broke off is told as; a Ctrl-C stays what it is. */
+  /** The error of a failed or lost connection; an abort by Ctrl-C is passed through. */
   #unavailable(thrown: unknown): unknown {
     if (this.#interrupt.aborted) return thrown;
     const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
-    return new SimfleetError(
-      "WORKER_UNREACHABLE",
-      `No answer came from the worker at ${this.#url}: ${messageOf(cause)}`,
-    );
+    return new SimfleetError("WORKER_UNREACHABLE", `No response from the worker at ${this.#url}: ${messageOf(cause)}`);
   }
 }
 
@@ -96,7 +93,7 @@ async function refusalOf(answer: Response, url: string): Promise<SimfleetError> 
   if (typeof problem.code === "string" && Object.hasOwn(errorCatalogue, problem.code)) {
     return new SimfleetError(problem.code as ErrorCode, String(problem.detail));
   }
-  return new SimfleetError("WORKER_UNREACHABLE", `${url} answered ${answer.status}, and not as a worker does`);
+  return new SimfleetError("WORKER_UNREACHABLE", `${url} answered ${answer.status}, but not like a simfleet worker`);
 }
 
 function textOf(query: Parameters): string {

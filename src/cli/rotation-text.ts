@@ -1,22 +1,22 @@
-/** A rotation in words for a terminal. */
+/** A rotation as text for a terminal. */
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import { problemText } from "./run-text.ts";
 
-/** One line: how the rotation stands, and what it waits for. */
+/** One line: the status of the rotation, and what it waits for. */
 export function rotationStatusText(report: RotationReport): string {
   const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor, problem } = report;
   switch (state) {
     case "never":
       return `${name} was never rotated.`;
     case "done":
-      return `${name} is rotated: ${credentialsId ?? "the set"} holds the new secret.${reason === null ? "" : ` ${reason}.`}`;
+      return `${name} is rotated: ${credentialsId ?? "the set"} has the new secret.${reason === null ? "" : ` ${reason}.`}`;
     case "failed": {
       const sinks = handedTo.length === 0 ? "" : ` These already have the new value: ${handedTo.join(", ")}.`;
-      return `${name} failed, and the old secret holds: ${reason ?? "no reason is known"}.${sinks}`;
+      return `${name} failed, and the old secret stays in use: ${reason ?? "no reason is known"}.${sinks}`;
     }
     default: {
       const when = nextAt === null ? "" : `, at ${nextAt}`;
-      // That of a grace says the same another time.
+      // The reason of a grace period repeats the state.
       const reasonText = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
       const why = problem === undefined ? reasonText : `\n  ${problemText(problem)}`;
       return `${name} is ${state}. Next: ${nextStep ?? ""}${when}.${why}`;
@@ -24,18 +24,18 @@ export function rotationStatusText(report: RotationReport): string {
   }
 }
 
-/** What a person has to know to wait: which of the waits it is. */
+/** Tells the user what the rotation waits for. */
 export function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
   switch (waitsFor) {
     case "grace":
-      return `The new secret holds. The old set is watched${nextAt === null ? "" : ` until ${nextAt}`}, and deleted if it is out of use.`;
+      return `The new secret is active. The old set will be deleted${nextAt === null ? "" : ` after ${nextAt}`} if unused.`;
     case "confirmation":
-      return `A person is needed: ${reason ?? `simfleet credentials confirm ${name}`}.`;
+      return `Action needed: ${reason ?? `simfleet credentials confirm ${name}`}.`;
     case "reference":
-      return `The rotation goes on by itself once nothing stands in its way: ${reason ?? ""}.`;
+      return `The rotation continues by itself once nothing blocks it: ${reason ?? ""}.`;
     default:
       return reason === null
-        ? "It is under way."
-        : `It is tried again${nextAt === null ? "" : ` at ${nextAt}`}: ${reason}.`;
+        ? "It is in progress."
+        : `The next attempt is${nextAt === null ? "" : ` at ${nextAt}`}: ${reason}.`;
   }
 }

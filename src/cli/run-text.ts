@@ -1,4 +1,4 @@
-/** Runs for people. */
+/** Runs as text. */
 import { isRunOver } from "#fleet/run.ts";
 import { systemClock } from "#core/time.ts";
 import type { ProblemReport } from "#engine/problem.ts";
@@ -9,21 +9,27 @@ export function runText(report: RunReport): string {
   const { counts } = report;
   const lines = [
     `${report.runId}  ${report.name}`,
-    `  ${report.state}${report.reason === undefined ? "" : `: ${report.reason}`}`,
+    `  ${stateText(report)}`,
     `  ${countsText(report)}`,
-    `  ${grouped(report.calls)} calls, ${grouped(report.throttled)} answered with 429`,
+    `  ${grouped(report.calls)} calls${report.throttled > 0 ? `, ${grouped(report.throttled)} rate-limited` : ""}`,
   ];
   if (isRunOver(report.state) && counts.pending > 0) {
-    lines.push("  calls that were out when it ended have not all been answered: look again in a moment");
+    lines.push("  some calls in flight have not been answered yet: check again in a moment");
   }
   if (report.startedAt !== null) lines.push(`  started ${report.startedAt}${finishedText(report)}`);
   if (report.etaSeconds !== null) lines.push(`  about ${duration(report.etaSeconds * 1_000)} left`);
   if (report.problem !== undefined) lines.push(`  ${problemText(report.problem)}`);
-  if (report.retryOf !== undefined) lines.push(`  redoes rows of ${report.retryOf}`);
+  if (report.retryOf !== undefined) lines.push(`  retries rows of ${report.retryOf}`);
   if (counts.failed + (report.state === "completed" ? 0 : counts.cancelled) > 0) {
-    lines.push(`  redo what did not succeed: simfleet runs retry ${report.runId}`);
+    lines.push(`  retry the other rows: simfleet runs retry ${report.runId}`);
   }
   return lines.join("\n");
+}
+
+/** `paused by cli:anna`, `aborted: more than 5% failed`: the reason does not repeat the state. */
+function stateText({ state, reason }: RunReport): string {
+  if (reason === undefined) return state;
+  return reason.startsWith(`${state} `) ? reason : `${state}: ${reason}`;
 }
 
 /** A problem as one line: `The platform answered 500 (12 failed attempts since 12:00:05 UTC, next attempt in 3 s)`. */

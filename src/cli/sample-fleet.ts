@@ -1,4 +1,4 @@
-/** A made-up fleet for the demo: real-looking SIM IDs with a valid Luhn digit, extra columns, three spoiled rows. */
+/** A sample fleet for the demo: realistic SIM IDs with a valid Luhn digit, extra columns, three invalid rows. */
 import { withLuhnDigit } from "#fleet/sim.ts";
 import { csvLine } from "#intake/cell.ts";
 
@@ -26,7 +26,7 @@ export function sampleFleet(rows: number): { csv: string; simIds: string[] } {
   return { csv: lines.join(""), simIds };
 }
 
-/** What people's files look like: a number that a spreadsheet ruined, an empty cell, a class with a typing slip. */
+/** Typical mistakes: a number that a spreadsheet ruined, an empty cell, a class with a typo. */
 function spoiledCells(n: number, rows: number, simId: string, speedClass: string): [string, string] | undefined {
   if (n === Math.floor(rows * 0.1)) return ["8.94231E+18", speedClass];
   if (n === Math.floor(rows * 0.4)) return [simId, ""];

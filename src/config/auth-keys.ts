@@ -1,4 +1,4 @@
-/** The section `authKeys`: per profile, who is handed a new AuthKey when it is rotated, and how long the old one rests. */
+/** The section `authKeys`: per profile, the sinks of a rotated AuthKey and the grace period of the old one. */
 import { z } from "zod";
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Sink } from "#fleet/rotation.ts";
@@ -20,13 +20,13 @@ export const authKeysSection = {
   schema: z.strictObject({
     graceSeconds: defaulted(
       number(0, 31_536_000),
-      "How long nobody may have authenticated with the old AuthKey before it is revoked; a pair lives a day, so that a shorter one misses programs beside simfleet.",
+      "How long the old AuthKey must be unused for authentication before it is revoked; a token pair lives a day, so a shorter time misses programs other than simfleet.",
       86_400,
     ),
     sinks: z.array(sink, "must be a list of sinks.").min(1, "must have a sink that is handed the new AuthKey."),
   }),
   about:
-    "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile. A sink gets a JSON object of `authKeyId` and `authKey`; docs/authkeys.md tells the rest.",
+    "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile. A sink gets a JSON object of `authKeyId` and `authKey`; See docs/authkeys.md.",
 } as const;
 
 /** Reads the section and checks that each entry is of a profile. */
@@ -62,7 +62,7 @@ export function requireAuthKeyOptions(
   if (storeDeps !== undefined) return storeDeps;
   const lines = ["authKeys:", `  ${profile}:`, `    sinks: [{ file: ${secretFile ?? "/run/secrets/auth-key"} }]`];
   const message =
-    "is needed: it says who is handed the new AuthKey, before the old one is revoked. " +
-    `A profile takes up its own authKeyFile by itself; add to the configuration file:\n${lines.map((line) => `      ${line}`).join("\n")}`;
+    "is required: it names the sinks that receive the new AuthKey before the old one is revoked. " +
+    `A profile's own authKeyFile is reloaded automatically; add to the configuration file:\n${lines.map((line) => `      ${line}`).join("\n")}`;
   throw new ConfigError([{ where: `authKeys.${profile}.sinks`, message }]);
 }

@@ -1,4 +1,4 @@
-/** The section `automations`: what is done when something happens, by a name of the operator's choice. */
+/** The section `automations`: event-triggered tasks, by a name of the operator's choice. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import { eventCatalogue } from "#events/event.ts";
@@ -20,24 +20,24 @@ const eventNames: Kind<string | readonly string[]> = {
 export const automationsSection = {
   path: "automations",
   schema: z.strictObject({
-    on: given(eventNames, "When: a type of event, `sim.*` for all that begin so, or a list."),
+    on: given(eventNames, "Trigger: an event type, `sim.*` for all with this prefix, or a list."),
     where: optional(
       filterText,
-      "Only if this holds: a filter about the SIM of the event, as the inventory has it then, and about the event itself as `event.field`.",
+      "Condition: a filter on the SIM of the event, as the inventory has it then, and on the event itself as `event.field`.",
     ),
-    job: given(jobKind, "What is done. `apply` gives the SIM of the event a speed class."),
-    profile: defaulted(profileName, "Only events of this account; what is done is done there.", "default"),
+    job: given(jobKind, "The task. `apply` gives the SIM of the event a speed class."),
+    profile: defaulted(profileName, "Only events of this profile; the task runs in the same profile.", "default"),
     speedClass: optional(text(), "With `apply`: the class."),
-    rate: optional(integer(1, 10_000_000), "With `apply`: calls per minute at most."),
+    rate: optional(integer(1, 10_000_000), "With `apply`: maximum calls per minute."),
     rotation: optional(text(), "With `rotate`: the name of the rotation."),
-    file: optional(path, "With `report`: the JSON file that is written."),
+    file: optional(path, "With `report`: the JSON file to write."),
     mostPerHour: defaulted(
       integer(1, 10_000_000),
-      "It stops itself, and says so, before it acts on more events than this within an hour.",
+      "Maximum events per hour; the automation stops itself, with an event, before it exceeds this.",
       10_000,
     ),
   }),
-  about: "What is done when something happens, by a name of your choice. docs/automations.md tells how.",
+  about: "Event-triggered tasks, by a name of your choice. See docs/automations.md.",
 } as const;
 
 type Written = z.output<typeof automationsSection.schema>;
@@ -103,11 +103,11 @@ function typesOf(patterns: readonly string[], fault: (message: string) => void):
   const types = patterns.flatMap((pattern) => {
     const found = typesMeantBy(pattern);
     if (found.length === 0) {
-      fault(`${pattern} is no event; docs/events.md lists them.${suggestion(pattern, knownPatterns())}`);
+      fault(`${pattern} is not an event; docs/events.md lists them.${suggestion(pattern, knownPatterns())}`);
     }
     return found;
   });
   const own = types.find((type) => type.startsWith("automation."));
-  if (own !== undefined) fault(`${own} cannot set an automation off: it tells of automations.`);
+  if (own !== undefined) fault(`${own} cannot trigger an automation: it is about automations.`);
   return [...new Set(types)];
 }

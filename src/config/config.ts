@@ -28,7 +28,7 @@ export interface ProfileConfig {
   readonly secrets: SecretOrigin;
 }
 
-/** Where the credentials of a profile come from, for whoever takes up a change of their files. */
+/** Where the credentials of a profile come from, to reload changed files. */
 export interface SecretOrigin {
   /** Files that hold secrets of these credentials. */
   readonly files: readonly string[];
@@ -98,7 +98,7 @@ export interface Config {
   readonly http: HttpConfig;
   /** The worker that commands ask; absent: they do it themselves. */
   readonly server: { readonly url: string; readonly token: Secret | undefined } | undefined;
-  /** How long the record of who changed what is kept. */
+  /** How long the audit log is kept. */
   readonly audit: { readonly keepMs: number };
   readonly logLevel: ValueOf<"logLevel">;
   /** What works but not as it may have been meant. */
@@ -142,7 +142,7 @@ export function requirePlatform(config: Config, name: string = config.profile): 
     problems.push({
       where: `profiles.${name}.coverage`,
       message:
-        "is needed, since there are base addresses for both coverages and no key to verify a token's claims. Set it, or SIMFLEET_COVERAGE, to g or jp.",
+        "is required, because there are base addresses for both coverages and no key to verify a token's claims. Set it, or SIMFLEET_COVERAGE, to g or jp.",
     });
   }
   if (problems.length > 0 || endpoint === undefined) throw new ConfigError(problems);
@@ -157,7 +157,7 @@ export function requirePlatform(config: Config, name: string = config.profile): 
 export function requireSeal({ seal }: Config, feature: string): SealKeys {
   if (seal !== undefined) return seal;
   const message =
-    `is needed: ${feature} keeps the new secret sealed until everybody has it, so that a crash cannot lose it. ` +
+    `is required: ${feature} stores the new secret sealed until all receivers have it, so that a crash cannot lose it. ` +
     `Make a key with ${makingOf("seal-key")} and name the file here, or as SIMFLEET_SEAL_KEY_FILE.`;
   throw new ConfigError([{ where: "seal.keyFile", message }]);
 }
@@ -166,13 +166,13 @@ function requireProfile(config: Config, name: string): ProfileConfig {
   const found = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
   if (found) return found;
   const known = Object.keys(config.profiles).join(", ");
-  throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known are: ${known}.` }]);
+  throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known: ${known}.` }]);
 }
 
 function missingCredentials(name: string): Problem {
   return {
     where: `profiles.${name}.credentials`,
-    message: `are needed to speak to the platform. Set ${credentialForms} (a secret also as …_FILE).`,
+    message: `are required to call the platform. Set ${credentialForms} (a secret also as …_FILE).`,
   };
 }
 
@@ -180,6 +180,6 @@ function missingEndpoint({ coverage }: Profile): Problem {
   const which = coverage === "jp" ? "japan" : "global";
   return {
     where: `endpoints.${which}`,
-    message: `is needed to speak to the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
+    message: `is required to call the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
   };
 }

@@ -99,7 +99,7 @@ function readFirst(values: Values, profile: string, report: Report): Credentials
   }
   if (kind === "auth-key") {
     for (const stray of strays)
-      problems.push({ where: stray, message: "does not go with an AuthKey. Drop one of them." });
+      problems.push({ where: stray, message: "cannot be combined with an AuthKey. Remove one of them." });
     return readAuthKey(values, { id: "authKeyId", secret: "authKey" }, { ...report, profile });
   }
   for (const id of forms[kind].needs) {
@@ -120,7 +120,7 @@ function readSecond(
   if (report.isBesideAuthKey) return second;
   // A first one that is faulty has been reported.
   if (values.whereOf("authKeyId") === undefined && values.whereOf("authKey") === undefined) {
-    report.problems.push({ where, message: "is the second AuthKey of a profile that has no first one." });
+    report.problems.push({ where, message: "is the second AuthKey of a profile without a first one." });
   }
   return undefined;
 }

@@ -44,7 +44,7 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]): Deploym
     const meant = suggestion(nameOrPath, builtIn);
     problems.push({
       where: "deployment",
-      message: `There is no deployment ${nameOrPath}.${meant} Known are ${builtIn.join(" and ")}; a path of a file has a / or a dot in it.`,
+      message: `There is no deployment ${nameOrPath}.${meant} Known: ${builtIn.join(" and ")}; a file path contains a / or a dot.`,
     });
     return emptyDeployment(nameOrPath);
   }

@@ -41,7 +41,7 @@ export function readDropFolder(
   };
   if (values.whereOf("dropFolderPath") === undefined) {
     const given = ids.map((id) => values.whereOf(id)).find((where) => where !== undefined);
-    if (given !== undefined) problems.push({ where: given, message: "is given without dropFolder.path." });
+    if (given !== undefined) problems.push({ where: given, message: "is set without dropFolder.path." });
     return undefined;
   }
   if (!known.profiles.includes(profile)) {

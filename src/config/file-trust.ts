@@ -20,7 +20,7 @@ const destinations: readonly { readonly secrets: readonly SettingId[]; readonly 
   { secrets: ["serverToken"], to: ["serverUrl"] },
 ];
 
-/** Faults of the owner and mode of a file. @param isNamed somebody has said that this file is to be used */
+/** Faults of the owner and mode of a file. @param isNamed the user chose this file explicitly */
 export function checkOwner(file: string, read: OwnedTree, isNamed: boolean, problems: Problem[]): void {
   const { tree, uid, mode } = read;
   if (uid === undefined || mode === undefined) return;

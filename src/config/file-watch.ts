@@ -50,7 +50,7 @@ export class FileWatch {
     this.#watchers = [];
   }
 
-  /** Looks at once. */
+  /** Checks immediately. */
   poll(): void {
     if (this.#stopping.signal.aborted) return;
     this.#arm();
@@ -76,7 +76,7 @@ export class FileWatch {
     this.poll();
   }
 
-  /** Watches the folders that the files lie in now; links may have led them elsewhere. */
+  /** Watches the current folders of the files; links may have changed. */
   #arm(): void {
     const folders = [...new Set(this.#files.flatMap(foldersOf))].sort();
     const isWatching = this.#watchers.length > 0;

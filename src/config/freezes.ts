@@ -17,15 +17,15 @@ export const freezesSection = {
   path: "freezes",
   schema: z
     .strictObject({
-      profile: optional(profileName, "The account that it holds.", "all of them"),
-      from: optional(instant, "When it begins, together with `to`."),
+      profile: optional(profileName, "Profile (account) to freeze.", "all of them"),
+      from: optional(instant, "When it starts; requires `to`."),
       to: optional(instant, "When it ends."),
       cron: optional(
         text("a cron expression such as `0 8 * * 1-5`", /^[^\0\r\n]*$/),
-        "Instead of `from` and `to`: when it begins, again and again.",
+        "Instead of `from` and `to`: recurring start times.",
       ),
       minutes: optional(number(1, 525_600), "With `cron`: how long it lasts."),
-      timezone: defaulted(timezone, "With `cron`: whose clocks the expression is about.", "UTC"),
+      timezone: defaulted(timezone, "With `cron`: time zone of the expression.", "UTC"),
     })
     .refine(hasOneOf("from", "cron"), says("must have either from and to, or cron and minutes."))
     .refine(({ from, to }) => (from === undefined) === (to === undefined), says("must have from and to together."))
@@ -34,7 +34,7 @@ export const freezesSection = {
       says("must have cron and minutes together."),
     ),
   about:
-    "Times in which nothing may change: runs and rotations stand still, syncs go on. docs/schedules.md tells how; `simfleet freeze` holds everything at once.",
+    "Change freezes: runs and rotations pause, syncs continue. See docs/schedules.md; `simfleet freeze` freezes everything immediately.",
 } as const;
 
 export function readFreezes(tree: Tree, profiles: readonly string[], problems: Problem[]): readonly FreezeWindow[] {

@@ -55,7 +55,7 @@ export class FreshSecret {
     return this.#used;
   }
 
-  /** Why the file could not be used when it was last looked at, so that what it held before stays. */
+  /** Why the file could not be used at the last check; its previous content stays in use. */
   get fault(): string | undefined {
     return this.#fault;
   }

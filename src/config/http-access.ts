@@ -57,25 +57,25 @@ export interface HttpConfig {
 export const tokensSection = {
   path: "http.tokens",
   schema: z.strictObject({
-    role: given(choice(roles), "What the token's bearer may do; each role may do what those before it may."),
+    role: given(choice(roles), "Role of the token; each role includes the rights of the previous ones."),
     hash: given(
       text("`sha256:` and 64 hexadecimal digits", /^sha256:[0-9a-f]{64}$/),
-      "The token's SHA-256, as `simfleet tokens create` prints it; the token itself is kept nowhere.",
+      "The token's SHA-256, as `simfleet tokens create` prints it; the token itself is not stored.",
     ),
     expires: optional(
       text("an instant such as 2027-01-31T00:00:00Z", /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?Z$/),
-      "From then on the token is refused.",
+      "When the token expires.",
       "it does not end",
     ),
   }),
-  about: "Bearer tokens of the control API, by the name of who or what has each (docs/control-api.md).",
+  about: "Bearer tokens of the control API, by the name of their owners (docs/control-api.md).",
 } as const;
 
 export function readTokens(tree: Tree, problems: Problem[]): readonly TokenOptions[] {
   return [...readSection(tree, tokensSection, problems)].map(([name, { role, hash, expires }]) => {
     const expiresAtMs = expires === undefined ? undefined : Date.parse(expires);
     if (Number.isNaN(expiresAtMs)) {
-      problems.push({ where: `${tokensSection.path}.${name}.expires`, message: "is no instant that there is." });
+      problems.push({ where: `${tokensSection.path}.${name}.expires`, message: "is not a valid time." });
     }
     return { name, role, sha256: hash.slice("sha256:".length), expiresAtMs };
   });
@@ -94,7 +94,7 @@ export function readJwt(values: Values, problems: Problem[]): JwtOptions | undef
     if (values.whereOf(id) !== undefined || (id === "jwtJwksUrl" && values.whereOf("jwtPublicKeyFile"))) continue;
     const also = id === "jwtJwksUrl" ? ", or http.jwt.publicKeyFile" : "";
     const where = `http.jwt.${id === "jwtJwksUrl" ? "jwksUrl" : id.slice("jwt".length).toLowerCase()}`;
-    problems.push({ where, message: `is needed as well, since JWTs are to be taken. Set it${also}.` });
+    problems.push({ where, message: `is also required to accept JWTs. Set it${also}.` });
   }
   if (issuer === undefined || audience === undefined || roleNames === undefined || keys === undefined) return undefined;
   return {
@@ -115,7 +115,7 @@ function readKeys(values: Values, problems: Problem[]): JwtOptions["keys"] | und
   if (file === undefined) return undefined;
   const read = readTextFile(file);
   if ("text" in read && read.text.includes("-----BEGIN PUBLIC KEY-----")) return { publicKeyPem: read.text };
-  const notPem = `${file} is no PEM file of a public key (-----BEGIN PUBLIC KEY-----).`;
+  const notPem = `${file} is not a PEM file of a public key (-----BEGIN PUBLIC KEY-----).`;
   problems.push({ where, message: "fault" in read ? read.fault : notPem });
   return undefined;
 }

@@ -85,7 +85,7 @@ export function choices<const T extends readonly [string, ...string[]]>(words: T
   return { schema: z.array(z.enum(words)).min(1), expects: `a list of ${words.join(", ")}`, fromText: listOf };
 }
 
-/** What stands in the `Host` header of a request. */
+/** The value of the `Host` header of a request. */
 export const hostNames: Kind<readonly string[]> = {
   schema: z.array(z.string().regex(/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/)),
   expects: "a list of host names, such as `[fleet.example.com, 10.0.0.5:8080]`",

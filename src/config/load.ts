@@ -154,7 +154,7 @@ function readInventory(values: Values, problems: Problem[]): Config["inventory"]
   const kept = fields.find((field) => [...secretFields, ...secrets].includes(field.slice(field.lastIndexOf(".") + 1)));
   if (kept !== undefined) {
     const where = values.whereOf("inventoryFields") ?? "inventory.fields";
-    problems.push({ where, message: `${kept} is a secret and is never kept. Take it out.` });
+    problems.push({ where, message: `${kept} is a secret and is never stored. Remove it.` });
   }
   return { fields, secrets, limit: values.get("inventoryLimit") };
 }
@@ -221,9 +221,9 @@ function readTokenKey(values: Values, problems: Problem[]): Config["tokenKey"] {
     return undefined;
   }
   if (/-----BEGIN (RSA |EC )?PRIVATE KEY/.test(read.text)) {
-    problems.push({ where, message: `${file} holds a private key; the public one is needed.` });
+    problems.push({ where, message: `${file} contains a private key; the public key is required.` });
   } else if (!read.text.includes("-----BEGIN ")) {
-    problems.push({ where, message: `${file} is no PEM file (-----BEGIN PUBLIC KEY-----).` });
+    problems.push({ where, message: `${file} is not a PEM file (-----BEGIN PUBLIC KEY-----).` });
   }
   return { publicKeyPem: read.text };
 }

@@ -18,7 +18,7 @@ const usualPort = 6379;
 const mostDatabase = 2 ** 31 - 1;
 const example = "such as redis://host:6379 or rediss://host:6380/1";
 
-/** @returns the parts, or what is wrong with the address */
+/** @returns the parts, or the problem of the address */
 export function parseRedisUrl(written: string): RedisUrl | { readonly fault: string } {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(written)?.[1]?.toLowerCase();
   if (scheme === undefined) return { fault: `must be an address ${example}.` };
@@ -50,7 +50,7 @@ const encoding =
 /** The number after the host or of `?db=`. */
 function databaseOf(url: URL): number | { readonly fault: string } {
   const unknown = [...url.searchParams.keys()].filter((name) => name !== "db");
-  if (unknown.length > 0) return { fault: "has a parameter other than db, the only one there is." };
+  if (unknown.length > 0) return { fault: "has a parameter other than db, which is the only one supported." };
   const inPath = url.pathname.replace(/^\//, "");
   const inQuery = url.searchParams.getAll("db");
   const given = [...new Set([...(inPath === "" ? [] : [inPath]), ...inQuery])];

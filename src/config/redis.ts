@@ -51,7 +51,7 @@ export function readRedis(values: Values, { problems, warnings }: Report): Redis
   if (written === undefined) {
     for (const id of values.whereOf("redisUrl") === undefined ? besideUrl : []) {
       if (values.whereOf(id) === undefined) continue;
-      problems.push({ where: whereOf(id), message: "is given without redis.url (SIMFLEET_REDIS_URL)." });
+      problems.push({ where: whereOf(id), message: "is set without redis.url (SIMFLEET_REDIS_URL)." });
     }
     return undefined;
   }
@@ -61,7 +61,7 @@ export function readRedis(values: Values, { problems, warnings }: Report): Redis
     return undefined;
   }
   if (url.password !== undefined && values.whereOf("redisPassword") !== undefined) {
-    const message = "is given beside a password in redis.url. Keep one of them.";
+    const message = "is set, and redis.url has a password too. Keep one of them.";
     problems.push({ where: whereOf("redisPassword"), message });
   }
   if (url.username !== undefined && username !== undefined && url.username !== username) {
@@ -111,7 +111,7 @@ function readTls(values: Values, { isTls }: RedisUrl, problems: Problem[]): Redi
   const key = readKey(values, problems);
   if (given.includes("redisTlsCertFile") !== given.includes("redisTlsKeyFile")) {
     const where = values.whereOf("redisTlsCertFile") ?? values.whereOf("redisTlsKeyFile") ?? "redis.tls";
-    problems.push({ where, message: "A client certificate is given as redis.tls.certFile and redis.tls.keyFile." });
+    problems.push({ where, message: "A client certificate needs both redis.tls.certFile and redis.tls.keyFile." });
   }
   if (problems.length > faultsBefore) return undefined;
   try {
@@ -130,7 +130,7 @@ function readPem(id: "redisTlsCaFile" | "redisTlsCertFile", values: Values, prob
   const where = values.whereOf(id) ?? id;
   const read = readTextFile(file);
   if ("text" in read && read.text.includes("-----BEGIN CERTIFICATE-----")) return read.text;
-  const notPem = `${file} is no PEM file of a certificate (-----BEGIN CERTIFICATE-----).`;
+  const notPem = `${file} is not a PEM file of a certificate (-----BEGIN CERTIFICATE-----).`;
   problems.push({ where, message: "fault" in read ? read.fault : notPem });
   return undefined;
 }

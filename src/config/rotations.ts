@@ -1,4 +1,4 @@
-/** The section `rotations`: which Credential Sets are rotated, how, and who is handed the new secret. */
+/** The section `rotations`: which Credential Sets are rotated, how, and the sinks of the new secret. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
@@ -28,7 +28,7 @@ const constants: Kind<Readonly<Record<string, string>>> = {
 
 const generate = z
   .strictObject({
-    field: given(field, "Field of the Credential Set that gets the new value."),
+    field: given(field, "Field of the Credential Set for the new value."),
     bytes: optional(integer(8, 4_096), "Random bytes of the value; their text is longer."),
     encoding: defaulted(choice(["base64url", "base64", "hex"]), "How the bytes are written.", "base64url"),
     length: optional(integer(1, 4_096), "Instead of `bytes`: how many characters of `alphabet`."),
@@ -66,10 +66,10 @@ const from = z
   })
   .refine(hasOneOf("command", "file"), says("must have either command or file."));
 
-/** Who is handed a new secret. */
+/** Receivers of a new secret. */
 export const sink = z
   .strictObject({
-    file: optional(path, "File that is replaced by one that holds the new secret; its folder has to be there."),
+    file: optional(path, "File to replace with one that holds the new secret; its folder must exist."),
     command: optional(command, "Program that reads the new secret from its standard input; it may be run twice."),
     webhook: z
       .strictObject({
@@ -91,22 +91,18 @@ const structure = z
       "default",
     ),
     type: given(text("the type of a Credential Set", /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/), "Its type, such as `psk`."),
-    credentialsId: optional(idText, "Its id; successors have a time after it.", "the rotation's name"),
+    credentialsId: optional(idText, "Its id; successors get a timestamp appended.", "the rotation's name"),
     description: optional(text("a line of text", /^[^\0\r\n]{1,200}$/), "Its description."),
     generate: generate.optional(),
     from: from.optional(),
-    with: optional(constants, "Fields that are always the same and no secrets, such as a user name."),
+    with: optional(constants, "Constant fields that are not secret, such as a user name."),
     strategy: defaulted(
       choice(["successor", "in-place"]),
-      "`successor` makes a new set and retires the old one once it is out of use; `in-place` gives the set a new secret.",
+      "`successor` creates a new set and deletes the old one once it is unused; `in-place` gives the set a new secret.",
       "successor",
     ),
-    graceSeconds: defaulted(
-      number(0, 31_536_000),
-      "How long the old set has to be out of use before it is deleted.",
-      86_400,
-    ),
-    maxAgeDays: optional(number(0.001, 3_650), "Age at which the event `credential.expiring` is told."),
+    graceSeconds: defaulted(number(0, 31_536_000), "How long the old set must be unused before it is deleted.", 86_400),
+    maxAgeDays: optional(number(0.001, 3_650), "Age at which the event `credential.expiring` is emitted."),
     sinks: z.array(sink, "must be a list of sinks.").min(1, "must have a sink that is handed the new secret."),
   })
   .refine(hasOneOf("generate", "from"), says("must have either generate or from."));
@@ -114,7 +110,7 @@ const structure = z
 export const rotationsSection = {
   path: "rotations",
   schema: structure,
-  about: "Credential Sets whose secrets are rotated, by a name of your choice. docs/credentials.md tells how.",
+  about: "Credential Sets whose secrets are rotated, by a name of your choice. See docs/credentials.md.",
 } as const;
 
 /** Reads the section and checks it against what the deployment knows of types and the file of profiles. */
@@ -166,7 +162,7 @@ export function sinkOf({ file, command: program, webhook }: z.output<typeof sink
   return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) };
 }
 
-/** What is well formed and cannot work all the same. */
+/** Problems of settings that are well formed but cannot work. */
 function meaningFaults(
   rotation: Rotation,
   { deployment, profiles }: { readonly deployment: Deployment; readonly profiles: readonly string[] },

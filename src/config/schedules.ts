@@ -16,40 +16,33 @@ export const schedulesSection = {
   schema: z.strictObject({
     cron: given(
       text("a cron expression such as `0 8 * * 1-5`", /^[^\0\r\n]*$/),
-      "When: minute, hour, day, month, weekday, with seconds before them if there are six; or `@daily` and the like.",
+      "Cron expression: minute, hour, day, month, weekday; with six fields the first is seconds; or a shortcut such as `@daily`.",
     ),
-    timezone: defaulted(timezone, "Whose clocks the expression is about.", "UTC"),
-    job: given(
-      jobKind,
-      "What is done: reading the fleet, a run, a Credential Set's rotation, the AuthKey's, a report.",
-    ),
+    timezone: defaulted(timezone, "Time zone of the expression.", "UTC"),
+    job: given(jobKind, "The task: a sync, a run, the rotation of a Credential Set or of the AuthKey, or a report."),
     ...taskKeys,
     hookSecretFile: optional(
       path,
-      "File of the secret of signed messages that trigger it from outside (`POST /v1/hooks/NAME`, docs/schedules.md).",
+      "File of the secret for signed messages that trigger it from outside (`POST /v1/hooks/NAME`, docs/schedules.md).",
     ),
-    jitterSeconds: defaulted(
-      number(0, 86_400),
-      "It begins up to so much later, by an amount that differs from time to time.",
-      0,
-    ),
+    jitterSeconds: defaulted(number(0, 86_400), "Starts up to this much later, by a random delay.", 0),
     overlap: defaulted(
       choice(overlapPolicies),
-      "When what the time before began is still under way: leave the new time out, let it wait, or cancel what is under way (`apply` alone).",
+      "If the previous run is still active: skip the new one, let it wait, or cancel the active one (`apply` only).",
       "skip",
     ),
     missed: defaulted(
       choice(missedPolicies),
-      "Times that passed while no worker was up: made up for once, or left out.",
+      "Times that passed while no worker was running: run once, or skip.",
       "once",
     ),
     frozen: defaulted(
       choice(frozenPolicies),
-      "When its time comes while nothing may change (`freezes`): leave it out, or wait for the end.",
+      "If it is due during a freeze (`freezes`): skip it, or wait for the end.",
       "skip",
     ),
   }),
-  about: "Tasks at times, by a name of your choice. docs/schedules.md tells how.",
+  about: "Scheduled tasks, by a name of your choice. See docs/schedules.md.",
 } as const;
 
 /** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */
@@ -99,7 +92,7 @@ function hookSecret(file: string): FreshSecret | { readonly fault: string } {
   );
 }
 
-/** A bad expression is told with the field at fault and an example. */
+/** An invalid expression is reported with the wrong field and an example. */
 export function readCron(
   { cron, timezone: zone }: { readonly cron: string; readonly timezone: string },
   where: string,

@@ -18,7 +18,7 @@ export const settings = {
     defaultAbout: "an embedded server",
     hidden: true,
     about:
-      "Redis 6.2 or newer, shared by all machines that work: `rediss://name@host:6380/1`. `rediss://` is TLS; name, port and database may be left out, and a password in it is better kept in a file.",
+      "Redis 6.2 or newer, shared by all workers: `rediss://name@host:6380/1`. `rediss://` is TLS; name, port and database may be left out, and a password in it is better kept in a file.",
   },
   redisUsername: {
     path: "redis.username",
@@ -58,21 +58,21 @@ export const settings = {
     variable: "SIMFLEET_DATA_DIR",
     kind: path,
     defaultAbout: "`$XDG_DATA_HOME/simfleet`, else `~/.local/share/simfleet`",
-    about: "Folder of the embedded Redis; all processes that share it work together.",
+    about: "Folder of the embedded Redis; processes that share it work together.",
   },
   deployment: {
     path: "deployment",
     variable: "SIMFLEET_DEPLOYMENT",
     kind: text("`svc`, `soracom` or the path of a deployment file"),
     default: "svc",
-    about: "Which installation of the platform to speak to.",
+    about: "Deployment (installation) of the platform.",
   },
   brand: {
     path: "brand",
     variable: "SIMFLEET_BRAND",
     kind: text("letters, digits and hyphens", /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/),
     defaultAbout: "the deployment's (`Svc`)",
-    about: "The word in the platform's header names, as in `X-Svc-Token`.",
+    about: "Word in the platform's header names, as in `X-Svc-Token`.",
   },
   endpointGlobal: {
     path: "endpoints.global",
@@ -140,7 +140,7 @@ export const settings = {
     path: "profiles.<name>.credentials.second.authKeyId",
     variable: "SIMFLEET_AUTH_KEY_ID_2",
     kind: text(),
-    about: "ID of a second AuthKey of the same user, which is used where the first is refused.",
+    about: "ID of a second AuthKey of the same user, used if the first is rejected.",
   },
   authKey2: {
     path: "profiles.<name>.credentials.second.authKey",
@@ -186,13 +186,13 @@ export const settings = {
     variable: "SIMFLEET_TOKEN_TTL_SECONDS",
     kind: integer(180, 172_800),
     defaultAbout: "the platform's own (86400)",
-    about: "Lifetime of a key and token pair in seconds; asked for where the deployment names the field that asks.",
+    about: "Lifetime of a key and token pair in seconds; only requested if the deployment defines the request field.",
   },
   jwksUrl: {
     path: "jwksUrl",
     variable: "SIMFLEET_JWKS_URL",
     kind: webAddress,
-    about: "Address of the keys that verify a token's signature; without a key its claims are not used.",
+    about: "Address of the keys that verify a token's signature; without a key, token claims are not used.",
   },
   tokenPublicKeyFile: {
     path: "tokenPublicKeyFile",
@@ -212,14 +212,14 @@ export const settings = {
     variable: "SIMFLEET_RESERVE",
     kind: number(0, 0.9),
     default: 0,
-    about: "Share of each quota that is left to other callers.",
+    about: "Share of each quota that is reserved for other callers.",
   },
   connections: {
     path: "limits.connections",
     variable: "SIMFLEET_CONNECTIONS",
     kind: integer(1, 1024),
     default: 64,
-    about: "Connections to the platform at the same time, per process.",
+    about: "Maximum concurrent connections to the platform, per process.",
   },
   egress: {
     path: "limits.egress",
@@ -227,7 +227,7 @@ export const settings = {
     kind: text("letters, digits, - and _", /^[A-Za-z0-9_-]{1,64}$/),
     defaultAbout: "the host's name",
     about:
-      "Name of the address that calls leave from; authentications are limited per address, so those behind one address share a name.",
+      "Name of the public address of outgoing calls; authentications are limited per address, so all processes behind one address share a name.",
   },
   inventoryFields: {
     path: "inventory.fields",
@@ -243,7 +243,7 @@ export const settings = {
     kind: names,
     default: [],
     about:
-      "More names whose values are never kept, wherever in a record they are; those of known secrets are built in.",
+      "Additional field names whose values are never stored, at any depth of a record; names of known secrets are built in.",
   },
   inventoryLimit: {
     path: "inventory.limit",
@@ -251,27 +251,28 @@ export const settings = {
     kind: integer(1, 100_000),
     defaultAbout: "the platform's own page size",
     about:
-      "Most SIMs that one page of a sync asks for; longer pages spend fewer calls. A page of more than 4 MiB is not read: the sync goes on with pages of half the length.",
+      "Maximum SIMs per page of a sync; longer pages need fewer calls. A page of more than 4 MiB is not read: the sync continues with pages of half the length.",
   },
   eventsKeepDays: {
     path: "events.keepDays",
     variable: "SIMFLEET_EVENTS_KEEP_DAYS",
     kind: number(0.01, 3_650),
     default: 30,
-    about: "How many days events, and with them the changes of the inventory, are kept.",
+    about: "Days to keep events, and with them the changes of the inventory.",
   },
   eventsMost: {
     path: "events.most",
     variable: "SIMFLEET_EVENTS_MOST",
     kind: integer(1_000, 100_000_000),
     default: 1_000_000,
-    about: "How many events are kept at most, about; the oldest go first. One takes some 100 bytes of Redis.",
+    about:
+      "Approximate maximum number of stored events; the oldest are removed first. An event takes about 100 bytes of Redis.",
   },
   mostRows: {
     path: "changes.mostRows",
     variable: "SIMFLEET_CHANGES_MOST_ROWS",
     kind: integer(1, 100_000_000),
-    about: "Rows of a run that make a call, at most; a larger run is refused.",
+    about: "Maximum rows of a run that make a call; a larger run is rejected.",
   },
   approvalAbove: {
     path: "changes.approvalAbove",
@@ -286,20 +287,20 @@ export const settings = {
     variable: "SIMFLEET_CREDENTIAL_SETS",
     kind: integer(1, 1_000_000),
     default: 100,
-    about: "How many Credential Sets the account may hold; support raises it on request.",
+    about: "Maximum number of Credential Sets of the account; support raises it on request.",
   },
   sealKeyFile: {
     path: "seal.keyFile",
     variable: "SIMFLEET_SEAL_KEY_FILE",
     kind: path,
     about:
-      "File of the key that seals new secrets while a rotation is under way: 32 bytes, raw, in hex or in base64url. Nothing is rotated without it.",
+      "File of the key that seals new secrets during a rotation: 32 bytes, raw, in hex or in base64url. Required for rotations.",
   },
   sealPreviousKeyFile: {
     path: "seal.previousKeyFile",
     variable: "SIMFLEET_SEAL_PREVIOUS_KEY_FILE",
     kind: path,
-    about: "File of the key before, which still opens what it sealed, while rotations begun with it are under way.",
+    about: "File of the previous key, which still decrypts secrets of rotations that started with it.",
   },
   ...dropFolderSettings,
   ...httpSettings,
@@ -307,7 +308,7 @@ export const settings = {
     path: "server.url",
     variable: "SIMFLEET_SERVER",
     kind: webAddress,
-    about: "Address of a worker that commands ask instead of doing it themselves, as with `--server`.",
+    about: "Address of a worker that commands are sent to, as with `--server`.",
   },
   serverToken: {
     path: "server.token",
@@ -322,14 +323,14 @@ export const settings = {
     variable: "SIMFLEET_AUDIT_KEEP_DAYS",
     kind: number(1, 36_500),
     default: 400,
-    about: "How many days the record of who changed what is kept.",
+    about: "Days to keep the audit log.",
   },
   logLevel: {
     path: "logLevel",
     variable: "SIMFLEET_LOG_LEVEL",
     kind: choice(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
     default: "info",
-    about: "Least severity that is logged.",
+    about: "Minimum severity to log.",
   },
 } as const satisfies Record<string, Setting>;
 

@@ -6,7 +6,7 @@ const mostBytes = 64 * 1024;
 /**
  * Reads a secret from a file of this user or of root that nobody else may read; one line break at its end is not part of
  * it. Symbolic links are followed, since mounted secrets are chains of them: what counts is the file that they lead to.
- * @returns the secret, or what is wrong with the file and how to mend it
+ * @returns the secret, or the problem of the file and how to fix it
  */
 export function readSecretFile(path: string): { readonly secret: string } | { readonly fault: string } {
   const read = readSecretBytes(path);

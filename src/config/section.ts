@@ -85,7 +85,7 @@ export function readSection<T>(
   const written = valueAt(tree, path);
   if (written === undefined) return entries;
   if (!isTree(written)) {
-    problems.push({ where: path, message: "must be a mapping of names to what they stand for." });
+    problems.push({ where: path, message: "must be a mapping of names to settings." });
     return entries;
   }
   for (const [name, value] of Object.entries(written)) {
@@ -93,7 +93,7 @@ export function readSection<T>(
     if (!entryName.test(name)) {
       problems.push({
         where,
-        message: "A name is of letters, digits, - and _, and begins and ends with a letter or digit.",
+        message: "A name may have letters, digits, - and _, and must start and end with a letter or digit.",
       });
     } else if (isTree(value)) {
       const read = schema.safeParse(value);

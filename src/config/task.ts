@@ -1,4 +1,4 @@
-/** What schedules and automations have done (`job:`): the keys of each job, and what is well formed and cannot work. */
+/** The tasks of schedules and automations (`job:`): the keys of each job, and settings that cannot work. */
 import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
@@ -17,21 +17,21 @@ export const filterText: Kind<string | readonly string[]> = {
 /** The keys of all jobs; which of them a job takes is checked by `taskOf`. */
 export const taskKeys = {
   profile: defaulted(profileName, "Account that it is about.", "default"),
-  where: optional(filterText, "The SIMs of the inventory that it is about; with `apply` instead of `file`."),
-  file: optional(path, "With `apply` the CSV file of the rows, with `report` the JSON file that is written."),
-  speedClass: optional(text(), "With `apply`: the class for all rows; a filter needs it."),
-  partial: optional(yesOrNo, "With `apply` and `file`: do the valid rows of a file that has invalid ones.", "`false`"),
-  skipUnchanged: optional(
+  where: optional(filterText, "Filter for the SIMs of the inventory; with `apply` instead of `file`."),
+  file: optional(path, "With `apply`: the CSV file with the rows; with `report`: the JSON file to write."),
+  speedClass: optional(text(), "With `apply`: the class for all rows; required with a filter."),
+  partial: optional(
     yesOrNo,
-    "With `apply`: spend no call on a SIM that is known to have the class already.",
+    "With `apply` and `file`: process only the valid rows of a file with invalid ones.",
     "`false`",
   ),
+  skipUnchanged: optional(yesOrNo, "With `apply`: skip SIMs that already have the class, by the inventory.", "`false`"),
   maxFailures: optional(failureLimit, "With `apply`: abort when more rows than this fail."),
   canary: optional(
     integer(1, 1_000_000),
-    "With `apply`: do so many rows first, and the rest only if all of them hold.",
+    "With `apply`: number of rows to process first; the rest only if all of them succeed.",
   ),
-  rate: optional(integer(1, 10_000_000), "With `apply`: calls per minute at most."),
+  rate: optional(integer(1, 10_000_000), "With `apply`: maximum calls per minute."),
   rotation: optional(text(), "With `rotate`: the name of the rotation."),
 };
 
@@ -116,7 +116,7 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
 function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: KnownNames }): Task | undefined {
   const { profile, where, file, speedClass } = written;
   if ((where === undefined) === (file === undefined)) {
-    fault("where", "is needed, or file instead of it: exactly one says which SIMs get the class.");
+    fault("where", "is required, or file instead of it: exactly one selects the SIMs.");
   }
   if (where !== undefined && speedClass === undefined) fault("speedClass", "is missing; a filter needs one.");
   if (speedClass !== undefined && !isSpeedClass(speedClass)) fault("speedClass", "cannot be a speed class.");
@@ -145,7 +145,7 @@ export function readFilter(
   }
 }
 
-/** What is asked for of a run. */
+/** Options of a run. */
 export function optionsOf({
   partial,
   skipUnchanged,

@@ -13,7 +13,7 @@ import { FileWatch } from "./file-watch.ts";
 interface Listener {
   /** Other credentials are in place. */
   takenUp(): void;
-  /** A change was not taken up; the reason names the file and never its content. */
+  /** A change was not loaded; the reason names the file and never its content. */
   kept(reason: string): void;
 }
 
@@ -46,7 +46,7 @@ export class WatchedCredentials {
     this.#watch?.stop();
   }
 
-  /** Takes up what has changed without waiting to be told. */
+  /** Reloads changed files without waiting for a notification. */
   poll(): void {
     this.#watch?.poll();
   }

@@ -1,4 +1,4 @@
-/** The section `webhooks`: who is told of which events, where, and how it is signed. */
+/** The section `webhooks`: receivers, their events, addresses and signatures. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
@@ -20,27 +20,27 @@ const secretForm = "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 by
 
 const structure = z
   .strictObject({
-    url: optional(webAddress, "Where messages go. That of a chat is a secret, and better in a file."),
+    url: optional(webAddress, "Address for messages. The address of a chat is a secret and better kept in a file."),
     urlFile: optional(path, "File that holds the address, instead of `url`."),
     secret: optional(text(secretForm), "The secret that signs messages, better kept in a file."),
     secretFile: optional(path, "File of the secret that signs messages, instead of `secret`."),
-    previousSecretFile: optional(path, "File of the secret before, which signs as well while receivers change over."),
-    events: given(patterns, "Types of events, all of a kind (`run.*`), or `*`; docs/events.md lists them."),
-    profile: optional(text("the name of a profile", /^[A-Za-z0-9_-]{1,64}$/), "Only events of this account.", "all"),
+    previousSecretFile: optional(path, "File of the previous secret, which also signs while receivers switch over."),
+    events: given(patterns, "Event types, a prefix (`run.*`), or `*`; docs/events.md lists them."),
+    profile: optional(text("the name of a profile", /^[A-Za-z0-9_-]{1,64}$/), "Only events of this profile.", "all"),
     format: defaulted(
       choice(webhookFormats),
-      "`standard` is signed JSON for programs; the others are sentences for people: `slack` (Mattermost and Rocket.Chat take it too), `teams`, `text`.",
+      "`standard` is signed JSON for programs; the others are sentences for people: `slack` (also for Mattermost and Rocket.Chat), `teams`, `text`.",
       "standard",
     ),
     allowPrivate: optional(yesOrNo, "Whether the address may lead into a private network.", "`false`"),
-    timeoutSeconds: defaulted(number(0.1, 30), "How long one try may take.", 15),
+    timeoutSeconds: defaulted(number(0.1, 30), "Timeout of one attempt.", 15),
   })
   .refine(hasOneOf("url", "urlFile"), says("must have either url or urlFile."));
 
 export const webhooksSection = {
   path: "webhooks",
   schema: structure,
-  about: "Who is told of events, by a name of your choice. docs/webhooks.md tells how to receive and verify messages.",
+  about: "Receivers of events, by a name of your choice. See docs/webhooks.md for how to receive and verify messages.",
 } as const;
 
 /** A webhook with what its messages need; both are read again at every use. */
@@ -137,9 +137,9 @@ function secretsOf(written: Written, faults: Faults): readonly FreshSecret[] {
     if (isSigned) faults.report(secret === undefined ? "secretFile" : "secret", `is for the format standard alone.`);
     return [];
   }
-  if (!isSigned) faults.report("secretFile", `is needed to sign messages: a file of ${secretForm}.`);
+  if (!isSigned) faults.report("secretFile", `is required to sign messages: a file of ${secretForm}.`);
   if (secret !== undefined && secretFile !== undefined)
-    faults.report("secret", "is given beside secretFile. Keep one.");
+    faults.report("secret", "is set together with secretFile. Keep one.");
   const kept: FreshSecret[] = [];
   if (secret !== undefined) {
     const here = FreshSecret.given(secret, asWebhookSecret);

@@ -79,7 +79,7 @@ function check(tree: Tree, known: readonly string[][], prefix: string, problems:
     const where = `${prefix}${key}`;
     const names = known.map(([first = ""]) => first);
     if (names.includes("<name>") && !/^[A-Za-z0-9_-]{1,64}$/.test(key)) {
-      problems.push({ where, message: "A profile's name is of letters, digits, - and _." });
+      problems.push({ where, message: "The name of a profile may have letters, digits, - and _." });
       continue;
     }
     const below = known.filter(([first]) => first === key || first === "<name>");

@@ -1,97 +1,101 @@
 /**
- * The one family of errors. Callers switch on `code`, never on the message. `disposition` says what a retry is worth:
- * `never` (the same call fails again), `later` (a wait mends it, no attempt is spent), `retry` (try again with
+ * The one family of errors. Callers switch on `code`, never on the message. `disposition` says whether a retry helps:
+ * `never` (the same call fails again), `later` (waiting fixes it, no attempt is spent), `retry` (try again with
  * back-off, attempts counted). A message says what happened, to which thing, and what to do about it.
  */
 export type Disposition = "never" | "later" | "retry";
 
 /** Every code there is, what it means to an operator, and the exit code of a command that ends with it. */
 export const errorCatalogue = {
-  USAGE: { disposition: "never", exitCode: 2, meaning: "The command was called in a way that makes no sense." },
+  USAGE: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The command line has a missing, unknown or contradictory argument.",
+  },
   CONFIG_INVALID: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The configuration has faults; each is listed with its path or variable.",
+    meaning: "The configuration is invalid; each problem is listed with its path or variable.",
   },
   INTAKE_INVALID: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The input file cannot be taken as it is; line and column are named.",
+    meaning: "The input file is invalid; the message names line and column.",
   },
-  NO_SIM_MATCHES: { disposition: "never", exitCode: 2, meaning: "A filter means no SIM of the inventory." },
-  SCHEDULE_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No schedule of the configuration has this name." },
+  NO_SIM_MATCHES: { disposition: "never", exitCode: 2, meaning: "A filter matches no SIM of the inventory." },
+  SCHEDULE_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No configured schedule has this name." },
   AUTOMATION_NOT_FOUND: {
     disposition: "never",
     exitCode: 2,
-    meaning: "No automation of the configuration has this name.",
+    meaning: "No configured automation has this name.",
   },
-  AUTOMATION_STATE: { disposition: "never", exitCode: 2, meaning: "The automation is paused or has stopped itself." },
+  AUTOMATION_STATE: { disposition: "never", exitCode: 2, meaning: "The automation is paused or stopped itself." },
   RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this id." },
-  RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The run's state does not allow what was asked." },
+  RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The state of the run does not allow this operation." },
   RESULTS_NOT_WRITABLE: {
     disposition: "never",
     exitCode: 4,
     meaning: "The results file could not be written (disk full, no permission); the ledger still holds every outcome.",
   },
-  ROTATION_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No rotation of the configuration has this name." },
+  ROTATION_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No configured rotation has this name." },
   ROTATION_STATE: {
     disposition: "never",
     exitCode: 2,
     meaning:
-      "The rotation, or the account's Credential Sets or AuthKeys, are not in a state that allows what was asked.",
+      "The state of the rotation, or of the account's Credential Sets or AuthKeys, does not allow this operation.",
   },
-  WEBHOOK_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No webhook of the configuration has this name." },
+  WEBHOOK_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No configured webhook has this name." },
   WEBHOOK_STOPPED: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The webhook's receiver wants nothing more; `simfleet webhooks resume` lets it go on.",
+    meaning: "The webhook is stopped, because its receiver answered 410 Gone; `simfleet webhooks resume` resumes it.",
   },
-  DELIVERY_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No delivery that is kept has this id." },
+  DELIVERY_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No stored delivery has this id." },
   SECRET_GENERATION_FAILED: {
     disposition: "never",
     exitCode: 1,
-    meaning: "The new secret did not come to be: the program or file that gives it failed, or gave something else.",
+    meaning: "The new secret could not be generated: its program or file failed, or returned something unusable.",
   },
   SINK_FAILED: {
     disposition: "retry",
     exitCode: 1,
-    meaning: "A sink did not take the new secret. It is tried again some times before the rotation is taken back.",
+    meaning:
+      "A sink did not accept the new secret. The delivery is retried several times before the rotation is rolled back.",
   },
   SEAL_DECRYPTION_FAILED: {
     disposition: "later",
     exitCode: 2,
-    meaning:
-      "A sealed secret cannot be opened with the keys that are configured; the rotation waits for the right one.",
+    meaning: "A sealed secret cannot be decrypted with the configured keys; the rotation waits for the right one.",
   },
   PLATFORM_REJECTED: {
     disposition: "never",
     exitCode: 1,
-    meaning: "The platform refused this call and will refuse it again (a status of the 400s other than 401, 403, 429).",
+    meaning: "The platform rejected this call and would reject it again (a 4xx status other than 401, 403, 429).",
   },
   PLATFORM_UNAUTHORIZED: {
     disposition: "never",
     exitCode: 3,
-    meaning: "The platform does not accept the credentials.",
+    meaning: "The platform rejected the credentials.",
   },
   PLATFORM_FORBIDDEN: {
     disposition: "never",
     exitCode: 3,
-    meaning: "The credentials are good but lack a permission or a coverage.",
+    meaning: "The credentials are valid but lack a permission or a coverage.",
   },
   PLATFORM_THROTTLED: {
     disposition: "later",
     exitCode: 4,
-    meaning: "The quota of the API group is spent; calls go on after the refresh.",
+    meaning: "The quota of the API group is used up; calls continue after the refresh.",
   },
   PLATFORM_UNAVAILABLE: {
     disposition: "retry",
     exitCode: 4,
-    meaning: "No usable answer came from the platform (connection, timeout, status of the 500s).",
+    meaning: "The platform returned no usable response (connection error, timeout, 5xx status).",
   },
   PLATFORM_CONTRACT: {
     disposition: "never",
     exitCode: 4,
-    meaning: "The platform answered, but not as its interface says; often a wrong address.",
+    meaning: "The platform's response does not match its API; often the address is wrong.",
   },
   STORE_UNAVAILABLE: {
     disposition: "retry",
@@ -101,45 +105,44 @@ export const errorCatalogue = {
   REQUEST_INVALID: {
     disposition: "never",
     exitCode: 2,
-    meaning:
-      "A request to the control API makes no sense: a parameter or field that it does not have, or a wrong value.",
+    meaning: "A request to the control API is invalid: an unknown parameter or field, or a wrong value.",
   },
   NOT_FOUND: {
     disposition: "never",
     exitCode: 2,
-    meaning: "There is no such thing: the message says what is missing.",
+    meaning: "The requested resource does not exist; the message says which.",
   },
   UNAUTHENTICATED: {
     disposition: "never",
     exitCode: 3,
-    meaning: "The control API does not know the caller: no token came, or one that is not valid.",
+    meaning: "The request to the control API has no token, or an invalid or expired one.",
   },
   FORBIDDEN: {
     disposition: "never",
     exitCode: 3,
-    meaning: "The control API knows the caller, whose role does not allow this; or the request comes from elsewhere.",
+    meaning: "The caller's role does not allow this request, or its origin or host is not allowed.",
   },
   TOO_LARGE: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The body of a request is larger than the control API takes.",
+    meaning: "The request body is larger than the control API accepts.",
   },
   BODY_UNSUPPORTED: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The body of a request has a form that the route does not take; the message says what it takes.",
+    meaning: "The route does not accept this content type; the message lists those it accepts.",
   },
-  REQUEST_TIMEOUT: { disposition: "retry", exitCode: 4, meaning: "The body of a request stopped coming." },
+  REQUEST_TIMEOUT: { disposition: "retry", exitCode: 4, meaning: "The request body was not received in time." },
   TOO_MANY_REQUESTS: {
     disposition: "later",
     exitCode: 4,
     meaning:
-      "A caller of the control API has asked too often, or from its address came too many wrong credentials; `Retry-After` says when it may again.",
+      "The caller sent too many requests, or its address sent too many wrong credentials; `Retry-After` says when to retry.",
   },
   WORKER_UNREACHABLE: {
     disposition: "retry",
     exitCode: 4,
-    meaning: "The worker that a command was to ask (`--server`) cannot be reached, or what answers is none.",
+    meaning: "The worker of `--server` cannot be reached, or its address is not that of a simfleet worker.",
   },
   AUDIT_UNAVAILABLE: {
     disposition: "retry",
@@ -149,20 +152,20 @@ export const errorCatalogue = {
   PLAN_LIMIT: {
     disposition: "later",
     exitCode: 4,
-    meaning: "A caller of the control API has as many plans, or as many bytes of them, as one may have at a worker.",
+    meaning: "The caller has reached the limit of stored plans, or of their bytes, at this worker.",
   },
-  OVERLOADED: { disposition: "later", exitCode: 4, meaning: "The worker has more to do than it can answer just now." },
+  OVERLOADED: { disposition: "later", exitCode: 4, meaning: "The worker is overloaded; retry later." },
   IDEMPOTENCY_REUSED: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The `Idempotency-Key` belongs to another request of this caller: a new request needs a new key.",
+    meaning: "The `Idempotency-Key` was used for another request of this caller; a new request needs a new key.",
   },
   IDEMPOTENCY_BUSY: {
     disposition: "later",
     exitCode: 4,
-    meaning: "The first request with this `Idempotency-Key` is still under way.",
+    meaning: "The first request with this `Idempotency-Key` is still in progress.",
   },
-  INTERNAL: { disposition: "never", exitCode: 4, meaning: "A fault of simfleet itself; please report it." },
+  INTERNAL: { disposition: "never", exitCode: 4, meaning: "A bug in simfleet; please report it." },
 } as const satisfies Record<string, { disposition: Disposition; exitCode: number; meaning: string }>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

@@ -13,18 +13,19 @@ type Words = (fields: Fields, profile: string) => string;
 const words: Readonly<Record<string, Words>> = {
   "run.submitted": (f) => `${runName(f)} was submitted: ${rows(f["total"])}.`,
   "run.awaiting-approval": (f) =>
-    `${runName(f)} (${rows(f["total"])}) waits for the approval of a second person: simfleet runs approve ${f["run"]}`,
+    `${runName(f)} (${rows(f["total"])}) waits for approval by a second person: simfleet runs approve ${f["run"]}`,
   "run.approved": (f) => `${runName(f)} was approved${by(f)}.`,
-  "run.paused": (f) => `${runName(f)} is paused${by(f)}${because(f)}. Go on with: simfleet runs resume ${f["run"]}`,
-  "run.resumed": (f) => `${runName(f)} goes on${by(f)}.`,
+  "run.paused": (f) =>
+    `${runName(f)} is paused${by(f)}${f["reason"] === `paused by ${f["by"]}` ? "" : because(f)}. Resume with: simfleet runs resume ${f["run"]}`,
+  "run.resumed": (f) => `${runName(f)} was resumed${by(f)}.`,
   "run.stalled": (f) => `${runName(f)} makes no progress${because(f)}: ${tally(f)}. It tries again by itself.`,
   "run.recovered": (f) => `${runName(f)} makes progress again: ${tally(f)}.`,
   "run.completed": (f) => `${runName(f)} is completed: ${tally(f)}.`,
   "run.aborted": (f) => `${runName(f)} was aborted${because(f)}: ${tally(f)}.`,
   "run.cancelled": (f) => `${runName(f)} was cancelled${by(f)}: ${tally(f)}.`,
   "sync.completed": (f) =>
-    `The inventory was read: ${grouped(f["sims"])} SIMs, ${counts(f, ["added", "changed", "returned", "gone"], "nothing has changed")}.`,
-  "sync.failed": (f) => `The inventory could not be read${because(f)}.`,
+    `The inventory was synced: ${grouped(f["sims"])} SIMs, ${counts(f, ["added", "changed", "returned", "gone"], "nothing has changed")}.`,
+  "sync.failed": (f) => `The inventory could not be synced${because(f)}.`,
   "sim.changed": (f) =>
     `SIM ${f["sim"]}: ${f["field"]} is ${value(f["after"])}, was ${value(f["before"])} (${origin(f)}).`,
   "sim.added": (f) => `SIM ${f["sim"]} is new.`,
@@ -32,39 +33,39 @@ const words: Readonly<Record<string, Words>> = {
   "sim.returned": (f) => `SIM ${f["sim"]} is listed again.`,
   "credential.rotated": (f) => `The secret of ${f["rotation"]} was replaced: ${f["credentialsId"]} is in use.`,
   "credential.failed": (f) =>
-    `The secret of ${f["rotation"]} could not be replaced${because(f)}. The old one holds.${leftover(f)}`,
+    `The secret of ${f["rotation"]} could not be replaced${because(f)}. The old one stays in use.${leftover(f)}`,
   "credential.unconfirmed": (f) => `The rotation of ${f["rotation"]} waits for a person: ${f["reason"]}`,
   "credential.orphaned": (f) =>
-    `The Credential Set ${f["credentialsId"]} is no longer wanted and has to be deleted by hand${because(f)}.`,
+    `The Credential Set ${f["credentialsId"]} is obsolete and has to be deleted manually${because(f)}.`,
   "credential.expiring": (f) =>
-    `The secret of ${f["rotation"]} is due for a change: it is in use since ${f["since"]}. Change it with: simfleet credentials rotate ${f["rotation"]}`,
+    `The secret of ${f["rotation"]} is due for rotation: it has been in use since ${f["since"]}. Rotate it with: simfleet credentials rotate ${f["rotation"]}`,
   "credential.in-use": (f) => `The old Credential Set ${f["oldId"]} is still used, last at ${f["lastUsedAt"]}.`,
   "secret.kept": (f) =>
-    `A changed file of credentials cannot be taken up${because(f)}. ${f["worker"]} stays with what it had.`,
-  "authkey.refused": (f, profile) => `The platform refuses the AuthKey ${f["authKeyId"]} of ${profile}${because(f)}.`,
-  "authkey.rotated": (f) => `The AuthKey ${f["authKeyId"]} is in use, and ${f["oldId"]} is gone.`,
+    `A changed credentials file cannot be loaded${because(f)}. ${f["worker"]} keeps the previous credentials.`,
+  "authkey.refused": (f, profile) => `The platform rejected the AuthKey ${f["authKeyId"]} of ${profile}${because(f)}.`,
+  "authkey.rotated": (f) => `The AuthKey ${f["authKeyId"]} is in use, and ${f["oldId"]} is revoked.`,
   "authkey.failed": (f) => `The AuthKey ${f["authKeyId"]} could not be replaced${because(f)}. It stays in use.`,
   "schedule.completed": (f) => `The schedule ${f["schedule"]} is done${because(f)}.`,
   "schedule.failed": (f) => `The schedule ${f["schedule"]} failed${because(f)}.`,
-  "schedule.cancelled": (f) => `What the schedule ${f["schedule"]} began was cancelled${because(f)}.`,
-  "schedule.skipped": (f) => `The schedule ${f["schedule"]} was left out this time${because(f)}.`,
+  "schedule.cancelled": (f) => `The task of the schedule ${f["schedule"]} was cancelled${because(f)}.`,
+  "schedule.skipped": (f) => `The schedule ${f["schedule"]} was skipped this time${because(f)}.`,
   "schedule.missed": (f) =>
-    `The schedule ${f["schedule"]} was due at ${f["due"]}, while no worker was up: it is ${f["madeUp"] === "yes" ? "done once now" : "left out"}.`,
-  "schedule.late": (f) => `The schedule ${f["schedule"]} was due at ${f["due"]} and is looked at only now.`,
+    `The schedule ${f["schedule"]} was due at ${f["due"]}, while no worker was running: it is ${f["madeUp"] === "yes" ? "run once now" : "skipped"}.`,
+  "schedule.late": (f) => `The schedule ${f["schedule"]} was due at ${f["due"]} and is processed only now.`,
   "schedule.paused": (f) => `The schedule ${f["schedule"]} is paused${by(f)}.`,
-  "schedule.resumed": (f) => `The schedule ${f["schedule"]} goes on${by(f)}.`,
-  "file.taken": (f) => `The file ${f["file"]} was taken from the drop folder: run ${f["run"]}.`,
+  "schedule.resumed": (f) => `The schedule ${f["schedule"]} was resumed${by(f)}.`,
+  "file.taken": (f) => `The file ${f["file"]} was picked up from the drop folder: run ${f["run"]}.`,
   "file.done": (f) => `The file ${f["file"]} is done: run ${f["run"]}.`,
-  "file.failed": (f) => `The file ${f["file"]} is not done in full${because(f)}: run ${f["run"]}.`,
-  "file.refused": (f) => `The file ${f["file"]} was refused${because(f)}.`,
+  "file.failed": (f) => `The file ${f["file"]} is not fully done${because(f)}: run ${f["run"]}.`,
+  "file.refused": (f) => `The file ${f["file"]} was rejected${because(f)}.`,
   "changes.frozen": (f) =>
-    `All changes are held${by(f)}${because(f)}${filled(f["until"], (until) => ` until ${until}`)}.`,
-  "freeze.ended": (f) => `Changes go on${by(f)}.`,
+    `All changes are frozen${by(f)}${because(f)}${filled(f["until"], (until) => ` until ${until}`)}.`,
+  "freeze.ended": (f) => `The freeze was ended${by(f)}.`,
   "webhook.failed": (f) =>
     `A message about ${f["event"]} could not be delivered to ${f["webhook"]}${because(f)}. Send it again with: simfleet deliveries redeliver ${f["delivery"]}`,
   "webhook.stopped": (f) =>
-    `${f["webhook"]} wants no more messages${because(f)}. Begin again with: simfleet webhooks resume ${f["webhook"]}`,
-  "webhook.test": () => "This is a test: messages of simfleet arrive here.",
+    `${f["webhook"]} accepts no more messages${because(f)}. Resume with: simfleet webhooks resume ${f["webhook"]}`,
+  "webhook.test": () => "This is a test message from simfleet.",
 };
 
 /** One line, or a few, without any markup. */

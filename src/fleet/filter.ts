@@ -100,7 +100,7 @@ class Reader {
   conditions(): Condition[] {
     const conditions = [this.#condition()];
     while (this.#take(/\s*/y) !== undefined && this.#at < this.#text.length) {
-      if (this.#take(/and(?=\s|$)/iy) === undefined) throw this.#fault("an `and` was expected");
+      if (this.#take(/and(?=\s|$)/iy) === undefined) throw this.#fault("expected `and`");
       conditions.push(this.#condition());
     }
     return conditions;
@@ -109,7 +109,7 @@ class Reader {
   #condition(): Condition {
     this.#take(/\s*/y);
     const field = this.#take(/[A-Za-z_][A-Za-z0-9_-]*(?:\.[^\s=!,()"]+)?/y);
-    if (field === undefined) throw this.#fault("the name of a field was expected");
+    if (field === undefined) throw this.#fault("expected a field name");
     const operator = this.#take(/\s*(?:!=|=|\s(?:in(?=[\s(])|exists\b|not\s+exists\b))\s*/iy)
       ?.trim()
       .toLowerCase();
@@ -123,17 +123,17 @@ class Reader {
       case "exists":
         return { kind: "exists", field };
       case undefined:
-        throw this.#fault("one of = != in exists was expected");
+        throw this.#fault("expected an operator (=, !=, in, exists or not exists)");
       default:
         return { kind: "absent", field };
     }
   }
 
   #values(): string[] {
-    if (this.#take(/\(\s*/y) === undefined) throw this.#fault("a ( was expected");
+    if (this.#take(/\(\s*/y) === undefined) throw this.#fault("expected (");
     const values = [this.#value()];
     while (this.#take(/\s*,\s*/y) !== undefined) values.push(this.#value());
-    if (this.#take(/\s*\)/y) === undefined) throw this.#fault("a , or ) was expected");
+    if (this.#take(/\s*\)/y) === undefined) throw this.#fault("expected , or )");
     return values;
   }
 
@@ -141,7 +141,7 @@ class Reader {
     const inQuotes = this.#take(/"(?:[^"\\]|\\.)*"/y);
     if (inQuotes !== undefined) return inQuotes.slice(1, -1).replace(/\\(.)/g, "$1");
     const bare = this.#take(/[^\s,()="!]+/y);
-    if (bare === undefined) throw this.#fault("a value was expected; an empty one is written as two double quotes");
+    if (bare === undefined) throw this.#fault("expected a value (write an empty one as two double quotes)");
     return bare;
   }
 

@@ -45,12 +45,12 @@ export class Access {
   async principalOf(authorization: string | undefined): Promise<Principal> {
     const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]{1,8192})$/i.exec(authorization ?? "") ?? [];
     if (token === undefined) {
-      throw new SimfleetError("UNAUTHENTICATED", "A token is needed: send the header Authorization: Bearer TOKEN");
+      throw new SimfleetError("UNAUTHENTICATED", "A token is required: send the header Authorization: Bearer TOKEN");
     }
     const known = this.#bearerOf(token);
     if (known !== undefined) return known;
     if (this.#jwt !== undefined && token.split(".").length === 3) return this.#jwt.principalOf(token);
-    throw new SimfleetError("UNAUTHENTICATED", "The token is not valid, or no longer");
+    throw new SimfleetError("UNAUTHENTICATED", "Invalid or expired token");
   }
 
   #bearerOf(token: string): Principal | undefined {

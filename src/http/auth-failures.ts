@@ -23,7 +23,7 @@ export class AuthFailures {
 
   /**
    * Counts a failure.
-   * @param refusal what the caller is told as long as there were not too many
+   * @param refusal the error for the caller as long as there were not too many
    * @returns the refusal, or TOO_MANY_REQUESTS
    */
   count(ip: string, refusal: SimfleetError): SimfleetError {
@@ -38,7 +38,7 @@ export class AuthFailures {
     if (failures <= this.#mostPerMinute) return refusal;
     return new SimfleetError(
       "TOO_MANY_REQUESTS",
-      `Too many wrong credentials came from ${ip}: try again in a minute, with the right one`,
+      `Too many requests with wrong credentials from ${ip}: try again in a minute`,
       { retryAfterMs: (minute + 1) * minuteMs - nowMs },
     );
   }

@@ -30,7 +30,7 @@ export class BucketWindows {
         this.#records.set(bucket, { calls, throttled, windows: [] });
         continue;
       }
-      // Counters that have gone back are those of a bucket that was forgotten and made anew.
+      // Counters that decreased belong to a bucket that was removed and created again.
       const window = { calls: Math.max(0, calls - record.calls), throttled: Math.max(0, throttled - record.throttled) };
       record.windows.push({ at: new Date(atMs).toISOString(), ...window });
       record.windows.splice(0, record.windows.length - windowsKept);

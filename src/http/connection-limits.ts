@@ -12,7 +12,7 @@ import { type Clock, secondMs } from "#core/time.ts";
 const mostUnknown = 512;
 /** From the opening of a connection, or the first byte of a further request, to the end of its headers. */
 export const headersMs = 10 * secondMs;
-/** How often connections are looked through for those that are late. */
+/** How often connections are checked for late ones. */
 export const connectionCheckMs = 2 * secondMs;
 /** From the headers to the end of a body of a client that is not known. */
 const unknownBodyMs = 10 * secondMs;

@@ -67,7 +67,7 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
   await server.register(underPressure, {
     maxEventLoopDelay: mostEventLoopDelayMs,
     pressureHandler: () => {
-      throw new SimfleetError("OVERLOADED", "The worker is too busy to answer: ask again in a while");
+      throw new SimfleetError("OVERLOADED", "The worker is overloaded: retry later");
     },
   });
   await server.register(rateLimit, {
@@ -75,7 +75,7 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
     timeWindow: minuteMs,
     keyGenerator: ({ principal, ip }) => (principal === undefined ? ip : `${principal.kind} ${principal.name}`),
     errorResponseBuilder: (_request, { after }) =>
-      new SimfleetError("TOO_MANY_REQUESTS", `Too many requests: ask again in ${after}`),
+      new SimfleetError("TOO_MANY_REQUESTS", `Too many requests: retry in ${after}`),
   });
   await server.register(multipart, {
     limits: { files: 1, fields: 10, fileSize: deps.config.http.uploadBytes + 1 },

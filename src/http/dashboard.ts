@@ -10,7 +10,7 @@ import { sendProblem } from "./problem.ts";
 const places = ["../web", "../../dist/web"].map((place) => fileURLToPath(new URL(place, import.meta.url)));
 
 const notBuilt =
-  "The dashboard was not built: npm run build makes it. The control API answers under /v1, its description under /docs.\n";
+  "The dashboard is not built: run npm run build. The control API is under /v1, its reference under /docs.\n";
 
 /** @param folder where the built dashboard lies; by default beside the program */
 export async function addDashboard(
@@ -41,11 +41,7 @@ export async function addDashboard(
   server.setNotFoundHandler(async (request, reply) => {
     if (isView(request)) return page(request, reply);
     const what = `${request.method} ${request.url.split("?", 1)[0]}`;
-    return sendProblem(
-      new SimfleetError("NOT_FOUND", `There is no ${what} here: /docs lists what there is`),
-      request,
-      reply,
-    );
+    return sendProblem(new SimfleetError("NOT_FOUND", `There is no route ${what}: see /docs`), request, reply);
   });
 }
 

@@ -79,7 +79,10 @@ export class EventStreams {
    */
   async serve(request: FastifyRequest, reply: FastifyReply, query: StreamQuery): Promise<void> {
     if (this.#open.size >= mostStreams) {
-      throw new SimfleetError("OVERLOADED", `This worker has ${mostStreams} event streams open: ask another, or later`);
+      throw new SimfleetError(
+        "OVERLOADED",
+        `This worker has ${mostStreams} event streams open: use another worker, or retry later`,
+      );
     }
     const stream = this.#begin(request, reply, query);
     try {
@@ -133,7 +136,7 @@ export class EventStreams {
     for (const [authorization, ofOne] of streams) {
       const holds = await access.principalOf(authorization).then(
         () => true,
-        // Where nobody can tell just now, it is asked again.
+        // Unknown at the moment: check again later.
         (thrown: unknown) => thrown instanceof SimfleetError && thrown.code === "OVERLOADED",
       );
       if (!holds) for (const { expire } of ofOne) expire();
@@ -187,7 +190,7 @@ export class EventStreams {
     if (stream.isLate) throw new Error("the client takes nothing");
   }
 
-  /** Cuts off whoever has been waited for too long, as long as anyone is waited for. */
+  /** Disconnects clients that are too slow, while there are any slow ones. */
   async #watchOver(stop: AbortSignal): Promise<void> {
     for (;;) {
       const [longest] = this.#waiting;

@@ -48,11 +48,11 @@ async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
   const { limits, isOurHost } = deps;
   const { config, url = "" } = request.routeOptions;
   const { role = "open" } = config;
-  // Whoever looks after processes asks by any name, and learns nothing but that the worker is well.
+  // Process supervisors use any host name, and learn only whether the worker is healthy.
   if (!/^\/(?:healthz|readyz)$/.test(url) && !isOurHost(request.headers.host)) {
     throw new SimfleetError(
       "FORBIDDEN",
-      "This worker is not known by that name: add it to http.hosts, or use its address",
+      "This host name is not allowed: add it to http.hosts, or use the worker's address",
     );
   }
   if (role === "open") return;
@@ -60,7 +60,10 @@ async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
   request.principal = principal;
   limits.isKnown(request);
   if (!isAtLeast(principal.role, role)) {
-    throw new SimfleetError("FORBIDDEN", `This needs the role ${role}; ${principal.name} is ${principal.role}`);
+    throw new SimfleetError(
+      "FORBIDDEN",
+      `This request needs the role ${role}; ${principal.name} has the role ${principal.role}`,
+    );
   }
 }
 

@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 
 /** What the health of a process is read from. */
 export interface Health {
-  /** Whether work moves; false when some waits and none was taken up for a while. */
+  /** Whether work is progressing; false if work waits and none was started for a while. */
   isMoving(): Promise<boolean>;
   /** Whether Redis answers and the consumers run. */
   isReady(): Promise<boolean>;

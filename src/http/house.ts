@@ -1,4 +1,4 @@
-/** What the routes of the control API are handed, and what a route says of itself. */
+/** The dependencies of the routes of the control API, and the metadata of a route. */
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -21,7 +21,7 @@ import type { Principal } from "./principal.ts";
 import type { QueueSessions } from "./queue-sessions.ts";
 import type { Spool } from "./spool.ts";
 
-/** What the control API stands on. */
+/** The dependencies of the control API. */
 export interface ControlDeps {
   readonly app: App;
   readonly config: Config;
@@ -48,15 +48,15 @@ export type Api = FastifyInstance<
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Who may call the route; `open` is for everybody. Every route has to say it. */
+    /** Role that may call the route; `open` needs none. Required for every route. */
     role?: Role | "open";
-    /** Whatever its Content-Type: the route reads the body as it comes. */
+    /** The route reads the raw body, with any Content-Type. */
     takesAnyBody?: boolean;
   }
   interface FastifyRequest {
-    /** Who calls; absent on open routes. */
+    /** The authenticated caller; absent on open routes. */
     principal: Principal | undefined;
-    /** The audit entry; absent on requests that change nothing or were refused before their handler. */
+    /** The audit entry; absent on requests that change nothing or were rejected before their handler. */
     audit: { readonly id: string; isFinished: boolean } | undefined;
   }
 }

@@ -33,12 +33,11 @@ export class JwtReader {
   async principalOf(token: string): Promise<Principal> {
     const payload = await this.#verified(token);
     const { sub } = payload;
-    if (sub === undefined || sub === "")
-      throw new SimfleetError("UNAUTHENTICATED", "The JWT says not whose it is (sub)");
+    if (sub === undefined || sub === "") throw new SimfleetError("UNAUTHENTICATED", "The JWT has no subject (sub)");
     const role = this.#roleIn(payload);
     if (role === undefined) {
       const claim = this.#storeDeps.roleClaim.join(".");
-      throw new SimfleetError("FORBIDDEN", `The JWT of ${sub} has no role here: its claim ${claim} names none`);
+      throw new SimfleetError("FORBIDDEN", `The JWT of ${sub} has no role: its claim ${claim} matches none`);
     }
     const { exp = 0 } = payload; // it has one, or it would not have been verified
     return { name: sub, role, kind: "jwt", expiresAtMs: (exp + toleranceSeconds) * secondMs };
@@ -63,9 +62,9 @@ export class JwtReader {
         throw new SimfleetError("UNAUTHENTICATED", `The JWT is not valid (${reasonOf(thrown)})`);
       }
       if (thrown instanceof TypeError && typeof this.#keys !== "function") {
-        throw new SimfleetError("UNAUTHENTICATED", "The JWT is not signed with an algorithm that the key has");
+        throw new SimfleetError("UNAUTHENTICATED", "The JWT is not signed with an algorithm of the configured key");
       }
-      throw new SimfleetError("OVERLOADED", "The keys of the JWT's issuer cannot be fetched just now", {
+      throw new SimfleetError("OVERLOADED", "The keys of the JWT's issuer cannot be fetched at the moment", {
         cause: thrown,
       });
     }

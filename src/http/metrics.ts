@@ -4,7 +4,7 @@ import { secondMs } from "#core/time.ts";
 import { Metrics, type Reading } from "#telemetry/metrics.ts";
 import type { ControlDeps } from "./house.ts";
 
-/** What was read stands for so long, however many ask. */
+/** How long the values are cached, for any number of requests. */
 const standsMs = 2 * secondMs;
 
 export function addMetrics(server: FastifyInstance, deps: ControlDeps): void {
@@ -59,7 +59,7 @@ async function gather({ app, config, clock, streams }: ControlDeps): Promise<Rea
   ];
 }
 
-/** What works while nobody looks: webhooks, schedules, automations. */
+/** Background work: webhooks, schedules, automations. */
 async function gatherUnattended(app: ControlDeps["app"], clock: ControlDeps["clock"]): Promise<Reading[]> {
   const [webhooks, schedules, automations] = await Promise.all([
     app.webhooks.list(),

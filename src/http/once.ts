@@ -1,7 +1,7 @@
 /**
  * Requests that make something, each carried out once however often it comes with the same `Idempotency-Key`: the answer
  * is remembered for a day and given again. What the request makes gets its id before it is made, so that a process that
- * dies between making and remembering leaves nothing double: whoever sends the request again finds it by that id.
+ * dies between creating and remembering leaves no duplicate: a repeated request finds the result by that id.
  */
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -53,7 +53,7 @@ export async function once<T extends object>(
     return await send(reply, answer);
   } catch (thrown) {
     const isRefusal = thrown instanceof SimfleetError && statusOf[thrown.code] < 500;
-    // A refusal has made nothing. After anything else nobody can tell, and the request goes on under the same id.
+    // A rejected request created nothing. After any other error this is unknown, and the request continues under the same id.
     await (isRefusal ? claim.forget() : claim.release()).catch(() => undefined);
     throw thrown;
   }
@@ -84,7 +84,7 @@ function keyIn({ headers }: FastifyRequest): string | undefined {
   const key = headers["idempotency-key"];
   if (key === undefined) return undefined;
   if (typeof key === "string" && keyForm.test(key)) return key;
-  throw new SimfleetError("REQUEST_INVALID", "An Idempotency-Key is one to 255 visible characters of ASCII");
+  throw new SimfleetError("REQUEST_INVALID", "An Idempotency-Key must have 1 to 255 visible ASCII characters");
 }
 
 function digestOf(...deps: readonly unknown[]): string {

@@ -8,8 +8,8 @@ import { widenPolicy } from "./security-headers.ts";
 import { problem } from "./shape.ts";
 import { filterBody } from "./upload.ts";
 
-const about = `Hand over a file or a filter, see what it would do, start it, watch it, and fetch a result for every row.
-Errors are \`application/problem+json\` with a stable \`code\`. Times are ISO 8601 in UTC. How to call it with curl is told in
+const about = `Send a file or a filter, preview the run, start it, follow it, and fetch a result for every row.
+Errors are \`application/problem+json\` with a stable \`code\`. Times are ISO 8601 in UTC. For examples with curl see
 docs/control-api.md.`;
 
 export function describedBy(version: string): FastifyDynamicSwaggerOptions {
@@ -24,7 +24,7 @@ export function describedBy(version: string): FastifyDynamicSwaggerOptions {
   };
 }
 
-/** Adds to a route's own schemas what all routes have in common: its role, its errors, and how rows are handed over. */
+/** Adds to the schemas of a route what all routes have in common: role, errors, and how rows are uploaded. */
 const describeRoute: SwaggerTransform = (document) => {
   const { schema, url } = jsonSchemaTransform(document);
   const { role } = document.route.config ?? {};
@@ -52,7 +52,7 @@ interface Described {
 }
 
 const anyProblem = {
-  description: "What went wrong, and what to do",
+  description: "The problem and how to fix it",
   content: { "application/problem+json": { schema: bare(problem) } },
 };
 
@@ -69,7 +69,10 @@ const handedOverRows = {
 const idempotencyHeader = {
   type: "object",
   properties: {
-    "idempotency-key": { type: "string", description: "the same key and request: the first answer again, for a day" },
+    "idempotency-key": {
+      type: "string",
+      description: "a repeated request with the same key gets the first response, for a day",
+    },
   },
 };
 
@@ -78,7 +81,7 @@ function bare(schema: z.ZodType): Record<string, unknown> {
   return json;
 }
 
-/** `/docs` and `/docs/json`: open, since they hold nothing but what is in the source. */
+/** `/docs` and `/docs/json`: open, because they contain nothing that is not in the source. */
 /** Of the one style element that Swagger UI writes into its page; a version that writes another fails the test. */
 const styleOfSwaggerUi = "'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='";
 

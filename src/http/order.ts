@@ -1,4 +1,4 @@
-/** What a request asks of a plan or a run: its query, read into the options of the front desk. */
+/** Converts the query of a request for a plan or a run into options of the service. */
 import { z } from "zod";
 import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
@@ -12,14 +12,14 @@ const orderQuery = {
   ...ofProfile,
   speedClass: z.string().min(1).max(100).optional().describe("one class for all rows of a file of ids only"),
   name: z.string().min(1).max(200).optional().describe("a name for the run"),
-  partial: flag.describe("do the valid rows of a file that has invalid ones"),
-  skipUnchanged: flag.describe("spend no call on a SIM that is known to have the class already"),
-  rate: z.coerce.number().int().min(1).optional().describe("calls per minute at most"),
+  partial: flag.describe("process only the valid rows of a file with invalid ones"),
+  skipUnchanged: flag.describe("skip SIMs that already have the class, by the inventory"),
+  rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
   maxFailures: z
     .string()
     .regex(/^(?:\d{1,9}|(?:100|\d{1,2})(?:\.\d+)?%)$/, "has to be a number of rows, or a share such as 5%")
     .optional()
-    .describe("abort when more rows than this fail: a number, or a share such as 5%"),
+    .describe("abort when more rows than this fail: a number or a percentage such as 5%"),
   canary: z.coerce.number().int().min(1).optional().describe("do the first n rows, and the rest only if they hold"),
 } as const;
 
@@ -84,5 +84,5 @@ export function profileOf(named: string | undefined, { config }: { readonly conf
   if (named === undefined) return config.profile;
   if (Object.hasOwn(config.profiles, named)) return named;
   const known = Object.keys(config.profiles).join(", ");
-  throw new SimfleetError("NOT_FOUND", `There is no profile ${named}; known are: ${known}`);
+  throw new SimfleetError("NOT_FOUND", `There is no profile ${named}; known: ${known}`);
 }

@@ -20,7 +20,7 @@ const keepMs = 60 * minuteMs;
 /** A plan that has expired stays for so long: another worker of the data directory may just be reading it. */
 const graceMs = minuteMs;
 const kinds = ["json", "csv", "rows"] as const;
-/** A page ends after so many bytes of rows were looked through, found or not. */
+/** A page ends after this many bytes of rows were scanned, matching or not. */
 const mostScanned = 16 * 1_048_576;
 
 export interface StoredPlan {
@@ -29,7 +29,7 @@ export interface StoredPlan {
   readonly by: string;
   readonly order: Order;
   readonly from: Origin;
-  /** Name of the file as it was handed over, or the filter. */
+  /** Name of the uploaded file, or the filter. */
   readonly source: string;
   readonly expiresAtMs: number;
   readonly report: PlanReport;
@@ -82,13 +82,13 @@ export class PlanStore {
     return `p-${stamp}-${randomInt(36 ** 5, 36 ** 6).toString(36)}`;
   }
 
-  /** Name of the file in the spool that a plan's rows are handed over to. */
+  /** Name of the spool file for the rows of a plan. */
   fileOf(planId: string): string {
     return `${planId}.csv`;
   }
 
   /**
-   * Reserves space for what a request hands over. Whoever asks for it gives it back.
+   * Reserves space for an upload. The caller has to release it.
    * @throws SimfleetError PLAN_LIMIT when the caller has too many plans, or too many bytes of them
    */
   async reserve(by: string): Promise<Reservation> {
@@ -250,12 +250,12 @@ export class PlanStore {
 function missing(planId: string): SimfleetError {
   return new SimfleetError(
     "NOT_FOUND",
-    `There is no plan ${planId}: a plan is kept for an hour, by the worker that made it. Plan again`,
+    `There is no plan ${planId}: a plan is kept for an hour, by the worker that created it. Create a new plan`,
   );
 }
 
 function limited(what: string, retryAfterMs: number = minuteMs): SimfleetError {
-  const message = `You would have ${what} at this worker. Remove plans with DELETE /v1/plans/ID, or wait until they expire, an hour after they were made`;
+  const message = `You would have ${what} at this worker. Remove plans with DELETE /v1/plans/ID, or wait until they expire, an hour after their creation`;
   return new SimfleetError("PLAN_LIMIT", message, { retryAfterMs: Math.max(1_000, retryAfterMs) });
 }
 
@@ -296,7 +296,7 @@ async function startOf(path: string, cursor: string | undefined): Promise<number
   }
   throw new SimfleetError(
     "REQUEST_INVALID",
-    `${JSON.stringify(cursor)} is no cursor: take the nextCursor of the page before`,
+    `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
  * The one place where an error becomes an answer: `application/problem+json` (RFC 9457) with one of our codes. What was
- * not foreseen is logged whole and told as INTERNAL without its words, which may be about anything.
+ * not expected is logged in full and reported as INTERNAL without its message, which may contain anything.
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
@@ -132,7 +132,7 @@ function wordsOf(thrown: unknown): Words {
   }
   return {
     code: "INTERNAL",
-    detail: "Something went wrong that should not: the worker's log has it under this request's id",
+    detail: "Internal error: see the worker's log under this request's id",
   };
 }
 

@@ -28,7 +28,8 @@ export async function addQueueBoard(server: FastifyInstance, deps: ControlDeps):
       child.all(path, { config: { role: "admin" } }, async (request, reply) => {
         const isReading = request.method === "GET" || request.method === "HEAD";
         if (!isReading && deps.config.http.queues === "read-only") {
-          const message = "The page of the queues is for reading: http.queues: read-write lets an admin change them";
+          const message =
+            "The queue dashboard is read-only: set http.queues to read-write to let an admin change queues";
           throw new SimfleetError("FORBIDDEN", message);
         }
         return ask(await open(), request, reply);
@@ -42,7 +43,7 @@ export async function addQueueBoard(server: FastifyInstance, deps: ControlDeps):
 async function ask(pages: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { body, headers } = request;
   const { url, basePath } = withoutSession(request.url);
-  // Nothing that tells who asks: it was asked for already.
+  // No credentials: authentication is already done.
   const { accept, "content-type": contentType } = headers;
   const answer = await pages.inject({
     method: request.method as "GET",

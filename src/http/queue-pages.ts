@@ -31,7 +31,7 @@ export async function openQueuePages({ app, config }: ControlDeps): Promise<Fast
   return pages;
 }
 
-/** The page without links to elsewhere, style elements and style attributes. */
+/** The page without external links, style elements and style attributes. */
 function withOwnLooksAlone(html: string): string {
   return html
     .replaceAll(/<link\b[^>]*\bhref="https?:[^>]*>/g, "")

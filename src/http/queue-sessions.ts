@@ -81,7 +81,7 @@ export class QueueSessions {
     if (!timingSafeEqual(session.cookieDigest, digestOf(secret))) return undefined;
     const isReading = request.method === "GET" || request.method === "HEAD";
     if (!isReading && URL.parse(request.headers.origin ?? "")?.host !== request.headers.host) {
-      throw new SimfleetError("FORBIDDEN", "This request does not come from the page of the queues");
+      throw new SimfleetError("FORBIDDEN", "This request does not come from the queue dashboard");
     }
     return this.#access.principalOf(session.authorization);
   }

@@ -59,7 +59,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     if (thrown.code === "EADDRINUSE" && options.port === usualPort) return listen({ ...options, port: 0 });
     throw new SimfleetError(
       "USAGE",
-      `Nothing can listen on ${options.host}:${options.port}: ${messageOf(thrown)}. Choose another with SIMFLEET_HTTP_HOST and SIMFLEET_HTTP_PORT`,
+      `Cannot listen on ${options.host}:${options.port}: ${messageOf(thrown)}. Choose another with SIMFLEET_HTTP_HOST and SIMFLEET_HTTP_PORT`,
       { cause: thrown },
     );
   }

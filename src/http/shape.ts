@@ -8,7 +8,7 @@ import { errorCatalogue, type ErrorCode } from "#core/errors.ts";
 import type { ProblemReport } from "#engine/problem.ts";
 import type { ProblemDocument } from "./problem.ts";
 
-/** The schema of a report of the front desk. */
+/** The schema of a report of a service. */
 export function shapeOf<T extends object>(): (shape: {
   readonly [K in keyof T]-?: z.ZodType<T[K] | undefined>;
 }) => z.ZodType<T> {

@@ -41,7 +41,7 @@ export class Spool {
 
   /**
    * Writes a stream to a file of this name.
-   * @param onBytes is told how many have come so far, and throws when they are too many
+   * @param onBytes is called with the bytes received so far, and throws if they are too many
    * @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, what `onBytes` throws; nothing is left then
    */
   async take(
@@ -93,7 +93,7 @@ export class Spool {
         await this.#clock.sleep(stallMs, watch.signal);
       }
       stalled.abort(
-        new SimfleetError("REQUEST_TIMEOUT", `Nothing of the file came for ${stallMs / 1_000} s: hand it over again`),
+        new SimfleetError("REQUEST_TIMEOUT", `No data was received for ${stallMs / 1_000} s: send the file again`),
       );
     };
     poll().catch(() => undefined); // the end of the file ends the watch
@@ -118,7 +118,7 @@ class Meter extends Transform {
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.bytes += chunk.length;
     if (this.bytes > this.#most) {
-      const message = `The file is larger than ${this.#most} bytes (http.uploadBytes): hand it over in parts`;
+      const message = `The file is larger than ${this.#most} bytes (http.uploadBytes): split it`;
       done(new SimfleetError("TOO_LARGE", message));
       return;
     }

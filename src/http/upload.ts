@@ -17,7 +17,7 @@ export interface HandedOver {
   /** Name of the file, or the filter. */
   readonly source: string;
   readonly speedClass: string | undefined;
-  /** Of the body, hex: what tells one request from another. */
+  /** Hash of the body, hex, to distinguish requests. */
   readonly sha256: string;
 }
 
@@ -27,7 +27,7 @@ export const filterBody = z.strictObject({
 });
 
 /**
- * Takes what was handed over.
+ * Reads an upload.
  * @param to `name` of the file in the spool, and the space reserved for it
  * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT
  */
@@ -38,7 +38,7 @@ export async function handedOver(
   if (request.isMultipart()) {
     const part = await request.file();
     if (part === undefined || part.fieldname !== "file") {
-      throw new SimfleetError("REQUEST_INVALID", "The form has to have one file, in the field file");
+      throw new SimfleetError("REQUEST_INVALID", "The form must have exactly one file, in the field file");
     }
     return inSpool(part.file, { ...to, source: nameOf(part.filename) });
   }
@@ -61,7 +61,7 @@ function filterOf(body: unknown): HandedOver {
     const faults = read.error.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`);
     throw new SimfleetError(
       "REQUEST_INVALID",
-      `Hand over a CSV file (text/csv, or the field file of a form), or JSON such as {"where": "tags.site=berlin", "speedClass": "s1.fast"}. ${faults.join("; ")}`,
+      `Send a CSV file (text/csv, or the field file of a form), or JSON such as {"where": "tags.site=berlin", "speedClass": "s1.fast"}. ${faults.join("; ")}`,
     );
   }
   const { where, speedClass } = read.data;

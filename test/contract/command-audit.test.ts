@@ -144,6 +144,6 @@ test.each(["x", "+", "(1-1"])(
   "a cursor that no page has given, such as %s, is refused by the command as well",
   async (cursor) => {
     const { code, stderr } = await give(`audit list --cursor ${cursor}`);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("is no cursor")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("is not a valid cursor")]);
   },
 );

@@ -51,7 +51,7 @@ describe.each(["local", "remote"] as const)("a command that works %s", (where) =
 
   test("says whether the inventory has been read whole", async () => {
     const { code, stderr } = await give(["sims", "list"], where);
-    expect([code, stderr]).toEqual([0, expect.stringContaining("has not been read whole yet")]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("has not been synced yet")]);
     expect(JSON.parse((await give(["sims", "list", "--json"], where)).stdout)).toMatchObject({ isComplete: false });
   });
 

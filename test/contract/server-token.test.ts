@@ -56,5 +56,5 @@ test("the token of the data directory goes to a worker on this machine, and a co
   worker.close();
   // With a token of its own the command asks, and fails only since nobody is there.
   const remote = await give("quota --server https://worker.invalid", { SIMFLEET_SERVER_TOKEN: "sf_other" });
-  expect([remote.code, remote.stderr]).toEqual([4, expect.stringContaining("No answer came")]);
+  expect([remote.code, remote.stderr]).toEqual([4, expect.stringContaining("No response from")]);
 });

@@ -60,8 +60,8 @@ describe.concurrent("an account signs in", () => {
       SIMFLEET_JWKS_URL: `${walk.sandbox.url}/.well-known/jwks.json`,
     });
     expect(checked.code).toBe(0);
-    expect(checked.stdout).toMatch(/ok +credentials +OP0000000001, coverage jp, pair valid until /);
-    expect(checked.stdout).toMatch(/ok +token +the signature holds\n$/);
+    expect(checked.stdout).toMatch(/ok +credentials +OP0000000001, coverage jp, token valid until /);
+    expect(checked.stdout).toMatch(/ok +token +signature verified\n$/);
   });
 });
 
@@ -128,10 +128,10 @@ describe.concurrent("a refusal of the account is one clear sentence and exit cod
     const refused = await walk.run(["apply", "fleet.csv", "--yes"]);
     expect(refused.code).toBe(3);
     expect(refused.stderr).toContain(
-      "The platform refuses us: updateSimSpeedClass: not permitted (403 AUM0004: The operator's coverage types do not " +
+      "The platform rejected the credentials: updateSimSpeedClass: not permitted (403 AUM0004: The operator's coverage types do not " +
         "match this address.). Give the account or sub-user this permission.\n",
     );
-    expect(refused.stderr).toMatch(/Go on with: simfleet runs resume r-/);
+    expect(refused.stderr).toMatch(/Resume with: simfleet runs resume r-/);
     expect(walk.changes).toBe(0);
   });
 });

@@ -45,7 +45,7 @@ describe.concurrent("a file of speed classes", () => {
       stderr: "",
       stdout:
         "speed-classes.csv: 12 rows\n  12 to change\n" +
-        "12 calls, time unknown until the platform has told its quota once\n",
+        "12 calls, duration unknown until the first response reports the quota\n",
     });
     expect(walk.sandbox.state.totals.calls).toBe(0);
   });
@@ -94,7 +94,7 @@ describe.concurrent("a file of speed classes", () => {
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain(
       "simfleet: 8 of 11 rows cannot be sent (the first: line 3: The row has 2 cells where the header has 3. " +
-        "Include empty cells, too.). Nothing was started. Mend them, or do the valid rows alone with --partial.\n",
+        "Include empty cells, too.). Nothing was started. Fix them, or use --partial to process only the valid rows.\n",
     );
     expect(walk.sandbox.state.totals.calls).toBe(0);
     expect((await walk.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toEqual([]);

@@ -160,7 +160,7 @@ describe.concurrent("the command line rotates", () => {
     await killed.ended;
     expect(walk.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
     const rotated = await walk.json<RotationDocument>(["authkeys", "rotate"]);
-    expect(rotated.stderr).toContain("Going on with the rotation of keyId-sandbox that is under way.");
+    expect(rotated.stderr).toContain("Resuming the rotation of keyId-sandbox.");
     expect(rotated).toMatchObject({ code: 0, document: { state: "done", oldAuthKeyId: "keyId-sandbox" } });
     const left = walk.sandbox.accounts.authKeys.list(undefined).map(({ authKeyId }) => authKeyId);
     expect(left).toEqual([rotated.document.newAuthKeyId]);
@@ -180,7 +180,7 @@ describe.concurrent("the command line rotates", () => {
     expect(sinkless.stderr).toContain("sinks: [{ file: auth-key }]");
     await walk.write("sealless.yaml", "authKeys: { default: { sinks: [{ file: auth-key }] } }\n");
     const sealless = await walk.run(["authkeys", "rotate", "--yes"], { SIMFLEET_CONFIG: "sealless.yaml" });
-    expect(sealless.stderr).toContain("seal.keyFile: is needed: Rotating AuthKeys");
+    expect(sealless.stderr).toContain("seal.keyFile: is required: Rotating AuthKeys");
   });
 });
 
@@ -217,7 +217,7 @@ describe.concurrent("two AuthKeys", () => {
     expect(quota.buckets.map(({ bucket }) => bucket)).toContain("ip.site-a.Auth-auth");
     const checked = await walk.run(["check"]);
     expect(checked.code).toBe(3);
-    expect(checked.stdout).toMatch(/wrong +AuthKey +keyId-gone: auth: not authorized/);
+    expect(checked.stdout).toMatch(/FAIL +AuthKey +keyId-gone: auth: not authorized/);
     expect(checked.stdout).toMatch(/ok +AuthKey +keyId-sandbox is accepted/);
   });
 

@@ -118,7 +118,7 @@ test.concurrent("a person sees what it does and would do, holds it, and has it s
   expect(dry.stdout).toMatch(new RegExp(`\\S+Z +sim\\.added +${missed} +would act\n`));
   expect(dry.stdout).toMatch(/ has acted on it\n/);
   expect(dry.stdout.match(/the condition does not hold/g)).toHaveLength(1);
-  expect(dry.stderr).toContain("3 events, of which it would act on 1. Nothing was done.");
+  expect(dry.stderr).toContain("3 matching events; it would act on 1. Nothing was done.");
   expect([walk.sandbox.state.speedClassOf(missed), (await runs(walk)).length]).toEqual(["s1.8xfast", 1]);
   const resumed = await walk.run(["automations", "resume", "new-sims-slow"]);
   expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringMatching(/\nnew-sims-slow .* active /)]);
@@ -170,13 +170,13 @@ test.concurrent("what cannot work is told before anything begins", async () => {
   const checked = await walk.run(["check"]);
   expect(checked.code).toBe(2);
   for (const line of [
-    "automations.a.on: sim.aded is no event; docs/events.md lists them. Did you mean sim.added?",
+    "automations.a.on: sim.aded is not an event; docs/events.md lists them. Did you mean sim.added?",
     "automations.b.job: cannot be apply: run.completed is about no SIM that could get a class.",
     "automations.c.speedClass: is missing; apply gives the SIM this class.",
-    "automations.d.on: automation.started cannot set an automation off: it tells of automations.",
+    "automations.d.on: automation.started cannot trigger an automation: it is about automations.",
   ]) {
     expect(checked.stdout).toContain(line);
   }
   const worker = await walk.run(["worker"]);
-  expect([worker.code, worker.stderr]).toEqual([2, expect.stringContaining("sim.aded is no event")]);
+  expect([worker.code, worker.stderr]).toEqual([2, expect.stringContaining("sim.aded is not an event")]);
 });

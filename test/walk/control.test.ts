@@ -1,9 +1,13 @@
 /** Hands on a run: how it is started, bounded, held, stopped and taken up again. */
+import { userInfo } from "node:os";
 import { describe, expect, test, vi } from "vitest";
 import { column, counted, runIdIn } from "./support/results.ts";
 import { Walk } from "./support/walk.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
+
+/** The user of the operating system, as runs and events name them. */
+const actor = `cli:${userInfo().username}`;
 
 /** Slow enough to get a word in while a run is under way. */
 const unhurried = { latencyMs: 40, env: { SIMFLEET_CONNECTIONS: "4" } } as const;
@@ -25,9 +29,7 @@ describe.concurrent("a run", () => {
     await walk.fleet("fleet.csv", 3);
     const refused = await walk.run(["apply", "fleet.csv"]);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(
-      /simfleet: Not a terminal, so nobody can be asked: add --yes to confirm\. Nothing was started\n$/,
-    );
+    expect(refused.stderr).toMatch(/simfleet: Not a terminal: add --yes to confirm\. Nothing was started\n$/);
     expect(walk.changes).toBe(0);
   });
 
@@ -41,10 +43,10 @@ describe.concurrent("a run", () => {
     const submitted = await walk.json(["apply", "many.csv", "--yes"]);
     expect(submitted).toMatchObject({ code: 0, document: { state: "awaiting-approval", startedAt: null } });
     const { runId } = submitted.document;
-    expect(submitted.stderr).toContain(`waits until somebody else approves it: simfleet runs approve ${runId}`);
+    expect(submitted.stderr).toContain(`waits for approval by someone else: simfleet runs approve ${runId}`);
     const own = await walk.run(["runs", "approve", runId]);
     expect(own.code).toBe(2);
-    expect(own.stderr).toMatch(/was submitted by cli:.*: somebody else has to approve it/);
+    expect(own.stderr).toMatch(/was submitted by cli:.*: someone else has to approve it/);
     expect(walk.changes).toBe(before);
     const cancelled = await walk.json(["runs", "cancel", runId]);
     expect(cancelled.document).toMatchObject({ state: "cancelled", counts: { cancelled: 6 } });
@@ -55,7 +57,7 @@ describe.concurrent("a run", () => {
     await walk.fleet("many.csv", 6);
     const refused = await walk.run(["apply", "many.csv", "--yes"]);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("has 6 changes, and a run may have 5 here (changes.mostRows)");
+    expect(refused.stderr).toContain("has 6 changes, more than the limit of 5 (changes.mostRows)");
     expect(walk.changes).toBe(0);
   });
 
@@ -139,7 +141,7 @@ describe.concurrent("a run", () => {
     expect(detached).toMatchObject({ code: 0, document: { state: "running", counts: { pending: 30 } } });
     const { runId } = detached.document;
     expect(detached.stderr).toContain(
-      `No worker is up: the run begins when one starts (simfleet worker), or with: simfleet runs resume ${runId}\n`,
+      `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${runId}\n`,
     );
     expect(walk.changes).toBe(0);
     await walk.worker();
@@ -165,11 +167,11 @@ describe.concurrent("while it is under way, a run", () => {
     const runId = runIdIn((await apply.said(/Run (r-\S+) started/))[0]);
     await walk.untilChanges(10);
     const paused = await walk.json(["runs", "pause", runId]);
-    expect(paused).toMatchObject({ code: 0, document: { state: "paused", reason: "paused by a person" } });
+    expect(paused).toMatchObject({ code: 0, document: { state: "paused", reason: `paused by ${actor}` } });
     const held = await apply.ended;
     expect(held.code).toBe(1);
     expect(held.stderr).toContain(
-      `The run was paused (paused by a person). Go on with: simfleet runs resume ${runId}\n`,
+      `The run was paused (paused by ${actor}). Resume with: simfleet runs resume ${runId}\n`,
     );
     const before = walk.changes;
     // Rows in line for the quota are kept back as well: no more than one window's calls went out meanwhile.
@@ -199,7 +201,7 @@ describe.concurrent("while it is under way, a run", () => {
     const again = await walk.run(["runs", "resume", runId]);
     expect(again).toMatchObject({ code: 2, stdout: "" });
     expect(again.stderr).toBe(
-      `simfleet: Run ${runId} is cancelled and cannot go on: redo its unsuccessful rows with simfleet runs retry ${runId}\n`,
+      `simfleet: Run ${runId} is cancelled and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}\n`,
     );
     release(walk);
     const retried = await walk.json(["runs", "retry", runId, "--yes"]);
@@ -223,9 +225,9 @@ describe.concurrent("while it is under way, a run", () => {
     const stopped = await apply.ended;
     const runId = runIdIn(stopped.stderr);
     expect(stopped.code).toBe(1);
-    expect(stopped.stderr).toMatch(/Stopping: calls that are out are waited for …\n/);
-    expect(stopped.stderr).toMatch(/Nothing is lost: \d+ rows are still to do\.\n/);
-    expect(stopped.stderr).toContain(`Go on with: simfleet runs resume ${runId}\n`);
+    expect(stopped.stderr).toMatch(/Stopping: waiting for calls in flight …\n/);
+    expect(stopped.stderr).toMatch(/Paused\. \d+ rows left; nothing is lost\.\n/);
+    expect(stopped.stderr).toContain(`Resume with: simfleet runs resume ${runId}\n`);
     const { done = 0, pending = 0 } = await outcomesOf(walk, runId);
     expect(done).toBe(walk.changes);
     expect(done + pending).toBe(100);
@@ -247,7 +249,7 @@ describe.concurrent("while it is under way, a run", () => {
     apply.kill("SIGINT");
     const left = await apply.ended;
     const runId = runIdIn(left.stderr);
-    expect(left.stderr).toContain(`The run goes on in its worker. Look on with: simfleet runs watch ${runId}\n`);
+    expect(left.stderr).toContain(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}\n`);
     await walk.untilState(runId, "completed");
     expect(walk.changes).toBe(60);
   });
@@ -282,7 +284,7 @@ describe.concurrent("while it is under way, a run", () => {
     const runId = runIdIn(refused.stderr);
     expect(refused.code).toBe(3);
     expect(refused.stderr).toContain(
-      "The platform refuses us: auth: not authorized (401 AUM0011: The credentials are not correct.). " +
+      "The platform rejected the credentials: auth: not authorized (401 AUM0011: The credentials are not correct.). " +
         "Check SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY.\n",
     );
     expect((await walk.run(["runs", "resume", runId])).code).toBe(3);

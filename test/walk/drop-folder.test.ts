@@ -86,7 +86,7 @@ test.concurrent("a folder that is not there is told of, by check and by the work
   const check = await walk.run(["check"]);
   expect([check.code, check.stdout]).toEqual([
     2,
-    expect.stringMatching(/^wrong +drop folder +in cannot be used: ENOENT/m),
+    expect.stringMatching(/^FAIL +drop folder +in cannot be used: ENOENT/m),
   ]);
   const worker = await walk.worker();
   await worker.said(/in: ENOENT.*\(it is tried again\)/);

@@ -95,16 +95,16 @@ describe.concurrent("a command line that makes no sense", () => {
     [["plan", "fleet.csv", "--spedclass", "x"], "error: unknown option '--spedclass'\n(Did you mean --speed-class?)"],
     [
       ["apply", "fleet.csv", "--canary", "0"],
-      "error: option '--canary <n>' argument '0' is invalid. It has to be a whole number of at least 1.",
+      "error: option '--canary <n>' argument '0' is invalid. It must be a whole number of at least 1.",
     ],
     [
       ["apply", "fleet.csv", "--max-failures", "101%"],
-      "error: option '--max-failures <n>' argument '101%' is invalid. It has to be a number of rows, such as 20, or a " +
-        "share of them, such as 5%.",
+      "error: option '--max-failures <n>' argument '101%' is invalid. It must be a number of rows, such as 20, or a " +
+        "percentage, such as 5%.",
     ],
     [
       ["runs", "results", "r-1", "--outcome", "fine"],
-      "error: option '--outcome <outcome>' argument 'fine' is invalid. It has to be one of done, skipped, rejected, " +
+      "error: option '--outcome <outcome>' argument 'fine' is invalid. It must be one of done, skipped, rejected, " +
         "failed, cancelled, pending.",
     ],
   ])("%j ends with 2 and points to --help", async (args, message) => {
@@ -162,10 +162,10 @@ describe.concurrent("the configuration", () => {
     const refused = await walk.run(["apply", "fleet.csv", "--yes"], env);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain(
-      "simfleet: The configuration has 2 problems:\n  profiles.default.credentials: are needed",
+      "simfleet: The configuration has 2 problems:\n  profiles.default.credentials: are required",
     );
     expect(refused.stderr).toContain(
-      "  endpoints.global: is needed to speak to the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL",
+      "  endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL",
     );
   });
 

@@ -107,7 +107,7 @@ describe.concurrent("the fleet", () => {
     }
     const unreadable = await walk.run(["sims", "list", "--where", "speedClass="]);
     expect(unreadable.code).toBe(2);
-    expect(unreadable.stderr).toMatch(/The filter "speedClass=" cannot be read: a value was expected/);
+    expect(unreadable.stderr).toMatch(/The filter "speedClass=" cannot be read: expected a value/);
   });
 
   test("shows what was changed, by our runs and outside of them, what came and what went", async () => {
@@ -214,7 +214,7 @@ describe.concurrent("undo", () => {
     const left = resultRows(stdout).filter(({ outcome }) => outcome === "skipped");
     expect(left.map(({ simId, reason }) => [simId, reason])).toEqual([
       [walk.simId(4), `left as it is: it has s1.8xfast now, no longer ${given[4]}, which the run gave it`],
-      [walk.simId(6), "left as it is: the platform no longer lists it"],
+      [walk.simId(6), "left unchanged: the platform no longer lists it"],
     ]);
     // And once more: there is nothing left that the run gave.
     const again = await walk.json(["runs", "undo", run.runId, "--yes"]);
@@ -229,11 +229,11 @@ describe.concurrent("undo", () => {
     const undone = await walk.json(["runs", "undo", run.runId, "--yes"]);
     expect(undone.document.counts).toMatchObject({ done: 0, skipped: 3 });
     expect((await walk.run(["runs", "results", undone.document.runId])).stdout).toContain(
-      "what it had before the run is not known",
+      "its previous class is unknown",
     );
     expect(await walk.run(["runs", "undo", undone.document.runId, "--yes"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("has changed nothing: there is nothing to undo"),
+      stderr: expect.stringContaining("changed nothing: there is nothing to undo"),
     });
     expect((await walk.run(["runs", "undo", "r-none"])).code).toBe(2);
   });
@@ -248,7 +248,7 @@ describe.concurrent("a sync", () => {
     killed.child.kill("SIGKILL");
     await killed.ended;
     const synced = await walk.json<SyncDocument>(["sims", "sync"]);
-    expect(synced.stderr).toMatch(/Going on with the sync of .*, after \d+ pages/);
+    expect(synced.stderr).toMatch(/Resuming the sync of .*, after \d+ pages/);
     expect(synced).toMatchObject({ code: 0, document: { sims: 600, pages: 60, added: 600 } });
     // No page twice but the one or two that were under way.
     expect(walk.sandbox.state.totals.byOperation.listSims).toBeLessThanOrEqual(62);
@@ -262,7 +262,7 @@ describe.concurrent("a sync", () => {
     stopped.child.kill("SIGINT");
     const ended = await stopped.ended;
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toMatch(/Nothing is lost: the sync stands after page \d+\. Go on with: simfleet sims sync/);
+    expect(ended.stderr).toMatch(/Nothing is lost: stopped after page \d+\. Resume with: simfleet sims sync/);
     expect((await walk.json<SyncDocument>(["sims", "sync"])).document).toMatchObject({ sims: 600, pages: 60 });
   });
 

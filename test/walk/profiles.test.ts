@@ -71,6 +71,6 @@ test("a profile that the platform refuses is told apart from one that it takes",
   expect(code).toBe(3);
   expect(stdout).toMatch(/ok +credentials +OP/);
   expect(stdout).toMatch(/ok +AuthKey +keyId-sandbox is accepted/);
-  expect(stdout).toMatch(/wrong +AuthKey +keyId-other: auth: not authorized/);
-  expect(stdout).toMatch(/wrong +credentials of plant +auth: not authorized/);
+  expect(stdout).toMatch(/FAIL +AuthKey +keyId-other: auth: not authorized/);
+  expect(stdout).toMatch(/FAIL +credentials of plant +auth: not authorized/);
 });

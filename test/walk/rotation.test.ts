@@ -114,7 +114,9 @@ describe.concurrent("a rotation", () => {
     const rotated = await walk.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect(rotated.code).toBe(0);
     expect(rotated.stdout).toMatch(/^mqtt is repointed. Next: delete the old set once it is out of use, at /);
-    expect(rotated.stderr).toMatch(/The new secret holds. The old set is watched until .*\nNo worker is up: /);
+    expect(rotated.stderr).toMatch(
+      /The new secret is active. The old set will be deleted after .* if unused\.\nNo worker is running: /,
+    );
     expect(setsOf(walk).map(([id]) => id)).toHaveLength(2);
     const worker = await walk.worker();
     await until("the old set is gone", () => setsOf(walk).length === 1, 20_000);
@@ -137,7 +139,7 @@ describe.concurrent("a rotation", () => {
     const unsealed = await walk.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect([unsealed.code, unsealed.stderr]).toEqual([
       2,
-      expect.stringMatching(/seal.keyFile: is needed: .*openssl rand -hex 32/),
+      expect.stringMatching(/seal.keyFile: is required: .*openssl rand -hex 32/),
     ]);
     const unknown = await walk.json<{ error: { code: string } }>(["credentials", "rotate", "mqt", "--yes"]);
     expect([unknown.code, unknown.document.error.code]).toEqual([2, "ROTATION_NOT_FOUND"]);
@@ -172,7 +174,7 @@ describe.concurrent("a rotation", () => {
     const resumed = await walk.json<Report>(["credentials", "rotate", "mqtt"]);
     expect([resumed.code, resumed.document.state, resumed.stderr]).toEqual([
       ...[0, "done"],
-      expect.stringContaining("Going on with the rotation of "),
+      expect.stringContaining("Resuming the rotation of "),
     ]);
     expect(setsOf(walk)).toEqual([[resumed.document.credentialsId, handed]]);
     expect(readFileSync(inFolder("out/stored"), "utf8")).toBe(handed + handed);
@@ -202,7 +204,7 @@ describe.concurrent("a rotation", () => {
     const failed = await failing.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect([failed.code, failed.stdout]).toEqual([
       1,
-      expect.stringMatching(/^mqtt failed, and the old secret holds: /),
+      expect.stringMatching(/^mqtt failed, and the old secret stays in use: /),
     ]);
     const left = `${failed.stdout}${failed.stderr}${textsIn(failing.folder)}`;
     expect(found(left, [canary])).toEqual([]);

@@ -140,12 +140,12 @@ describe.concurrent("schedules", () => {
     await walk.fleet("many.csv", 120);
     const paused = await walk.json<Schedule>(["schedules", "pause", "often"]);
     expect(paused.document).toMatchObject({ state: "paused", next: [] });
-    expect(paused.stderr).toContain("No worker is up");
+    expect(paused.stderr).toContain("No worker is running");
     await walk.worker();
     const { document: run } = await walk.json(["apply", "many.csv", "--yes", "--detach"]);
     await walk.untilChanges(10);
     const frozen = await walk.run(["freeze", "on", "--reason", "incident 12"]);
-    expect(frozen.stdout).toMatch(/default: nothing changes: cli:\S+ has frozen all changes: incident 12/);
+    expect(frozen.stdout).toMatch(/default: frozen: cli:\S+ has frozen all changes: incident 12/);
     // Within a second no call goes out any more; those that were out have ended.
     let seen = -1;
     await until("nothing changes any more", async () => {

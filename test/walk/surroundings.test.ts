@@ -50,7 +50,7 @@ describe.concurrent("an address that leads nowhere ends apply with 4 and one sen
     expect(lastLine(failed.stderr)).toBe(
       `simfleet: auth: ${host} answered 200 with a web page that is not JSON. Is it the right address?`,
     );
-    expect((await walk.run(["check"])).stdout).toMatch(/\nwrong +address +auth: /);
+    expect((await walk.run(["check"])).stdout).toMatch(/\nFAIL +address +auth: /);
   });
 });
 
@@ -120,8 +120,8 @@ describe.concurrent("a Redis that goes away in the middle", () => {
     expect(left.code).toBe(4);
     const runId = runIdIn(left.stderr);
     expect(lastLine(left.stderr)).toBe(
-      "simfleet: Redis does not answer, so the run was left as it stands. Nothing that it has recorded is lost; " +
-        `once Redis is back, go on with: simfleet runs resume ${runId}`,
+      "simfleet: Redis does not answer, so the run was left as it is. Nothing that it has recorded is lost; " +
+        `once Redis is back, resume with: simfleet runs resume ${runId}`,
     );
     await using again = await redisOnPort(walk, server.port);
     walk.sandbox.throttle.changeLimit({ group: "Sim", limit: 1_000, afterMs: 0 });
@@ -143,12 +143,12 @@ describe.concurrent("results", () => {
     expect({ state, counts }).toMatchObject({ state: "completed", counts: { done: 90 } });
     expect(lastLine(applied.stderr)).toBe(
       `simfleet: fleet.${runId}.results.csv could not be written: EFBIG: file too large, write. ` +
-        `No outcome is lost: write them elsewhere with simfleet runs results ${runId} --out FILE`,
+        `No outcome is lost: write them to another path with simfleet runs results ${runId} --out FILE`,
     );
     expect(await walk.files(".csv")).toEqual(["fleet.csv"]);
     const nowhere = await walk.run(["runs", "results", runId, "--out", "no/such/folder.csv"]);
     expect(nowhere.code).toBe(4);
-    expect(nowhere.stderr).toMatch(/No outcome is lost: choose another place with --out\n$/);
+    expect(nowhere.stderr).toMatch(/No outcome is lost: choose another path with --out\n$/);
     expect((await walk.run(["runs", "results", runId, "--out", "results.csv"])).code).toBe(0);
     expect(counted(column(await walk.read("results.csv"), "outcome"))).toEqual({ done: 90 });
   });

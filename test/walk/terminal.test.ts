@@ -52,7 +52,7 @@ describe.concurrent("on a terminal", () => {
     const before = walk.changes;
     const questions = [
       ["retry", "Send 2 rows of"],
-      ["undo --no-sync", "Put back up to 2 SIMs?"],
+      ["undo --no-sync", "Restore the previous class of up to 2 SIMs?"],
     ] as const;
     for (const [command, question] of questions) {
       const { code, stdout } = await onTerminal(walk, `simfleet runs ${command} ${runId}`, "n\n").ended;
@@ -93,7 +93,7 @@ describe.concurrent("on a terminal", () => {
         },
         30_000,
       );
-      expect(screen).toMatch(/\nNothing is lost: \d+ rows are still to do\.\nGo on with: simfleet runs resume r-/);
+      expect(screen).toMatch(/\nPaused\. \d+ rows left; nothing is lost\.\nResume with: simfleet runs resume r-/);
       expect(screen).toContain("\nended with 1\n");
       expect(screen).not.toContain("^[");
     } finally {
@@ -130,9 +130,7 @@ test("without a terminal, retry, undo and replay need --yes, and do nothing with
   for (const command of commands) {
     const refused = await walk.run(command);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toBe(
-      "simfleet: Not a terminal, so nobody can be asked: add --yes to confirm. Nothing was started\n",
-    );
+    expect(refused.stderr).toBe("simfleet: Not a terminal: add --yes to confirm. Nothing was started\n");
   }
   expect(walk.changes).toBe(before);
   expect((await walk.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toHaveLength(1);

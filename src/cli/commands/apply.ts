@@ -22,22 +22,22 @@ import { makePlan, originOf } from "./plan.ts";
 
 export function applyCommand(context: Context): Command {
   const command = new Command("apply")
-    .description("change speed classes as a file says: plan, run, results for every row")
+    .description("change speed classes from a file: plan, run, and write a result for every row")
     .argument("[file]", "CSV file with the columns simId (or imsi) and speedClass")
-    .addOption(whereOption("the SIMs of the inventory that a filter means, instead of a file; repeatable"))
-    .option("--speed-class <class>", "one class for all rows, for a file of ids only and for --where")
-    .option("--name <name>", "a name for the run (default: the file's, or the filter)")
-    .option("--yes", "start without asking; needed where no terminal asks")
-    .option("--partial", "do the valid rows of a file that has invalid ones")
-    .option("--skip-unchanged", "spend no call on a SIM that is known to have the class already")
+    .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
+    .option("--speed-class <class>", "one class for all rows; needed with --where and with a file of ids only")
+    .option("--name <name>", "name of the run (default: the file name or the filter)")
+    .option("--yes", "skip the confirmation; required without a terminal")
+    .option("--partial", "process only the valid rows of a file with invalid ones")
+    .option("--skip-unchanged", "skip SIMs that already have the class, by the inventory")
     .option(
       "--max-failures <n>",
-      "abort when more rows than this fail: a number, or a share such as 5%",
+      "abort when more rows than this fail: a number or a percentage such as 5%",
       asFailureLimit,
     )
-    .option("--canary <n>", "do the first n rows, and the rest only if all of them hold", asCount)
-    .option("--rate <n>", "calls per minute at most", asCount)
-    .option("--out <file>", "write the results to this file (default: beside the input file)")
+    .option("--canary <n>", "process the first n rows, and the rest only if all of them succeed", asCount)
+    .option("--rate <n>", "maximum number of calls per minute", asCount)
+    .option("--out <file>", "write the results to this file (default: next to the input file)")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(
     command,
@@ -97,14 +97,14 @@ async function detached(app: App, output: Output, report: RunReport): Promise<nu
   const { bucket } = await app.runs.record(report.runId);
   if (!(await app.runs.isServed(bucket))) {
     output.say(
-      `No worker is up: the run begins when one starts (simfleet worker), or with: simfleet runs resume ${report.runId}`,
+      `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${report.runId}`,
     );
   }
   return 0;
 }
 
 /**
- * Shows a run until it ends and answers with its report; writes its results where a place for them is given.
+ * Shows a run until it ends and prints its report; writes its results if a path is given.
  * @returns the exit code
  */
 export async function showToEnd(ask: {
@@ -123,7 +123,7 @@ export async function showToEnd(ask: {
   let unwritten: SimfleetError | undefined;
   const path = resultsPathFor(ask.results, runId);
   if (path !== undefined && isOver) {
-    const mend = `No outcome is lost: write them elsewhere with ${remote}`;
+    const mend = `No outcome is lost: write them to another path with ${remote}`;
     try {
       await writeResults(path, app.runs.results(runId, { format: "csv" }), mend);
       resultsPath = path;
@@ -171,7 +171,7 @@ function asFailureLimit(text: string): FailureLimit {
   const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
   const amount = Number(match?.[1]);
   if (match === null || (match[2] === "%" ? amount > 100 : !Number.isInteger(amount))) {
-    throw new InvalidArgumentError("It has to be a number of rows, such as 20, or a share of them, such as 5%.");
+    throw new InvalidArgumentError("It must be a number of rows, such as 20, or a percentage, such as 5%.");
   }
   return match[2] === "%" ? { percent: amount } : { rows: amount };
 }

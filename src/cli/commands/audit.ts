@@ -6,15 +6,15 @@ import { table } from "../output.ts";
 
 export function auditCommand(context: Context): Command {
   return new Command("audit")
-    .description("the record of who changed what, through the control API or by a command")
+    .description("audit log: who changed what, through the control API or a command")
     .addCommand(listCommand(context));
 }
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description("changes and refused ones, newest first")
-    .option("--limit <n>", "at most so many", asCount, 50)
-    .option("--cursor <cursor>", "go on after the page that gave this cursor");
+    .description("changes and rejected attempts, newest first")
+    .option("--limit <n>", "maximum number of results", asCount, 50)
+    .option("--cursor <cursor>", "continue after the page that returned this cursor");
   return withCommon(command, "simfleet audit list --limit 200 --json").action(async (options) => {
     const output = context.output(options);
     const { limit, cursor } = options;

@@ -1,4 +1,4 @@
-/** `simfleet automations …`: what is done when something happens. */
+/** `simfleet automations …`: event-triggered tasks. */
 import { Command } from "@commander-js/extra-typings";
 import { systemClock } from "#core/time.ts";
 import type { AutomationReport, DecisionReport } from "#jobs/automations/service.ts";
@@ -7,17 +7,15 @@ import { grouped, table } from "../output.ts";
 
 export function automationsCommand(context: Context): Command {
   return new Command("automations")
-    .description("what is done when something happens")
+    .description("event-triggered tasks")
     .addCommand(listCommand(context))
-    .addCommand(stepCommand(context, "pause", "let an automation act on nothing until it is resumed"))
-    .addCommand(stepCommand(context, "resume", "let an automation go on that was paused or has stopped itself"))
+    .addCommand(stepCommand(context, "pause", "pause an automation"))
+    .addCommand(stepCommand(context, "resume", "resume an automation that was paused or stopped itself"))
     .addCommand(replayCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description(
-    "every automation: when, what, how often, and whether it has stopped",
-  );
+  const command = new Command("list").description("list automations: trigger, job, counts and state");
   return withCommon(command, "simfleet automations list").action(async (options) => {
     const output = context.output(options);
     const page = await context.ask(options, {
@@ -42,11 +40,11 @@ function stepCommand(context: Context, name: "pause" | "resume", description: st
 
 function replayCommand(context: Context): Command {
   const command = new Command("replay")
-    .description("see to events of the last day that an automation has not acted on, each once")
+    .description("process the last day's missed events, once each")
     .argument("<automation>", "its name")
-    .option("--since <hours>", "how far back, in hours: 24 at most", Number, 24)
-    .option("--dry-run", "only say what would be done, event by event")
-    .option("--yes", "start without asking; needed where no terminal asks");
+    .option("--since <hours>", "how far back, in hours (maximum: 24)", Number, 24)
+    .option("--dry-run", "only print what would be done, event by event")
+    .option("--yes", "skip the confirmation; required without a terminal");
   return withCommonHere(command, "simfleet automations replay new-sims-slow --dry-run").action(
     async (name, options) => {
       const output = context.output(options);
@@ -62,14 +60,14 @@ function replayCommand(context: Context): Command {
           const replayed = await app.automations.replay(name, sinceMs);
           const report = await app.automations.show(name);
           output.answer({ ...report, replayed: replayed.events }, (shown) => listText([shown]));
-          output.say(`${grouped(replayed.events)} events were looked at.`);
+          output.say(`${grouped(replayed.events)} events were processed.`);
           return;
         }
         const decisions: DecisionReport[] = [];
         for await (const one of app.automations.dryRun(name, sinceMs)) decisions.push(one);
         output.answer({ name, decisions }, (shown) => decisionsText(shown.decisions));
         const acts = decisions.filter(({ decision }) => decision === "act").length;
-        output.say(`${grouped(decisions.length)} events, of which it would act on ${grouped(acts)}. Nothing was done.`);
+        output.say(`${grouped(decisions.length)} matching events; it would act on ${grouped(acts)}. Nothing was done.`);
       });
     },
   ) as unknown as Command;
@@ -77,7 +75,7 @@ function replayCommand(context: Context): Command {
 
 function listText(automations: readonly AutomationReport[]): string {
   if (automations.length === 0) {
-    return "There are no automations: they are written under `automations` in the configuration (docs/automations.md).";
+    return "No automations. Add them under `automations` in the configuration (docs/automations.md).";
   }
   const rows = automations.map((one) => [
     one.name,
@@ -99,11 +97,11 @@ const meanings: Readonly<Record<DecisionReport["decision"], string>> = {
   condition: "the condition does not hold",
   unchanged: "has the class already",
   gone: "no longer in the inventory",
-  loop: "would stop: it came from what it did itself",
+  loop: "would stop: the event was caused by its own change",
 };
 
 function decisionsText(decisions: readonly DecisionReport[]): string {
-  if (decisions.length === 0) return "No event that it is about.";
+  if (decisions.length === 0) return "No matching events.";
   const rows = decisions.map(({ at, type, sim, decision }) => [at, type, sim ?? "-", meanings[decision]]);
   return table(["AT", "EVENT", "SIM", "IT"], rows);
 }

@@ -1,4 +1,4 @@
-/** `simfleet check`: each thing that can be wrong, one line each, with the mend. */
+/** `simfleet check`: one line per problem, with its fix. */
 import { access, constants, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
@@ -12,14 +12,17 @@ import type { Schedule } from "#fleet/schedule.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
 import { type CommonOptions, type Context, withCommonHere } from "../context.ts";
 
-/** Clocks further apart than this make one-time codes and token times go wrong. */
+/** A larger difference breaks one-time codes and token lifetimes. */
 const mostClockDriftMs = 5_000;
+
+/** How a status is shown to people; JSON keeps the status. */
+const labels = { ok: "ok", warning: "warning", wrong: "FAIL" } as const;
 
 /** One line of the report. */
 interface Finding {
   readonly what: string;
   readonly status: "ok" | "warning" | "wrong";
-  /** What was found, or what is wrong and how to mend it. */
+  /** The finding, or the problem and how to fix it. */
   readonly detail: string;
   readonly exitCode?: number;
 }
@@ -32,7 +35,7 @@ export function checkCommand(context: Context): Command {
     const width = Math.max(...findings.map(({ what }) => what.length));
     output.answer({ ok: findings.every(({ status }) => status !== "wrong"), findings }, (shown) =>
       shown.findings
-        .map(({ what, status, detail }) => `${status.padEnd(7)}  ${what.padEnd(width)}  ${detail}`)
+        .map(({ what, status, detail }) => `${labels[status].padEnd(7)}  ${what.padEnd(width)}  ${detail}`)
         .join("\n"),
     );
     const firstWrong = findings.find(({ status }) => status === "wrong");
@@ -86,11 +89,11 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
     const coverage = me.coverageTypes === undefined ? "" : `, coverage ${me.coverageTypes.join(" and ")}`;
     return [
       ok(what("address"), address),
-      ok(what("credentials"), `${who}${coverage}, pair valid until ${new Date(me.expiresAtMs).toISOString()}`),
+      ok(what("credentials"), `${who}${coverage}, token valid until ${new Date(me.expiresAtMs).toISOString()}`),
       ...(await checkAuthKeys(app, name, what)),
       config.tokenKey === undefined
         ? ok(what("token"), "claims are not used: no SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE")
-        : ok(what("token"), "the signature holds"),
+        : ok(what("token"), "signature verified"),
     ];
   } catch (thrown) {
     const code = thrown instanceof SimfleetError ? thrown.code : "INTERNAL";
@@ -105,7 +108,7 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
   }
 }
 
-/** Each AuthKey by itself, where there are two: the client would use the second and say no more of the first. */
+/** Checks each of two AuthKeys on its own: the client would silently use the second if the first fails. */
 async function checkAuthKeys(app: App, name: string, what: (topic: string) => string): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { authKeyId, fault } of await app.proveAuthKeys(name)) {
@@ -115,12 +118,12 @@ async function checkAuthKeys(app: App, name: string, what: (topic: string) => st
   return findings;
 }
 
-/** Files are renamed in it, and folders made beside them. */
+/** The worker renames files in this folder and creates subfolders. */
 async function checkDropFolder(path: string): Promise<Finding> {
   const what = "drop folder";
   try {
     if (!(await stat(path)).isDirectory())
-      return { what, status: "wrong", detail: `${path} is no folder`, exitCode: 2 };
+      return { what, status: "wrong", detail: `${path} is not a folder`, exitCode: 2 };
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
     for (const place of ["processing", "done", "failed"]) {
       await checkFolder(join(path, place)).catch((thrown: unknown) => {
@@ -129,12 +132,12 @@ async function checkDropFolder(path: string): Promise<Finding> {
     }
     return ok(what, path);
   } catch (thrown) {
-    const mend = "make it, and let the user of the worker read, write and enter it";
-    return { what, status: "wrong", detail: `${path} cannot be used: ${messageOf(thrown)}; ${mend}`, exitCode: 2 };
+    const hint = "create it, and give the worker's user read, write and execute permission";
+    return { what, status: "wrong", detail: `${path} cannot be used: ${messageOf(thrown)}; ${hint}`, exitCode: 2 };
   }
 }
 
-/** The next three times, on the clocks of its time zone and in UTC. */
+/** The next three times, in the schedule's time zone and in UTC. */
 function timesText(schedule: Schedule): string {
   const times = nextTimes(schedule, systemClock.wallMs()).map(
     ({ at, local }) => `${local} (${at.replace(".000Z", "Z")})`,
@@ -142,7 +145,7 @@ function timesText(schedule: Schedule): string {
   return `next ${times.join(", ")}`;
 }
 
-/** One-time codes and the times of tokens need a clock that is right; Redis's is the one at hand to compare with. */
+/** One-time codes and token lifetimes need a correct clock; Redis's clock is the reference. */
 async function checkClock(app: App): Promise<Finding> {
   const { nowMs } = await app.limiter.state(app.bucketOf(app.config.profile));
   const driftMs = Math.abs(nowMs - systemClock.wallMs());

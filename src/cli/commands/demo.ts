@@ -26,9 +26,9 @@ const latencyMs = [15, 60] as const;
 
 export function demoCommand(context: Context, serve: Serve): Command {
   const command = new Command("demo")
-    .description("see it work: a simulated platform, a worker, and a run of a sample file")
+    .description("try simfleet: a simulated platform, a worker, and a run of a sample file")
     .option("--rows <n>", "rows of the sample file", asCount, 2_000)
-    .option("--keep", "leave it all up when the run has ended, until Ctrl-C");
+    .option("--keep", "keep everything running after the run, until Ctrl-C");
   return withCommonHere(command, "simfleet demo --keep").action(async (options) => {
     const output = context.output(options);
     const folder = await mkdtemp(join(tmpdir(), "simfleet-demo-"));

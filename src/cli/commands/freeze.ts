@@ -1,4 +1,4 @@
-/** `simfleet freeze …`: the switch that stops everything that changes the platform. */
+/** `simfleet freeze …`: stops everything that changes the platform. */
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { type FreezeReport, reportOfFreezes } from "#jobs/freezes/report.ts";
@@ -9,7 +9,7 @@ const path = "/v1/freeze";
 
 export function freezeCommand(context: Context): Command {
   return new Command("freeze")
-    .description("hold everything that changes the platform: runs and rotations, of every profile")
+    .description("freeze all changes on the platform: runs and rotations of every profile")
     .addCommand(onCommand(context))
     .addCommand(offCommand(context))
     .addCommand(statusCommand(context));
@@ -17,9 +17,9 @@ export function freezeCommand(context: Context): Command {
 
 function onCommand(context: Context): Command {
   const command = new Command("on")
-    .description("hold all changes; calls that are out end with their answer")
-    .option("--reason <text>", "why, for those who see it", "")
-    .option("--until <instant>", "when it ends by itself: 2026-12-27T09:00:00+09:00", asInstant);
+    .description("freeze all changes; calls in flight are completed")
+    .option("--reason <text>", "reason, shown with the freeze", "")
+    .option("--until <instant>", "when the freeze ends automatically: 2026-12-27T09:00:00+09:00", asInstant);
   return withCommon(command, "simfleet freeze on --reason 'incident 12'").action(async (options) => {
     const { reason, until: untilMs } = options;
     await emit(context, options, {
@@ -33,7 +33,7 @@ function onCommand(context: Context): Command {
 }
 
 function offCommand(context: Context): Command {
-  const command = new Command("off").description("let changes go on; freezes of the configuration hold all the same");
+  const command = new Command("off").description("end the freeze; freezes in the configuration still apply");
   return withCommon(command, "simfleet freeze off").action((options) =>
     emit(context, options, {
       here: ({ freezes }) => freezes.end(context.actor),
@@ -43,7 +43,7 @@ function offCommand(context: Context): Command {
 }
 
 function statusCommand(context: Context): Command {
-  const command = new Command("status").description("whether anything may change now, and why not");
+  const command = new Command("status").description("show whether changes are frozen, and why");
   return withCommon(command, "simfleet freeze status").action((options) =>
     emit(context, options, {
       here: () => Promise.resolve(),
@@ -52,7 +52,7 @@ function statusCommand(context: Context): Command {
   );
 }
 
-/** Turns the switch, or only looks, and answers with how it stands then. */
+/** Starts or ends the freeze, or only reads it, and prints the resulting status. */
 async function emit(
   context: Context,
   options: CommonOptions,
@@ -71,18 +71,18 @@ async function emit(
 
 function textOf({ profiles, windows }: FreezeReport): string {
   const now = Object.entries(profiles).map(([name, held]) => {
-    if (held === null) return `${name}: changes go on`;
-    const until = held.until === null ? "simfleet freeze off ends it" : `until ${held.until}`;
-    return `${name}: nothing changes: ${held.reason} (${until})`;
+    if (held === null) return `${name}: not frozen`;
+    const until = held.until === null ? "end it with simfleet freeze off" : `until ${held.until}`;
+    return `${name}: frozen: ${held.reason} (${until})`;
   });
   const configured = windows.map(
-    ({ name, profile, from, to }) => `${name}: holds ${profile ?? "every profile"} from ${from} to ${to}`,
+    ({ name, profile, from, to }) => `${name}: freezes ${profile ?? "every profile"} from ${from} to ${to}`,
   );
   return [...now, ...configured].join("\n");
 }
 
 function asInstant(text: string): number {
   const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError("It has to be an instant such as 2026-12-27T09:00:00+09:00.");
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("It must be a time such as 2026-12-27T09:00:00+09:00.");
   return ms;
 }

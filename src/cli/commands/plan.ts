@@ -1,4 +1,4 @@
-/** `simfleet plan FILE`: what a run would do, before it does it. */
+/** `simfleet plan FILE`: previews a run. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
@@ -14,11 +14,11 @@ import { whereOption } from "../where.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
-    .description("check a file of speed-class changes and tell what a run of it would do; makes no call")
+    .description("validate a file of speed-class changes and preview the run; makes no API calls")
     .argument("[file]", "CSV file with the columns simId (or imsi) and speedClass")
-    .addOption(whereOption("the SIMs of the inventory that a filter means, instead of a file; repeatable"))
-    .option("--speed-class <class>", "one class for all rows, for a file of ids only and for --where")
-    .option("--out <file>", "write one verdict per row to this CSV file");
+    .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
+    .option("--speed-class <class>", "one class for all rows; needed with --where and with a file of ids only")
+    .option("--out <file>", "write the verdict of each row to this CSV file");
   return withCommon(
     command,
     "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow",
@@ -29,13 +29,13 @@ export function planCommand(context: Context): Command {
     const report = await context.ask<PlanReport>(options, {
       here: async (app, config) => {
         const plan = await makePlan(app, config, { from, speedClass });
-        const mend = "Choose another place with --out";
+        const mend = "Choose another path with --out";
         if (out !== undefined) await writeResults(out, app.runs.verdicts(plan, config.profile), mend);
         return reportOfPlan(plan);
       },
       there: (worker) => {
         if (out === undefined) return planRemotely(worker, { file, where, speedClass });
-        throw new SimfleetError("USAGE", "A worker elsewhere writes no verdicts to a file here: leave out --out");
+        throw new SimfleetError("USAGE", "--out does not work with --server: leave it out");
       },
     });
     output.answer(report, (shown) => planText(shown));
@@ -43,7 +43,7 @@ export function planCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-/** Plans a file, or the SIMs that a filter means, for the selected profile. */
+/** Plans a file, or the SIMs that match a filter, for the selected profile. */
 export function makePlan(
   app: App,
   config: Config,
@@ -70,7 +70,7 @@ export function makePlan(
 export type Origin = { readonly path: string } | { readonly filter: Filter };
 
 /**
- * Reads it from a command line; ends the command unless exactly one of the two is given.
+ * Reads the origin from the command line; ends the command unless exactly one of the two is given.
  * @throws SimfleetError USAGE for a filter that cannot be read
  */
 export function originOf(

@@ -1,11 +1,13 @@
-/** `simfleet quota`: every quota as it is mirrored. */
+/** `simfleet quota`: every quota as simfleet tracks it. */
 import { Command } from "@commander-js/extra-typings";
 import { type BucketReport, reportOfBucket } from "#jobs/quota/report.ts";
 import { type Context, withCommon } from "../context.ts";
 import { table } from "../output.ts";
 
 export function quotaCommand(context: Context): Command {
-  const command = new Command("quota").description("every quota: limit, left, reserve, seconds to refresh, who waits");
+  const command = new Command("quota").description(
+    "list quotas: limit, left, reserve, seconds to refresh, waiting calls",
+  );
   return withCommon(command, "simfleet quota --json").action(async (options) => {
     const output = context.output(options);
     const page = await context.ask(options, {
@@ -17,7 +19,7 @@ export function quotaCommand(context: Context): Command {
 }
 
 function bucketTable(buckets: readonly BucketReport[]): string {
-  if (buckets.length === 0) return "No quota is known yet: each is learned from the first answer.";
+  if (buckets.length === 0) return "No quota is known yet: it is reported by the first response.";
   const rows = buckets.map((bucket) => [
     bucket.bucket,
     bucket.limit ?? "?",

@@ -10,7 +10,7 @@ import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts"
 import type { GroupSeed } from "#sandbox/groups.ts";
 import { type ApiGroup, apiGroups, type LimitChange } from "#sandbox/throttle.ts";
 
-/** What the sandbox is filled with; it holds all of it in memory. */
+/** Limits of the sandbox, which keeps everything in memory. */
 const mostSeedBytes = 512 * 1_048_576;
 
 type PerGroup = Partial<Record<ApiGroup, number>>;

@@ -1,44 +1,44 @@
-/** `simfleet schedules …`: tasks at times. */
+/** `simfleet schedules …`: scheduled tasks. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { ScheduleReport } from "#jobs/schedules/service.ts";
 import { type Context, withCommon } from "../context.ts";
 import { duration, table } from "../output.ts";
 
-const notServed = "No worker is up: schedules begin when one is (simfleet worker).";
+const notServed = "No worker is running: schedules need one (simfleet worker).";
 
 export function schedulesCommand(context: Context): Command {
   return new Command("schedules")
-    .description("tasks at times: what comes next, how it went last")
+    .description("scheduled tasks: next runs and last results")
     .addCommand(listCommand(context))
     .addCommand(
       stepCommand(context, {
         name: "trigger",
-        description: "have a schedule's task done now",
-        done: "A worker begins it now.",
+        description: "run a schedule's task now",
+        done: "Triggered; a worker is starting it.",
         here: (app, schedule) => app.schedules.trigger(schedule, { by: context.actor }),
       }),
     )
     .addCommand(
       stepCommand(context, {
         name: "pause",
-        description: "let no time of a schedule count until it is resumed",
-        done: "It is paused; what is under way goes on.",
+        description: "pause a schedule",
+        done: "Paused; a task in progress continues.",
         here: (app, schedule) => app.schedules.pause(schedule, context.actor),
       }),
     )
     .addCommand(
       stepCommand(context, {
         name: "resume",
-        description: "let a schedule's times count again, from the next one on",
-        done: "Its times count again.",
+        description: "resume a schedule from its next time on",
+        done: "Resumed.",
         here: (app, schedule) => app.schedules.resume(schedule, context.actor),
       }),
     );
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("every schedule: next times, last result, what is under way");
+  const command = new Command("list").description("list schedules: next times, last result, task in progress");
   return withCommon(command, "simfleet schedules list").action(async (options) => {
     const output = context.output(options);
     const { page, isServed } = await context.ask(options, {
@@ -59,7 +59,7 @@ function stepCommand(
     name: string;
     description: string;
     done: string;
-    /** Elsewhere it is the route of this name. */
+    /** With a remote worker the route has the same name. */
     here: (app: App, schedule: string) => Promise<ScheduleReport>;
   },
 ): Command {
@@ -83,7 +83,7 @@ interface Page {
 
 function listText(schedules: readonly ScheduleReport[]): string {
   if (schedules.length === 0) {
-    return "There are no schedules: they are written under `schedules` in the configuration (docs/schedules.md).";
+    return "No schedules. Add them under `schedules` in the configuration (docs/schedules.md).";
   }
   const rows = schedules.map((one) => [
     one.name,
@@ -100,7 +100,7 @@ function listText(schedules: readonly ScheduleReport[]): string {
 
 function nowText({ running, isQueued }: ScheduleReport): string {
   if (running === null) return "-";
-  if (running.fault !== null) return `tried again: ${running.fault}`;
+  if (running.fault !== null) return `retrying: ${running.fault}`;
   return `${running.ref ?? "begins"}${isQueued ? ", one more waits" : ""}`;
 }
 

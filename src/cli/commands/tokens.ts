@@ -10,8 +10,8 @@ export function tokensCommand(context: Context): Command {
 
 function createCommand(context: Context): Command {
   const command = new Command("create")
-    .description("make a token: it is shown once and kept nowhere; the configuration gets its hash")
-    .requiredOption("--name <name>", "who or what has it, as the record of changes names them", asName)
+    .description("create a token: it is shown once and not stored; put its hash into the configuration")
+    .requiredOption("--name <name>", "owner of the token, as shown in the audit log", asName)
     .addOption(new Option("--role <role>", "what it may do").choices(roles).makeOptionMandatory())
     .option("--json", "print one JSON document on stdout")
     .addHelpText("after", "\nExample:\n  simfleet tokens create --name ci --role operator");
@@ -22,14 +22,16 @@ function createCommand(context: Context): Command {
     const yaml = `http:\n  tokens:\n    ${name}: { role: ${role}, hash: "${hash}" }`;
     output.answer({ name, role, token, hash, yaml }, () => token);
     if (output.isJson) return;
-    output.say("It is shown this once. Put its hash into the configuration of the workers, and start them again:");
+    output.say("The token is not shown again. Put its hash into the configuration of the workers and restart them:");
     output.sayLines(`\n${yaml}`);
   });
 }
 
 function asName(text: string): string {
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/.test(text)) {
-    throw new InvalidArgumentError("It is of letters, digits, - and _, and begins and ends with a letter or digit.");
+    throw new InvalidArgumentError(
+      "It may have letters, digits, - and _, and must start and end with a letter or digit.",
+    );
   }
   return text;
 }

@@ -9,12 +9,12 @@ export type Serve = (deps: {
   env: NodeJS.ProcessEnv;
   logger: Logger;
   stop: AbortSignal;
-  /** Told of the address once it answers. */
+  /** Called with the address once the server accepts requests. */
   onReady?: (url: string) => void;
 }) => Promise<void>;
 
 export function workerCommand(context: Context, serve: Serve): Command {
-  const command = new Command("worker").description("work on runs until told to stop; logs JSON lines to stderr");
+  const command = new Command("worker").description("run the always-on worker; logs JSON lines to stderr");
   return withCommonHere(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(async (options) => {
     const { env, stderr, interrupt } = context.io;
     const config = context.config(options);

@@ -25,7 +25,7 @@ export function auditRoutes(api: Api, { app }: ControlDeps): void {
     {
       config: { role: "admin" },
       schema: {
-        ...{ summary: "Who changed what, or tried to, newest first", tags: ["audit"] },
+        ...{ summary: "List changes and rejected attempts with their callers, newest first", tags: ["audit"] },
         querystring: z.strictObject({ ...ofPage, cursor: eventCursor }),
         response: { 200: pageOf("entries", entry) },
       },

@@ -46,7 +46,7 @@ export function authKeyRoutes(api: Api, deps: ControlDeps): void {
       config: { role: "viewer" },
       schema: {
         ...{
-          summary: "The user's AuthKeys, as the platform lists them, and the rotation under way or the last one",
+          summary: "List the user's AuthKeys, with the current or last rotation",
           tags,
         },
         querystring: z.strictObject(ofProfile),
@@ -75,7 +75,7 @@ function addRotation(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "The rotation under way or the last one, without asking the platform", tags },
+        ...{ summary: "Get the current or last rotation, without a call to the platform", tags },
         ...{ querystring: z.strictObject(ofProfile), response: { 200: rotationReport } },
       },
     },
@@ -91,7 +91,7 @@ function addRotation(api: Api, deps: ControlDeps): void {
     {
       config: { role: "admin" },
       schema: {
-        ...{ summary: "Replace the AuthKey in use, or go on with its rotation", tags },
+        ...{ summary: "Rotate the AuthKey in use, or resume its rotation", tags },
         querystring: z.strictObject(ofProfile),
         body: z
           .strictObject({ replace: id.optional().describe("revoke this AuthKey first, where both are taken") })

@@ -42,15 +42,15 @@ export function automationRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "Every automation: state, what it has done, when it acted last", tags },
+        ...{ summary: "List automations: state, counts, last action", tags },
         ...{ querystring: nothing, response: { 200: pageOf("automations", automationReport) } },
       },
     },
     async () => ({ automations: await automations.list(), nextCursor: null }),
   );
   const steps = {
-    pause: { summary: "Let it act on nothing that happens from now on", take: automations.pause.bind(automations) },
-    resume: { summary: "Let it act again on what happens from now on", take: automations.resume.bind(automations) },
+    pause: { summary: "Pause an automation", take: automations.pause.bind(automations) },
+    resume: { summary: "Resume an automation for events from now on", take: automations.resume.bind(automations) },
   } as const;
   for (const [step, { summary, take }] of Object.entries(steps)) {
     const schema = { ...{ summary, tags }, params: ofAutomation, querystring: nothing, body: noBody };
@@ -69,7 +69,7 @@ function addDryRun(api: Api, { app, clock }: ControlDeps): void {
     {
       config: { role: "operator" },
       schema: {
-        ...{ summary: "What it would make of the events of the last hours, without doing it", tags },
+        ...{ summary: "Preview what an automation would do with the events of the last hours", tags },
         params: ofAutomation,
         querystring: z.strictObject({ hours: z.coerce.number().min(0.01).max(24).default(24) }),
         body: noBody,

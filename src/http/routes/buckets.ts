@@ -28,7 +28,7 @@ export function bucketRoutes(api: Api, { app, windows }: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "Every quota: limit, left, reserve, time to the refresh, who waits", tags: ["buckets"] },
+        ...{ summary: "List quotas: limit, left, reserve, time to refresh, waiting calls", tags: ["buckets"] },
         ...{ querystring: nothing, response: { 200: pageOf("buckets", bucketReport) } },
       },
     },

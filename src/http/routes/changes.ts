@@ -29,7 +29,7 @@ export function changeRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "What has changed in the fleet, newest first", tags: ["sims"] },
+        ...{ summary: "List changes of the fleet, newest first", tags: ["sims"] },
         querystring: z.strictObject({
           ...ofProfile,
           ...ofPage,

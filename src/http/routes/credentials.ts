@@ -64,7 +64,7 @@ export function credentialRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "The account's Credential Sets, as the platform lists them", tags },
+        ...{ summary: "List the account's Credential Sets", tags },
         ...{ querystring: z.strictObject(ofProfile), response: { 200: pageOf("credentials", setReport) } },
       },
     },
@@ -83,7 +83,7 @@ function addRotations(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "Every rotation that is configured or under way, of all profiles unless one is named", tags },
+        ...{ summary: "List rotations, configured or in progress; of all profiles unless one is given", tags },
         querystring: z.strictObject(ofProfile),
         response: {
           200: z.object({
@@ -103,7 +103,7 @@ function addRotations(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "A rotation as it stands, without asking the platform", tags },
+        ...{ summary: "Get a rotation, without a call to the platform", tags },
         ...{ params: ofRotation, querystring: nothing, response: { 200: rotationReport } },
       },
     },
@@ -144,10 +144,10 @@ function addRotationSteps(api: Api, deps: ControlDeps): void {
         ),
     );
   };
-  step("rotate", "Rotate a secret, or go on with its rotation", (rotation, by) =>
+  step("rotate", "Rotate a secret, or resume its rotation", (rotation, by) =>
     app.credentials.rotate(rotation, { by, signal: AbortSignal.timeout(patienceMs) }),
   );
-  step("confirm", "Say that nothing names the old set any more", (rotation, by) =>
+  step("confirm", "Confirm that nothing references the old set any more", (rotation, by) =>
     app.credentials.confirm(rotation, by),
   );
 }

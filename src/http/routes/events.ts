@@ -31,9 +31,9 @@ export function eventRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "Events, newest first; of all profiles unless one is named", tags: ["events"] },
+        ...{ summary: "List events, newest first; of all profiles unless one is given", tags: ["events"] },
         description:
-          "With `Accept: text/event-stream` they come as they happen; `Last-Event-ID` goes on after an event, `since` after an instant. A stream has no pages.",
+          "With `Accept: text/event-stream` events are streamed as they happen; `Last-Event-ID` continues after an event, `since` after a time. A stream has no pages.",
         querystring: z.strictObject({
           ...ofProfile,
           ...ofPage,

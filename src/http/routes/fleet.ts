@@ -33,7 +33,7 @@ export function fleetRoutes(api: Api, deps: ControlDeps): void {
       config: { role: "viewer" },
       schema: {
         ...{
-          summary: "How many SIMs of each class, status and group; some seconds old at most where the fleet is small",
+          summary: "Count SIMs by class, status and group; a few seconds old at most for a small fleet",
           tags,
         },
         ...{ querystring: z.strictObject(ofProfile), response: { 200: fleet } },
@@ -46,7 +46,7 @@ export function fleetRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "The same over time: a point for each five minutes, for a week at most, oldest first", tags },
+        ...{ summary: "Count SIMs over time: one point per five minutes, up to a week, oldest first", tags },
         querystring: z.strictObject({ ...ofProfile, hours: z.coerce.number().min(0.1).max(168).default(24) }),
         response: { 200: z.object({ points: list(point) }) },
       },

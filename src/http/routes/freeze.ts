@@ -25,7 +25,7 @@ export function freezeRoutes(api: Api, { app, config }: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "Whether anything may change now, and why not", tags },
+        ...{ summary: "Get whether changes are frozen, and why", tags },
         ...{ querystring: nothing, response: { 200: freezeReport } },
       },
     },
@@ -36,7 +36,7 @@ export function freezeRoutes(api: Api, { app, config }: ControlDeps): void {
     {
       config: { role: "admin" },
       schema: {
-        ...{ summary: "Hold all changes of every profile; calls that are out end with their answer", tags },
+        ...{ summary: "Freeze all changes of every profile; calls in flight are completed", tags },
         querystring: nothing,
         body: z
           .strictObject({
@@ -58,7 +58,7 @@ export function freezeRoutes(api: Api, { app, config }: ControlDeps): void {
     {
       config: { role: "admin" },
       schema: {
-        ...{ summary: "Let changes go on; freezes of the configuration hold all the same", tags },
+        ...{ summary: "End the freeze; freezes in the configuration still apply", tags },
         ...{ querystring: nothing, body: noBody, response: { 200: freezeReport } },
       },
     },

@@ -32,9 +32,9 @@ function addHook(api: Api, { app, config, clock, authFailures }: ControlDeps): v
     {
       config: { role: "open", takesAnyBody: true },
       schema: {
-        ...{ summary: "Trigger a schedule by a signed message", tags: ["schedules"] },
+        ...{ summary: "Trigger a schedule with a signed message", tags: ["schedules"] },
         description:
-          "Signed by the Standard Webhooks specification; a message counts once a day, however often it comes. Where several schedules have the same secret, the body is JSON with the field `schedule`.",
+          "Signed by the Standard Webhooks specification; a repeated message is ignored for a day. If several schedules have the same secret, the body is JSON with the field `schedule`.",
         headers: z.object({
           "webhook-id": z.string().min(1).max(200).optional(),
           "webhook-timestamp": z.string().max(20).optional(),
@@ -60,7 +60,7 @@ function addHook(api: Api, { app, config, clock, authFailures }: ControlDeps): v
         if (isShared(config.hooks, schedule) && scheduleIn(body) !== schedule) {
           throw new SimfleetError(
             "UNAUTHENTICATED",
-            `The secret is that of several schedules, so the body has to name this one: {"schedule": ${JSON.stringify(schedule)}}`,
+            `Several schedules have this secret, so the body must name the schedule: {"schedule": ${JSON.stringify(schedule)}}`,
           );
         }
         request.principal = { name: schedule, role: "operator", kind: "hook" };
@@ -96,7 +96,7 @@ function scheduleIn(body: string): unknown {
 }
 
 const inWords = {
-  unsigned: "The message is not signed: webhook-id, webhook-timestamp and webhook-signature are needed",
-  stale: "The message is not of now: its webhook-timestamp is more than five minutes off",
+  unsigned: "The message is not signed: webhook-id, webhook-timestamp and webhook-signature are required",
+  stale: "The webhook-timestamp is more than five minutes off",
   forged: "The message is not signed with the secret of a schedule of this name",
 } as const;

@@ -16,7 +16,7 @@ export function meRoutes(api: Api, { version }: ControlDeps): void {
     "/me",
     {
       config: { role: "viewer" },
-      schema: { summary: "Who am I", tags: ["me"], querystring: nothing, response: { 200: me } },
+      schema: { summary: "Get the caller's name and role", tags: ["me"], querystring: nothing, response: { 200: me } },
     },
     ({ principal }) => {
       const { name = "", role = "viewer", kind = "token" } = principal ?? {};

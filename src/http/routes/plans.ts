@@ -54,7 +54,7 @@ export function planRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "A plan as it was made", tags },
+        ...{ summary: "Get a plan", tags },
         params: ofPlan,
         querystring: nothing,
         response: { 200: planReport },
@@ -67,7 +67,7 @@ export function planRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "A plan row by row, in the order of the file", tags },
+        ...{ summary: "List the rows of a plan, in file order", tags },
         params: ofPlan,
         querystring: z.strictObject({ ...ofPage, verdict: z.enum(verdicts).optional() }),
         response: { 200: pageOf("rows", planRow) },
@@ -86,7 +86,7 @@ export function planRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "operator" },
       schema: {
-        ...{ summary: "Throw a plan away", tags },
+        ...{ summary: "Delete a plan", tags },
         params: ofPlan,
         querystring: nothing,
         body: noBody,
@@ -107,9 +107,9 @@ function addPlanning(api: Api, deps: ControlDeps): void {
     {
       config: { role: "operator" },
       schema: {
-        ...{ summary: "Plan a CSV file, or the SIMs that a filter means", tags },
+        ...{ summary: "Create a plan from a CSV file or a filter", tags },
         description:
-          "The body is the file (text/csv), a form with it in the field `file`, or JSON of `where` and `speedClass`.",
+          "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where` and `speedClass`.",
         consumes: ["text/csv", "multipart/form-data", "application/json"],
         querystring: planQuery,
         response: { 201: planReport },

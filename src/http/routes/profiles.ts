@@ -18,7 +18,7 @@ export function profileRoutes(api: Api, { config }: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        summary: "The accounts of the configuration",
+        summary: "List the configured profiles (accounts)",
         tags: ["profiles"],
         querystring: nothing,
         response: { 200: pageOf("profiles", profile) },

@@ -1,4 +1,4 @@
-/** Hands on a run: pause, resume, cancel; and the runs that are made of one that is over: retry, undo. */
+/** Operations on a run: pause, resume, cancel; and new runs from a finished one: retry, undo. */
 import { z } from "zod";
 import { outcomes } from "#fleet/run.ts";
 import type { Api, ControlDeps } from "../house.ts";
@@ -31,16 +31,14 @@ export function runStepRoutes(api: Api, deps: ControlDeps): void {
       },
     );
   };
-  step("pause", "Hold a run; calls that are out end", (runId, { by }) =>
+  step("pause", "Pause a run; calls in flight are completed", (runId, { by }) =>
     runs.control.pause(runId, { by, reason: `paused by ${by}` }),
   );
-  step("resume", "Go on with a run where it stood", (runId, how) => runs.control.resume(runId, how));
-  step("cancel", "End a run; rows without a call stay as they are", (runId, { by }) =>
+  step("resume", "Resume a run", (runId, how) => runs.control.resume(runId, how));
+  step("cancel", "Cancel a run; rows not yet sent are left unchanged", (runId, { by }) =>
     runs.control.cancel(runId, { by, reason: `cancelled by ${by}` }),
   );
-  step("approve", "Let a run begin that waits for it, and that somebody else has submitted", (runId, { by }) =>
-    runs.control.approve(runId, by),
-  );
+  step("approve", "Approve a run submitted by someone else", (runId, { by }) => runs.control.approve(runId, by));
   addRetry(api, deps);
   addUndo(api, deps);
 }
@@ -52,11 +50,13 @@ function addRetry(api: Api, deps: ControlDeps): void {
     {
       config: { role: "operator" },
       schema: {
-        ...{ summary: "Redo the rows of a run that failed or were cancelled, as a new run", tags },
+        ...{ summary: "Retry failed and cancelled rows in a new run", tags },
         params: ofRun,
         querystring: nothing,
         body: z
-          .strictObject({ outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("take up these instead") })
+          .strictObject({
+            outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("retry rows with these outcomes instead"),
+          })
           .nullish(),
         response: { 202: runReport },
       },
@@ -83,8 +83,8 @@ function addUndo(api: Api, deps: ControlDeps): void {
     {
       config: { role: "operator" },
       schema: {
-        ...{ summary: "Put back what a run changed and nobody has changed since, as a new run", tags },
-        description: "It goes by the inventory: let a sync read the fleet anew just before.",
+        ...{ summary: "Restore the previous classes in a new run, except for SIMs changed since", tags },
+        description: "It uses the inventory: run a sync just before.",
         ...{ params: ofRun, querystring: nothing, body: noBody, response: { 202: runReport } },
       },
     },

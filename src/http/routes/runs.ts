@@ -77,7 +77,7 @@ export function runRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "Runs, newest first; of all profiles unless one is named", tags },
+        ...{ summary: "List runs, newest first; of all profiles unless one is given", tags },
         querystring: z.strictObject({ ...ofProfile, ...ofPage, state: z.enum(runStates).optional() }),
         response: { 200: pageOf("runs", runReport) },
       },
@@ -92,7 +92,7 @@ export function runRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "A run as it stands", tags },
+        ...{ summary: "Get a run", tags },
         params: ofRun,
         querystring: nothing,
         response: { 200: runReport },
@@ -105,7 +105,7 @@ export function runRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "The rows of a run, in the order of the file, with what became of each", tags },
+        ...{ summary: "List the rows of a run with their outcomes, in file order", tags },
         params: ofRun,
         querystring: z.strictObject({ ...ofPage, outcome: several(z.enum(outcomes)) }),
         response: { 200: pageOf("rows", rowReport) },
@@ -125,7 +125,7 @@ function addStart(api: Api, deps: ControlDeps): void {
       schema: {
         ...{ summary: "Start a run from a CSV file, a filter or a plan", tags },
         description:
-          "The body is the file (text/csv), a form with it in the field `file`, or JSON of `where` and `speedClass`; it is empty with `planId`.",
+          "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where` and `speedClass`; it is empty with `planId`.",
         consumes: ["text/csv", "multipart/form-data", "application/json"],
         querystring: runQuery,
         response: { 202: runReport },
@@ -174,7 +174,7 @@ async function startPlanned(
   if (Object.values(query).some((value) => value !== undefined) || (body !== undefined && body !== null)) {
     throw new SimfleetError(
       "REQUEST_INVALID",
-      "A plan has its rows and options: start it with planId alone and no body",
+      "A plan already has rows and options: send planId alone, without a body",
     );
   }
   const by = actorOf(principal);
@@ -197,7 +197,7 @@ async function start(
   app.client(profile); // throws with what it lacks
   const plan = await planFor(order, rows.from, deps);
   if (rows.planned !== undefined && plan.source.sha256 !== rows.planned) {
-    throw new SimfleetError("RUN_STATE", "The plan means other rows now than when it was made: plan again");
+    throw new SimfleetError("RUN_STATE", "The rows of the plan have changed since it was created: create a new plan");
   }
   const { source, by, runId } = rows;
   const bucket = app.bucketOf(profile);
@@ -210,7 +210,7 @@ function addResults(api: Api, { app }: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "The results file: every row as it came, and what became of it", tags },
+        ...{ summary: "Download the results: every input row with its outcome", tags },
         params: ofRun,
         querystring: z.strictObject({
           outcome: several(z.enum(outcomes)),

@@ -50,7 +50,7 @@ export function scheduleRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "Every schedule: its next times, how it went last, what is under way", tags },
+        ...{ summary: "List schedules: next times, last result, task in progress", tags },
         ...{ querystring: nothing, response: { 200: pageOf("schedules", scheduleReport) } },
       },
     },
@@ -61,7 +61,7 @@ export function scheduleRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "One schedule", tags },
+        ...{ summary: "Get a schedule", tags },
         ...{ params: ofSchedule, querystring: nothing, response: { 200: scheduleReport } },
       },
     },
@@ -73,8 +73,8 @@ export function scheduleRoutes(api: Api, deps: ControlDeps): void {
 function addSteps(api: Api, deps: ControlDeps): void {
   const { schedules } = deps.app;
   const steps = {
-    pause: { summary: "Let no time of it count until it is resumed", take: schedules.pause.bind(schedules) },
-    resume: { summary: "Let its times count again, from the next one on", take: schedules.resume.bind(schedules) },
+    pause: { summary: "Pause a schedule", take: schedules.pause.bind(schedules) },
+    resume: { summary: "Resume a schedule from its next time on", take: schedules.resume.bind(schedules) },
   } as const;
   for (const [step, { summary, take }] of Object.entries(steps)) {
     api.post(`/schedules/:name/${step}`, { config: { role: "operator" }, schema: ofStep(summary) }, async (request) =>

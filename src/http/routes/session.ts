@@ -9,7 +9,7 @@ export function sessionRoutes(api: Api, { sessions }: ControlDeps): void {
     {
       config: { role: "admin" },
       schema: {
-        ...{ summary: "Get a cookie and an address for the page of the queues, for 15 minutes", tags: ["session"] },
+        ...{ summary: "Get a cookie and an address for the queue dashboard, valid for 15 minutes", tags: ["session"] },
         ...{ querystring: nothing, body: noBody, response: { 201: z.object({ path: z.string() }) } },
       },
     },

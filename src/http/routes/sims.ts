@@ -13,7 +13,7 @@ const simDocument = z
 const which = {
   ...ofProfile,
   where: several(z.string().min(1).max(4_096)).describe("a filter; all of them have to hold"),
-  gone: flag.describe("SIMs that the platform no longer lists, instead"),
+  gone: flag.describe("only SIMs that the platform no longer lists"),
 } as const;
 
 const tags = ["sims"];
@@ -25,7 +25,7 @@ export function simRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "SIMs of the inventory, those that became known last first", tags },
+        ...{ summary: "List SIMs, most recently discovered first", tags },
         querystring: z.strictObject({ ...which, ...ofPage }),
         response: { 200: pageOf("sims", simDocument).extend({ isComplete: z.boolean() }) },
       },
@@ -39,7 +39,7 @@ export function simRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "One SIM as it was last seen", tags },
+        ...{ summary: "Get a SIM as last seen", tags },
         params: z.strictObject({ sim: id }),
         querystring: z.strictObject(ofProfile),
         response: { 200: simDocument },
@@ -55,7 +55,7 @@ function addExport(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "The inventory as a file", tags },
+        ...{ summary: "Export the inventory", tags },
         querystring: z.strictObject({
           ...which,
           format: z.enum(["csv", "ndjson"]).default("csv").describe("csv is what a plan takes; ndjson has raw values"),

@@ -1,4 +1,4 @@
-/** Syncs: the fleet read anew from the platform. */
+/** Syncs: reading the fleet from the platform. */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import type { SyncReport } from "#jobs/inventory/sync-report.ts";
@@ -35,7 +35,7 @@ export function syncRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "The sync under way of each profile, or the last one", tags },
+        ...{ summary: "List the current or last sync of each profile", tags },
         ...{ querystring: nothing, response: { 200: pageOf("syncs", syncReport) } },
       },
     },
@@ -49,7 +49,7 @@ export function syncRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "The sync under way of a profile, or the last one", tags },
+        ...{ summary: "Get the current or last sync of a profile", tags },
         ...{ params: z.strictObject({ profile: id }), querystring: nothing, response: { 200: syncReport } },
       },
     },
@@ -57,7 +57,7 @@ export function syncRoutes(api: Api, deps: ControlDeps): void {
       const profile = profileOf(params.profile, deps);
       const report = await app.sims.syncReport(profile);
       if (report === undefined)
-        throw new SimfleetError("NOT_FOUND", `There was no sync of ${profile} yet: POST /v1/syncs begins one`);
+        throw new SimfleetError("NOT_FOUND", `There was no sync of ${profile} yet: start one with POST /v1/syncs`);
       return report;
     },
   );
@@ -71,10 +71,10 @@ function addBegin(api: Api, deps: ControlDeps): void {
     {
       config: { role: "operator" },
       schema: {
-        ...{ summary: "Read the whole fleet; goes on where a sync was cut short", tags },
+        ...{ summary: "Start a sync, or resume an interrupted one", tags },
         querystring: z.strictObject({
           ...ofProfile,
-          restart: flag.describe("begin at the first page whatever was cut short"),
+          restart: flag.describe("start over from the first page"),
         }),
         ...{ body: noBody, response: { 202: syncReport } },
       },
@@ -88,7 +88,7 @@ function addBegin(api: Api, deps: ControlDeps): void {
         {
           status: 202,
           newRef: () => profile,
-          // One that is under way goes on, unless all of it is to be read anew.
+          // A sync in progress continues, unless the request restarts it.
           make: () =>
             app.sims.sync(profile, {
               by: actorOf(request.principal),

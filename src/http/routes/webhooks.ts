@@ -55,7 +55,7 @@ export function webhookRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "Every webhook: state, what waits, what was delivered last", tags },
+        ...{ summary: "List webhooks: state, pending messages, last delivery", tags },
         ...{ querystring: nothing, response: { 200: pageOf("webhooks", webhookReport) } },
       },
     },
@@ -66,7 +66,7 @@ export function webhookRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "operator" },
       schema: {
-        ...{ summary: "Send a test message now, and say what became of it", tags },
+        ...{ summary: "Send a test message and return the result", tags },
         ...{ params: ofWebhook, querystring: nothing, body: noBody, response: { 200: testReport } },
       },
     },
@@ -77,7 +77,7 @@ export function webhookRoutes(api: Api, deps: ControlDeps): void {
     {
       config: { role: "operator" },
       schema: {
-        ...{ summary: "Let a stopped webhook take messages again", tags },
+        ...{ summary: "Resume a stopped webhook", tags },
         ...{ params: ofWebhook, querystring: nothing, body: noBody, response: { 200: webhookReport } },
       },
     },
@@ -92,7 +92,7 @@ function addDeliveries(api: Api, { app }: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "Deliveries, newest event first", tags },
+        ...{ summary: "List deliveries, newest event first", tags },
         querystring: z.strictObject({ ...ofPage, webhook: id.optional(), state: z.enum(deliveryStates).optional() }),
         response: { 200: pageOf("deliveries", deliveryReport) },
       },
@@ -106,7 +106,7 @@ function addDeliveries(api: Api, { app }: ControlDeps): void {
     {
       config: { role: "viewer" },
       schema: {
-        ...{ summary: "One delivery, with the event that it tells of", tags },
+        ...{ summary: "Get a delivery with its event", tags },
         ...{ params: one, querystring: nothing, response: { 200: deliveryDocument } },
       },
     },
@@ -117,7 +117,7 @@ function addDeliveries(api: Api, { app }: ControlDeps): void {
     {
       config: { role: "operator" },
       schema: {
-        ...{ summary: "Send it again, under the same message id", tags },
+        ...{ summary: "Resend a message with the same message id", tags },
         ...{ params: one, querystring: nothing, body: noBody, response: { 200: deliveryDocument } },
       },
     },

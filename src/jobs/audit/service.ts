@@ -56,7 +56,7 @@ export class AuditService {
     if (cursor !== undefined && !/^\d{1,15}-\d{1,10}$/.test(cursor)) {
       throw new SimfleetError(
         "REQUEST_INVALID",
-        `${JSON.stringify(cursor)} is no cursor: take the nextCursor of the page before`,
+        `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
       );
     }
     const { records, nextCursor } = await this.#log.newest(ask);

@@ -53,7 +53,7 @@ export class AuthKeyService {
       if (replaceId !== undefined && replaceId !== present.replaceId) {
         throw new SimfleetError(
           "ROTATION_STATE",
-          `The rotation ${present.rotationId} of ${profile} is under way, and began without --replace ${replaceId}. Let it end.`,
+          `The rotation ${present.rotationId} of ${profile} is in progress and was started without --replace ${replaceId}. Wait until it ends.`,
         );
       }
       return { oldId: present.oldId ?? inUseHere(profile) ?? "", goesOn: true };

@@ -147,7 +147,7 @@ export class AutomationService {
     const found = this.#automations.find((one) => one.name === name);
     if (found !== undefined) return found;
     const known = this.#automations.map((one) => one.name).join(", ");
-    const hint = known === "" ? "there are none under `automations`" : `known are: ${known}`;
+    const hint = known === "" ? "none are configured under `automations`" : `known are: ${known}`;
     throw new SimfleetError("AUTOMATION_NOT_FOUND", `There is no automation ${name} in the configuration; ${hint}`);
   }
 

@@ -74,7 +74,7 @@ export class CredentialService {
     const rotation = Object.hasOwn(rotations, name) ? rotations[name] : undefined;
     if (rotation !== undefined) return rotation;
     const known = Object.keys(rotations).join(", ");
-    const hint = known === "" ? "there are none under `rotations`" : `known are: ${known}`;
+    const hint = known === "" ? "none are configured under `rotations`" : `known are: ${known}`;
     throw new SimfleetError("ROTATION_NOT_FOUND", `there is no rotation ${name} in the configuration; ${hint}`);
   }
 
@@ -202,7 +202,7 @@ export class CredentialService {
   }
 
   #sets(profile: string, signal: AbortSignal): AccountSets {
-    return new AccountSets(this.#deps.accountFor(profile), signal, "Looking at Credential Sets");
+    return new AccountSets(this.#deps.accountFor(profile), signal, "Reading Credential Sets");
   }
 
   #report(

@@ -91,7 +91,7 @@ export class SimService {
     if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
       throw new SimfleetError(
         "USAGE",
-        `${JSON.stringify(cursor)} is no cursor: take the nextCursor of the page before`,
+        `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
       );
     }
     const keyColumn = this.#keyColumn(profile);
@@ -117,7 +117,7 @@ export class SimService {
   async show(profile: string, key: string): Promise<SimDocument> {
     const sim = await this.#inventory.sim(profile, key);
     if (sim === undefined) {
-      throw new SimfleetError("NOT_FOUND", `${key} is not in the inventory: simfleet sims sync reads the fleet`);
+      throw new SimfleetError("NOT_FOUND", `${key} is not in the inventory; update it with: simfleet sims sync`);
     }
     return documentOfSim({ key, sim }, { keyColumn: this.#keyColumn(profile), facts: await this.facts(profile) });
   }

@@ -34,7 +34,7 @@ export class RunControl {
     if (isRunOver(run.state)) {
       throw new SimfleetError(
         "RUN_STATE",
-        `Run ${runId} is ${run.state} and cannot go on: redo its unsuccessful rows with simfleet runs retry ${runId}`,
+        `Run ${runId} is ${run.state} and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`,
       );
     }
     await this.#ledger.move(runId, "running", ["paused", "running"], how);
@@ -51,7 +51,7 @@ export class RunControl {
     if (state === "awaiting-approval" && submittedBy === by) {
       throw new SimfleetError(
         "RUN_STATE",
-        `Run ${runId} was submitted by ${by}: somebody else has to approve it (simfleet runs approve ${runId})`,
+        `Run ${runId} was submitted by ${by}: someone else has to approve it (simfleet runs approve ${runId})`,
       );
     }
     await this.#ledger.move(runId, "running", ["awaiting-approval"], { by });
@@ -60,7 +60,7 @@ export class RunControl {
 
   /** Ends the run: rows not yet sent are left unchanged. Waits some seconds for calls in flight. */
   async cancel(runId: string, how: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
-    const { reason = "cancelled by a person" } = how;
+    const { reason = "cancelled by a user" } = how;
     await this.#ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], { ...how, reason });
     await readWhenEnded(runId, { ledger: this.#ledger, clock: this.#clock });
   }

@@ -13,7 +13,7 @@ export function assertWithinPolicy({ mostChanges }: RunPolicy, { calls }: { read
   if (mostChanges === undefined || calls <= mostChanges) return;
   throw new SimfleetError(
     "USAGE",
-    `The run has ${calls} changes, and a run may have ${mostChanges} here (changes.mostRows). Nothing was started. Split the file, or have the bound raised`,
+    `The run has ${calls} changes, more than the limit of ${mostChanges} (changes.mostRows). Nothing was started. Split the file or raise the limit`,
   );
 }
 

@@ -29,7 +29,7 @@ export async function retrySubmission(
   if (counts.calls === 0) {
     throw new SimfleetError(
       "RUN_STATE",
-      `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to redo`,
+      `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to retry`,
     );
   }
   return {

@@ -51,6 +51,6 @@ function firstIndex(cursor: string | undefined): number {
   if (/^\d{1,9}$/.test(cursor)) return Number(cursor);
   throw new SimfleetError(
     "REQUEST_INVALID",
-    `${JSON.stringify(cursor)} is no cursor: take the nextCursor of the page before`,
+    `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
   );
 }

@@ -29,7 +29,7 @@ export async function runPage(ledger: Ledger, ask: RunQuery): Promise<RunPage> {
     if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_NOT_FOUND") throw thrown;
     throw new SimfleetError(
       "REQUEST_INVALID",
-      `${JSON.stringify(ask.cursor)} is no cursor: take the nextCursor of the page before`,
+      `${JSON.stringify(ask.cursor)} is not a valid cursor: use the nextCursor of the previous page`,
     );
   }
 }

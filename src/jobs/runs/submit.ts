@@ -47,7 +47,7 @@ export interface Signature {
 /** A submission and its submitter. */
 export type SignedSubmission = Submission & Signature;
 
-const unchangedReason = "it has this speed class already, by the inventory";
+const unchangedReason = "the SIM already has this speed class, by the inventory";
 
 /** The rows of a source, in the ledger's format. */
 export async function* storedRows(
@@ -189,7 +189,7 @@ export function assertAllValid(source: RowSource, options: RunOptions): void {
   const first = source.problems[0];
   const say = (problem: string): string => {
     const example = first === undefined ? "" : ` (the first: line ${first.line}: ${problem})`;
-    return `${invalid} of ${source.counts.rows} rows cannot be sent${example}. Nothing was started. Mend them, or do the valid rows alone with --partial.`;
+    return `${invalid} of ${source.counts.rows} rows cannot be sent${example}. Nothing was started. Fix them, or use --partial to process only the valid rows.`;
   };
   throw new IntakeError(say(first?.message ?? ""), {
     withoutContent: say(first === undefined ? "" : withoutContent(first)),

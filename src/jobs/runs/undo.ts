@@ -29,7 +29,7 @@ export async function undoSubmission(
     counts.calls += batch.filter(isCallable).length;
   }
   if (counts.total === 0) {
-    throw new SimfleetError("RUN_STATE", `Run ${run.runId} has changed nothing: there is nothing to undo`);
+    throw new SimfleetError("RUN_STATE", `Run ${run.runId} changed nothing: there is nothing to undo`);
   }
   return {
     ...counts,
@@ -82,9 +82,9 @@ function undoRow({ row, previousSpeedClass }: RowResult, sim: KnownSim | undefin
 /** Why a SIM is left unchanged; undefined if its class is to be restored. */
 function reasonToLeave(change: { given: string; wanted: string }, sim: KnownSim | undefined): string | undefined {
   const { given, wanted } = change;
-  if (wanted === "") return "left as it is: what it had before the run is not known, since no sync had read it";
+  if (wanted === "") return "left unchanged: its previous class is unknown, because no sync had read it";
   if (wanted === given) return `left as it is: it had ${given} before the run as well`;
-  if (sim?.goneAtMs !== undefined) return "left as it is: the platform no longer lists it";
+  if (sim?.goneAtMs !== undefined) return "left unchanged: the platform no longer lists it";
   const present = speedClassOf(sim);
   if (present === given) return undefined;
   return `left as it is: it has ${present ?? "no speed class"} now, no longer ${given}, which the run gave it`;

@@ -133,7 +133,7 @@ export class ScheduleService {
     const found = this.#schedules.find((one) => one.name === name);
     if (found !== undefined) return found;
     const known = this.#schedules.map((one) => one.name).join(", ");
-    const hint = known === "" ? "there are none under `schedules`" : `known are: ${known}`;
+    const hint = known === "" ? "none are configured under `schedules`" : `known are: ${known}`;
     throw new SimfleetError("SCHEDULE_NOT_FOUND", `There is no schedule ${name} in the configuration; ${hint}`);
   }
 

@@ -139,7 +139,7 @@ export class WebhookService {
     const { webhook, eventId } = deps;
     this.#endpoint(webhook);
     if ((await log.status(webhook)).state === "stopped") {
-      const message = `${webhook} is stopped and takes nothing: let it go on with simfleet webhooks resume ${webhook}`;
+      const message = `${webhook} is stopped: resume it with simfleet webhooks resume ${webhook}`;
       throw new SimfleetError("WEBHOOK_STOPPED", message);
     }
     if ((await log.redeliver(deliveryId)) === "gone") throw noDelivery(deliveryId);
@@ -150,7 +150,10 @@ export class WebhookService {
   #cursor(text: string): Cursor {
     const deps = partsOf(text);
     if (deps !== undefined) return deps;
-    throw new SimfleetError("USAGE", `${JSON.stringify(text)} is no cursor: take the nextCursor of the page before`);
+    throw new SimfleetError(
+      "USAGE",
+      `${JSON.stringify(text)} is not a valid cursor: use the nextCursor of the previous page`,
+    );
   }
 
   #endpoint(name: string): Endpoint {

@@ -93,9 +93,9 @@ it("notes on a cancelled row that a response to its call was lost", async () => 
   const head = await submit(ledger, [[1, 1]]);
   const tries = { attempts: 1, reason: "no answer", unknownSinceMs: begunAtMs };
   await ledger.recordTries(head.runId, 0, new Map([[0, tries]]));
-  await ledger.move(head.runId, "cancelled", ["running"], { reason: "cancelled by a person" });
+  await ledger.move(head.runId, "cancelled", ["running"], { reason: "cancelled by a user" });
   expect((await resultsOf(head.runId)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
-    ["cancelled", "cancelled by a person; an answer was lost, so the change may have been made"],
-    ["cancelled", "cancelled by a person"],
+    ["cancelled", "cancelled by a user; an answer was lost, so the change may have been made"],
+    ["cancelled", "cancelled by a user"],
   ]);
 });

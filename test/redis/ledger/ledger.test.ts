@@ -173,7 +173,7 @@ describe("a run in progress", () => {
     await ledger.move(head.runId, "paused", ["running"]);
     await expect(ledger.move(head.runId, "paused", ["running"])).rejects.toMatchObject({
       code: "RUN_STATE",
-      message: `Run ${head.runId} is paused; it has to be running for this`,
+      message: `Run ${head.runId} is paused; only a run that is running can be paused`,
     });
     await expect(ledger.move("r-none", "paused", ["running"])).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
     expect(await ledger.state("r-none")).toBe("gone");

@@ -52,7 +52,7 @@ async function runsAndDrafts(): Promise<string[]> {
 describe("a run of nine calls whose plan had counted three", () => {
   it("is refused where a run may have three, and leaves nothing behind", async () => {
     const before = await runsAndDrafts();
-    await expect(submitNine({ mostChanges: 3 })).rejects.toThrow("The run has 9 changes, and a run may have 3 here");
+    await expect(submitNine({ mostChanges: 3 })).rejects.toThrow("The run has 9 changes, more than the limit of 3");
     expect(await runsAndDrafts()).toEqual(before);
   });
 

@@ -162,10 +162,10 @@ describe("text from outside does not steer the terminal", () => {
 
   it("in a message and in the live line", () => {
     const { output, stderr } = open();
-    output.say(`The platform refuses us: ${hostile}`);
-    expect(stderr.text).toBe(`The platform refuses us: ${shown}\n`);
+    output.say(`The platform rejected the credentials: ${hostile}`);
+    expect(stderr.text).toBe(`The platform rejected the credentials: ${shown}\n`);
     output.live(hostile);
-    expect(stderr.text).toBe(`The platform refuses us: ${shown}\n\r\u001b[2K${shown.slice(0, 79)}`);
+    expect(stderr.text).toBe(`The platform rejected the credentials: ${shown}\n\r\u001b[2K${shown.slice(0, 79)}`);
   });
 
   it("in an error that ends a command", async () => {

@@ -61,7 +61,7 @@ authKeys:
 
   it("is asked for with the lines to add", () => {
     const [problem = ""] = problemsOf(() => requireAuthKeyOptions({}, "plant", "/etc/simfleet/key"));
-    expect(problem).toMatch(/^authKeys\.plant\.sinks: is needed/);
+    expect(problem).toMatch(/^authKeys\.plant\.sinks: is required/);
     expect(problem).toContain("authKeys:\n        plant:\n          sinks: [{ file: /etc/simfleet/key }]");
     const storeDeps = { sinks: [], graceMs: 1 };
     expect(requireAuthKeyOptions({ plant: storeDeps }, "plant", undefined)).toBe(storeDeps);

@@ -59,7 +59,7 @@ describe("forms", () => {
     [
       "one-time codes with an AuthKey",
       { ...authKey, SIMFLEET_MFA_SECRET: "JBSWY3DP" },
-      ["SIMFLEET_MFA_SECRET: does not go with an AuthKey. Drop one of them."],
+      ["SIMFLEET_MFA_SECRET: cannot be combined with an AuthKey. Remove one of them."],
     ],
     [
       "a secret file that is missing, which is not a missing setting as well",
@@ -72,8 +72,8 @@ describe("forms", () => {
 describe("what calls to the platform need", () => {
   it("everything that is missing is reported at once", () => {
     expect(problemsOf(() => requirePlatform(loadConfig({ env: {} })))).toEqual([
-      "profiles.default.credentials: are needed to speak to the platform. Set SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD (a secret also as …_FILE).",
-      "endpoints.global: is needed to speak to the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL, or name a deployment that has it.",
+      "profiles.default.credentials: are required to call the platform. Set SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD (a secret also as …_FILE).",
+      "endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL, or name a deployment that has it.",
     ]);
   });
 
@@ -87,19 +87,21 @@ describe("what calls to the platform need", () => {
 
   it("a coverage needs its own base address", () => {
     const env = { ...authKey, SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com", SIMFLEET_COVERAGE: "g" };
-    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain("endpoints.global: is needed");
+    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain("endpoints.global: is required");
   });
 
   it("two base addresses need a coverage, or a key to verify the token's", () => {
     const env = { ...authKey, SIMFLEET_DEPLOYMENT: "soracom" };
-    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain("profiles.default.coverage: is needed");
+    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain(
+      "profiles.default.coverage: is required",
+    );
     const verified = loadConfig({ env: { ...env, SIMFLEET_JWKS_URL: "https://example.com/jwks" } });
     expect(requirePlatform(verified).coverage).toBeUndefined();
   });
 
   it("an unknown profile is a problem that names the known ones", () => {
     expect(problemsOf(() => requireCredentials(loadConfig({ env: authKey }), "plant"))).toEqual([
-      "profiles.plant: There is no such profile; known are: default.",
+      "profiles.plant: There is no such profile; known: default.",
     ]);
   });
 });

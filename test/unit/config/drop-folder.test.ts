@@ -51,7 +51,7 @@ describe("the drop folder's settings", () => {
   });
 
   it("have their faults told", () => {
-    expect(faultsOf("dropFolder: { partial: true }")).toEqual(["dropFolder.partial is given without dropFolder.path."]);
+    expect(faultsOf("dropFolder: { partial: true }")).toEqual(["dropFolder.partial is set without dropFolder.path."]);
     expect(faultsOf("dropFolder: { pth: /data/in }")[0]).toMatch(
       /^dropFolder.pth There is no such setting. Did you mean/,
     );

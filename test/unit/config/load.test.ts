@@ -205,7 +205,7 @@ describe("problems", () => {
       {},
       ["profiles.default.credentials.authKeyId: must be text; it is 12. Put it in quotes."],
     ],
-    ["a bad name of a profile", "profiles: { a b: {} }", {}, ["profiles.a b: A profile's name is of letters"]],
+    ["a bad name of a profile", "profiles: { a b: {} }", {}, ["profiles.a b: The name of a profile may have letters"]],
     [
       "a profile that is not there",
       "profiles: { plant: {} }",
@@ -225,7 +225,7 @@ describe("problems", () => {
       "",
       { SIMFLEET_DEPLOYMENT: "sorakom" },
       [
-        "deployment: There is no deployment sorakom. Did you mean soracom? Known are svc and soracom; a path of a file has a / or a dot in it.",
+        "deployment: There is no deployment sorakom. Did you mean soracom? Known: svc and soracom; a file path contains a / or a dot.",
       ],
     ],
     [

@@ -108,7 +108,7 @@ describe("the settings of Redis", () => {
     ]);
     expect(
       problemsOf({ SIMFLEET_REDIS_URL: "redis://a:pw@localhost", SIMFLEET_REDIS_PASSWORD_FILE: passwordFile }),
-    ).toEqual(["SIMFLEET_REDIS_PASSWORD_FILE: is given beside a password in redis.url. Keep one of them."]);
+    ).toEqual(["SIMFLEET_REDIS_PASSWORD_FILE: is set, and redis.url has a password too. Keep one of them."]);
   });
 
   it("a user without a password is refused", () => {
@@ -122,8 +122,8 @@ describe("the settings of Redis", () => {
   it("settings without an address are refused", () => {
     const caFile = fileOf("x");
     expect(problemsOf({ SIMFLEET_REDIS_USERNAME: "a", SIMFLEET_REDIS_TLS_CA_FILE: caFile })).toEqual([
-      "SIMFLEET_REDIS_USERNAME: is given without redis.url (SIMFLEET_REDIS_URL).",
-      "SIMFLEET_REDIS_TLS_CA_FILE: is given without redis.url (SIMFLEET_REDIS_URL).",
+      "SIMFLEET_REDIS_USERNAME: is set without redis.url (SIMFLEET_REDIS_URL).",
+      "SIMFLEET_REDIS_TLS_CA_FILE: is set without redis.url (SIMFLEET_REDIS_URL).",
     ]);
   });
 
@@ -170,7 +170,7 @@ describe("TLS to Redis", () => {
 
   it("is refused with a certificate without its key, or a key that others can read", () => {
     expect(problemsOf({ SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CERT_FILE })).toEqual([
-      "SIMFLEET_REDIS_TLS_CERT_FILE: A client certificate is given as redis.tls.certFile and redis.tls.keyFile.",
+      "SIMFLEET_REDIS_TLS_CERT_FILE: A client certificate needs both redis.tls.certFile and redis.tls.keyFile.",
     ]);
     const open = fileOf(client.key, 0o644);
     const env = { SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CERT_FILE, SIMFLEET_REDIS_TLS_KEY_FILE: open };

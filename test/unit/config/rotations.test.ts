@@ -77,7 +77,7 @@ rotations:
       "rotations.a.typ: There is no such setting. Did you mean type?",
       "rotations.b.from: must have either command or file.",
       "rotations.b.sinks: must have a sink that is handed the new secret.",
-      "rotations.-c: A name is of letters, digits, - and _, and begins and ends with a letter or digit.",
+      "rotations.-c: A name may have letters, digits, - and _, and must start and end with a letter or digit.",
       "rotations.d: must be a mapping of settings.",
     ]);
   });
@@ -183,7 +183,7 @@ describe("the seal", () => {
 
   it("says how to make a key where one is needed", () => {
     expect(() => requireSeal(loadConfig({ env: {} }), "Rotating Credential Sets")).toThrow(
-      /seal.keyFile: is needed: Rotating Credential Sets keeps .* openssl rand -hex 32/,
+      /seal.keyFile: is required: Rotating Credential Sets stores .* openssl rand -hex 32/,
     );
   });
 });

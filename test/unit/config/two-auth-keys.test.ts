@@ -69,11 +69,11 @@ describe("two AuthKeys", () => {
   });
 
   it.each<[string, Environment, string]>([
-    ["a second one alone", second, "SIMFLEET_AUTH_KEY_ID_2: is the second AuthKey of a profile that has no first one."],
+    ["a second one alone", second, "SIMFLEET_AUTH_KEY_ID_2: is the second AuthKey of a profile without a first one."],
     [
       "a second one beside a password",
       { SIMFLEET_EMAIL: "a@b.c", SIMFLEET_PASSWORD: "pass-1", ...second },
-      "SIMFLEET_AUTH_KEY_ID_2: is the second AuthKey of a profile that has no first one.",
+      "SIMFLEET_AUTH_KEY_ID_2: is the second AuthKey of a profile without a first one.",
     ],
     [
       "half a second one",

@@ -68,7 +68,7 @@ webhooks:
       'webhooks.d.events: must be a list of event types such as `["run.*", "credential.failed"]`.',
       "webhooks.d.format: must be `standard`, `slack`, `teams`, `text`.",
       "webhooks.c.url: leads into a private network, which allowPrivate: true allows.",
-      expect.stringContaining("webhooks.c.secretFile: is needed to sign messages: a file of whsec_"),
+      expect.stringContaining("webhooks.c.secretFile: is required to sign messages: a file of whsec_"),
       "webhooks.e.secret: is for the format standard alone.",
       expect.stringContaining("webhooks.f.urlFile: must hold an https address"),
       "webhooks.f.secretFile: There is no file /no/such.",

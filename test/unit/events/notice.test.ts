@@ -23,15 +23,15 @@ describe("a notice", () => {
     ],
     [
       reported("run.awaiting-approval", { run: "r-1", name: "r-1", total: "1" }),
-      "Run r-1 (1 row) waits for the approval of a second person: simfleet runs approve r-1",
+      "Run r-1 (1 row) waits for approval by a second person: simfleet runs approve r-1",
     ],
     [
       reported("run.paused", { run: "r-1", by: "cli:ann" }, "plant"),
-      "[plant] Run r-1 is paused by cli:ann. Go on with: simfleet runs resume r-1",
+      "[plant] Run r-1 is paused by cli:ann. Resume with: simfleet runs resume r-1",
     ],
     [
       reported("sync.failed", { reason: "the list repeats itself" }),
-      "The inventory could not be read (the list repeats itself).",
+      "The inventory could not be synced (the list repeats itself).",
     ],
     [
       reported("sim.changed", { sim: "89", field: "speedClass", before: "s1.fast", after: "s1.slow", by: "outside" }),
@@ -39,7 +39,7 @@ describe("a notice", () => {
     ],
     [
       reported("credential.failed", { rotation: "mqtt", reason: "a sink", sinks: "file /x" }),
-      "The secret of mqtt could not be replaced (a sink). The old one holds. These have the new value already: file /x.",
+      "The secret of mqtt could not be replaced (a sink). The old one stays in use. These have the new value already: file /x.",
     ],
     [
       reported(
@@ -47,11 +47,11 @@ describe("a notice", () => {
         { schedule: "nightly", due: "2026-11-20T03:00:00Z", times: "2", madeUp: "yes" },
         "plant",
       ),
-      "[plant] The schedule nightly was due at 2026-11-20T03:00:00Z, while no worker was up: it is done once now.",
+      "[plant] The schedule nightly was due at 2026-11-20T03:00:00Z, while no worker was running: it is run once now.",
     ],
     [
       reported("changes.frozen", { by: "cli:ann", reason: "year-end", until: "2027-01-04T00:00:00Z" }, ""),
-      "All changes are held by cli:ann (year-end) until 2027-01-04T00:00:00Z.",
+      "All changes are frozen by cli:ann (year-end) until 2027-01-04T00:00:00Z.",
     ],
     [reported("newer.thing", { a: "1", b: "", c: "x y" }), "newer.thing: a 1, c x y"],
     [reported("newer.thing"), "newer.thing"],

@@ -7,13 +7,15 @@ import { rotateCommand } from "./rotate.ts";
 
 export function authKeysCommand(context: Context): Command {
   return new Command("authkeys")
-    .description("list the account's AuthKeys, and replace the one in use")
+    .description("list and rotate the account's AuthKeys")
     .addCommand(listCommand(context))
     .addCommand(rotateCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("the AuthKeys, how old each is, and who uses it; never a secret");
+  const command = new Command("list").description(
+    "list AuthKeys with their age and who uses them; never shows a secret",
+  );
   return withCommon(command, "simfleet authkeys list").action(async (options) => {
     const output = context.output(options);
     const page = await context.ask<AuthKeyPage>(options, {
@@ -27,7 +29,7 @@ function listCommand(context: Context): Command {
     const { rotation } = page;
     output.answer(page, (shown) => keyTable(shown.authKeys));
     if (rotation !== null && rotation.now !== null && !output.isJson) {
-      output.say(`The rotation ${rotation.rotationId} is under way: ${rotation.now}`);
+      output.say(`The rotation ${rotation.rotationId} is in progress: ${rotation.now}`);
     }
   });
 }

@@ -1,4 +1,4 @@
-/** `simfleet authkeys rotate`: replaces the AuthKey in use by a new one, under the calls that go on. */
+/** `simfleet authkeys rotate`: replaces the AuthKey in use by a new one, while calls continue. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
@@ -9,10 +9,10 @@ import type { RemoteWorker } from "../../remote-worker.ts";
 
 export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
-    .description("create an AuthKey, hand it to its sinks, and revoke the old one once nobody uses it")
-    .option("--replace <id>", "revoke this AuthKey first, where both that a user can hold are taken")
-    .option("--yes", "do not ask")
-    .option("--detach", "leave it to a worker and return at once");
+    .description("create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
+    .option("--replace <id>", "revoke this AuthKey first, if the user already has two")
+    .option("--yes", "skip the confirmation")
+    .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
     const output = context.output(options);
     const { replace } = options;
@@ -33,7 +33,7 @@ interface Asked {
   readonly interrupt: AbortSignal;
 }
 
-/** What is done where the AuthKeys are. */
+/** The operations, local or remote. */
 interface Actions {
   /** `of`: whose AuthKey it is, in words. */
   plan(): Promise<{ oldId: string; of: string; goesOn: boolean }>;
@@ -52,7 +52,7 @@ async function rotate(
 ): Promise<number> {
   const { context, output, choice } = ask;
   const { oldId, of, goesOn } = await hands.plan();
-  if (goesOn) output.say(`Going on with the rotation of ${oldId} that is under way.`);
+  if (goesOn) output.say(`Resuming the rotation of ${oldId}.`);
   else if (!choice.isAgreed) {
     const first = choice.replace === undefined ? "" : `Revoke ${choice.replace}, then replace`;
     if (!(await confirm(context.io, `${first || "Replace"} the AuthKey ${oldId} of ${of}?`))) return 1;
@@ -63,7 +63,7 @@ async function rotate(
     output.answer(begun, (shown) => shown.rotationId);
     if (!(await hands.isServed(profile))) {
       output.say(
-        "No worker rotates AuthKeys: it begins when one does (simfleet worker), or with: simfleet authkeys rotate",
+        "No worker is running: the rotation starts with the next one (simfleet worker), or with: simfleet authkeys rotate",
       );
     }
     return 0;
@@ -86,7 +86,7 @@ function remoteActions(worker: RemoteWorker, { replace, ...shown }: Asked): Acti
   const query = worker.ofProfile();
   return {
     async plan() {
-      // What stands in the way of a rotation is told when it is begun: nothing has happened then.
+      // Obstacles are reported by the request that starts the rotation, before anything has changed.
       const page = await worker.get<{ authKeys: AuthKeyReport[]; rotation: AuthKeyRotationReport | null }>(
         "/v1/authkeys",
         query,
@@ -110,6 +110,6 @@ function remoteActions(worker: RemoteWorker, { replace, ...shown }: Asked): Acti
 function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now }: AuthKeyRotationReport): string {
   if (state === "done") return `${newAuthKeyId} is in use, and ${oldAuthKeyId} is revoked.`;
   if (state === "failed")
-    return `The rotation was taken back, and ${oldAuthKeyId ?? "what was there"} stays: ${reason}`;
-  return `Under way: ${now}`;
+    return `The rotation was rolled back, and ${oldAuthKeyId ?? "the old AuthKey"} stays in use: ${reason}`;
+  return `In progress: ${now}`;
 }

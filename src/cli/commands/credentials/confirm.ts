@@ -1,4 +1,4 @@
-/** `simfleet credentials confirm`: a person's word that nothing names the old set any more. */
+/** `simfleet credentials confirm`: a person confirms that nothing references the old set any more. */
 import { Command } from "@commander-js/extra-typings";
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import { type Context, withCommon } from "../../context.ts";
@@ -6,7 +6,7 @@ import { rotationStatusText } from "../../rotation-text.ts";
 
 export function confirmCommand(context: Context): Command {
   const command = new Command("confirm")
-    .description("say that everything that named the old set names the new one; its grace then begins")
+    .description("confirm that nothing references the old set any more; its grace period then starts")
     .argument("<name>", "name of the rotation in the configuration");
   return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
@@ -20,7 +20,7 @@ export function confirmCommand(context: Context): Command {
     });
     output.answer(report, (shown) => rotationStatusText(shown));
     if (!isServed) {
-      output.say(`No worker is up: run simfleet worker, or go on with simfleet credentials rotate ${name}`);
+      output.say(`No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`);
     }
   }) as unknown as Command;
 }

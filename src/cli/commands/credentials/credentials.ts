@@ -10,7 +10,7 @@ import { statusCommand } from "./status.ts";
 
 export function credentialsCommand(context: Context): Command {
   return new Command("credentials")
-    .description("Credential Sets, and the rotation of their secrets")
+    .description("list Credential Sets and rotate their secrets")
     .addCommand(listCommand(context))
     .addCommand(rotateCommand(context))
     .addCommand(confirmCommand(context))
@@ -18,7 +18,7 @@ export function credentialsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("the account's Credential Sets: age, last use, what names them");
+  const command = new Command("list").description("list the account's Credential Sets: age, last use, references");
   return withCommon(command, "simfleet credentials list").action(async (options) => {
     const output = context.output(options);
     const page = await context.ask(options, {

@@ -1,4 +1,4 @@
-/** `simfleet credentials rotate`: gives a Credential Set a new secret, and shows it being done. */
+/** `simfleet credentials rotate`: gives a Credential Set a new secret, and shows the progress. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -11,10 +11,12 @@ import { rotationStatusText, waitText } from "../../rotation-text.ts";
 
 export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
-    .description("rotate a secret, or go on with its rotation; returns when it is done or waits for hours or a person")
+    .description(
+      "rotate a secret, or resume its rotation; returns when it is done or waits for the grace period or a person",
+    )
     .argument("<name>", "name of the rotation in the configuration")
-    .option("--yes", "do not ask")
-    .option("--detach", "leave it to a worker and return at once");
+    .option("--yes", "skip the confirmation")
+    .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
     const asked = { name, output, interrupt: context.io.interrupt };
@@ -33,9 +35,9 @@ interface Asked {
   readonly interrupt: AbortSignal;
 }
 
-/** What is done where the rotation is. */
+/** The operations, local or remote. */
 interface Actions {
-  /** The rotation as it stands before, and the set that it is about. */
+  /** The current rotation, and its Credential Set. */
   present(): Promise<RotationReport & { readonly set: string }>;
   rotate(): Promise<RotationReport>;
   follow(profile: string): Promise<{ report: RotationReport; exitCode: number }>;
@@ -52,18 +54,21 @@ async function rotate(
   const { name, output, context, choice } = ask;
   const { profile, nextStep, strategy, set } = await hands.present();
   if (choice.profile !== undefined && choice.profile !== profile) {
-    throw new SimfleetError("USAGE", `the rotation ${name} is of the profile ${profile}, not of ${choice.profile}`);
+    throw new SimfleetError(
+      "USAGE",
+      `the rotation ${name} belongs to the profile ${profile}, not to ${choice.profile}`,
+    );
   }
   if (nextStep === null && !choice.isAgreed) {
     const what = strategy === "successor" ? "a successor of" : "a new secret for";
-    if (!(await confirm(context.io, `Make ${what} ${set}, and hand it to its sinks?`))) return 1;
+    if (!(await confirm(context.io, `Create ${what} ${set} and deliver it to its sinks?`))) return 1;
   }
   const begun = await hands.rotate();
-  if (nextStep !== null) output.say(`Going on with the rotation of ${begun.startedAt ?? ""}.`);
+  if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
   if (choice.isDetached) {
     output.answer(begun, (shown) => shown.rotationId ?? "");
     if (!(await hands.isServed(profile))) {
-      output.say(`No worker is up: the rotation goes on when one starts (simfleet worker)`);
+      output.say(`No worker is running: the rotation continues with the next one (simfleet worker)`);
     }
     return 0;
   }
@@ -72,7 +77,7 @@ async function rotate(
   if (report.nextStep !== null) {
     output.say(waitText(report));
     if (!(await hands.isServed(profile))) {
-      output.say(`No worker is up: run simfleet worker, or come back with simfleet credentials rotate ${name}`);
+      output.say(`No worker is running: run simfleet worker, or resume later with simfleet credentials rotate ${name}`);
     }
   }
   return exitCode;

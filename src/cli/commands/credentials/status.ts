@@ -1,4 +1,4 @@
-/** `simfleet credentials status`: how every rotation stands. */
+/** `simfleet credentials status`: the status of every rotation. */
 import { Command } from "@commander-js/extra-typings";
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import { type Context, withCommon } from "../../context.ts";
@@ -8,7 +8,7 @@ import { ageText, referencesText } from "./columns.ts";
 
 export function statusCommand(context: Context): Command {
   const command = new Command("status").description(
-    "every rotation: state, age of the secret, last use, next step, what names the set",
+    "list rotations: state, age of the secret, last use, next step, references",
   );
   return withCommon(command, "simfleet credentials status --json").action(async (options) => {
     const output = context.output(options);
@@ -21,7 +21,7 @@ export function statusCommand(context: Context): Command {
     });
     output.answer({ rotations, unknown }, (shown) => statusText(shown.rotations));
     for (const [profile, reason] of Object.entries(unknown)) {
-      output.say(`What the platform knows of ${profile} is missing: ${reason}`);
+      output.say(`The Credential Sets of ${profile} could not be read: ${reason}`);
     }
   });
 }

@@ -4,5 +4,5 @@ import type { Context } from "../../context.ts";
 import { tailCommand } from "./tail.ts";
 
 export function eventsCommand(context: Context): Command {
-  return new Command("events").description("what has happened, and what happens").addCommand(tailCommand(context));
+  return new Command("events").description("event history and live feed").addCommand(tailCommand(context));
 }

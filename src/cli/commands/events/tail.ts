@@ -22,9 +22,9 @@ export function tailCommand(context: Context): Command {
       "from 90m, 24h, 7d ago, a time such as 2026-11-20T08:00Z, or after an event's id",
       asPlace,
     )
-    .option("--type <type>", "of this type alone, such as run.completed or run.*; repeatable", asTypes)
-    .option("--last <n>", "without --since: the last so many", asCount, 20)
-    .option("--follow", "go on with what happens, until Ctrl-C; with --json one document a line (NDJSON)");
+    .option("--type <type>", "only events of this type, such as run.completed or run.*; repeatable", asTypes)
+    .option("--last <n>", "without --since: number of most recent events", asCount, 20)
+    .option("--follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
   return withCommon(command, "simfleet events tail --since 1h --type run.* --type sync.failed --follow").action(
     async (options) => {
       const output = context.output(options);
@@ -107,5 +107,5 @@ function asPlace(text: string): string {
 function asTypes(pattern: string, before: readonly EventType[] | undefined): readonly EventType[] {
   const types = typesMeantBy(pattern);
   if (types.length > 0) return [...(before ?? []), ...types];
-  throw new InvalidArgumentError(`There is no such event; known are: ${knownPatterns().join(", ")}`);
+  throw new InvalidArgumentError(`Unknown event type; known: ${knownPatterns().join(", ")}`);
 }

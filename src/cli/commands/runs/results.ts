@@ -1,4 +1,4 @@
-/** `simfleet runs results`: every row of the input and what became of it. */
+/** `simfleet runs results`: every input row with its outcome. */
 import { Command, Option } from "@commander-js/extra-typings";
 import type { RunReport } from "#jobs/runs/report.ts";
 import { writeResults } from "#jobs/runs/results.ts";
@@ -7,10 +7,10 @@ import { outcomeOption } from "./outcome-option.ts";
 
 export function resultsCommand(context: Context): Command {
   const command = new Command("results")
-    .description("the results file of a run: every row of the input and what became of it")
+    .description("print the results of a run: every input row with its outcome")
     .argument("<run>", "its id")
     .addOption(outcomeOption("only rows with this outcome; repeatable"))
-    .option("--out <file>", "write to this file, whole or not at all (default: stdout)")
+    .option("--out <file>", "write to this file atomically (default: stdout)")
     .addOption(new Option("--format <format>", "ndjson keeps cells raw").choices(["csv", "ndjson"]).default("csv"));
   return withCommon(command, "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv").action(
     async (runId, options) => {
@@ -19,7 +19,7 @@ export function resultsCommand(context: Context): Command {
       const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
       const give = async (report: RunReport, lines: AsyncIterable<string>): Promise<void> => {
         if (out !== undefined) {
-          await writeResults(out, lines, "No outcome is lost: choose another place with --out");
+          await writeResults(out, lines, "No outcome is lost: choose another path with --out");
           output.answer({ ...report, results: out }, (shown) => `Results: ${shown.results}`);
         } else if (output.isJson) {
           let text = "";

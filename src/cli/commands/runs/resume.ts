@@ -1,4 +1,4 @@
-/** `simfleet runs resume`: goes on with a run where it stood. */
+/** `simfleet runs resume`: resumes a paused run. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { RunReport } from "#jobs/runs/report.ts";
@@ -10,9 +10,9 @@ import { showToEnd } from "../apply.ts";
 
 export function resumeCommand(context: Context): Command {
   const command = new Command("resume")
-    .description("go on with a run where it stood, and show it until it ends")
+    .description("resume a run and follow it until it ends")
     .argument("<run>", "its id")
-    .option("--detach", "return at once");
+    .option("--detach", "return immediately");
   return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const { interrupt } = context.io;

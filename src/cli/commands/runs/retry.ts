@@ -13,10 +13,10 @@ import { outcomeOption } from "./outcome-option.ts";
 
 export function retryCommand(context: Context): Command {
   const command = new Command("retry")
-    .description("redo the rows of a run that failed or were cancelled, as a new run")
-    .argument("<run>", "the id of the run that is over")
-    .addOption(outcomeOption("take up rows with this outcome instead; repeatable"))
-    .option("--yes", "start without asking; needed where no terminal asks")
+    .description("retry failed and cancelled rows in a new run")
+    .argument("<run>", "id of a finished run")
+    .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
+    .option("--yes", "skip the confirmation; required without a terminal")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const output = context.output(options);
@@ -25,7 +25,7 @@ export function retryCommand(context: Context): Command {
     /** @param before the run whose rows are redone */
     const isAgreed = async (before: RunReport): Promise<boolean> => {
       const rows = rowsOf(before, outcomes);
-      // With none the desk says why.
+      // Without any, the service throws with the reason.
       if (options.yes === true || rows === 0) return true;
       const what = `${grouped(rows)} ${rows === 1 ? "row" : "rows"}`;
       if (await confirm(context.io, `Send ${what} of ${ofRunId} again?`)) return true;
@@ -38,7 +38,7 @@ export function retryCommand(context: Context): Command {
         output.answer(report, (printed) => printed.runId);
         return 0;
       }
-      output.say(`Run ${runId} redoes ${counts.total} rows of ${ofRunId}.`);
+      output.say(`Run ${runId} retries ${counts.total} rows of ${ofRunId}.`);
       return showOn(runId);
     };
     const here = async (app: App): Promise<number> => {

@@ -12,7 +12,7 @@ import { undoCommand } from "./undo.ts";
 
 export function runsCommand(context: Context): Command {
   return new Command("runs")
-    .description("list, show and steer runs")
+    .description("list, show and control runs")
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(watchCommand(context))
@@ -27,9 +27,9 @@ export function runsCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description("runs, newest first")
-    .option("--limit <n>", "how many at most", asCount, 20)
-    .option("--cursor <run>", "go on after this run: the nextCursor of the list before");
+    .description("list runs, newest first")
+    .option("--limit <n>", "maximum number of results", asCount, 20)
+    .option("--cursor <run>", "continue after this run: the nextCursor of the previous page");
   return withCommon(command, "simfleet runs list --limit 50").action(async (options) => {
     const output = context.output(options);
     const { limit, cursor } = options;
@@ -42,7 +42,7 @@ function listCommand(context: Context): Command {
 }
 
 function showCommand(context: Context): Command {
-  const command = new Command("show").description("one run as it stands").argument("<run>", "the run's id");
+  const command = new Command("show").description("show one run").argument("<run>", "the run's id");
   return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const { report, quarantined } = await context.ask(options, {
@@ -54,13 +54,13 @@ function showCommand(context: Context): Command {
     });
     output.answer(report, (shown) => runText(shown));
     if (quarantined > 0) {
-      output.say(`${quarantined} segments failed too often and wait: take them up again with simfleet runs resume`);
+      output.say(`${quarantined} segments failed too often and wait: retry them with simfleet runs resume`);
     }
   }) as unknown as Command;
 }
 
 function watchCommand(context: Context): Command {
-  const command = new Command("watch").description("look on until a run ends").argument("<run>", "the run's id");
+  const command = new Command("watch").description("follow a run until it ends").argument("<run>", "the run's id");
   return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const { interrupt } = context.io;
@@ -74,25 +74,27 @@ function watchCommand(context: Context): Command {
 }
 
 function pauseCommand(context: Context): Command {
-  const command = new Command("pause").description("hold a run; calls that are out end").argument("<run>", "its id");
+  const command = new Command("pause")
+    .description("pause a run; calls in flight are completed")
+    .argument("<run>", "its id");
   return withCommon(command, "simfleet runs pause r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const report = await context.ask(options, {
       here: async ({ runs }) => {
-        await runs.control.pause(runId, { reason: "paused by a person", by: context.actor });
+        await runs.control.pause(runId, { reason: `paused by ${context.actor}`, by: context.actor });
         return runs.show(runId);
       },
       there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/pause`),
     });
-    output.answer(report, (shown) => `${runText(shown)}\n  go on with: simfleet runs resume ${runId}`);
+    output.answer(report, (shown) => `${runText(shown)}\n  resume with: simfleet runs resume ${runId}`);
   }) as unknown as Command;
 }
 
 function cancelCommand(context: Context): Command {
   const command = new Command("cancel")
-    .description("end a run; rows without a call stay as they are")
+    .description("cancel a run; rows not yet sent are left unchanged")
     .argument("<run>", "its id")
-    .option("--yes", "do not ask on a terminal");
+    .option("--yes", "skip the confirmation on a terminal");
   return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     // It changes no SIM, so that a script needs no --yes; on a terminal it may be a slip, and cannot be taken back.
@@ -115,7 +117,7 @@ function cancelCommand(context: Context): Command {
 
 function approveCommand(context: Context): Command {
   const command = new Command("approve")
-    .description("let a large run begin that somebody else has submitted")
+    .description("approve a large run submitted by someone else")
     .argument("<run>", "its id");
   return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);

@@ -1,4 +1,4 @@
-/** `simfleet runs undo`: reads the fleet, then puts back what a run changed and nobody has changed since. */
+/** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { isRunOver } from "#fleet/run.ts";
@@ -13,10 +13,10 @@ import { showToEnd } from "../apply.ts";
 
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
-    .description("put back what a run changed, where the SIM still has what the run gave it, as a new run")
-    .argument("<run>", "the id of the run that is over")
-    .option("--yes", "start without asking; needed where no terminal asks")
-    .option("--no-sync", "go by the inventory as it is, without reading the fleet first")
+    .description("restore the previous classes in a new run, except for SIMs changed since")
+    .argument("<run>", "id of a finished run")
+    .option("--yes", "skip the confirmation; required without a terminal")
+    .option("--no-sync", "use the inventory as it is, without syncing first")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);
@@ -36,9 +36,9 @@ interface Undoing {
   readonly output: Output;
 }
 
-/** What is done where the run is. */
+/** The operations, local or remote. */
 interface Actions {
-  /** SIMs that may be put back. */
+  /** SIMs that may be restored. */
   readonly total: number;
   sync(): Promise<{ report: SyncReport; exitCode: number }>;
   undo(): Promise<RunReport>;
@@ -51,15 +51,15 @@ async function undo(
   choice: { isAgreed: boolean; syncs: boolean; isDetached: boolean },
 ): Promise<number> {
   const isTerminal = context.io.stdin.isTTY === true;
-  // Without a terminal the answer is known: the fleet is not read for nothing.
+  // Without a terminal the confirmation fails: do that before the sync.
   if (!choice.isAgreed && !isTerminal) await confirm(context.io, "");
   if (choice.syncs) {
-    output.say("Reading the fleet first, so that what was changed since is left alone …");
+    output.say("Syncing first, so that later changes are not overwritten …");
     const { report, exitCode } = await hands.sync();
     if (report.state !== "finished") return exitCode;
   }
   if (!choice.isAgreed) {
-    const question = `Put back up to ${grouped(hands.total)} ${hands.total === 1 ? "SIM" : "SIMs"}?`;
+    const question = `Restore the previous class of up to ${grouped(hands.total)} ${hands.total === 1 ? "SIM" : "SIMs"}?`;
     if (!(await confirm(context.io, question))) return declined(output);
   }
   const report = await hands.undo();
@@ -67,7 +67,7 @@ async function undo(
     output.answer(report, (shown) => shown.runId);
     return 0;
   }
-  output.say(`Run ${report.runId} puts back ${grouped(report.counts.total)} rows of ${runId}.`);
+  output.say(`Run ${report.runId} restores ${grouped(report.counts.total)} rows of ${runId}.`);
   return hands.showToEnd(report.runId);
 }
 
@@ -100,7 +100,7 @@ async function remoteActions(worker: RemoteWorker, { runId, context, output }: U
   const path = `/v1/runs/${encodeURIComponent(runId)}`;
   const undone = (): Promise<RunReport> => worker.post<RunReport>(`${path}/undo`);
   const { profile, state, counts } = await worker.get<RunReport>(path);
-  // The worker says in its words what is wrong with it, before the fleet is read for nothing.
+  // Lets the worker report the error before a useless sync.
   if (!isRunOver(state) || counts.done === 0) await undone();
   return {
     total: counts.done,

@@ -1,4 +1,4 @@
-/** `simfleet sims changes`: what has changed in the fleet, and whether our runs did it. */
+/** `simfleet sims changes`: changes of the fleet, by runs or from outside. */
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { type Change, changeTypes } from "#jobs/inventory/changes.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
@@ -9,14 +9,16 @@ const kinds = changeTypes.map((type) => type.slice("sim.".length));
 
 export function changesCommand(context: Context): Command {
   const command = new Command("changes")
-    .description("what has changed in the fleet, newest first")
-    .option("--since <when>", "not older: 90m, 24h, 7d, or a time such as 2026-11-20T08:00Z", asInstant)
-    .option("--sim <sim>", "of this SIM alone")
-    .option("--field <field>", "of this field alone, such as speedClass or tags.site")
-    .addOption(new Option("--by <who>", "what our runs did, or all others").choices(["run", "outside"]))
-    .addOption(new Option("--kind <kind>", "one kind of change").choices(kinds))
-    .option("--limit <n>", "at most so many", asCount, 50)
-    .option("--cursor <cursor>", "go on after the page that gave this cursor", asCursor);
+    .description("list changes of the fleet, newest first")
+    .option("--since <when>", "only changes since: 90m, 24h, 7d, or a time such as 2026-11-20T08:00Z", asInstant)
+    .option("--sim <sim>", "only changes of this SIM")
+    .option("--field <field>", "only changes of this field, such as speedClass or tags.site")
+    .addOption(
+      new Option("--by <who>", "only changes by runs, or only changes from outside").choices(["run", "outside"]),
+    )
+    .addOption(new Option("--kind <kind>", "only this kind of change").choices(kinds))
+    .option("--limit <n>", "maximum number of results", asCount, 50)
+    .option("--cursor <cursor>", "continue after the page that returned this cursor", asCursor);
   return withCommon(command, "simfleet sims changes --since 24h --by outside --field speedClass").action(
     async (options) => {
       const output = context.output(options);
@@ -44,7 +46,7 @@ interface Page {
 }
 
 function changesText(changes: readonly Change[]): string {
-  if (changes.length === 0) return "No change is known.";
+  if (changes.length === 0) return "No changes recorded.";
   const rows = changes.map(({ at, type, sim, field, before, after, by, cause }) => [
     at,
     type.slice("sim.".length),
@@ -62,6 +64,6 @@ function valueText(value: unknown): string {
 }
 
 function asCursor(text: string): string {
-  if (!/^\d{1,15}-\d{1,10}$/.test(text)) throw new InvalidArgumentError("It has to be the cursor of a page before.");
+  if (!/^\d{1,15}-\d{1,10}$/.test(text)) throw new InvalidArgumentError("It must be the cursor of a previous page.");
   return text;
 }

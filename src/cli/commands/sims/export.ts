@@ -9,12 +9,12 @@ type Format = "csv" | "ndjson";
 
 export function exportCommand(context: Context): Command {
   const command = new Command("export")
-    .description("write the inventory as CSV (plan and apply take it) or as NDJSON with raw values")
+    .description("export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
     .addOption(new Option("--format <format>", "what to write").choices(["csv", "ndjson"]).default("csv"))
-    .addOption(whereOption("only SIMs that a filter means; repeatable, all have to hold"))
-    .option("--gone", "SIMs that the platform no longer lists, instead")
-    .option("--columns <names>", "columns of the CSV with commas between, such as simId,speedClass,tags.site")
-    .option("--out <file>", "write to this file, whole or not at all (default: stdout)");
+    .addOption(whereOption("only SIMs that match a filter; repeatable, all must match"))
+    .option("--gone", "only SIMs that the platform no longer lists")
+    .option("--columns <names>", "comma-separated CSV columns, such as simId,speedClass,tags.site")
+    .option("--out <file>", "write to this file atomically (default: stdout)");
   return withCommon(
     command,
     "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv",
@@ -42,13 +42,13 @@ async function give(
   { output, out, format }: { output: Output; out: string | undefined; format: Format },
 ): Promise<void> {
   if (out !== undefined) {
-    await writeResults(out, lines, "Choose another place with --out");
+    await writeResults(out, lines, "Choose another path with --out");
     output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
   } else if (output.isJson) await giveOneDocument(wholeLines(lines), output);
   else for await (const lot of lines) await output.stream(lot);
 }
 
-/** One document, as everywhere with --json; --format ndjson streams without it. */
+/** One document, as --json promises; --format ndjson streams without it. */
 async function giveOneDocument(lots: AsyncIterable<string>, output: Output): Promise<void> {
   let separator = '{"sims": [\n';
   for await (const lot of lots) {
@@ -58,7 +58,7 @@ async function giveOneDocument(lots: AsyncIterable<string>, output: Output): Pro
   await output.stream(`${separator === ",\n" ? "\n" : separator}], "nextCursor": null}\n`);
 }
 
-/** The same text in lots that end where a line does: what comes over the network is cut anywhere. */
+/** Regroups text from the network into chunks that end with a line. */
 async function* wholeLines(lots: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = "";
   for await (const lot of lots) {

@@ -10,7 +10,7 @@ import { syncCommand } from "./sync.ts";
 
 export function simsCommand(context: Context): Command {
   return new Command("sims")
-    .description("the inventory: the SIMs as they were last seen")
+    .description("inventory: SIMs as last seen on the platform")
     .addCommand(syncCommand(context))
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
@@ -20,11 +20,11 @@ export function simsCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description("SIMs of the inventory, those that became known last first")
-    .addOption(whereOption("only SIMs that a filter means; repeatable, all have to hold"))
-    .option("--gone", "SIMs that the platform no longer lists, instead")
-    .option("--limit <n>", "at most so many", asCount, 50)
-    .option("--cursor <cursor>", "go on after the page that gave this cursor");
+    .description("list SIMs, most recently discovered first")
+    .addOption(whereOption("only SIMs that match a filter; repeatable, all must match"))
+    .option("--gone", "only SIMs that the platform no longer lists")
+    .option("--limit <n>", "maximum number of results", asCount, 50)
+    .option("--cursor <cursor>", "continue after the page that returned this cursor");
   return withCommon(
     command,
     "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
@@ -39,7 +39,7 @@ function listCommand(context: Context): Command {
     });
     output.answer(page, (shown) => listText(shown.sims));
     if (page.nextCursor !== null && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
-    if (!page.isComplete) output.say("The inventory has not been read whole yet: simfleet sims sync reads the fleet");
+    if (!page.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
   });
 }
 
@@ -66,7 +66,7 @@ function cellText(value: unknown): string {
 }
 
 function showCommand(context: Context): Command {
-  const command = new Command("show").description("one SIM as it was last seen").argument("<sim>", "SIM ID, or IMSI");
+  const command = new Command("show").description("show one SIM as last seen").argument("<sim>", "SIM ID, or IMSI");
   return withCommon(command, "simfleet sims show 8942310022000012345").action(async (key, options) => {
     const output = context.output(options);
     const sim = await context.ask(options, {

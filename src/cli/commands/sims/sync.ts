@@ -1,4 +1,4 @@
-/** `simfleet sims sync`: reads the whole fleet and shows it being read. */
+/** `simfleet sims sync`: syncs the inventory and shows the progress. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
@@ -10,23 +10,25 @@ import type { RemoteWorker } from "../../remote-worker.ts";
 
 export function syncCommand(context: Context): Command {
   const command = new Command("sync")
-    .description("read the whole fleet at the quota's speed and keep it; goes on where one was cut short")
-    .option("--restart", "begin at the first page whatever was cut short")
-    .option("--detach", "leave it to a worker and return at once");
+    .description("sync the inventory with the platform; resumes an interrupted sync")
+    .option("--restart", "start over from the first page")
+    .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet sims sync").action(async (options) => {
     const output = context.output(options);
     const { interrupt } = context.io;
     const isRestart = options.restart === true;
     const isDetached = options.detach === true;
     const here = async (app: App, { profile }: Config): Promise<number> => {
-      // Wrong credentials show now, not in a worker's log.
+      // Reports wrong credentials now instead of in a worker's log.
       if (!isDetached) await app.client(profile).whoAmI(interrupt);
       const begun = await app.sims.sync(profile, { by: context.actor, how: isRestart ? "restart" : "resume" });
       sayWhereItGoesOn(begun, output);
       if (!isDetached) return shown(await followSync({ app, output, profile, interrupt }), output);
       output.answer(begun, ({ syncId }) => syncId);
       if (!(await app.sims.isServed(profile))) {
-        output.say("No worker is up: the sync begins when one starts (simfleet worker), or with: simfleet sims sync");
+        output.say(
+          "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
+        );
       }
       return 0;
     };
@@ -44,7 +46,7 @@ export function syncCommand(context: Context): Command {
 }
 
 function sayWhereItGoesOn(begun: SyncReport, output: Output): void {
-  if (begun.pages > 0) output.say(`Going on with the sync of ${begun.startedAt}, after ${pagesText(begun)}.`);
+  if (begun.pages > 0) output.say(`Resuming the sync of ${begun.startedAt}, after ${pagesText(begun)}.`);
 }
 
 function shown({ report, exitCode }: { report: SyncReport; exitCode: number }, output: Output): number {

@@ -1,4 +1,4 @@
-/** `simfleet deliveries …`: what was sent to webhooks, and what became of it. */
+/** `simfleet deliveries …`: messages to webhooks and their delivery status. */
 import { Command, Option } from "@commander-js/extra-typings";
 import type { DeliveryDocument, DeliveryReport } from "#jobs/webhooks/report.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
@@ -8,7 +8,7 @@ const states = ["pending", "delivered", "failed"] as const;
 
 export function deliveriesCommand(context: Context): Command {
   return new Command("deliveries")
-    .description("messages to webhooks, and what became of each")
+    .description("webhook messages and their delivery status")
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(redeliverCommand(context));
@@ -16,11 +16,11 @@ export function deliveriesCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description("messages, those about the newest events first")
-    .option("--webhook <name>", "to this webhook alone")
-    .addOption(new Option("--state <state>", "in this state alone").choices(states))
-    .option("--limit <n>", "at most so many", asCount, 50)
-    .option("--cursor <cursor>", "go on after the page that gave this cursor");
+    .description("list messages, newest event first")
+    .option("--webhook <name>", "only messages to this webhook")
+    .addOption(new Option("--state <state>", "only messages in this state").choices(states))
+    .option("--limit <n>", "maximum number of results", asCount, 50)
+    .option("--cursor <cursor>", "continue after the page that returned this cursor");
   return withCommon(command, "simfleet deliveries list --webhook ops --state failed").action(async (options) => {
     const output = context.output(options);
     const { webhook, limit, cursor } = options;
@@ -40,7 +40,7 @@ interface Page {
 }
 
 function showCommand(context: Context): Command {
-  const command = new Command("show").description("one message and its event").argument("<delivery>", "its id");
+  const command = new Command("show").description("show one message and its event").argument("<delivery>", "its id");
   return withCommon(command, "simfleet deliveries show ops.1790000000000-0").action(async (deliveryId, options) => {
     const output = context.output(options);
     const shown = await context.ask(options, {
@@ -53,7 +53,7 @@ function showCommand(context: Context): Command {
 
 function redeliverCommand(context: Context): Command {
   const command = new Command("redeliver")
-    .description("send a message again, with the same id; a worker does it")
+    .description("resend a message with the same id, through a worker")
     .argument("<delivery>", "its id");
   return withCommon(command, "simfleet deliveries redeliver ops.1790000000000-0").action(
     async (deliveryId, options) => {
@@ -66,14 +66,14 @@ function redeliverCommand(context: Context): Command {
         },
         there: async (worker) => ({ shown: await worker.post<DeliveryDocument>(path), isServed: true }),
       });
-      output.answer(shown, (printed) => `${printed.deliveryId} is sent again.`);
-      if (!isServed) output.say("No worker is up: it goes out when one is (simfleet worker)");
+      output.answer(shown, (printed) => `Resending ${printed.deliveryId}.`);
+      if (!isServed) output.say("No worker is running: the message is sent by the next one (simfleet worker)");
     },
   ) as unknown as Command;
 }
 
 function deliveryTable(deliveries: readonly DeliveryReport[]): string {
-  if (deliveries.length === 0) return "Nothing was sent.";
+  if (deliveries.length === 0) return "No messages.";
   const rows = deliveries.map(({ deliveryId, eventType, state, attempts, lastReason, createdAt, nextAttemptAt }) => [
     ...[deliveryId, eventType, state],
     attempts,

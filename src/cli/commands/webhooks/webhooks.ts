@@ -1,4 +1,4 @@
-/** `simfleet webhooks …`: who is told of events. */
+/** `simfleet webhooks …`: endpoints that receive events. */
 import { Command } from "@commander-js/extra-typings";
 import type { TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
 import { type Context, withCommon } from "../../context.ts";
@@ -6,14 +6,14 @@ import { grouped, table } from "../../output.ts";
 
 export function webhooksCommand(context: Context): Command {
   return new Command("webhooks")
-    .description("who is told of events, and whether they take it")
+    .description("webhook endpoints and their delivery status")
     .addCommand(listCommand(context))
     .addCommand(testCommand(context))
     .addCommand(resumeCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("the webhooks of the configuration, and how each stands");
+  const command = new Command("list").description("list the configured webhooks and their status");
   return withCommon(command, "simfleet webhooks list").action(async (options) => {
     const output = context.output(options);
     const page = await context.ask(options, {
@@ -26,7 +26,7 @@ function listCommand(context: Context): Command {
 
 function testCommand(context: Context): Command {
   const command = new Command("test")
-    .description("send a test message now, and say what became of it")
+    .description("send a test message now and print the result")
     .argument("<name>", "the webhook");
   return withCommon(command, "simfleet webhooks test ops").action(async (name, options) => {
     const output = context.output(options);
@@ -41,7 +41,7 @@ function testCommand(context: Context): Command {
 
 function resumeCommand(context: Context): Command {
   const command = new Command("resume")
-    .description("let a webhook go on whose receiver had answered 410 Gone; what waited is sent")
+    .description("resume a webhook stopped by 410 Gone and send the backlog")
     .argument("<name>", "the webhook");
   return withCommon(command, "simfleet webhooks resume ops").action(async (name, options) => {
     const output = context.output(options);
@@ -51,7 +51,7 @@ function resumeCommand(context: Context): Command {
       there: async (worker) => ({ report: await worker.post<WebhookReport>(path), isServed: true }),
     });
     output.answer(report, (shown) => webhookTable([shown]));
-    if (!isServed) output.say("No worker is up: messages go out when one is.");
+    if (!isServed) output.say("No worker is running: the messages are sent by the next one.");
   }) as unknown as Command;
 }
 
@@ -66,12 +66,14 @@ function webhookTable(webhooks: readonly WebhookReport[]): string {
   const words = stopped.map(({ name, reason }) => `\n${name} is stopped: ${reason ?? "no reason is known"}`);
   for (const { name, dropped } of webhooks.filter((one) => one.dropped > 0)) {
     words.push(
-      `\n${grouped(dropped)} messages to ${name} had to make room for newer ones: it does not take them in time.`,
+      `\n${grouped(dropped)} messages to ${name} were dropped to make room for newer ones: it does not accept them in time.`,
     );
   }
   return `${table(["WEBHOOK", "ADDRESS", "FORMAT", "EVENTS", "STATE", "PENDING", "LAST"], rows)}${words.join("")}`;
 }
 
 function testText({ webhook, accepted, status, reason, messageId }: TestReport): string {
-  return accepted ? `${webhook} took ${messageId} with ${status}.` : `${webhook} did not take ${messageId}: ${reason}`;
+  return accepted
+    ? `${webhook} accepted ${messageId} with ${status}.`
+    : `${webhook} did not accept ${messageId}: ${reason}`;
 }

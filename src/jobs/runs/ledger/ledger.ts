@@ -332,7 +332,7 @@ export class Ledger {
     if (!from.includes(before as RunState)) {
       throw new SimfleetError(
         "RUN_STATE",
-        `Run ${runId} is ${String(before)}; it has to be ${from.join(" or ")} for this`,
+        `Run ${runId} is ${String(before)}; only a run that is ${from.join(" or ")} can be ${doneTo(to, from)}`,
       );
     }
   }
@@ -369,4 +369,10 @@ function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, stri
 function failOnAny(replies: [Error | null, unknown][] | null): void {
   const failed = replies === null ? new Error("the transaction was refused") : replies.find(([error]) => error)?.[0];
   if (failed) throw failed;
+}
+
+/** The verb for a move that was refused: `resumed`, `approved`, `cancelled`. */
+function doneTo(to: RunState, from: readonly RunState[]): string {
+  if (to !== "running") return to;
+  return from.includes("awaiting-approval") ? "approved" : "resumed";
 }
