@@ -25,7 +25,7 @@ import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { defaultOptions } from "#sandbox/options.ts";
-import { Sims } from "#sandbox/sims.ts";
+import { Sims } from "#sandbox/sims/sims.ts";
 import { digestOf } from "#jobs/inventory/store/sim-record.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";

@@ -4,10 +4,10 @@ import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { Language, Profile } from "#fleet/profile.ts";
 import type { Permit, Urgency } from "#limiter/permit.ts";
 import type { ClientEvent } from "./client-event.ts";
-import type { Endpoints } from "./coverage.ts";
-import type { Credentials } from "./credential-list.ts";
-import type { TokenVerification } from "./token-claims.ts";
-import type { TransportOptions } from "./transport.ts";
+import type { Endpoints } from "./auth/coverage.ts";
+import type { Credentials } from "./auth/credential-list.ts";
+import type { TokenVerification } from "./auth/token-claims.ts";
+import type { TransportOptions } from "./http/transport.ts";
 
 /** A ceiling below the quota that several calls share; `id` identifies the group that shares it. */
 export interface Pace {

@@ -5,26 +5,26 @@
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Profile } from "#fleet/profile.ts";
-import { type HeaderNames, headerNames } from "./brand.ts";
+import { type HeaderNames, headerNames } from "./http/brand.ts";
 import type { ClientEvent } from "./client-event.ts";
 import type { CallOptions, PlatformClientOptions } from "./client-options.ts";
-import { addressFor, authAddress, type Routes, routesOf } from "./coverage.ts";
-import type { CredentialForm } from "./credential-form.ts";
-import { CredentialList, type Credentials } from "./credential-list.ts";
-import { keySetFetcher } from "./key-set.ts";
+import { addressFor, authAddress, type Routes, routesOf } from "./auth/coverage.ts";
+import type { CredentialForm } from "./auth/credential-form.ts";
+import { CredentialList, type Credentials } from "./auth/credential-list.ts";
+import { keySetFetcher } from "./auth/key-set.ts";
 import { type AuthInput, type AuthOutput, authOperation } from "./operations/auth.ts";
 import { type Operation, type Target, targetOf } from "./operations/operation.ts";
 import type { ListInput } from "./operations/sims.ts";
 import { type Page, walkPages } from "./pages.ts";
-import { PairKeeper } from "./pair-keeper.ts";
-import { pairSource } from "./pair-source.ts";
-import { forget, type Pair } from "./pair.ts";
-import { type Principal, principalOf } from "./principal.ts";
-import { checkTtl } from "./renewal-timing.ts";
-import { type Reply, type Route, Sender } from "./sender.ts";
-import { Slots } from "./slots.ts";
-import { type TokenReader, tokenReader } from "./token-claims.ts";
-import { Transport } from "./transport.ts";
+import { PairKeeper } from "./auth/pair-keeper.ts";
+import { pairSource } from "./auth/pair-source.ts";
+import { forget, type Pair } from "./auth/pair.ts";
+import { type Principal, principalOf } from "./auth/principal.ts";
+import { checkTtl } from "./auth/renewal-timing.ts";
+import { type Reply, type Route, Sender } from "./http/sender.ts";
+import { Slots } from "./http/slots.ts";
+import { type TokenReader, tokenReader } from "./auth/token-claims.ts";
+import { Transport } from "./http/transport.ts";
 
 export class PlatformClient {
   readonly #profile: Profile;

@@ -16,7 +16,7 @@ import type { Wording } from "#fleet/sim.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import { speedClassBucket } from "#jobs/runs/work/change-speed-class.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
-import type { WorkResult, JobResult } from "#engine/job-result.ts";
+import type { WorkResult, JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference } from "#jobs/runs/work/row-attempt.ts";
 import { syncInventory } from "#jobs/inventory/sync-inventory.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
@@ -24,7 +24,7 @@ import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import type { Redis } from "ioredis";
 import type { Limiter } from "#limiter/limiter.ts";
 import { Consumer } from "#jobs/runs/work/consumer.ts";
-import type { Incident, Working } from "#engine/working.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
 import { SyncQueues } from "#jobs/inventory/queue.ts";
 import { type RedisConnections, type RedisFacts, type RedisServerTarget, verifyRedis } from "#redis/connection.ts";
@@ -60,7 +60,7 @@ export const version = (
 
 const userAgent = `simfleet/${version}`;
 
-export type { Working } from "#engine/working.ts";
+export type { Working } from "#engine/queue/working.ts";
 
 export class App {
   readonly config: Config;

@@ -2,7 +2,7 @@
  * The part of the composition root that builds the rotation of AuthKeys: its record, queue, seal, sinks and service.
  */
 import type { Redis } from "ioredis";
-import { requireAuthKeyOptions } from "#config/auth-keys.ts";
+import { requireAuthKeyOptions } from "#config/sections/auth-keys.ts";
 import { type Config, requireSeal } from "#config/config.ts";
 import { readSecretFile } from "#config/secret-file.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
@@ -16,8 +16,8 @@ import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver, type SinkDeps } from "#jobs/credentials/sinks.ts";
 import { authKeyQueues } from "#jobs/authkeys/queue.ts";
-import type { Incident, Working } from "#engine/working.ts";
-import type { ProfileJobs, ProfileJobsOptions } from "#engine/profile-queue.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
+import type { ProfileJobs, ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 import { AuthKeyService } from "#jobs/authkeys/service.ts";
 import { AuthKeyRotations, isRotationOver } from "#jobs/authkeys/record.ts";
 import { type AuthKeyUsers, believedMs } from "#jobs/authkeys/users.ts";

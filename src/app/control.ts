@@ -2,7 +2,7 @@
 import type { Redis } from "ioredis";
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
-import { QueueBoard } from "#engine/queue-list.ts";
+import { QueueBoard } from "#engine/queue/queue-list.ts";
 import type { Keys } from "#redis/keys.ts";
 import { AuditService } from "#jobs/audit/service.ts";
 import { FleetService } from "#jobs/inventory/fleet-service.ts";

@@ -2,7 +2,7 @@
 import type { Config } from "#config/config.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, minuteMs } from "#core/time.ts";
-import type { Incident } from "#engine/working.ts";
+import type { Incident } from "#engine/queue/working.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App, type Working } from "./app.ts";
 

@@ -7,7 +7,7 @@ import type { Config } from "#config/config.ts";
 import type { Clock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { Limiter } from "#limiter/limiter.ts";
-import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
 import { Freezes } from "#jobs/freezes/freezes.ts";

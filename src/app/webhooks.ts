@@ -12,9 +12,9 @@ import type { Feed } from "#events/feed.ts";
 import { WebhookSender } from "#events/webhook.ts";
 import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
 import { type DeliveryContext, deliverEvent, type Endpoint } from "#jobs/webhooks/deliver-event.ts";
-import type { Incident, Working } from "#engine/working.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
 import { DeliveryQueues } from "#jobs/webhooks/queue.ts";
-import type { ProfileJobsOptions } from "#engine/profile-queue.ts";
+import type { ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 import { WebhookService } from "#jobs/webhooks/service.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
 

@@ -8,7 +8,7 @@ import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
 import type { RunReport } from "#jobs/runs/report.ts";
 import { writeResults } from "#jobs/runs/results.ts";
 import { type Context, confirm } from "./context.ts";
-import { followRemote } from "./follow-remote.ts";
+import { followRemote } from "./follow/follow-remote-run.ts";
 import { type Output, grouped } from "./output.ts";
 import { planText } from "./plan-text.ts";
 import type { RemoteWorker } from "./remote-worker.ts";

@@ -10,15 +10,15 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import type { FreezeWindow } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { AuthKeyOptions } from "./auth-keys.ts";
+import type { AuthKeyOptions } from "./sections/auth-keys.ts";
 import { type Credentials, credentialForms } from "./credentials.ts";
 import type { Deployment } from "./deployment.ts";
-import type { HttpConfig } from "./http-access.ts";
-import type { RedisConfig } from "./redis.ts";
+import type { HttpConfig } from "./sections/http-access.ts";
+import type { RedisConfig } from "./sections/redis.ts";
 import type { ValueOf } from "./schema.ts";
-import { makingOf, type SealKeys } from "./seal-key.ts";
-import type { Hooks } from "./schedules.ts";
-import type { WebhookConfig } from "./webhooks.ts";
+import { makingOf, type SealKeys } from "./sections/seal-key.ts";
+import type { Hooks } from "./sections/schedules.ts";
+import type { WebhookConfig } from "./sections/webhooks.ts";
 
 export interface ProfileConfig {
   readonly profile: Profile;

@@ -5,8 +5,8 @@
  */
 import { usualFields } from "#fleet/sim-fields.ts";
 import { authKeyText } from "./auth-key-text.ts";
-import { dropFolderSettings } from "./drop-folder-settings.ts";
-import { httpSettings } from "./http-settings.ts";
+import { dropFolderSettings } from "./sections/drop-folder-settings.ts";
+import { httpSettings } from "./sections/http-settings.ts";
 import { choice, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";
 import type { Setting } from "./setting.ts";
 

@@ -1,11 +1,11 @@
 /** The parts of the file that hold structures by name, for the loader and the documentation. */
-import { authKeysSection } from "./auth-keys.ts";
-import { automationsSection } from "./automations.ts";
-import { freezesSection } from "./freezes.ts";
-import { tokensSection } from "./http-access.ts";
-import { rotationsSection } from "./rotations.ts";
-import { schedulesSection } from "./schedules.ts";
-import { webhooksSection } from "./webhooks.ts";
+import { authKeysSection } from "./sections/auth-keys.ts";
+import { automationsSection } from "./sections/automations.ts";
+import { freezesSection } from "./sections/freezes.ts";
+import { tokensSection } from "./sections/http-access.ts";
+import { rotationsSection } from "./sections/rotations.ts";
+import { schedulesSection } from "./sections/schedules.ts";
+import { webhooksSection } from "./sections/webhooks.ts";
 
 export const sections = [
   rotationsSection,

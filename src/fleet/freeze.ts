@@ -1,5 +1,5 @@
 /** Periods in which nothing may change on the platform: runs make no calls and rotations make no steps. */
-import type { Cron } from "./cron.ts";
+import type { Cron } from "./time/cron.ts";
 
 export interface FreezeWindow {
   readonly name: string;

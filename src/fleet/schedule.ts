@@ -1,5 +1,5 @@
 /** A schedule: a task that runs at the times of a cron expression. */
-import type { Cron } from "./cron.ts";
+import type { Cron } from "./time/cron.ts";
 import type { Task } from "./task.ts";
 
 /** What to do if a time is due while the previous run is still in progress. */

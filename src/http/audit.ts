@@ -8,8 +8,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
 import type { AuditIntent } from "#jobs/audit/service.ts";
-import type { ControlDeps } from "./house.ts";
-import { actorOf } from "./principal.ts";
+import type { ControlDeps } from "./deps.ts";
+import { actorOf } from "./auth/principal.ts";
 import { problemOf } from "./problem.ts";
 
 /** What a session of the page of the queues has in its path is not for the record. */

@@ -11,7 +11,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fas
 import { SimfleetError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
 import { addBodyTypes } from "./body-types.ts";
-import type { Api, ControlDeps } from "./house.ts";
+import type { Api, ControlDeps } from "./deps.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { authKeyRoutes } from "./routes/authkeys.ts";

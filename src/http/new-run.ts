@@ -2,7 +2,7 @@
 import { SimfleetError } from "#core/errors.ts";
 import type { RunReport } from "#jobs/runs/report.ts";
 import { newRunId } from "#jobs/runs/submit.ts";
-import type { ControlDeps } from "./house.ts";
+import type { ControlDeps } from "./deps.ts";
 import type { Work } from "./once.ts";
 
 export function newRun({ app, clock }: ControlDeps): Required<Omit<Work<RunReport>, "make" | "sha256">> {

@@ -6,8 +6,8 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
-import type { ControlDeps } from "./house.ts";
-import { actorOf } from "./principal.ts";
+import type { ControlDeps } from "./deps.ts";
+import { actorOf } from "./auth/principal.ts";
 import { statusOf } from "./problem.ts";
 
 export interface Work<T extends object> {

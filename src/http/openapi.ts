@@ -6,7 +6,7 @@ import { jsonSchemaTransform } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { widenPolicy } from "./security-headers.ts";
 import { problem } from "./shape.ts";
-import { filterBody } from "./upload.ts";
+import { filterBody } from "./plans/upload.ts";
 
 const about = `Send a file or a filter, preview the run, start it, follow it, and fetch a result for every row.
 Errors are \`application/problem+json\` with a stable \`code\`. Times are ISO 8601 in UTC. For examples with curl see

@@ -11,13 +11,13 @@ import { addAudit } from "./audit.ts";
 import { ConnectionLimits, connectionCheckMs, headersMs } from "./connection-limits.ts";
 import { controlApi } from "./control-api.ts";
 import { addDashboard } from "./dashboard.ts";
-import { addGuard } from "./guard.ts";
+import { addGuard } from "./auth/guard.ts";
 import { type Health, addHealth } from "./health.ts";
-import { hostCheck } from "./hosts.ts";
-import type { ControlDeps } from "./house.ts";
+import { hostCheck } from "./auth/hosts.ts";
+import type { ControlDeps } from "./deps.ts";
 import { addMetrics } from "./metrics.ts";
 import { problemOf, sendProblem } from "./problem.ts";
-import { addQueueBoard } from "./queue-board.ts";
+import { addQueueBoard } from "./queues/queue-board.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 export interface HttpServer {

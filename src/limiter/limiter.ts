@@ -10,7 +10,7 @@ import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { type Exchange, type ExchangeRequest, exchangeArguments } from "./exchange.ts";
-import { PermitQueue, patienceMs } from "./gate.ts";
+import { PermitQueue, patienceMs } from "./permit-queue.ts";
 import type { Permit, Urgency } from "./permit.ts";
 
 export interface LimiterOptions {

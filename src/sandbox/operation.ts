@@ -1,10 +1,10 @@
 /** An operation of the platform: its path, its quota, and its handler. */
-import type { Accounts } from "./accounts.ts";
-import type { Holder } from "./pairs.ts";
-import { Refusal, type RefusalName } from "./messages.ts";
+import type { Accounts } from "./accounts/accounts.ts";
+import type { Holder } from "./accounts/pairs.ts";
+import { Refusal, type RefusalName } from "./http/messages.ts";
 import type { SandboxOptions } from "./options.ts";
-import { cutPage, pageHeaders, type PagedList } from "./paging.ts";
-import type { HeaderNames } from "./request.ts";
+import { cutPage, pageHeaders, type PagedList } from "./http/paging.ts";
+import type { HeaderNames } from "./http/request.ts";
 import type { SandboxState } from "./state.ts";
 import type { ApiGroup } from "./throttle.ts";
 

@@ -2,11 +2,11 @@
 import { ConfigError, type Problem } from "#core/errors.ts";
 import { isSimId } from "#fleet/sim.ts";
 import { isSpeedClass } from "#fleet/speed-class.ts";
-import { keyAccesses } from "./accounts.ts";
+import { keyAccesses } from "./accounts/accounts.ts";
 import { problemsOfRates } from "./faults.ts";
-import { isBase32 } from "./one-time-code.ts";
+import { isBase32 } from "./accounts/one-time-code.ts";
 import { defaultOptions, type SandboxOptions } from "./options.ts";
-import { recordShapes } from "./sim-records.ts";
+import { recordShapes } from "./sims/sim-records.ts";
 import { operationSets } from "./state.ts";
 import { apiGroups, defaultLimits } from "./throttle.ts";
 

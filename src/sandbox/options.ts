@@ -1,9 +1,9 @@
 /** The options of a sandbox with their defaults: each module defines its own, and this file combines them. */
 import { systemClock } from "#core/time.ts";
 import type { Coverage, Language } from "#fleet/profile.ts";
-import type { AccountOptions, Accounts } from "./accounts.ts";
+import type { AccountOptions, Accounts } from "./accounts/accounts.ts";
 import type { FaultOptions } from "./faults.ts";
-import type { PageOptions } from "./paging.ts";
+import type { PageOptions } from "./http/paging.ts";
 import type { StateOptions } from "./state.ts";
 import { defaultLimits, type ThrottleOptions } from "./throttle.ts";
 

@@ -6,10 +6,10 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SimfleetError } from "#core/errors.ts";
-import { type Accounts, openAccounts } from "./accounts.ts";
-import { Exchange } from "./exchange.ts";
+import { type Accounts, openAccounts } from "./accounts/accounts.ts";
+import { Exchange } from "./http/exchange.ts";
 import { Faults } from "./faults.ts";
-import { Fleet } from "./fleet.ts";
+import { Fleet } from "./sims/fleet.ts";
 import { resolveOptions } from "./option-checks.ts";
 import type { SandboxOptions } from "./options.ts";
 import { seededRandom } from "./seeded.ts";

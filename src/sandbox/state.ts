@@ -2,10 +2,10 @@
  * The state of the simulated account: SIMs, Credential Sets, groups and call counts. Quotas, pairs and faults are
  * stored elsewhere. A test reads this after a run to verify what arrived.
  */
-import { CredentialSets } from "./credentials.ts";
-import { Groups, type GroupsOptions } from "./groups.ts";
-import type { SimRecord } from "./sim-records.ts";
-import { Sims, type SimsOptions } from "./sims.ts";
+import { CredentialSets } from "./credentials/credentials.ts";
+import { Groups, type GroupsOptions } from "./credentials/groups.ts";
+import type { SimRecord } from "./sims/sim-records.ts";
+import { Sims, type SimsOptions } from "./sims/sims.ts";
 
 export interface Totals {
   /** Calls that reached the sandbox, including those affected by a fault or refused by a quota. */

@@ -1,5 +1,5 @@
 /** A Redis address as tests write it, a socket path or a URL, as connection options. */
-import { parseRedisUrl } from "#config/redis-url.ts";
+import { parseRedisUrl } from "#config/sections/redis-url.ts";
 import type { RedisTarget } from "#redis/connection.ts";
 
 export function redisTarget(place: string): RedisTarget {

@@ -13,7 +13,7 @@ import { assertAllValid } from "#jobs/runs/submit.ts";
 import { applyRemotely } from "../apply-remote.ts";
 import type { RemoteWorker } from "../remote-worker.ts";
 import { type Context, asCount, confirm, withCommon } from "../context.ts";
-import { follow } from "../follow.ts";
+import { follow } from "../follow/follow-run.ts";
 import { type Output, grouped } from "../output.ts";
 import { planText } from "../plan-text.ts";
 import { countsText, runText } from "../run-text.ts";

@@ -11,7 +11,7 @@ import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#jobs/runs/results.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type Context, asCount, withCommonHere } from "../context.ts";
-import { follow } from "../follow.ts";
+import { follow } from "../follow/follow-run.ts";
 import { type Output, grouped } from "../output.ts";
 import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
 import { planText } from "../plan-text.ts";

@@ -7,7 +7,7 @@ import { IntakeError, messageOf } from "#core/errors.ts";
 import { readFileOnce } from "#core/open-file.ts";
 import { isSimId } from "#fleet/sim.ts";
 import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts";
-import type { GroupSeed } from "#sandbox/groups.ts";
+import type { GroupSeed } from "#sandbox/credentials/groups.ts";
 import { type ApiGroup, apiGroups, type LimitChange } from "#sandbox/throttle.ts";
 
 /** Limits of the sandbox, which keeps everything in memory. */

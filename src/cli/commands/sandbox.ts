@@ -1,10 +1,10 @@
 /** `simfleet sandbox`: runs the platform simulator until it is interrupted. */
 import { Command, Option } from "@commander-js/extra-typings";
 import type { Coverage } from "#fleet/profile.ts";
-import { keyAccesses } from "#sandbox/accounts.ts";
+import { keyAccesses } from "#sandbox/accounts/accounts.ts";
 import { faultKinds } from "#sandbox/faults.ts";
 import { defaultOptions } from "#sandbox/options.ts";
-import { recordShapes } from "#sandbox/sim-records.ts";
+import { recordShapes } from "#sandbox/sims/sim-records.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { operationSets } from "#sandbox/state.ts";
 import {

@@ -1,7 +1,7 @@
 /** Who changed what. */
 import { z } from "zod";
 import type { AuditEntry } from "#jobs/audit/service.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { count, instant, ofPage, pageOf, shapeOf } from "../shape.ts";
 import { eventCursor } from "./changes.ts";
 

@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { once } from "../once.ts";
-import { profileOf } from "../order.ts";
-import { actorOf } from "../principal.ts";
+import { profileOf } from "../plans/order.ts";
+import { actorOf } from "../auth/principal.ts";
 import { currentProblem, id, instant, list, ofProfile, shapeOf } from "../shape.ts";
 
 const authKeyReport = shapeOf<AuthKeyReport>()({

@@ -1,8 +1,8 @@
 /** Automations: tasks that are done when something happens. */
 import { z } from "zod";
 import type { AutomationReport, DecisionReport } from "#jobs/automations/service.ts";
-import type { Api, ControlDeps } from "../house.ts";
-import { actorOf } from "../principal.ts";
+import type { Api, ControlDeps } from "../deps.ts";
+import { actorOf } from "../auth/principal.ts";
 import { count, id, instant, list, noBody, nothing, pageOf, shapeOf } from "../shape.ts";
 
 const automationReport = shapeOf<AutomationReport>()({

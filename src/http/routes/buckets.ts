@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type BucketReport, reportOfBucket } from "#jobs/quota/report.ts";
 import type { BucketWindow } from "../bucket-windows.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { count, instant, list, nothing, pageOf, shapeOf } from "../shape.ts";
 
 const bucketReport = shapeOf<BucketReport & { windows: readonly BucketWindow[] }>()({

@@ -1,8 +1,8 @@
 /** What has changed in the fleet, and whether our runs did it. */
 import { z } from "zod";
 import { type Change, changeTypes } from "#jobs/inventory/changes.ts";
-import type { Api, ControlDeps } from "../house.ts";
-import { profileOf } from "../order.ts";
+import type { Api, ControlDeps } from "../deps.ts";
+import { profileOf } from "../plans/order.ts";
 import { asList, id, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "../shape.ts";
 
 const change = shapeOf<Change>()({

@@ -2,10 +2,10 @@
 import { z } from "zod";
 import type { SetReport } from "#jobs/credentials/service.ts";
 import type { RotationReport } from "#jobs/credentials/report.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { once } from "../once.ts";
-import { profileOf } from "../order.ts";
-import { actorOf } from "../principal.ts";
+import { profileOf } from "../plans/order.ts";
+import { actorOf } from "../auth/principal.ts";
 import { currentProblem, id, instant, list, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
 
 const references = list(z.object({ groupId: z.string(), namespace: z.string(), how: z.enum(["id", "placeholder"]) }));

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { eventTypes } from "#events/event.ts";
 import { type EventDocument, documentOfEvent } from "#jobs/webhooks/report.ts";
 import type { StreamQuery } from "../event-streams.ts";
-import type { Api, ControlDeps } from "../house.ts";
-import { profileOf } from "../order.ts";
+import type { Api, ControlDeps } from "../deps.ts";
+import { profileOf } from "../plans/order.ts";
 import { asList, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "../shape.ts";
 import { eventCursor, since } from "./changes.ts";
 

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import type { FleetPoint } from "#jobs/inventory/fleet-service.ts";
 import type { FleetReport } from "#jobs/inventory/fleet-report.ts";
-import type { Api, ControlDeps } from "../house.ts";
-import { profileOf } from "../order.ts";
+import type { Api, ControlDeps } from "../deps.ts";
+import { profileOf } from "../plans/order.ts";
 import { count, instant, list, ofProfile, shapeOf } from "../shape.ts";
 import { syncReport } from "./syncs.ts";
 

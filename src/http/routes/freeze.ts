@@ -1,8 +1,8 @@
 /** The switch that holds everything that changes the platform. */
 import { z } from "zod";
 import { type FreezeReport, type FreezeTimeReport, reportOfFreezes } from "#jobs/freezes/report.ts";
-import type { Api, ControlDeps } from "../house.ts";
-import { actorOf } from "../principal.ts";
+import type { Api, ControlDeps } from "../deps.ts";
+import { actorOf } from "../auth/principal.ts";
 import { instant, list, noBody, nothing, shapeOf } from "../shape.ts";
 
 const freezeReport = shapeOf<FreezeReport>()({

@@ -6,10 +6,10 @@
  */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
-import type { Hooks } from "#config/schedules.ts";
+import type { Hooks } from "#config/sections/schedules.ts";
 import { isSameKey, signatureFault } from "#events/webhook-signature.ts";
-import type { Api, ControlDeps } from "../house.ts";
-import { actorOf } from "../principal.ts";
+import type { Api, ControlDeps } from "../deps.ts";
+import { actorOf } from "../auth/principal.ts";
 import { id, nothing } from "../shape.ts";
 
 const mostBytes = 65_536;

@@ -1,7 +1,7 @@
 /** Who am I. */
 import { z } from "zod";
 import { roles } from "#fleet/role.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { nothing } from "../shape.ts";
 
 const me = z.object({

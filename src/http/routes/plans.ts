@@ -5,13 +5,13 @@ import type { RowVerdict } from "#jobs/runs/plan/classify.ts";
 import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
 import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
 import type { PlanRow } from "#jobs/runs/plan/plan-rows.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { once } from "../once.ts";
-import { type Order, orderOf, planFor, planQuery } from "../order.ts";
-import { actorOf } from "../principal.ts";
-import type { Reservation, StoredPlan } from "../plan-shelf.ts";
+import { type Order, orderOf, planFor, planQuery } from "../plans/order.ts";
+import { actorOf } from "../auth/principal.ts";
+import type { Reservation, StoredPlan } from "../plans/plan-store.ts";
 import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "../shape.ts";
-import { type HandedOver, handedOver } from "../upload.ts";
+import { type HandedOver, handedOver } from "../plans/upload.ts";
 
 const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "invalid"] as const satisfies RowVerdict[];
 const problem = { column: z.string(), code: z.enum(rowProblemCodes), message: z.string() } as const;

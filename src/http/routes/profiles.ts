@@ -1,6 +1,6 @@
 /** The accounts of the configuration. */
 import { z } from "zod";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { list, nothing, pageOf } from "../shape.ts";
 
 const profile = z.object({

@@ -1,10 +1,10 @@
 /** Operations on a run: pause, resume, cancel; and new runs from a finished one: retry, undo. */
 import { z } from "zod";
 import { outcomes } from "#fleet/run.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { newRun } from "../new-run.ts";
 import { once } from "../once.ts";
-import { actorOf } from "../principal.ts";
+import { actorOf } from "../auth/principal.ts";
 import { noBody, nothing } from "../shape.ts";
 import { ofRun, runReport } from "./runs.ts";
 

@@ -6,11 +6,11 @@ import { SimfleetError } from "#core/errors.ts";
 import { outcomes, runStates } from "#fleet/run.ts";
 import type { RunReport } from "#jobs/runs/report.ts";
 import type { RowReport } from "#jobs/runs/row-page.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { newRun } from "../new-run.ts";
 import { once } from "../once.ts";
-import { type Order, orderOf, type Origin, planFor, profileOf, runQuery } from "../order.ts";
-import { actorOf } from "../principal.ts";
+import { type Order, orderOf, type Origin, planFor, profileOf, runQuery } from "../plans/order.ts";
+import { actorOf } from "../auth/principal.ts";
 import {
   asList,
   count,
@@ -25,7 +25,7 @@ import {
   several,
   shapeOf,
 } from "../shape.ts";
-import { handedOver } from "../upload.ts";
+import { handedOver } from "../plans/upload.ts";
 
 const counts = z.object({
   total: count,

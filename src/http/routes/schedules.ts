@@ -1,9 +1,9 @@
 /** Schedules: tasks at times. */
 import { z } from "zod";
 import type { ScheduleReport } from "#jobs/schedules/service.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { once } from "../once.ts";
-import { actorOf } from "../principal.ts";
+import { actorOf } from "../auth/principal.ts";
 import { id, instant, list, noBody, nothing, pageOf, shapeOf } from "../shape.ts";
 
 type Running = NonNullable<ScheduleReport["running"]>;

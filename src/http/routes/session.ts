@@ -1,6 +1,6 @@
 /** The way of a browser to the page of the queues. */
 import { z } from "zod";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { noBody, nothing } from "../shape.ts";
 
 export function sessionRoutes(api: Api, { sessions }: ControlDeps): void {

@@ -2,8 +2,8 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
-import type { Api, ControlDeps } from "../house.ts";
-import { profileOf } from "../order.ts";
+import type { Api, ControlDeps } from "../deps.ts";
+import { profileOf } from "../plans/order.ts";
 import { asList, flag, id, fileOfLines, ofPage, ofProfile, pageOf, several } from "../shape.ts";
 
 const simDocument = z

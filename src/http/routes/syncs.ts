@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import type { SyncReport } from "#jobs/inventory/sync-report.ts";
-import type { Api, ControlDeps } from "../house.ts";
+import type { Api, ControlDeps } from "../deps.ts";
 import { once } from "../once.ts";
-import { profileOf } from "../order.ts";
-import { actorOf } from "../principal.ts";
+import { profileOf } from "../plans/order.ts";
+import { actorOf } from "../auth/principal.ts";
 import { count, currentProblem, flag, id, instant, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
 
 export const syncReport = shapeOf<SyncReport>()({

@@ -5,7 +5,7 @@
  * or another live process uses.
  */
 import { isRotationOver, type AuthKeyPhase } from "./record.ts";
-import type { WorkResult } from "#engine/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 import { awaitTakeUp, handOver } from "./give.ts";
 import { begin, create, makeRoom, prove } from "./make.ts";
 import { awaitQuiet, finish, revokeOld, takeBack } from "./retire.ts";

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { AuthKey } from "./account.ts";
 import { obstacleOf } from "./plan.ts";
-import type { ProfileJobs } from "#engine/profile-queue.ts";
+import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
 import { type AuthKeyRotations, isRotationOver } from "./record.ts";
 import type { AuthKeyUsers } from "./users.ts";
 import { type AuthKeyReport, type AuthKeyRotationReport, reportOfKey, reportOfRotation } from "./report.ts";

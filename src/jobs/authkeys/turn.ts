@@ -8,7 +8,7 @@ import type { Sink } from "#fleet/rotation.ts";
 import type { AuthKeyChange, AuthKeyEvent, AuthKeyRotation, AuthKeyRotations } from "./record.ts";
 import type { AuthKeyUsers } from "./users.ts";
 import type { Seal } from "#engine/seal.ts";
-import type { WorkResult } from "#engine/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "./account.ts";
 
 export interface AuthKeyDeps {

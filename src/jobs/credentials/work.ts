@@ -7,7 +7,7 @@ import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 import { nextProblem } from "#engine/problem.ts";
 import type { RotationState } from "./record.ts";
-import type { WorkResult } from "#engine/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 import { checkAges } from "./steps/age.ts";
 import { handOverToAll, makeSecret } from "./steps/hand-over.ts";
 import { createSuccessor, updateInPlace, verifyUpdate } from "./steps/put-on-platform.ts";

@@ -5,7 +5,7 @@
  */
 import { type Clock, every, secondMs } from "#core/time.ts";
 import type { Freeze } from "#fleet/freeze.ts";
-import type { Interruption } from "#engine/job-result.ts";
+import type { Interruption } from "#engine/queue/job-result.ts";
 
 export interface FreezeDeps {
   readonly clock: Clock;

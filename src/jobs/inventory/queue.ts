@@ -1,7 +1,7 @@
 /** The queue of a profile's syncs: one at a time. */
-import type { WorkResult } from "#engine/job-result.ts";
-import type { Incident, Working } from "#engine/working.ts";
-import { ProfileJobs, type ProfileJobsOptions } from "#engine/profile-queue.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
+import { ProfileJobs, type ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 
 /** Dependencies of the consumer of syncs. */
 export interface SyncDeps {

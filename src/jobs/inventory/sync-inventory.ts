@@ -17,7 +17,7 @@ import { digestOf } from "./store/sim-record.ts";
 import { type SyncLog, type SyncState, isSyncOver } from "./store/sync-record.ts";
 import type { ListedSims } from "./store/page-encoder.ts";
 import type { Account } from "#api/account.ts";
-import type { WorkResult } from "#engine/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 
 export interface SyncContext {
   readonly syncs: SyncLog;

@@ -6,7 +6,7 @@ import type { Clock } from "#core/time.ts";
 import type { Outcome, RunOptions, RunState } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
 import type { BucketState, Limiter } from "#limiter/limiter.ts";
-import type { WorkerRegistry } from "#engine/worker-registry.ts";
+import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type Queues, queueName } from "./work/queues.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { Ledger } from "./ledger/ledger.ts";

@@ -7,14 +7,14 @@ import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
 import { type Clock, every, secondMs } from "#core/time.ts";
-import { parseCron } from "#fleet/cron.ts";
+import { parseCron } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
-import type { WorkResult } from "#engine/job-result.ts";
-import type { Incident, Working } from "#engine/working.ts";
-import type { ProfileJobsOptions } from "#engine/profile-queue.ts";
-import { openQueue } from "#engine/open-queue.ts";
-import { QueueWorker } from "#engine/queue-worker.ts";
-import { jobOptions } from "#engine/job-options.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
+import type { ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
+import { openQueue } from "#engine/queue/open-queue.ts";
+import { QueueWorker } from "#engine/queue/queue-worker.ts";
+import { jobOptions } from "#engine/queue/job-options.ts";
 
 interface ScheduleReference {
   readonly schedule: string;

@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import { localText } from "#fleet/cron.ts";
+import { localText } from "#fleet/time/cron.ts";
 import type { FiringResult, Schedule } from "#fleet/schedule.ts";
 import { firingId } from "./times.ts";
 import type { ScheduleQueue } from "./queue.ts";

@@ -1,7 +1,7 @@
 /** Determines which times of a schedule have passed, and whether they were missed. */
 import { createHash } from "node:crypto";
 import { minuteMs } from "#core/time.ts";
-import type { Cron } from "#fleet/cron.ts";
+import type { Cron } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 
 /** A time noticed later than this was missed: no worker was running. */

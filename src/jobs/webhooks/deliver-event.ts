@@ -11,7 +11,7 @@ import type { Delivery as Sent, WebhookSender } from "#events/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { DeliveryLog, TryEnd } from "./delivery-log.ts";
 import { type Delivery, deliveryIdOf } from "./delivery-record.ts";
-import type { WorkResult } from "#engine/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 
 /** A delivery, as a queue carries it: never the message. */
 export interface DeliveryReference {

@@ -8,12 +8,12 @@ import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
 import { every } from "#core/time.ts";
 import type { DeliveryReference } from "./deliver-event.ts";
-import type { WorkResult } from "#engine/job-result.ts";
-import type { Incident, Working } from "#engine/working.ts";
-import type { ProfileJobsOptions } from "#engine/profile-queue.ts";
-import { openQueue } from "#engine/open-queue.ts";
-import { QueueWorker } from "#engine/queue-worker.ts";
-import { jobOptions } from "#engine/job-options.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
+import type { ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
+import { openQueue } from "#engine/queue/open-queue.ts";
+import { QueueWorker } from "#engine/queue/queue-worker.ts";
+import { jobOptions } from "#engine/queue/job-options.ts";
 
 const jobName = "deliver-event";
 /** Messages to one receiver in progress at once, per process. */

@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import type { Working } from "#engine/working.ts";
+import type { Working } from "#engine/queue/working.ts";
 import { loadConfig } from "#config/load.ts";
 import type { HttpServer } from "#http/server.ts";
 import type { Role } from "#fleet/role.ts";

@@ -5,7 +5,7 @@ import { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import { DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { Limiter } from "#limiter/limiter.ts";
-import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
 import type { Keys } from "#redis/keys.ts";
 import { RunService } from "#jobs/runs/service.ts";

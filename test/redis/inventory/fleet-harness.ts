@@ -9,7 +9,7 @@ import { everySim } from "#fleet/filter.ts";
 import { type FieldChoice, documentOf, usualFields } from "#fleet/sim-fields.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim.ts";
 import type { Account } from "#api/account.ts";
-import type { WorkResult } from "#engine/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import type { Inventory, SimPresence } from "#jobs/inventory/store/inventory.ts";

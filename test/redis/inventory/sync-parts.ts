@@ -7,7 +7,7 @@ import { systemClock } from "#core/time.ts";
 import { keptFields, secretFields, usualFields } from "#fleet/sim-fields.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim.ts";
 import type { Account } from "#api/account.ts";
-import type { WorkResult } from "#engine/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 import { syncInventory } from "#jobs/inventory/sync-inventory.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";

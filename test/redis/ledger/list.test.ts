@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Limiter } from "#limiter/limiter.ts";
-import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
 import { RunService } from "#jobs/runs/service.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";

@@ -7,7 +7,7 @@ import type { Redis } from "ioredis";
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
-import { PermitQueue } from "#limiter/gate.ts";
+import { PermitQueue } from "#limiter/permit-queue.ts";
 import type { Permit, QuotaReading, Urgency } from "#limiter/permit.ts";
 import { Keys } from "#redis/keys.ts";
 import { ModelPlatform, type Rounding, type Window } from "./model-platform.ts";

@@ -1,8 +1,8 @@
 /** The registry of workers and queues works without scanning the keys of Redis. */
 import { expect, it } from "vitest";
-import { openQueue } from "#engine/open-queue.ts";
-import { WorkerRegistry } from "#engine/worker-registry.ts";
-import { QueueBoard } from "#engine/queue-list.ts";
+import { openQueue } from "#engine/queue/open-queue.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { QueueBoard } from "#engine/queue/queue-list.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
 

@@ -1,8 +1,8 @@
 /** The queue of work that waits for hours: new work does not wait with it. */
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
-import type { WorkResult } from "#engine/job-result.ts";
-import { WorkerRegistry } from "#engine/worker-registry.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { rotationQueues } from "#jobs/credentials/queue.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";

@@ -14,7 +14,7 @@ import { Feed } from "#events/feed.ts";
 import { WebhookSender } from "#events/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { WorkResult } from "#engine/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { planRotation } from "#jobs/credentials/plan.ts";

@@ -2,9 +2,9 @@
 import { Queue } from "bullmq";
 import { afterAll, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { parseCron } from "#fleet/cron.ts";
+import { parseCron } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
-import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { ScheduleQueue } from "#jobs/schedules/queue.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";

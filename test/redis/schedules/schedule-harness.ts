@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
-import { parseCron } from "#fleet/cron.ts";
+import { parseCron } from "#fleet/time/cron.ts";
 import type { Freeze } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Task, TaskReference, TaskResult, TaskStatus } from "#fleet/task.ts";

@@ -6,7 +6,7 @@ import type { Delivery as Sent, WebhookMessage } from "#events/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/deliver-event.ts";
-import type { WorkResult } from "#engine/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { Keys } from "#redis/keys.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
 import { type Delivery, placeOf } from "#jobs/webhooks/delivery-record.ts";

@@ -8,7 +8,7 @@ import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import type { Config } from "#config/config.ts";
 import { Feed } from "#events/feed.ts";
-import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";

@@ -4,7 +4,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook.ts";
 import { DeliveryQueues } from "#jobs/webhooks/queue.ts";
-import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { WebhookService } from "#jobs/webhooks/service.ts";
 import { openTestRedis } from "../../support/redis.ts";

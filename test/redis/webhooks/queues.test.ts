@@ -6,7 +6,7 @@ import { Lifecycle } from "#core/lifecycle.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
-import { WorkerRegistry } from "#engine/worker-registry.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
 import { Webhooks } from "../../../src/app/webhooks.ts";

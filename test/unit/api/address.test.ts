@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseAddress } from "#api/address.ts";
+import { parseAddress } from "#api/http/address.ts";
 
 // Shows S6.
 describe("an address", () => {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readFault } from "#api/error-body.ts";
+import { readFault } from "#api/http/error-body.ts";
 import { authOperation } from "#api/operations/auth.ts";
 import { listSims, updateSimSpeedClass } from "#api/operations/sims.ts";
-import { readAnswer } from "#api/response.ts";
+import { readAnswer } from "#api/http/response.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";

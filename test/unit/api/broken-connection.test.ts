@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { parseAddress } from "#api/address.ts";
-import type { Exchange } from "#api/exchange.ts";
-import { Transport } from "#api/transport.ts";
+import { parseAddress } from "#api/http/address.ts";
+import type { Exchange } from "#api/http/exchange.ts";
+import { Transport } from "#api/http/transport.ts";
 import { systemClock } from "#core/time.ts";
 import { refusalOf } from "./support.ts";
 

@@ -1,6 +1,6 @@
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { addressFor, authAddress, routesOf } from "#api/coverage.ts";
+import { addressFor, authAddress, routesOf } from "#api/auth/coverage.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { answer, clientFor, type Platform, refusalOf, startPlatform, StillClock } from "./support.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ClientEvent } from "#api/client-event.ts";
-import { PairKeeper } from "#api/pair-keeper.ts";
-import type { Pair } from "#api/pair.ts";
-import { checkTtl, lifetimeMs } from "#api/renewal-timing.ts";
+import { PairKeeper } from "#api/auth/pair-keeper.ts";
+import type { Pair } from "#api/auth/pair.ts";
+import { checkTtl, lifetimeMs } from "#api/auth/renewal-timing.ts";
 import { PlatformError } from "#core/errors.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";
 import { StillClock, until } from "./support.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { headerNames } from "#api/brand.ts";
-import { readQuota, readRetryAfterMs } from "#api/quota-headers.ts";
+import { headerNames } from "#api/http/brand.ts";
+import { readQuota, readRetryAfterMs } from "#api/http/quota-headers.ts";
 
 const names = headerNames("Svc");
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ClientEvent } from "#api/client-event.ts";
 import type { PlatformClientOptions } from "#api/client-options.ts";
-import type { CredentialForm } from "#api/credential-form.ts";
+import type { CredentialForm } from "#api/auth/credential-form.ts";
 import { updateSimSpeedClass } from "#api/operations/sims.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";

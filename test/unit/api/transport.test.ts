@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { parseAddress } from "#api/address.ts";
-import type { Exchange } from "#api/exchange.ts";
-import { Transport, type TransportOptions } from "#api/transport.ts";
+import { parseAddress } from "#api/http/address.ts";
+import type { Exchange } from "#api/http/exchange.ts";
+import { Transport, type TransportOptions } from "#api/http/transport.ts";
 import { systemClock } from "#core/time.ts";
 import { answer, type Handler, refusalOf, startPlatform, StillClock, until } from "./support.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { loadConfig } from "#config/load.ts";
-import { parseRedisUrl } from "#config/redis-url.ts";
+import { parseRedisUrl } from "#config/sections/redis-url.ts";
 import { ConfigError } from "#core/errors.ts";
 import { createAuthority } from "../../support/certificates.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { readFault } from "#api/error-body.ts";
+import { readFault } from "#api/http/error-body.ts";
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 import { Secret } from "#core/secret.ts";
 import { pickFields } from "#fleet/sim-fields.ts";

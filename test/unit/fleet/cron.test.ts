@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { localText, parseCron } from "#fleet/cron.ts";
+import { localText, parseCron } from "#fleet/time/cron.ts";
 
 describe("a cron expression", () => {
   it.each([

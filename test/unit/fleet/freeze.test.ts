@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseCron } from "#fleet/cron.ts";
+import { parseCron } from "#fleet/time/cron.ts";
 import { type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
 
 const at = (text: string): number => Date.parse(text);

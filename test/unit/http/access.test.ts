@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { TokenOptions } from "#config/http-access.ts";
+import type { TokenOptions } from "#config/sections/http-access.ts";
 import { systemClock } from "#core/time.ts";
-import { Access } from "#http/access.ts";
+import { Access } from "#http/auth/access.ts";
 
 const nowMs = 1_800_000_000_000;
 const clock = { ...systemClock, wallMs: () => nowMs };

@@ -3,9 +3,9 @@ import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer } from "node:http";
 import { exportJWK, SignJWT } from "jose";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { JwtOptions } from "#config/http-access.ts";
+import type { JwtOptions } from "#config/sections/http-access.ts";
 import { systemClock } from "#core/time.ts";
-import { JwtReader } from "#http/jwt.ts";
+import { JwtReader } from "#http/auth/jwt.ts";
 
 const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const others = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "#core/time.ts";
-import { Spool } from "#http/spool.ts";
+import { Spool } from "#http/plans/spool.ts";
 
 async function spool(clock: Clock = systemClock): Promise<{ spool: Spool; names: () => Promise<string[]> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "spool-"));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
-import { PermitQueue } from "#limiter/gate.ts";
+import { PermitQueue } from "#limiter/permit-queue.ts";
 import type { Permit } from "#limiter/permit.ts";
 
 const unknown = (): number => -1;

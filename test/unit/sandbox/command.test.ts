@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { sandboxCommand } from "#cli/commands/sandbox.ts";
 import { faultKinds } from "#sandbox/faults.ts";
-import { refusals } from "#sandbox/messages.ts";
+import { refusals } from "#sandbox/http/messages.ts";
 
 const script = "import { sandboxCommand } from '#cli/commands/sandbox.ts'; await sandboxCommand().parseAsync();";
 

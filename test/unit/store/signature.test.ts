@@ -4,7 +4,7 @@ import { systemClock } from "#core/time.ts";
 import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter.ts";
 import { type SimFields, pickFields, secretFields, textOf, usualFields } from "#fleet/sim-fields.ts";
 import { defaultOptions } from "#sandbox/options.ts";
-import { Sims } from "#sandbox/sims.ts";
+import { Sims } from "#sandbox/sims/sims.ts";
 import { Signatures, prefilter, simsPerChunk } from "#jobs/inventory/store/signature.ts";
 import { type CodeBook, type CodeLookup, type Column, codedFields, isWide } from "#jobs/inventory/store/value-codes.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { emptyForm, faultsOf, queryOf } from "../../../web/src/pure/plan-options.ts";
-import { planQuery } from "../../../src/http/order.ts";
+import { planQuery } from "../../../src/http/plans/order.ts";
 
 const full = {
   ...{ name: " monthly ", speedClass: "s1.slow", partial: true, skipUnchanged: true },

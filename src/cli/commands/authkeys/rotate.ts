@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
-import { followAuthKey, followRemoteAuthKey } from "../../follow-auth-key.ts";
+import { followAuthKey, followRemoteAuthKey } from "../../follow/follow-auth-key.ts";
 import type { Output } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
 

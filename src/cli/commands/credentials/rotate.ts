@@ -4,7 +4,7 @@ import type { App } from "#app/app.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
-import { followRotation, followRemoteRotation } from "../../follow-rotation.ts";
+import { followRotation, followRemoteRotation } from "../../follow/follow-rotation.ts";
 import type { Output } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
 import { rotationStatusText, waitText } from "../../rotation-text.ts";

@@ -7,7 +7,7 @@ import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import type { EventDocument } from "#jobs/webhooks/report.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { type EventSource, eventsHere } from "../../event-source.ts";
-import { remoteEvents } from "../../event-source-elsewhere.ts";
+import { remoteEvents } from "../../remote-event-source.ts";
 import { asInstant } from "../../instant.ts";
 import type { Output } from "../../output.ts";
 

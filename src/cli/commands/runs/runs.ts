@@ -2,8 +2,8 @@
 import { Command } from "@commander-js/extra-typings";
 import type { RunReport } from "#jobs/runs/report.ts";
 import { type Context, asCount, confirm, withCommon } from "../../context.ts";
-import { followRemote } from "../../follow-remote.ts";
-import { follow } from "../../follow.ts";
+import { followRemote } from "../../follow/follow-remote-run.ts";
+import { follow } from "../../follow/follow-run.ts";
 import { runTable, runText } from "../../run-text.ts";
 import { resultsCommand } from "./results.ts";
 import { resumeCommand } from "./resume.ts";

@@ -6,7 +6,7 @@ import type { RunReport } from "#jobs/runs/report.ts";
 import type { SyncReport } from "#jobs/inventory/sync-report.ts";
 import { showRemoteToEnd } from "../../apply-remote.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
-import { followSync, followRemoteSync } from "../../follow-sync.ts";
+import { followSync, followRemoteSync } from "../../follow/follow-sync.ts";
 import { type Output, grouped } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
 import { showToEnd } from "../apply.ts";

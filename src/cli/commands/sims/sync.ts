@@ -4,7 +4,7 @@ import type { App } from "#app/app.ts";
 import type { Config } from "#config/config.ts";
 import type { SyncReport } from "#jobs/inventory/sync-report.ts";
 import { type Context, withCommon } from "../../context.ts";
-import { followSync, followRemoteSync } from "../../follow-sync.ts";
+import { followSync, followRemoteSync } from "../../follow/follow-sync.ts";
 import { type Output, duration, grouped } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
 

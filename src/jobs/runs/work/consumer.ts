@@ -5,13 +5,13 @@
 import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
 import { type Clock, every } from "#core/time.ts";
-import type { JobResult } from "#engine/job-result.ts";
-import type { Incident, Working } from "#engine/working.ts";
+import type { JobResult } from "#engine/queue/job-result.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
 import type { SegmentReference } from "./row-attempt.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { WorkerRegistry } from "#engine/worker-registry.ts";
-import { QueueWorker } from "#engine/queue-worker.ts";
+import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { QueueWorker } from "#engine/queue/queue-worker.ts";
 import type { Queues } from "./queues.ts";
 
 const restoreEveryMs = 5_000;

@@ -12,7 +12,7 @@ import { type Settled, type StoredRow, type Tries, doubtOf, isCallable } from ".
 import type { RunRecord } from "../ledger/run-record.ts";
 import { type CallOptions, changeSpeedClass } from "./change-speed-class.ts";
 import type { Account } from "#api/account.ts";
-import type { JobResult } from "#engine/job-result.ts";
+import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference, TryResult } from "./row-attempt.ts";
 import type { RunWatch } from "./run-watch.ts";
 import { type Backlog, OutcomeWriter } from "./outcome-writer.ts";

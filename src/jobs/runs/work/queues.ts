@@ -5,11 +5,11 @@
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import type { SegmentReference } from "./row-attempt.ts";
-import { jobOptions } from "#engine/job-options.ts";
+import { jobOptions } from "#engine/queue/job-options.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import { openQueue } from "#engine/open-queue.ts";
+import { openQueue } from "#engine/queue/open-queue.ts";
 
 const segmentJobName = "change-speed-class";
 /** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */

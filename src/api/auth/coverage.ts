@@ -1,0 +1,89 @@
+/**
+ * Selects the base address of a call (interface, sections 4, 5 rule 9 and 9), which must match the coverage of the
+ * account. The configuration decides; if it does not, the verified claims of the token; if these allow several, the
+ * only configured address. With two configured addresses, this is an error: there is no guessing.
+ */
+import { ConfigError, PlatformError } from "#core/errors.ts";
+import type { Coverage } from "#fleet/profile.ts";
+import { type Address, parseAddress } from "../http/address.ts";
+
+/** Base addresses as configured. The alias is another name of the Japan endpoint, used only if that one is not set. */
+export interface Endpoints {
+  readonly global?: string | undefined;
+  readonly japan?: string | undefined;
+  readonly japanAlias?: string | undefined;
+}
+
+export type Routes = Readonly<Partial<Record<Coverage, Address>>>;
+
+const settings = { g: "SIMFLEET_ENDPOINT_GLOBAL", jp: "SIMFLEET_ENDPOINT_JAPAN" } as const;
+const names = { g: "Global", jp: "Japan" } as const;
+
+/**
+ * Validates the addresses and checks that the configured coverage has one.
+ * @throws ConfigError
+ */
+export function routesOf(endpoints: Endpoints, configured: Coverage | undefined): Routes {
+  const japan = endpoints.japan ?? endpoints.japanAlias;
+  const routes: Routes = {
+    ...(endpoints.global === undefined ? {} : { g: parseAddress(endpoints.global, settings.g) }),
+    ...(japan === undefined ? {} : { jp: parseAddress(japan, settings.jp) }),
+  };
+  if (routes.g === undefined && routes.jp === undefined) {
+    throw new ConfigError([{ where: settings.g, message: `no address of the platform; set it or ${settings.jp}` }]);
+  }
+  if (configured !== undefined && routes[configured] === undefined) {
+    const message = `the profile's coverage is ${configured} (${names[configured]}), but this address is not set`;
+    throw new ConfigError([{ where: settings[configured], message }]);
+  }
+  return routes;
+}
+
+/** The address for authentication: any works (interface, section 4); the profile's own is preferred. */
+export function authAddress(routes: Routes, configured: Coverage | undefined): Address {
+  const address = (configured === undefined ? undefined : routes[configured]) ?? routes.g ?? routes.jp;
+  if (address === undefined) throw new RangeError("no address of the platform");
+  return address;
+}
+
+/**
+ * The address for the calls of a profile.
+ * @param claimed verified coverage types of the token; undefined if nothing is verified
+ * @throws PlatformError PLATFORM_FORBIDDEN if the account lacks the configured coverage
+ * @throws ConfigError if two addresses remain
+ */
+export function addressFor(
+  routes: Routes,
+  { configured, claimed }: { configured: Coverage | undefined; claimed: readonly Coverage[] | undefined },
+): Address {
+  const configuredAddress = configured === undefined ? undefined : routes[configured];
+  if (configured !== undefined && configuredAddress !== undefined) {
+    if (claimed !== undefined && !claimed.includes(configured)) throw uncovered([configured], claimed);
+    return configuredAddress;
+  }
+  const reachable = (["g", "jp"] as const).filter((coverage) => routes[coverage] !== undefined);
+  const usable =
+    claimed === undefined || claimed.length === 0 ? reachable : reachable.filter((c) => claimed.includes(c));
+  if (usable.length === 0 && claimed !== undefined) throw uncovered(reachable, claimed);
+  const [only, another] = usable;
+  const address = only === undefined || another !== undefined ? undefined : routes[only];
+  if (address !== undefined) return address;
+  throw new ConfigError([
+    {
+      where: "SIMFLEET_COVERAGE",
+      message: "two addresses are set and the account does not identify its own; set g (Global) or jp (Japan)",
+    },
+  ]);
+}
+
+function uncovered(wanted: readonly Coverage[], claimed: readonly Coverage[]): PlatformError {
+  const has =
+    claimed.length === 0 ? "none" : claimed.map((coverage) => `${coverage} (${names[coverage]})`).join(" and ");
+  const needs = wanted.map((coverage) => `${coverage} (${names[coverage]})`).join(" or ");
+  return new PlatformError(
+    "PLATFORM_FORBIDDEN",
+    `The account's coverage is ${has} by its token, but simfleet is set to ${needs}. Correct SIMFLEET_COVERAGE and the ` +
+      `address, or have the coverage enabled.`,
+    { operation: "auth" },
+  );
+}

@@ -1,0 +1,75 @@
+/**
+ * One permit and its outcome. The permit is settled when the response headers arrive, not the body: the quota headers
+ * age from that instant, and a response whose body is lost still spent its call.
+ * States: granted -> sent -> answered | lost, or granted -> given back.
+ */
+import type { Clock } from "#core/time.ts";
+import type { Permit } from "#limiter/permit.ts";
+import type { HeaderNames } from "./brand.ts";
+import type { ClientEvent } from "../client-event.ts";
+import type { ExchangeWatcher } from "./exchange.ts";
+import { type AnswerHeaders, readQuota, readRetryAfterMs } from "./quota-headers.ts";
+
+export interface AttemptDeps {
+  readonly clock: Clock;
+  readonly names: HeaderNames;
+  readonly periodMs: number;
+  readonly emit: (event: ClientEvent) => void;
+}
+
+export class Attempt implements ExchangeWatcher {
+  readonly #permit: Permit;
+  readonly #around: AttemptDeps;
+  readonly #operation: string;
+  readonly #bucket: string;
+  #state: "granted" | "sent" | "over" = "granted";
+  #sentAtMs = 0;
+  /** Delay requested by the Retry-After header of the response. */
+  retryAfterMs: number | undefined;
+  /** For a 429: how long the bucket stays empty. */
+  throttledMs = 0;
+
+  constructor(deps: { permit: Permit; around: AttemptDeps; operation: string; bucket: string }) {
+    this.#permit = deps.permit;
+    this.#around = deps.around;
+    this.#operation = deps.operation;
+    this.#bucket = deps.bucket;
+  }
+
+  sending(): void {
+    this.#state = "sent";
+    this.#sentAtMs = this.#around.clock.monotonicMs();
+    this.#permit.sending();
+  }
+
+  head(status: number, headers: AnswerHeaders): void {
+    if (this.#state === "granted") this.sending();
+    this.#state = "over";
+    const { clock, periodMs, emit } = this.#around;
+    const reading = readQuota(headers, this.#around);
+    const throttled = status === 429;
+    if (headers["retry-after"] !== undefined) this.retryAfterMs = readRetryAfterMs(headers, clock.wallMs());
+    this.#permit.answered({ reading, throttled, retryAfterMs: this.retryAfterMs });
+    const call = { operation: this.#operation, bucket: this.#bucket };
+    emit({ type: "answered", ...call, status, durationMs: clock.monotonicMs() - this.#sentAtMs });
+    if (!throttled) return;
+    const refreshMs = reading === undefined ? periodMs : Math.max(1, reading.secondsBeforeRefresh) * 1_000;
+    this.throttledMs = Math.max(refreshMs, this.retryAfterMs ?? 0);
+    emit({ type: "throttled", ...call, retryAfterMs: this.throttledMs });
+  }
+
+  /** No response will arrive; settles the permit unless the response headers already did. */
+  failed(): void {
+    if (this.#state === "over") return;
+    const wasSent = this.#state === "sent";
+    this.#state = "over";
+    if (wasSent) this.#permit.lost();
+    else this.#permit.giveBack();
+    this.#around.emit({
+      type: "unanswered",
+      operation: this.#operation,
+      bucket: this.#bucket,
+      wasSent,
+    });
+  }
+}

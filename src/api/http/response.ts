@@ -1,0 +1,147 @@
+/**
+ * Turns one response (status, headers, body) into a value or a PlatformError; no I/O, no policy. The interface does not
+ * list the platform's statuses (section 7), so they are interpreted by class.
+ */
+import { PlatformError } from "#core/errors.ts";
+import { readFault, type PlatformFault } from "./error-body.ts";
+import type { Operation } from "../operations/operation.ts";
+import { type AnswerHeaders, headerOf } from "./quota-headers.ts";
+
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: AnswerHeaders;
+  readonly body: Buffer;
+}
+
+/** A response with its context. */
+export interface PlacedAnswer extends Answer {
+  readonly bucket: string;
+  /** The host that responded, for messages. */
+  readonly host: string;
+  /** For a 429: how long the bucket stays empty. */
+  readonly throttledMs: number;
+  /** Delay requested by the Retry-After header. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/**
+ * Returns the value of a success.
+ * @throws PlatformError with the code that matches the status; for a write whose success cannot be parsed,
+ *   `mayHaveApplied` is true
+ */
+export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): O {
+  if (!operation.successStatuses.includes(answer.status)) throw refusal(operation, answer);
+  const quick = operation.quickly?.(answer.body);
+  if (quick !== undefined) return quick;
+  const body = operation.answer === "status" ? undefined : bodyOf(operation, answer);
+  const parsed = operation.output.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues
+    .slice(0, 3)
+    .map((issue) => (issue.path.length > 0 ? issue.path.join(".") : "body"));
+  throw new PlatformError(
+    "PLATFORM_CONTRACT",
+    `${operation.id}: ${answer.host} answered ${answer.status} in an unexpected shape (at ${fields.join(", ")}). ` +
+      `Is it the right address and deployment?`,
+    { operation: operation.id, status: answer.status, mayHaveApplied: isWrite(operation) },
+  );
+}
+
+function bodyOf<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): unknown {
+  try {
+    return JSON.parse(answer.body.toString("utf8"));
+  } catch {
+    // The parser's own error quotes the body, which may contain a token, so it is not propagated.
+    throw unreadable(operation, answer);
+  }
+}
+
+interface Refused {
+  readonly operation: Operation<never, unknown>;
+  readonly status: number;
+  readonly fault: PlatformFault;
+}
+
+function isWrite(operation: Pick<Operation<never, unknown>, "method">): boolean {
+  return operation.method !== "GET";
+}
+
+/** A success whose body is not JSON: a truncated body is a lost response; anything else is not from the platform. */
+function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
+  const facts = {
+    operation: operation.id,
+    status: answer.status,
+    mayHaveApplied: isWrite(operation),
+  };
+  const start = answer.body.toString("utf8").trimStart()[0];
+  if (start === undefined || '{["'.includes(start)) {
+    return new PlatformError(
+      "PLATFORM_UNAVAILABLE",
+      `${operation.id}: the answer of ${answer.host} (${answer.status}) was truncated, so its outcome is unknown.`,
+      facts,
+    );
+  }
+  const page = start === "<" ? " a web page" : " something";
+  return new PlatformError(
+    "PLATFORM_CONTRACT",
+    `${operation.id}: ${answer.host} answered ${answer.status} with${page} that is not JSON. Is it the right address?`,
+    facts,
+  );
+}
+
+function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
+  const { status } = answer;
+  const fault = readFault(answer.body.toString("utf8"));
+  const facts = { operation: operation.id, status, platformCode: fault.code };
+  const said = wordsOf(status, fault);
+  if (status === 429) {
+    return new PlatformError(
+      "PLATFORM_THROTTLED",
+      `${operation.id}: the quota of ${answer.bucket} is spent; calls resume in ${Math.ceil(answer.throttledMs / 1_000)} s.`,
+      { ...facts, retryAfterMs: answer.throttledMs, bucket: answer.bucket },
+    );
+  }
+  if (status >= 500 || status === 408 || status === 425) {
+    return new PlatformError(
+      "PLATFORM_UNAVAILABLE",
+      `${operation.id}: ${answer.host} could not serve the call (${said}).`,
+      { ...facts, mayHaveApplied: status >= 500, retryAfterMs: answer.retryAfterMs },
+    );
+  }
+  if (status >= 400) return refusedByStatus({ operation, status, fault });
+  const place = status >= 300 && headerOf(answer.headers, "location") !== undefined ? " with a redirect" : "";
+  return new PlatformError(
+    "PLATFORM_CONTRACT",
+    `${operation.id}: ${answer.host} answered ${status}${place}, which the interface does not have and which is not ` +
+      `followed. Is it the right address?`,
+    { ...facts, mayHaveApplied: status < 300 && isWrite(operation) },
+  );
+}
+
+/** A 4xx status that blames the call itself. */
+function refusedByStatus({ operation, status, fault }: Refused): PlatformError {
+  const said = wordsOf(status, fault);
+  const facts = { operation: operation.id, status, platformCode: fault.code };
+  const isPlatformSpeaking = fault.shape === "flat" || fault.shape === "nested";
+  if (!operation.authenticated && (status === 404 || status === 405) && !isPlatformSpeaking) {
+    return new PlatformError("PLATFORM_CONTRACT", `${operation.id}: nothing here takes this call (${said}).`, facts);
+  }
+  if (status === 401 || !operation.authenticated) {
+    return new PlatformError("PLATFORM_UNAUTHORIZED", `${operation.id}: not authorized (${said}).`, facts);
+  }
+  if (status === 403) {
+    return new PlatformError(
+      "PLATFORM_FORBIDDEN",
+      `${operation.id}: not permitted (${said}). Give the account or sub-user this permission.`,
+      facts,
+    );
+  }
+  return new PlatformError("PLATFORM_REJECTED", `${operation.id}: refused (${said}).`, facts);
+}
+
+/** `400 SEM0016: the text`, as far as its parts are present. */
+function wordsOf(status: number, fault: PlatformFault): string {
+  const code = fault.code === undefined ? "" : ` ${fault.code}`;
+  return fault.message === undefined ? `${status}${code}` : `${status}${code}: ${fault.message}`;
+}

@@ -1,0 +1,96 @@
+/**
+ * Sends one call once: permit, exchange, parsing of the response. It knows nothing of pairs beyond the headers it is
+ * given.
+ */
+import type { Address } from "./address.ts";
+import { Attempt, type AttemptDeps } from "./attempt.ts";
+import type { CallOptions, Permits } from "../client-options.ts";
+import { bucketOf, type Operation, type Target } from "../operations/operation.ts";
+import type { AnswerHeaders } from "./quota-headers.ts";
+import { readAnswer } from "./response.ts";
+import type { Transport } from "./transport.ts";
+
+/** Address of a call and the headers it carries: name, value, name, value… */
+export interface Route {
+  readonly address: Address;
+  readonly headers: readonly string[];
+  /** The same, for calls with a body. */
+  readonly bodyHeaders: readonly string[];
+}
+
+interface Sending {
+  readonly target: Target;
+  readonly route: Route;
+  readonly options: CallOptions;
+}
+
+export interface Reply<O> {
+  readonly value: O;
+  readonly headers: AnswerHeaders;
+}
+
+export class Sender {
+  readonly #permits: Permits;
+  readonly #transport: Transport;
+  readonly #profileName: string;
+  readonly #egress: string | undefined;
+  readonly #around: AttemptDeps;
+  /** By operation, since a name is needed for every call. */
+  readonly #buckets = new Map<string, string>();
+
+  constructor(deps: {
+    permits: Permits;
+    transport: Transport;
+    profileName: string;
+    egress: string | undefined;
+    around: AttemptDeps;
+  }) {
+    this.#permits = deps.permits;
+    this.#transport = deps.transport;
+    this.#profileName = deps.profileName;
+    this.#egress = deps.egress;
+    this.#around = deps.around;
+  }
+
+  /** @throws PlatformError; the signal's reason if it aborts before the request is sent; whatever `acquire` throws */
+  async send<I, O>(operation: Operation<I, O>, call: Sending): Promise<Reply<O>> {
+    const { address } = call.route;
+    const { path, body } = call.target;
+    const { signal, urgency = "normal", pace, backlog, onSending } = call.options;
+    const headers = body === undefined ? call.route.headers : call.route.bodyHeaders;
+    const bucket = this.#bucketOf(operation);
+    const permit = await this.#permits.acquire({ bucket, urgency, pace, backlog, signal });
+    const watcher = new Attempt({ permit, around: this.#around, operation: operation.id, bucket });
+    const { id, method } = operation;
+    let answer;
+    onSending?.();
+    try {
+      // Without the signal: a slot guarantees a connection, so the request is sent immediately.
+      answer = await this.#transport.exchange({ operation: id, address, method, path, headers, body, watcher });
+    } catch (thrown) {
+      watcher.failed();
+      throw thrown;
+    }
+    const { status, body: received } = answer;
+    const { throttledMs, retryAfterMs } = watcher;
+    const placed = {
+      status,
+      headers: answer.headers,
+      body: received,
+      bucket,
+      host: address.host,
+      throttledMs,
+      retryAfterMs,
+    };
+    return { value: readAnswer(operation, placed), headers: answer.headers };
+  }
+
+  #bucketOf(operation: Operation<never, unknown>): string {
+    let bucket = this.#buckets.get(operation.id);
+    if (bucket === undefined) {
+      bucket = bucketOf(operation, this.#profileName, this.#egress);
+      this.#buckets.set(operation.id, bucket);
+    }
+    return bucket;
+  }
+}

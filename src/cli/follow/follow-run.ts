@@ -1,0 +1,199 @@
+/**
+ * Shows a run until it ends, and processes it in this process while no live worker does. `apply`, `runs resume`,
+ * `runs retry` and `runs watch` all use it. Ctrl-C stops the display and, if the work was local, pauses the run; the
+ * message says how to resume.
+ */
+import type { App, Working } from "#app/app.ts";
+import { type PlatformError, SimfleetError } from "#core/errors.ts";
+import { type Clock, systemClock } from "#core/time.ts";
+import { isRunOver, isRunSettled } from "#fleet/run.ts";
+import type { BucketState } from "#limiter/limiter.ts";
+import { type RunReport, exitCodeOf } from "#jobs/runs/report.ts";
+import { type Output, duration, grouped } from "../output.ts";
+import { PlainLines } from "./plain-lines.ts";
+import { Progress } from "./progress.ts";
+
+const pollIntervalMs = 200;
+const workerPollMs = 2_000;
+/** After this time without an answer from Redis the user is informed, and a command that stops no longer waits for it. */
+const silenceMs = 3_000;
+const silenceAtStopMs = 500;
+
+export interface FollowRequest {
+  readonly app: App;
+  readonly output: Output;
+  readonly runId: string;
+  readonly interrupt: AbortSignal;
+  /** `watch` never processes the run itself. */
+  readonly mode: "work" | "watch";
+  readonly clock?: Clock;
+}
+
+/** The last report of the run, and the exit code. */
+export interface Followed {
+  readonly report: RunReport;
+  readonly exitCode: number;
+}
+
+/** @throws what the ledger throws */
+export async function follow(request: FollowRequest): Promise<Followed> {
+  const follower = new Follower(request);
+  try {
+    return await follower.run();
+  } finally {
+    await follower.stopWorking();
+    request.output.clearLiveLine();
+  }
+}
+
+interface Snapshot {
+  readonly report: RunReport;
+  readonly bucket: BucketState;
+}
+
+class Follower {
+  readonly #request: FollowRequest;
+  readonly #clock: Clock;
+  readonly #progress: Progress;
+  #consumer: Working | undefined;
+  #refusal: PlatformError | undefined;
+  #lastIncident = "";
+  #pending: Promise<Snapshot> | undefined;
+  #silentSinceMs: number | undefined;
+  readonly #silence: PlainLines;
+  #nextWorkerPollMs = 0;
+
+  constructor(request: FollowRequest) {
+    this.#request = request;
+    this.#clock = request.clock ?? systemClock;
+    this.#progress = new Progress(request.output);
+    this.#silence = new PlainLines(request.output, 10_000);
+  }
+
+  async run(): Promise<Followed> {
+    const { app, runId, interrupt, mode } = this.#request;
+    const { bucket, profile } = await app.runs.record(runId);
+    for (;;) {
+      const poll = await this.#poll(bucket);
+      if (poll === undefined) {
+        if (interrupt.aborted) throw this.#leftInSilence();
+        this.#reportSilence();
+        continue;
+      }
+      const { report } = poll;
+      this.#silentSinceMs = undefined;
+      this.#progress.show(report, poll.bucket, this.#clock.monotonicMs());
+      if (isRunSettled(report)) return this.#end(report);
+      if (this.#refusal !== undefined) return this.#leaveRefused(this.#refusal);
+      if (interrupt.aborted) return this.#leave();
+      if (report.state === "paused") return this.#pausedByAnother(report);
+      if (report.state === "awaiting-approval" && mode === "work") return this.#leftForApproval(report);
+      await this.#seeToWorkers(bucket, profile);
+      await this.#clock.sleep(pollIntervalMs, interrupt).catch(() => undefined);
+    }
+  }
+
+  /** The current state; undefined if Redis does not answer in time. The request stays pending. */
+  async #poll(bucket: string): Promise<Snapshot | undefined> {
+    const { app, runId, interrupt } = this.#request;
+    this.#pending ??= Promise.all([app.runs.show(runId), app.runs.bucket(bucket)])
+      .then(([report, state]) => ({ report, bucket: state }))
+      .finally(() => (this.#pending = undefined));
+    const answered = new AbortController();
+    const hurry = AbortSignal.any([interrupt, answered.signal]);
+    const silence = async (): Promise<undefined> => {
+      await this.#clock.sleep(silenceMs, hurry).catch(() => undefined);
+      await this.#clock.sleep(silenceAtStopMs, answered.signal).catch(() => undefined);
+    };
+    try {
+      return await Promise.race([this.#pending, silence()]);
+    } finally {
+      answered.abort();
+    }
+  }
+
+  #reportSilence(): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#silentSinceMs ??= nowMs - silenceMs;
+    const seconds = duration(nowMs - this.#silentSinceMs);
+    const line = `Redis has not answered for ${seconds}. Nothing is lost: the run waits for it.`;
+    this.#silence.show(line, { topic: "silence", nowMs });
+  }
+
+  /** Without Redis the work cannot be stopped cleanly; its locks expire by themselves. */
+  #leftInSilence(): SimfleetError {
+    this.#consumer = undefined;
+    const { runId } = this.#request;
+    return new SimfleetError(
+      "STORE_UNAVAILABLE",
+      `Redis does not answer, so the run was left as it is. Nothing that it has recorded is lost; once Redis is back, resume with: simfleet runs resume ${runId}`,
+    );
+  }
+
+  #leftForApproval(report: RunReport): Followed {
+    const { output, runId } = this.#request;
+    output.say(`The run waits for approval by someone else: simfleet runs approve ${runId}`);
+    return { report, exitCode: 0 };
+  }
+
+  /** Starts to process the run locally if no worker does, also after a worker has stopped. */
+  async #seeToWorkers(bucket: string, profile: string): Promise<void> {
+    const { app, mode } = this.#request;
+    const nowMs = this.#clock.monotonicMs();
+    if (mode === "watch" || this.#consumer !== undefined || nowMs < this.#nextWorkerPollMs) return;
+    this.#nextWorkerPollMs = nowMs + workerPollMs;
+    if (await app.runs.isServed(bucket)) return;
+    this.#consumer = await app.consume(profile, (incident) => {
+      if (incident.refusal !== undefined) this.#refusal = incident.refusal;
+      if (incident.message !== this.#lastIncident) this.#request.output.say(`simfleet: ${incident.message}`);
+      this.#lastIncident = incident.message;
+    });
+  }
+
+  async stopWorking(): Promise<void> {
+    await this.#consumer?.stop();
+    this.#consumer = undefined;
+  }
+
+  #end(report: RunReport): Followed {
+    return { report, exitCode: exitCodeOf(report) };
+  }
+
+  #pausedByAnother(report: RunReport): Followed {
+    this.#request.output.say(
+      `The run was paused${report.reason ? ` (${report.reason})` : ""}. Resume with: simfleet runs resume ${report.runId}`,
+    );
+    return this.#end(report);
+  }
+
+  async #leave(): Promise<Followed> {
+    const { app, output, runId } = this.#request;
+    if (this.#consumer === undefined) {
+      output.say(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}`);
+      output.say(`Pause it with: simfleet runs pause ${runId}`);
+      return this.#end(await app.runs.show(runId));
+    }
+    output.say("Stopping: waiting for calls in flight …");
+    return this.#holdRun("stopped with Ctrl-C");
+  }
+
+  async #leaveRefused(refusal: PlatformError): Promise<Followed> {
+    this.#request.output.say(`The platform rejected the credentials: ${refusal.message}`);
+    const { report } = await this.#holdRun(refusal.message);
+    return { report, exitCode: refusal.exitCode };
+  }
+
+  /** Pauses the run that was processed locally, unless it has ended. */
+  async #holdRun(reason: string): Promise<Followed> {
+    const { app, output, runId } = this.#request;
+    await app.runs.control.pause(runId, { reason }).catch(() => undefined);
+    await this.stopWorking();
+    const report = await app.runs.show(runId);
+    if (!isRunOver(report.state)) {
+      const { pending } = report.counts;
+      output.say(`Paused. ${grouped(pending)} ${pending === 1 ? "row" : "rows"} left; nothing is lost.`);
+      output.say(`Resume with: simfleet runs resume ${runId}`);
+    }
+    return this.#end(report);
+  }
+}

@@ -1,0 +1,88 @@
+/** Shows a sync until it ends: of this machine's Redis, or of a remote worker. */
+import type { App } from "#app/app.ts";
+import { systemClock } from "#core/time.ts";
+import type { SyncReport } from "#jobs/inventory/sync-report.ts";
+import { followWork } from "./follow-work.ts";
+import { type Output, grouped } from "../output.ts";
+import { PlainLines } from "./plain-lines.ts";
+import type { RemoteWorker } from "../remote-worker.ts";
+import { nextAttemptText, problemText } from "../run-text.ts";
+
+const plainLineEveryMs = 10_000;
+
+interface Ask {
+  readonly output: Output;
+  readonly profile: string;
+  readonly interrupt: AbortSignal;
+}
+
+type Followed = Promise<{ report: SyncReport; exitCode: number }>;
+
+/** @returns the last report of the sync, and the exit code */
+export function followSync({ app, ...ask }: Ask & { app: App }): Followed {
+  const { profile, output } = ask;
+  const show = shower(output);
+  return followWork({
+    ...ask,
+    ...{ endOf, leaving },
+    workplace: {
+      isServed: () => app.sims.isServed(profile),
+      work: (onIncident) => app.consumeSyncs(profile, onIncident),
+    },
+    report: async () => {
+      const report = await app.sims.syncReport(profile);
+      if (report === undefined) throw new Error(`the sync of ${profile} no longer exists`);
+      return report;
+    },
+    show: (report) => show(report, () => quotaText(app, profile)),
+  });
+}
+
+/** As `followSync`, of a remote worker. */
+export function followRemoteSync({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
+  const show = shower(ask.output);
+  return followWork({
+    ...ask,
+    ...{ endOf, leaving },
+    report: () => worker.get<SyncReport>(`/v1/syncs/${encodeURIComponent(ask.profile)}`),
+    show: (report) => show(report, () => Promise.resolve("")),
+  });
+}
+
+function endOf({ state }: SyncReport): number | undefined {
+  return state === "finished" ? 0 : state === "failed" ? 4 : undefined;
+}
+
+function leaving({ pages }: SyncReport, { wasLocal }: { wasLocal: boolean }): string {
+  if (!wasLocal) return "The sync continues in its worker.";
+  return `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
+}
+
+/** Writes the live line, or a plain one at every change and at intervals. */
+function shower(output: Output) {
+  const lines = new PlainLines(output, plainLineEveryMs);
+  return async ({ sims, pages, state, problem }: SyncReport, waitText: () => Promise<string>): Promise<void> => {
+    const progress = `${grouped(sims)} SIMs, ${grouped(pages)} pages`;
+    if (output.isLive) {
+      const now = problem === undefined ? await waitText() : ` · ${nextAttemptText(problem)} · ${problem.message}`;
+      output.live(state === "sweeping" ? "marking what is gone" : `${progress}${now}`);
+      return;
+    }
+    const nowMs = systemClock.monotonicMs();
+    if (state === "sweeping") {
+      lines.show("marking what is gone", { topic: state, nowMs });
+    } else if (problem === undefined) {
+      lines.show(`${progress}${await waitText()}`, { topic: state, nowMs });
+    } else {
+      const text = `page ${grouped(pages + 1)} could not be read: ${problemText(problem)}`;
+      lines.show(text, { topic: `${problem.attempts} ${problem.message}`, nowMs });
+    }
+  };
+}
+
+async function quotaText(app: App, profile: string): Promise<string> {
+  const bucket = await app.runs.bucket(app.bucketOf(profile));
+  const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
+  const isWaiting = bucket.left === 0 && toRefreshMs > 0;
+  return isWaiting ? `, the quota refreshes in ${Math.ceil(toRefreshMs / 1_000)} s` : "";
+}

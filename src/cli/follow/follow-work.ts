@@ -1,0 +1,121 @@
+/**
+ * Shows a sync, a rotation or a remote run until it ends or has to wait for hours. Work in this machine's own Redis is also
+ * done in this process while no live worker does it. Ctrl-C stops the display, and the work if it was local. The caller
+ * defines the texts and when the work has ended.
+ */
+import type { Working } from "#app/app.ts";
+import type { PlatformError } from "#core/errors.ts";
+import { systemClock } from "#core/time.ts";
+import type { Output } from "../output.ts";
+
+const pollIntervalMs = 150;
+/** A remote worker is polled over the network and has a rate limit. */
+const remotePollIntervalMs = 1_000;
+const workerPollMs = 2_000;
+
+interface Incident {
+  readonly message: string;
+  readonly refusal?: PlatformError;
+  readonly isInReport?: boolean;
+}
+
+/** How the work is done in this process. */
+interface Workplace {
+  isServed(): Promise<boolean>;
+  work(onIncident: (incident: Incident) => void): Promise<Working>;
+}
+
+export interface FollowWork<Report> {
+  readonly output: Output;
+  readonly interrupt: AbortSignal;
+  /** Absent if a remote worker does the work. */
+  readonly workplace?: Workplace | undefined;
+  readonly report: () => Promise<Report>;
+  /** The exit code once the work has ended; undefined while it is in progress. */
+  endOf(report: Report): number | undefined;
+  show(report: Report): void | Promise<void>;
+  /** The message at Ctrl-C. @param how `wasLocal`: the work was done in this process */
+  leaving(report: Report, how: { wasLocal: boolean }): string;
+}
+
+/** @returns the last report of the work, and the exit code */
+export async function followWork<Report>(ask: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
+  const worked = new WorkHere(ask.workplace, ask.output);
+  try {
+    return await poll(ask, worked);
+  } finally {
+    await worked.stop();
+    ask.output.clearLiveLine();
+  }
+}
+
+async function poll<Report>(ask: FollowWork<Report>, worked: WorkHere): Promise<{ report: Report; exitCode: number }> {
+  const { output, interrupt, workplace } = ask;
+  const everyMs = workplace === undefined ? remotePollIntervalMs : pollIntervalMs;
+  let report = await ask.report();
+  for (;;) {
+    const end = ask.endOf(report);
+    if (end !== undefined) return { report, exitCode: end };
+    await ask.show(report);
+    if (worked.refusal !== undefined) {
+      output.say(`The platform rejected the credentials: ${worked.refusal.message}`);
+      return { report, exitCode: worked.refusal.exitCode };
+    }
+    if (interrupt.aborted) {
+      const wasLocal = await worked.stop();
+      report = await latest(ask, report);
+      output.say(ask.leaving(report, { wasLocal }));
+      return { report, exitCode: 1 };
+    }
+    await worked.seeToIt();
+    await systemClock.sleep(everyMs, interrupt).catch(() => undefined);
+    report = await latest(ask, report);
+  }
+}
+
+/** The current report; after Ctrl-C the last known one, if the request was aborted. */
+function latest<Report>({ report, interrupt }: FollowWork<Report>, seen: Report): Promise<Report> {
+  return report().catch((thrown: unknown) => {
+    if (interrupt.aborted) return seen;
+    throw thrown;
+  });
+}
+
+/** Does the work in this process while no worker does, also after a worker has stopped. */
+class WorkHere {
+  readonly #place: Workplace | undefined;
+  readonly #output: Output;
+  #working: Working | undefined;
+  #lastIncident = "";
+  #nextPollMs = 0;
+  /** Set when the platform rejects all calls. */
+  refusal: PlatformError | undefined;
+
+  constructor(place: Workplace | undefined, output: Output) {
+    this.#place = place;
+    this.#output = output;
+  }
+
+  async seeToIt(): Promise<void> {
+    const nowMs = systemClock.monotonicMs();
+    if (this.#place === undefined || this.#working !== undefined || nowMs < this.#nextPollMs) return;
+    this.#nextPollMs = nowMs + workerPollMs;
+    if (await this.#place.isServed()) return;
+    this.#working = await this.#place.work((incident) => this.#emit(incident));
+  }
+
+  #emit({ message, refusal, isInReport = false }: Incident): void {
+    const isNews = message !== this.#lastIncident && !isInReport;
+    if (refusal !== undefined) this.refusal = refusal;
+    else if (isNews) this.#output.say(`simfleet: ${message}`);
+    this.#lastIncident = message;
+  }
+
+  /** @returns whether the work was done in this process */
+  async stop(): Promise<boolean> {
+    const wasLocal = this.#working !== undefined;
+    await this.#working?.stop();
+    this.#working = undefined;
+    return wasLocal;
+  }
+}

@@ -1,0 +1,97 @@
+/** A run's progress as text: one line that is kept up to date on a terminal, a line now and then in a pipe. */
+import type { BucketState } from "#limiter/limiter.ts";
+import type { RunReport } from "#jobs/runs/report.ts";
+import { type Output, duration, grouped } from "../output.ts";
+import { PlainLines } from "./plain-lines.ts";
+import { nextAttemptText, problemText } from "../run-text.ts";
+
+const barCells = 24;
+const lineEveryMs = 5_000;
+/** The rate shown is that of the last so many milliseconds. */
+const rateOverMs = 10_000;
+
+export class Progress {
+  readonly #output: Output;
+  readonly #samples: { atMs: number; settled: number }[] = [];
+  readonly #lines: PlainLines;
+
+  constructor(output: Output) {
+    this.#output = output;
+    this.#lines = new PlainLines(output, lineEveryMs);
+  }
+
+  /**
+   * @param bucket the quota that the run spends; undefined where it is not known, as with a remote worker
+   * @param nowMs monotonic
+   */
+  show(report: RunReport, bucket: BucketState | undefined, nowMs: number): void {
+    const settled = settledRows(report);
+    this.#samples.push({ atMs: nowMs, settled });
+    while ((this.#samples[0]?.atMs ?? nowMs) < nowMs - rateOverMs) this.#samples.shift();
+    if (this.#output.isLive) {
+      this.#output.live(this.#liveLine(report, bucket));
+      return;
+    }
+    // A problem is shown with --json as well: stderr is for people.
+    if (this.#output.isJson && report.problem === undefined) return;
+    this.#lines.show(plainLine(report, bucket), { topic: `${report.state} ${report.problem?.message ?? ""}`, nowMs });
+  }
+
+  #liveLine(report: RunReport, bucket: BucketState | undefined): string {
+    const { counts, problem } = report;
+    const share = counts.total === 0 ? 1 : settledRows(report) / counts.total;
+    const full = Math.round(share * barCells);
+    const bar = `${"█".repeat(full)}${"░".repeat(barCells - full)}`;
+    const rows = `${bar} ${grouped(settledRows(report))}/${grouped(counts.total)}`;
+    const state = report.state === "running" ? `${this.#rate()}/s` : report.state;
+    const deps =
+      problem === undefined
+        ? [rows, state, windowText(bucket), etaText(report, "ETA "), failureText(report)]
+        : [rows, nextAttemptText(problem), problem.message];
+    return deps.filter((part) => part !== "").join(" · ");
+  }
+
+  #rate(): string {
+    const first = this.#samples[0];
+    const last = this.#samples.at(-1);
+    if (first === undefined || last === undefined || last.atMs - first.atMs < 200) return "–";
+    return ((1_000 * (last.settled - first.settled)) / (last.atMs - first.atMs)).toFixed(0);
+  }
+}
+
+function plainLine(report: RunReport, bucket: BucketState | undefined): string {
+  const { counts, problem } = report;
+  const percent = counts.total === 0 ? 100 : Math.floor((100 * settledRows(report)) / counts.total);
+  const rows = `${report.runId} ${report.state}: ${grouped(settledRows(report))} of ${grouped(counts.total)} rows (${percent} %)`;
+  const deps =
+    problem === undefined
+      ? [rows, windowText(bucket), etaText(report, "about ", " left"), failureText(report)]
+      : [rows, failureText(report), problemText(problem)];
+  return deps.filter((part) => part !== "").join(", ");
+}
+
+function etaText({ etaSeconds }: RunReport, before: string, after = ""): string {
+  return etaSeconds ? `${before}${duration(etaSeconds * 1_000)}${after}` : "";
+}
+
+/** Calls left in the current window, and the time until the next one. */
+function windowText(bucket: BucketState | undefined): string {
+  if (bucket === undefined) return "";
+  if (bucket.limit === undefined) return "waiting for the first response";
+  const left = bucket.left === undefined ? "" : `quota ${grouped(bucket.left)}/${grouped(bucket.limit)}`;
+  const untilMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
+  const refresh = untilMs > 0 ? `refresh in ${duration(untilMs)}` : "";
+  return [left, refresh].filter((part) => part !== "").join(", ");
+}
+
+function failureText({ counts }: RunReport): string {
+  const deps = [
+    counts.rejected > 0 ? `${grouped(counts.rejected)} rejected` : "",
+    counts.failed > 0 ? `${grouped(counts.failed)} failed` : "",
+  ];
+  return deps.filter((part) => part !== "").join(", ");
+}
+
+function settledRows({ counts }: RunReport): number {
+  return counts.total - counts.pending;
+}

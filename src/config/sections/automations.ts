@@ -1,0 +1,113 @@
+/** The section `automations`: event-triggered tasks, by a name of the operator's choice. */
+import { z } from "zod";
+import type { Problem } from "#core/errors.ts";
+import { eventCatalogue } from "#events/event.ts";
+import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
+import type { Automation, AutomationAction } from "#fleet/automation.ts";
+import { everySim } from "#fleet/filter.ts";
+import { isSpeedClass } from "#fleet/speed-class.ts";
+import { type Kind, integer, path, profileName, text } from "../kind.ts";
+import { defaulted, given, optional, readSection } from "../section.ts";
+import { suggestion } from "#core/suggest.ts";
+import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "./task.ts";
+import type { Tree } from "../yaml-file.ts";
+
+const eventNames: Kind<string | readonly string[]> = {
+  schema: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+  expects: "the type of an event such as `sim.added` (docs/events.md), or a list of them",
+};
+
+export const automationsSection = {
+  path: "automations",
+  schema: z.strictObject({
+    on: given(eventNames, "Trigger: an event type, `sim.*` for all with this prefix, or a list."),
+    where: optional(
+      filterText,
+      "Condition: a filter on the SIM of the event, as the inventory has it then, and on the event itself as `event.field`.",
+    ),
+    job: given(jobKind, "The task. `apply` gives the SIM of the event a speed class."),
+    profile: defaulted(profileName, "Only events of this profile; the task runs in the same profile.", "default"),
+    speedClass: optional(text(), "With `apply`: the class."),
+    rate: optional(integer(1, 10_000_000), "With `apply`: maximum calls per minute."),
+    rotation: optional(text(), "With `rotate`: the name of the rotation."),
+    file: optional(path, "With `report`: the JSON file to write."),
+    mostPerHour: defaulted(
+      integer(1, 10_000_000),
+      "Maximum events per hour; the automation stops itself, with an event, before it exceeds this.",
+      10_000,
+    ),
+  }),
+  about: "Event-triggered tasks, by a name of your choice. See docs/automations.md.",
+} as const;
+
+type Written = z.output<typeof automationsSection.schema>;
+
+export function readAutomations(tree: Tree, known: KnownNames, problems: Problem[]): readonly Automation[] {
+  const automations: Automation[] = [];
+  for (const [name, written] of readSection(tree, automationsSection, problems)) {
+    const at = `${automationsSection.path}.${name}`;
+    const fault = (key: string, message: string): void => void problems.push({ where: `${at}.${key}`, message });
+    const on = typesOf([written.on].flat(), (message) => fault("on", message));
+    const fields = fieldsOf(on, known.fieldsOf(written.profile));
+    const condition =
+      written.where === undefined ? everySim : readFilter(written.where, fields, (message) => fault("where", message));
+    const action =
+      written.job === "apply" ? changeOf(written, { on, fault }) : otherTask(written, { at, known, problems });
+    if (action === undefined || condition === undefined) continue;
+    const { profile, mostPerHour } = written;
+    automations.push({ name, profile, on, condition, action, mostPerHour });
+  }
+  return automations;
+}
+
+/** What a condition can name: fields of the SIM, and fields of the events as `event.field`; alone where there is no SIM. */
+function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly string[] {
+  const ofEvents = types.flatMap((type) =>
+    Object.keys(eventCatalogue[type as keyof typeof eventCatalogue]?.fields ?? {}),
+  );
+  const isAboutSims = types.some((type) => type.startsWith("sim."));
+  const isAboutOthers = types.some((type) => !type.startsWith("sim."));
+  return [
+    ...new Set([
+      ...(isAboutSims ? ofSim : []),
+      ...ofEvents.map((field) => `event.${field}`),
+      ...(isAboutOthers ? ofEvents : []),
+    ]),
+  ];
+}
+
+function changeOf(
+  { speedClass, rate }: Written,
+  { on, fault }: { on: readonly string[]; fault: (key: string, message: string) => void },
+): AutomationAction | undefined {
+  const other = on.find((type) => !type.startsWith("sim."));
+  if (other !== undefined) fault("job", `cannot be apply: ${other} is about no SIM that could get a class.`);
+  if (speedClass === undefined) fault("speedClass", "is missing; apply gives the SIM this class.");
+  else if (!isSpeedClass(speedClass)) fault("speedClass", "cannot be a speed class.");
+  const options = {
+    ...{ partial: false, skipUnchanged: false },
+    ...(rate === undefined ? {} : { callsPerMinute: rate }),
+  };
+  return speedClass === undefined ? undefined : { job: "apply", speedClass, options };
+}
+
+function otherTask(
+  { job, profile, rotation, file, speedClass, rate }: Written,
+  deps: { at: string; known: KnownNames; problems: Problem[] },
+): AutomationAction | undefined {
+  const task = taskOf({ job, profile, rotation, file, speedClass, rate }, deps);
+  return task?.job === "apply" ? undefined : task;
+}
+
+function typesOf(patterns: readonly string[], fault: (message: string) => void): readonly string[] {
+  const types = patterns.flatMap((pattern) => {
+    const found = typesMeantBy(pattern);
+    if (found.length === 0) {
+      fault(`${pattern} is not an event; docs/events.md lists them.${suggestion(pattern, knownPatterns())}`);
+    }
+    return found;
+  });
+  const own = types.find((type) => type.startsWith("automation."));
+  if (own !== undefined) fault(`${own} cannot trigger an automation: it is about automations.`);
+  return [...new Set(types)];
+}

@@ -1,0 +1,168 @@
+/** The tasks of schedules and automations (`job:`): the keys of each job, and settings that cannot work. */
+import { z } from "zod";
+import { SimfleetError, type Problem } from "#core/errors.ts";
+import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
+import type { FailureLimit, RunOptions } from "#fleet/run.ts";
+import { isSpeedClass } from "#fleet/speed-class.ts";
+import { type Task, taskJobs } from "#fleet/task.ts";
+import { type Kind, choice, failureLimit, integer, path, profileName, text, yesOrNo } from "../kind.ts";
+import { defaulted, optional } from "../section.ts";
+import { suggestion } from "#core/suggest.ts";
+
+export const filterText: Kind<string | readonly string[]> = {
+  schema: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+  expects: "a filter such as `tags.site=stadium` (docs/inventory.md), or a list of them",
+};
+
+/** The keys of all jobs; which of them a job takes is checked by `taskOf`. */
+export const taskKeys = {
+  profile: defaulted(profileName, "Account that it is about.", "default"),
+  where: optional(filterText, "Filter for the SIMs of the inventory; with `apply` instead of `file`."),
+  file: optional(path, "With `apply`: the CSV file with the rows; with `report`: the JSON file to write."),
+  speedClass: optional(text(), "With `apply`: the class for all rows; required with a filter."),
+  partial: optional(
+    yesOrNo,
+    "With `apply` and `file`: process only the valid rows of a file with invalid ones.",
+    "`false`",
+  ),
+  skipUnchanged: optional(yesOrNo, "With `apply`: skip SIMs that already have the class, by the inventory.", "`false`"),
+  maxFailures: optional(failureLimit, "With `apply`: abort when more rows than this fail."),
+  canary: optional(
+    integer(1, 1_000_000),
+    "With `apply`: number of rows to process first; the rest only if all of them succeed.",
+  ),
+  rate: optional(integer(1, 10_000_000), "With `apply`: maximum calls per minute."),
+  rotation: optional(text(), "With `rotate`: the name of the rotation."),
+};
+
+export const jobKind = choice(taskJobs);
+
+export interface WrittenTask {
+  readonly job: Task["job"];
+  readonly profile: string;
+  readonly where?: string | readonly string[] | undefined;
+  readonly file?: string | undefined;
+  readonly speedClass?: string | undefined;
+  readonly partial?: boolean | undefined;
+  readonly skipUnchanged?: boolean | undefined;
+  readonly maxFailures?: number | string | undefined;
+  readonly canary?: number | undefined;
+  readonly rate?: number | undefined;
+  readonly rotation?: string | undefined;
+}
+
+export interface KnownNames {
+  readonly profiles: readonly string[];
+  /** Rotations by name, with the profile of each. */
+  readonly rotations: Readonly<Record<string, { readonly profile: string }>>;
+  /** Fields of the SIMs of a profile that the inventory keeps, their key among them. */
+  readonly fieldsOf: (profile: string) => readonly string[];
+  /** Profiles whose AuthKey can be rotated. */
+  readonly authKeys: readonly string[];
+}
+
+const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
+  sync: [],
+  apply: ["where", "file", "speedClass", "partial", "skipUnchanged", "maxFailures", "canary", "rate"],
+  rotate: ["rotation"],
+  "rotate-authkey": [],
+  report: ["file"],
+};
+
+/** @returns the task; undefined when it has a fault, which `problems` got */
+export function taskOf(
+  written: WrittenTask,
+  { at, known, problems }: { at: string; known: KnownNames; problems: Problem[] },
+): Task | undefined {
+  const before = problems.length;
+  const fault = (key: string, message: string): void => void problems.push({ where: `${at}.${key}`, message });
+  const { job, profile } = written;
+  for (const key of Object.values(keysOf).flat()) {
+    if (written[key] === undefined || keysOf[job].includes(key)) continue;
+    if (problems.every(({ where }) => where !== `${at}.${key}`)) fault(key, `means nothing to the job ${job}.`);
+  }
+  if (!known.profiles.includes(profile)) {
+    fault("profile", `There is no profile ${profile}.${suggestion(profile, known.profiles)}`);
+  }
+  const task = makeTask(written, { fault, known });
+  return problems.length > before ? undefined : task;
+}
+
+type Fault = (key: string, message: string) => void;
+
+function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known: KnownNames }): Task | undefined {
+  const { job, profile, rotation = "", file } = written;
+  switch (job) {
+    case "sync":
+      return { job, profile };
+    case "apply":
+      return applyOf(written, { fault, known });
+    case "rotate": {
+      const found = Object.hasOwn(known.rotations, rotation) ? known.rotations[rotation] : undefined;
+      if (found !== undefined) return { job, rotation, profile: found.profile };
+      const names = Object.keys(known.rotations);
+      fault("rotation", `has to name an entry of rotations.${suggestion(rotation, names)}`);
+      return undefined;
+    }
+    case "rotate-authkey":
+      if (!known.authKeys.includes(profile)) fault("job", `needs the section authKeys.${profile} (docs/authkeys.md).`);
+      return { job, profile };
+    case "report":
+      if (file === undefined) fault("file", "is missing; it is the JSON file that the report is written to.");
+      return { job, profile, file: file ?? "" };
+  }
+}
+
+function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: KnownNames }): Task | undefined {
+  const { profile, where, file, speedClass } = written;
+  if ((where === undefined) === (file === undefined)) {
+    fault("where", "is required, or file instead of it: exactly one selects the SIMs.");
+  }
+  if (where !== undefined && speedClass === undefined) fault("speedClass", "is missing; a filter needs one.");
+  if (speedClass !== undefined && !isSpeedClass(speedClass)) fault("speedClass", "cannot be a speed class.");
+  const filter =
+    where === undefined ? undefined : readFilter(where, known.fieldsOf(profile), (message) => fault("where", message));
+  const from = filter === undefined ? { file: file ?? "" } : { filter };
+  return { job: "apply", profile, from, speedClass, options: optionsOf(written) };
+}
+
+/** @param fields those that the filter may name, each with its members */
+export function readFilter(
+  written: string | readonly string[],
+  fields: readonly string[],
+  fault: (message: string) => void,
+): Filter | undefined {
+  try {
+    const filter = parseFilter(written);
+    const unknown = unknownFieldOf(filter, fields);
+    if (unknown === undefined) return filter;
+    fault(`There is no field ${unknown}.${suggestion(unknown, fields)} Known fields: ${fields.join(", ")}.`);
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof SimfleetError)) throw thrown;
+    fault(thrown.message);
+    return undefined;
+  }
+}
+
+/** Options of a run. */
+export function optionsOf({
+  partial,
+  skipUnchanged,
+  maxFailures,
+  canary,
+  rate,
+}: Pick<WrittenTask, "partial" | "skipUnchanged" | "maxFailures" | "canary" | "rate">): RunOptions {
+  return {
+    partial: partial === true,
+    skipUnchanged: skipUnchanged === true,
+    ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
+    ...(canary === undefined ? {} : { canary }),
+    ...(rate === undefined ? {} : { callsPerMinute: rate }),
+  };
+}
+
+function failureLimitOf(written: number | string): FailureLimit {
+  const amount = Number(String(written).replace("%", ""));
+  return String(written).endsWith("%") ? { percent: amount } : { rows: amount };
+}

@@ -1,0 +1,103 @@
+/**
+ * Reads the JWTs of an identity provider: signed by one of its keys with one of the configured algorithms (never `none`,
+ * never a shared secret), for us, by it, begun and not over. The claims count only once all of that holds.
+ */
+import { createPublicKey } from "node:crypto";
+import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
+import type { JwtOptions } from "#config/sections/http-access.ts";
+import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
+import { type Clock, secondMs } from "#core/time.ts";
+import { type Role, roles } from "#fleet/role.ts";
+import type { Principal } from "./principal.ts";
+
+type Keys = ReturnType<typeof createRemoteJWKSet> | ReturnType<typeof createPublicKey>;
+
+const toleranceSeconds = 30;
+const fetchMs = 5_000;
+/** Codes that speak of the token; the others are of the keys, and no fault of the caller. */
+const ofTheToken = /^ERR_(?:JWT|JWS|JOSE_ALG|JOSE_NOT_SUPPORTED|JWKS_NO_MATCHING|JWKS_MULTIPLE)/;
+
+export class JwtReader {
+  readonly #storeDeps: JwtOptions;
+  readonly #keys: Keys;
+  readonly #clock: Clock;
+
+  /** @throws ConfigError when the public key is none */
+  constructor(storeDeps: JwtOptions, clock: Clock) {
+    this.#storeDeps = storeDeps;
+    this.#clock = clock;
+    this.#keys = keysOf(storeDeps.keys);
+  }
+
+  /** @throws SimfleetError UNAUTHENTICATED, or FORBIDDEN when it names no role of ours; OVERLOADED without the keys */
+  async principalOf(token: string): Promise<Principal> {
+    const payload = await this.#verified(token);
+    const { sub } = payload;
+    if (sub === undefined || sub === "") throw new SimfleetError("UNAUTHENTICATED", "The JWT has no subject (sub)");
+    const role = this.#roleIn(payload);
+    if (role === undefined) {
+      const claim = this.#storeDeps.roleClaim.join(".");
+      throw new SimfleetError("FORBIDDEN", `The JWT of ${sub} has no role: its claim ${claim} matches none`);
+    }
+    const { exp = 0 } = payload; // it has one, or it would not have been verified
+    return { name: sub, role, kind: "jwt", expiresAtMs: (exp + toleranceSeconds) * secondMs };
+  }
+
+  async #verified(token: string): Promise<JWTPayload> {
+    const { issuer, audience, algorithms } = this.#storeDeps;
+    const options: JWTVerifyOptions = {
+      ...{ issuer, audience, algorithms: [...algorithms], clockTolerance: toleranceSeconds },
+      requiredClaims: ["exp", "nbf"],
+      currentDate: new Date(this.#clock.wallMs()),
+    };
+    try {
+      const { payload } =
+        typeof this.#keys === "function"
+          ? await jwtVerify(token, this.#keys, options)
+          : await jwtVerify(token, this.#keys, options);
+      return payload;
+    } catch (thrown) {
+      // Only the code: the message of some quotes the token.
+      if (thrown instanceof errors.JOSEError && ofTheToken.test(thrown.code)) {
+        throw new SimfleetError("UNAUTHENTICATED", `The JWT is not valid (${reasonOf(thrown)})`);
+      }
+      if (thrown instanceof TypeError && typeof this.#keys !== "function") {
+        throw new SimfleetError("UNAUTHENTICATED", "The JWT is not signed with an algorithm of the configured key");
+      }
+      throw new SimfleetError("OVERLOADED", "The keys of the JWT's issuer cannot be fetched at the moment", {
+        cause: thrown,
+      });
+    }
+  }
+
+  #roleIn(payload: JWTPayload): Role | undefined {
+    let claim: unknown = payload;
+    for (const step of this.#storeDeps.roleClaim) {
+      claim =
+        typeof claim === "object" && claim !== null && Object.hasOwn(claim, step)
+          ? Reflect.get(claim, step)
+          : undefined;
+    }
+    const named = [claim].flat().filter((value) => typeof value === "string");
+    const held = new Set(
+      named.map((value) => (Object.hasOwn(this.#storeDeps.roles, value) ? this.#storeDeps.roles[value] : undefined)),
+    );
+    return roles.findLast((role) => held.has(role));
+  }
+}
+
+function reasonOf(thrown: errors.JOSEError): string {
+  const claim = thrown instanceof errors.JWTClaimValidationFailed ? ` ${thrown.claim}` : "";
+  return `${thrown.code}${claim}`;
+}
+
+function keysOf(keys: JwtOptions["keys"]): Keys {
+  if ("jwksUrl" in keys) return createRemoteJWKSet(new URL(keys.jwksUrl), { timeoutDuration: fetchMs });
+  try {
+    return createPublicKey(keys.publicKeyPem);
+  } catch (thrown) {
+    throw new ConfigError([
+      { where: "http.jwt.publicKeyFile", message: `holds no public key (${messageOf(thrown)}).` },
+    ]);
+  }
+}

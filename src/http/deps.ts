@@ -1,0 +1,62 @@
+/** The dependencies of the routes of the control API, and the metadata of a route. */
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import type { App } from "#app/app.ts";
+import type { Config } from "#config/config.ts";
+import type { Clock } from "#core/time.ts";
+import type { Role } from "#fleet/role.ts";
+import type { Logger } from "#telemetry/logger.ts";
+import type { Access } from "./auth/access.ts";
+import type { AuthFailures } from "./auth/auth-failures.ts";
+import type { BucketWindows } from "./bucket-windows.ts";
+import type { EventStreams } from "./event-streams.ts";
+import type { PlanStore } from "./plans/plan-store.ts";
+import type { Principal } from "./auth/principal.ts";
+import type { QueueSessions } from "./queues/queue-sessions.ts";
+import type { Spool } from "./plans/spool.ts";
+
+/** The dependencies of the control API. */
+export interface ControlDeps {
+  readonly app: App;
+  readonly config: Config;
+  readonly access: Access;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly spool: Spool;
+  readonly plans: PlanStore;
+  readonly streams: EventStreams;
+  readonly sessions: QueueSessions;
+  readonly windows: BucketWindows;
+  readonly authFailures: AuthFailures;
+}
+
+/** The part of the server on which bodies, queries and answers are checked against zod schemas. */
+export type Api = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Role that may call the route; `open` needs none. Required for every route. */
+    role?: Role | "open";
+    /** The route reads the raw body, with any Content-Type. */
+    takesAnyBody?: boolean;
+  }
+  interface FastifyRequest {
+    /** The authenticated caller; absent on open routes. */
+    principal: Principal | undefined;
+    /** The audit entry; absent on requests that change nothing or were rejected before their handler. */
+    audit: { readonly id: string; isFinished: boolean } | undefined;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * The rows that come with a request: a CSV file as the body or as the field `file` of a form, or a filter in JSON. A file
+ * lies in the spool afterwards, and whoever asked for it removes it.
+ */
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { SimfleetError } from "#core/errors.ts";
+import { parseFilter } from "#fleet/filter.ts";
+import type { Origin } from "./order.ts";
+import type { Reservation } from "./plan-store.ts";
+import type { Spool } from "./spool.ts";
+
+export interface HandedOver {
+  readonly from: Origin;
+  /** Name of the file, or the filter. */
+  readonly source: string;
+  readonly speedClass: string | undefined;
+  /** Hash of the body, hex, to distinguish requests. */
+  readonly sha256: string;
+}
+
+export const filterBody = z.strictObject({
+  where: z.union([z.string().min(1).max(4_096), z.array(z.string().min(1).max(4_096)).min(1).max(20)]),
+  speedClass: z.string().min(1).max(100).optional(),
+});
+
+/**
+ * Reads an upload.
+ * @param to `name` of the file in the spool, and the space reserved for it
+ * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT
+ */
+export async function handedOver(
+  request: FastifyRequest,
+  to: { spool: Spool; name: string; reservation: Reservation },
+): Promise<HandedOver> {
+  if (request.isMultipart()) {
+    const part = await request.file();
+    if (part === undefined || part.fieldname !== "file") {
+      throw new SimfleetError("REQUEST_INVALID", "The form must have exactly one file, in the field file");
+    }
+    return inSpool(part.file, { ...to, source: nameOf(part.filename) });
+  }
+  if (request.body instanceof Readable) return inSpool(request.body, { ...to, source: "upload.csv" });
+  return filterOf(request.body);
+}
+
+async function inSpool(
+  stream: Readable,
+  to: { spool: Spool; name: string; reservation: Reservation; source: string },
+): Promise<HandedOver> {
+  const { spool, name, reservation, source } = to;
+  const { path, sha256 } = await spool.take(stream, name, (bytes) => reservation.grow(bytes));
+  return { from: { path }, source, speedClass: undefined, sha256 };
+}
+
+function filterOf(body: unknown): HandedOver {
+  const read = filterBody.safeParse(body);
+  if (!read.success) {
+    const faults = read.error.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`);
+    throw new SimfleetError(
+      "REQUEST_INVALID",
+      `Send a CSV file (text/csv, or the field file of a form), or JSON such as {"where": "tags.site=berlin", "speedClass": "s1.fast"}. ${faults.join("; ")}`,
+    );
+  }
+  const { where, speedClass } = read.data;
+  const filter = parseFilter(where);
+  const sha256 = createHash("sha256")
+    .update(JSON.stringify([filter.text, speedClass]))
+    .digest("hex");
+  return { from: { filter }, source: filter.text, speedClass, sha256 };
+}
+
+/** Without folders and control characters. */
+function nameOf(written: string | undefined): string {
+  const bare =
+    (written ?? "")
+      .split(/[/\\]/)
+      .at(-1)
+      ?.replaceAll(/\p{Cc}/gu, "")
+      .trim() ?? "";
+  return bare === "" ? "upload.csv" : bare.slice(0, 200);
+}

@@ -1,0 +1,105 @@
+/**
+ * The groups of the account and their configuration, which references Credential Sets: by a flat `credentialsId`, by a
+ * `$credentialsId` anywhere inside an entry, or by a placeholder such as `psk-#{imsi}`. The sandbox stores the values
+ * unmodified and resolves no reference.
+ */
+import type { Clock } from "#core/time.ts";
+import { Refusal } from "../http/messages.ts";
+import { firstCreatedMs, seededGroupIds } from "../sims/sim-records.ts";
+
+type Configuration = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** An initial group. */
+export interface GroupSeed {
+  readonly groupId: string;
+  /** Shown as the tag `name`. Default: the group id. */
+  readonly name?: string | undefined;
+  /** By namespace (SoracomFunnel), then by key. Default none. */
+  readonly configuration?: Configuration | undefined;
+}
+
+export interface GroupsOptions {
+  /** Clock of windows, lifetimes, delays and timestamps. */
+  readonly clock: Clock;
+  /** Default OP0000000001. */
+  readonly operatorId: string;
+  /**
+   * Groups in addition to those to which the seed assigns SIMs; using one of their ids gives that group a
+   * configuration. Default none.
+   */
+  readonly groups: readonly GroupSeed[];
+}
+
+/** A group as responses show it; times are epoch milliseconds. */
+export interface GroupRecord {
+  readonly groupId: string;
+  readonly operatorId: string;
+  readonly configuration: Configuration;
+  readonly tags: { readonly name: string };
+  readonly createdTime: number;
+  readonly lastModifiedTime: number;
+}
+
+const namespacePattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
+
+export class Groups {
+  readonly #options: GroupsOptions;
+  #groups = new Map<string, GroupRecord>();
+
+  constructor(options: GroupsOptions) {
+    this.#options = options;
+    this.reset();
+  }
+
+  get count(): number {
+    return this.#groups.size;
+  }
+
+  /** In list order: those of the seed, then those of the options. */
+  get all(): readonly GroupRecord[] {
+    return [...this.#groups.values()];
+  }
+
+  /** @throws Refusal if there is no such group */
+  record(groupId: string): GroupRecord {
+    const record = this.#groups.get(groupId);
+    if (record === undefined) throw new Refusal("groupUnknown");
+    return record;
+  }
+
+  /** Sets keys of a namespace; its other keys are unchanged. `entries` is the unmodified body. @throws Refusal */
+  configure(groupId: string, namespace: string, entries: unknown): GroupRecord {
+    const record = this.record(groupId);
+    const isWellFormed = namespacePattern.test(namespace) && Array.isArray(entries) && entries.every(isEntry);
+    if (!isWellFormed) throw new Refusal("configurationInvalid");
+    const set = Object.fromEntries(entries.map(({ key, value }) => [key, value]));
+    const configuration = {
+      ...record.configuration,
+      [namespace]: { ...record.configuration[namespace], ...set },
+    };
+    const changed = { ...record, configuration, lastModifiedTime: this.#options.clock.wallMs() };
+    this.#groups.set(groupId, changed);
+    return changed;
+  }
+
+  /** Restores the initial state. */
+  reset(): void {
+    const ofSims = seededGroupIds.map((groupId): GroupSeed => ({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
+    this.#groups = new Map();
+    for (const { groupId, name, configuration } of [...ofSims, ...this.#options.groups]) {
+      this.#groups.set(groupId, {
+        groupId,
+        operatorId: this.#options.operatorId,
+        configuration: configuration ?? {},
+        tags: { name: name ?? this.#groups.get(groupId)?.tags.name ?? groupId },
+        createdTime: firstCreatedMs,
+        lastModifiedTime: firstCreatedMs,
+      });
+    }
+  }
+}
+
+function isEntry(entry: unknown): entry is { key: string; value: unknown } {
+  if (typeof entry !== "object" || entry === null || !("key" in entry) || !("value" in entry)) return false;
+  return typeof entry.key === "string" && entry.key !== "";
+}

@@ -1,0 +1,49 @@
+/** The bodies of the calls that control a running sandbox; unknown members are rejected. */
+import { z } from "zod";
+import { faultKinds } from "../faults.ts";
+import { apiGroups } from "../throttle.ts";
+
+const group = z.enum(apiGroups);
+const share = z.number().min(0).max(1);
+const simId = z.string().min(1).max(100);
+const someIds = z.array(simId).min(1).optional();
+
+const faults = z
+  .strictObject({
+    rates: z.partialRecord(z.enum(faultKinds), share).optional(),
+    next: z.strictObject({ fault: z.enum(faultKinds), count: z.int().min(1).max(100_000).default(1) }).optional(),
+  })
+  .refine(({ rates, next }) => rates ?? next, "send `rates`, `next` or both")
+  .refine(
+    ({ rates }) => Object.values(rates ?? {}).reduce((sum, rate) => sum + rate, 0) <= 1,
+    "the probabilities in `rates` add up to more than 1",
+  );
+
+const set = z
+  .record(z.string(), z.unknown())
+  .refine((fields) => Object.keys(fields).length > 0, "`set` must name at least one field");
+
+const fleet = z
+  .strictObject({
+    add: z.int().min(1).max(1e8).optional(),
+    addIds: someIds,
+    remove: someIds,
+    restore: someIds,
+    edit: z
+      .array(z.strictObject({ id: simId, set }))
+      .min(1)
+      .optional(),
+  })
+  .refine(
+    (change) => Object.values(change).some((part) => part !== undefined),
+    "send `add`, `addIds`, `remove`, `restore`, `edit` or several of them",
+  );
+
+export const controlBodies = {
+  faults,
+  fleet,
+  limits: z.strictObject({ group, limit: z.int().min(0), afterMs: z.number().min(0).default(0) }),
+  competitor: z.strictObject({ group, callsPerSecond: z.number().min(0).max(10_000) }),
+  credentialsUsed: z.strictObject({ credentialsId: z.string().min(1).max(100) }),
+  nothing: z.strictObject({}),
+};

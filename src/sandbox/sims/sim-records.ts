@@ -1,0 +1,137 @@
+/**
+ * The records of SIMs: generated from the seed and the position in the list, in two shapes. `svc` has the fields of the
+ * interface at the top level; `soracom` has no `imsi`, `msisdn` and `subscription` there, since a deployment keeps them
+ * under `profiles`, next to a secret that nobody may store or print; a field without a value is omitted there (null in
+ * `svc`), and `type` is the kind of the card. Times are epoch milliseconds in both.
+ *
+ * Records are assembled as JSON text: objects whose keys are ids would make long lists of the second shape slow.
+ */
+import { seededBits } from "../seeded.ts";
+
+export const recordShapes = ["svc", "soracom"] as const;
+export type RecordShape = (typeof recordShapes)[number];
+
+/** A SIM as responses show it; the fields other than `simId`, `imsi` and `speedClass` are the sandbox's choice. */
+export interface SimRecord {
+  readonly simId: string;
+  /** Absent in the shape `soracom`. */
+  readonly imsi?: string;
+  readonly speedClass: string;
+  readonly [field: string]: unknown;
+}
+
+/** Where the seed takes the values of a SIM from. */
+interface Origin {
+  readonly seed: number;
+  readonly place: number;
+}
+
+const statuses = ["active", "active", "active", "active", "active", "ready", "inactive", "standby"];
+const groups = [null, null, "6f1f0d52-stadium", "0b7c1e9a-vending", "c3d2a481-trucks", "91e5bb07-meters"];
+const sites = ["berlin", "osaka", "tokyo", "austin", "stadium", undefined];
+const subscriptions = ["plan01s", "plan01s", "plan01s", "plan-US"];
+/** Kinds of cards in the shape `soracom`, and the module of each. */
+const cards = ["uicc", "uicc", "uicc", "euicc", "virtual"] as const;
+const modules = { uicc: "nano", euicc: "embedded", virtual: "virtual" };
+export const firstCreatedMs = Date.UTC(2024, 0, 1);
+const createdSpanMs = Date.UTC(2026, 0, 1) - firstCreatedMs;
+
+/** The groups to which the seed assigns SIMs. */
+export const seededGroupIds = [...new Set(groups)].filter((groupId) => groupId !== null);
+
+/** The stored data of a SIM, in addition to the generated values. */
+export interface KeptFacts {
+  readonly simId: string;
+  readonly imsi: string;
+  readonly operatorId: string;
+  readonly speedClass: string;
+  /** 0: never changed. */
+  readonly modifiedMs: number;
+}
+
+/** Fields that were set from outside, with their values. */
+export type Edits = Readonly<Record<string, unknown>>;
+
+/** The members of a record as JSON without braces, split where the shapes differ, and those that `profiles` repeats. */
+interface Members {
+  readonly simId: string;
+  readonly imsi: string;
+  readonly operator: string;
+  readonly subscriber: string;
+  readonly others: string;
+  readonly status: string;
+}
+
+/** The record as JSON. */
+export function recordText(shape: RecordShape, origin: Origin, kept: KeptFacts, edits: Edits | undefined): string {
+  const { simId, imsi, operator, subscriber, others, status } = membersOf(shape, origin, kept, edits);
+  if (shape === "svc") return `{"simId":"${simId}",${operator},${subscriber},${others}}`;
+  return (
+    `{"simId":"${simId}",${operator},${others},"profiles":{"${simId}":{"iccid":"${simId}","primaryImsi":"${imsi}",` +
+    `"subscribers":{"${imsi}":{${subscriber},"status":${status}}},` +
+    `"arcClientPeerPrivateKey":"${peerKeyOf(origin)}"}}}`
+  );
+}
+
+/** The record of the older variant as JSON: identified by its IMSI only, in either shape. */
+export function subscriberText(origin: Origin, kept: KeptFacts, edits: Edits | undefined): string {
+  const { simId, operator, subscriber, others } = membersOf("svc", origin, kept, edits);
+  return `{${operator},${subscriber},${others},"iccid":"${simId}"}`;
+}
+
+function membersOf(shape: RecordShape, origin: Origin, kept: KeptFacts, edits: Edits | undefined): Members {
+  const members = seededMembers(shape, origin, kept);
+  return edits === undefined ? members : editedMembers(shape, members, edits);
+}
+
+function seededMembers(shape: RecordShape, { seed, place }: Origin, kept: KeptFacts): Members {
+  const bits = seededBits(seed, place);
+  const createdTime = firstCreatedMs + Math.floor((bits / 2 ** 32) * createdSpanMs);
+  const site = sites[(bits >>> 8) % sites.length];
+  const status = `"${statuses[bits % statuses.length]}"`;
+  const groupId = groups[(bits >>> 4) % groups.length];
+  const isOnline = status === '"active"' && (bits & 0x1000) !== 0;
+  const { simId, imsi } = kept;
+  const card = cards[(bits >>> 24) % cards.length] ?? "uicc";
+  const kind =
+    shape === "svc" ? '"type":"s1.standard","moduleType":"nano"' : `"type":"${card}","moduleType":"${modules[card]}"`;
+  const none = (name: string): string => (shape === "svc" ? `"${name}":null,` : "");
+  return {
+    simId,
+    imsi,
+    status,
+    operator: `"operatorId":${JSON.stringify(kept.operatorId)}`,
+    subscriber:
+      `"imsi":"${imsi}","msisdn":"42300${String(place).padStart(9, "0")}",` +
+      `"subscription":"${subscriptions[(bits >>> 20) % subscriptions.length]}"`,
+    others:
+      `"status":${status},"speedClass":"${kept.speedClass}",${kind},` +
+      (groupId === null ? none("groupId") : `"groupId":"${groupId}",`) +
+      `"tags":{"name":"sim-${place + 1}"${site === undefined ? "" : `,"site":"${site}"`}},` +
+      `"sessionStatus":{"online":${isOnline}},${none("expiryAction")}` +
+      `"createdTime":${createdTime},"lastModifiedTime":${kept.modifiedMs || createdTime}`,
+  };
+}
+
+function editedMembers(shape: RecordShape, members: Members, edits: Edits): Members {
+  const { operator, subscriber, others, simId, imsi } = members;
+  const edited = Object.entries({ ...(JSON.parse(`{${subscriber},${others}}`) as Edits), ...edits });
+  const record: Edits = Object.fromEntries(edited.filter(([, value]) => shape === "svc" || value !== null));
+  const { imsi: _, msisdn, subscription, ...rest } = record;
+  return {
+    simId,
+    imsi,
+    operator,
+    subscriber: JSON.stringify({ imsi, msisdn, subscription }).slice(1, -1),
+    others: JSON.stringify(rest).slice(1, -1),
+    status: JSON.stringify(record["status"] ?? null),
+  };
+}
+
+/** Resembles a private key of 32 bytes; differs for each SIM. */
+function peerKeyOf({ seed, place }: Origin): string {
+  for (let i = 0; i < 8; i += 1) peerKey.writeUInt32BE(seededBits(seed ^ 0xa2c, place * 8 + i), i * 4);
+  return peerKey.toString("base64");
+}
+
+const peerKey = Buffer.alloc(32);

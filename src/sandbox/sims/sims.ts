@@ -1,0 +1,217 @@
+/**
+ * The SIMs of the sandbox, by position in the list of all SIMs that ever existed: a removed SIM keeps its position, so
+ * that a cursor always refers to the same one. A record is generated on request from the seed and the position; only
+ * what calls change is stored per SIM, and edits in a sparse map, so that a million SIMs cost little.
+ */
+import type { Clock } from "#core/time.ts";
+import { seededBits } from "../seeded.ts";
+import { SimColumns } from "./sim-columns.ts";
+import { SimIds } from "./sim-ids.ts";
+import {
+  type Edits,
+  type KeptFacts,
+  recordText,
+  type RecordShape,
+  type SimRecord,
+  subscriberText,
+} from "./sim-records.ts";
+
+export interface SimsOptions {
+  /** Clock of windows, lifetimes, delays and timestamps. */
+  readonly clock: Clock;
+  /** Seed of records, faults, latencies and page lengths. Default 1. */
+  readonly seed: number;
+  /** Number of generated SIMs. Default 100. */
+  readonly sims: number;
+  /** These SIMs, in this order, instead of generated ids; `sims` is then ignored. */
+  readonly simIds: readonly string[] | undefined;
+  /** Classes that a SIM can have. Default s1.minimum, s1.slow, s1.standard, s1.fast, s1.4xfast, s1.8xfast. */
+  readonly speedClasses: readonly string[];
+  /** Default OP0000000001. */
+  readonly operatorId: string;
+  /** Shape of SIM records: with `imsi` at the top, or under `profiles`. Default svc. */
+  readonly records: RecordShape;
+}
+
+export class Sims {
+  readonly #options: SimsOptions;
+  readonly #ids: SimIds;
+  readonly #columns: SimColumns;
+  readonly #edits = new Map<number, Edits>();
+  /** Classes set from outside that are not among those of the options. */
+  readonly #foreignClasses = new Map<number, string>();
+  #places = 0;
+  #removed = 0;
+
+  constructor(options: SimsOptions) {
+    this.#options = options;
+    this.#ids = new SimIds(options.seed, options.simIds);
+    this.#columns = new SimColumns(this.#firstPlaces);
+    this.#grow(this.#firstPlaces);
+  }
+
+  /** SIMs that are listed. */
+  get count(): number {
+    return this.#places - this.#removed;
+  }
+
+  /** Number of SIMs that ever existed: the length of the list including removed ones. */
+  get places(): number {
+    return this.#places;
+  }
+
+  simIdAt(place: number): string {
+    return this.#ids.simIdAt(place);
+  }
+
+  imsiAt(place: number): string {
+    return this.#ids.imsiAt(place);
+  }
+
+  /** The position of the SIM, removed or not, or undefined if it never existed. */
+  placeOfSimId(simId: string): number | undefined {
+    return this.#within(this.#ids.placeOfSimId(simId));
+  }
+
+  /** The position that this id has, or would have once enough SIMs are generated. */
+  placeByRule(simId: string): number | undefined {
+    return this.#ids.placeOfSimId(simId);
+  }
+
+  /** As `placeOfSimId`. */
+  placeOfImsi(imsi: string): number | undefined {
+    return this.#within(this.#ids.placeOfImsi(imsi));
+  }
+
+  isListedAt(place: number): boolean {
+    return place < this.#places && this.#columns.removed[place] === 0;
+  }
+
+  /** The position after the next `items` listed SIMs from a position; the end of the list if none is left. */
+  placeAfter(from: number, items: number): number {
+    if (this.#removed === 0) return Math.min(from + items, this.#places);
+    const { removed } = this.#columns;
+    let left = items;
+    let place = from;
+    for (; place < this.#places; place += 1) {
+      if (removed[place] !== 0) continue;
+      if (left === 0) break;
+      left -= 1;
+    }
+    return place;
+  }
+
+  speedClassAt(place: number): string {
+    return this.#foreignClasses.get(place) ?? this.#options.speedClasses[this.#columns.classes[place] ?? 0] ?? "";
+  }
+
+  acceptedAt(place: number): number {
+    return this.#columns.accepted[place] ?? 0;
+  }
+
+  /** @returns false if no SIM can have this class */
+  setSpeedClass(place: number, speedClass: string): boolean {
+    if (!this.#options.speedClasses.includes(speedClass)) return false;
+    this.#putClass(place, speedClass);
+    this.#columns.accepted[place] = this.acceptedAt(place) + 1;
+    this.#columns.modifiedMs[place] = this.#options.clock.wallMs();
+    return true;
+  }
+
+  /** The record as responses show it. */
+  recordAt(place: number): SimRecord {
+    return JSON.parse(this.textAt(place)) as SimRecord;
+  }
+
+  /** The record as JSON. */
+  textAt(place: number): string {
+    const { records, seed } = this.#options;
+    return recordText(records, { seed, place }, this.#keptAt(place), this.#edits.get(place));
+  }
+
+  /** The record of the older variant as JSON. */
+  subscriberTextAt(place: number): string {
+    return subscriberText({ seed: this.#options.seed, place }, this.#keptAt(place), this.#edits.get(place));
+  }
+
+  /** Appends generated SIMs. @throws RangeError if one of their ids was given to another SIM */
+  append(count: number): void {
+    const places = this.#places + count;
+    const clash = this.#ids.clashWithin(this.#places, places);
+    if (clash !== undefined) throw new RangeError(`the next SIMs of the seed include ${clash}, which is there already`);
+    this.#grow(places);
+  }
+
+  /** Appends a SIM with this id, which no SIM has. */
+  appendGiven(simId: string): void {
+    this.#ids.give(this.#places, simId);
+    this.#grow(this.#places + 1);
+  }
+
+  remove(place: number): void {
+    if (this.isListedAt(place)) this.#removed += 1;
+    this.#columns.removed[place] = 1;
+  }
+
+  /** Lists a removed SIM again, at its old position. */
+  restore(place: number): void {
+    if (!this.isListedAt(place)) this.#removed -= 1;
+    this.#columns.removed[place] = 0;
+  }
+
+  /** Sets fields of the record from outside: not an accepted change, and any class is allowed. */
+  edit(place: number, set: Edits): void {
+    const { speedClass, lastModifiedTime, ...others } = set;
+    if (typeof speedClass === "string") this.#putClass(place, speedClass);
+    this.#columns.modifiedMs[place] = Number(lastModifiedTime ?? this.#options.clock.wallMs());
+    if (Object.keys(others).length > 0) this.#edits.set(place, { ...this.#edits.get(place), ...others });
+  }
+
+  /** Restores the initial state: the SIMs of the options, the generated classes, no accepted changes. */
+  reset(): void {
+    this.#ids.reset();
+    this.#columns.clear();
+    this.#edits.clear();
+    this.#foreignClasses.clear();
+    this.#removed = 0;
+    this.#places = 0;
+    this.#grow(this.#firstPlaces);
+  }
+
+  get #firstPlaces(): number {
+    return this.#options.simIds?.length ?? this.#options.sims;
+  }
+
+  #keptAt(place: number): KeptFacts {
+    return {
+      simId: this.simIdAt(place),
+      imsi: this.imsiAt(place),
+      operatorId: this.#options.operatorId,
+      speedClass: this.speedClassAt(place),
+      modifiedMs: this.#columns.modifiedMs[place] ?? 0,
+    };
+  }
+
+  #grow(places: number): void {
+    this.#columns.reserve(places);
+    const { seed, speedClasses } = this.#options;
+    for (let place = this.#places; place < places; place += 1) {
+      this.#columns.classes[place] = (seededBits(seed, place) >>> 12) % speedClasses.length;
+    }
+    this.#places = places;
+  }
+
+  #putClass(place: number, speedClass: string): void {
+    const code = this.#options.speedClasses.indexOf(speedClass);
+    if (code < 0) {
+      this.#foreignClasses.set(place, speedClass);
+    } else {
+      this.#columns.classes[place] = code;
+      this.#foreignClasses.delete(place);
+    }
+  }
+
+  #within(place: number | undefined): number | undefined {
+    return place !== undefined && place < this.#places ? place : undefined;
+  }
+}
