@@ -6,7 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, chmod, lstat, mkdir, open, rename, unlink } from "node:fs/promises";
+import { type FileHandle, chmod, link, lstat, mkdir, open, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { FileRefusedError, isOurs, ownId } from "./open-file.ts";
 
@@ -38,11 +38,22 @@ export async function replaceFile(path: string, content: Content, { mode, draft 
 }
 
 /**
- * Writes a file that does not exist yet.
+ * Writes a file that does not exist yet: other processes see it with all of its content or not at all, except on file
+ * systems without hard links.
  * @throws the file system error; EEXIST if the name is taken
  */
-export async function createFile(path: string, content: Content, { mode }: Pick<WriteRules, "mode">): Promise<void> {
-  await writeNew(path, content, mode);
+export async function createFile(path: string, content: string, { mode }: Pick<WriteRules, "mode">): Promise<void> {
+  const unfinished = join(dirname(path), `.simfleet.${randomBytes(12).toString("hex")}.tmp`);
+  try {
+    await writeNew(unfinished, content, mode);
+    await link(unfinished, path).catch((thrown: unknown) => {
+      if ((thrown as NodeJS.ErrnoException).code === "EEXIST") throw thrown;
+      return writeNew(path, content, mode);
+    });
+  } finally {
+    await unlink(unfinished).catch(() => undefined);
+  }
+  await syncFolder(dirname(path));
 }
 
 /** Opens a new file for writing; the caller closes it. @throws EEXIST if the name is taken, even by a link */

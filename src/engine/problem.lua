@@ -14,5 +14,6 @@ local function record_problem(key, now, message, next)
 end
 
 local function clear_problem(key)
-  return redis.call('HDEL', key, 'problem', 'problemSinceMs', 'problemNextMs', 'problemAttempts') > 0
+  return redis.call('HDEL', key, 'problem', 'problemSinceMs', 'problemNextMs', 'problemAttempts',
+    'problemHeldUntilMs') > 0
 end

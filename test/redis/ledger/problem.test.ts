@@ -112,6 +112,16 @@ it("a run that waits for a freeze shows it, and does not count as stalled", asyn
   expect(await eventsOf(runId)).not.toContain("run.stalled");
 });
 
+it("a freeze stays visible while calls in flight end, and goes with the first answer after it", async () => {
+  const head = await submit(ledger, [[1, 1, 1]]);
+  await ledger.recordProblem(head.runId, { message: "nothing may change", delayMs: 10_000, isExpected: true });
+  await settle(head, 0, "done");
+  expect((await ledger.run(head.runId)).problem?.message).toBe("nothing may change");
+  wallMs += 10_000;
+  await settle(head, 1, "done");
+  expect((await ledger.run(head.runId)).problem).toBeUndefined();
+});
+
 it("a problem survives a pause, and is cleared by a resume or the end of the run", async () => {
   const { runId } = await submit(ledger, [[1, 1]]);
   await fail(runId, 4_000);

@@ -290,8 +290,14 @@ export class Ledger {
   async recordProblem(runId: string, { message, delayMs, isExpected = false }: RunProblem): Promise<void> {
     const keys = [this.#keys.run(runId), this.#keys.events()];
     const nowMs = this.#clock.wallMs();
-    const stalledMs = isExpected ? Number.MAX_SAFE_INTEGER : stalledAfterMs;
-    const args = [nowMs, message, Math.ceil(nowMs + delayMs), runId, this.#bounds.most, stalledMs];
+    const args = [
+      nowMs,
+      message,
+      Math.ceil(nowMs + delayMs),
+      runId,
+      this.#bounds.most,
+      isExpected ? "" : stalledAfterMs,
+    ];
     await problemScript.run(this.#redis, keys, args);
   }
 

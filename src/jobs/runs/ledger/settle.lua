@@ -18,7 +18,8 @@
 local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed' }
 
 local head = redis.call('HMGET', KEYS[1], 'state', 'total', 'done', 'skipped', 'rejected', 'failed', 'failures',
-  'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs', 'problem')
+  'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs', 'problem',
+  'problemHeldUntilMs')
 local state = head[1]
 if not state then return { 'gone', 0, 0 } end
 local function number(i) return tonumber(head[i] or '') or 0 end
@@ -105,7 +106,8 @@ if state == 'running' or state == 'paused' then
   end
 end
 redis.call('HSET', KEYS[1], unpack(update))
-if head[12] and (has_answer or (state ~= 'running' and state ~= 'paused')) then
+local is_held = number(13) > tonumber(ARGV[1])
+if head[12] and ((has_answer and not is_held) or (state ~= 'running' and state ~= 'paused')) then
   clear_problem(KEYS[1])
   local was_stalled = redis.call('HDEL', KEYS[1], 'isStalled') == 1
   if was_stalled and has_answer then tell_run(KEYS[11], ARGV[6], 'run.recovered', KEYS[1], run, '', '') end
