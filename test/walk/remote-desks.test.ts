@@ -64,7 +64,7 @@ test.concurrent("reads the fleet there, takes a run back, and goes on with one",
   expect(classes()).not.toEqual(before);
   const redone = await walk.json(["runs", "retry", run.runId, "--outcome", "done", "--yes"], remote);
   expect(redone).toMatchObject({ code: 0, document: { state: "completed", retryOf: run.runId } });
-  expect(redone.stderr).toContain(`redoes 6 rows of ${run.runId}`);
+  expect(redone.stderr).toContain(`retries 6 rows of ${run.runId}`);
   const undone = await walk.json(["runs", "undo", run.runId, "--yes"], remote);
   expect(undone).toMatchObject({ code: 0, document: { state: "completed", undoOf: run.runId } });
   expect(classes()).toEqual(before);
@@ -143,7 +143,7 @@ rotations:
   const renewed = await walk.json<object>(["authkeys", "rotate", "--yes", "--detach"], remote);
   expect(renewed).toMatchObject({ code: 0, document: { profile: "default", reason: null } });
   const replay = await walk.run(["automations", "replay", "new-ones"], remote);
-  expect(replay).toMatchObject({ code: 2, stderr: expect.stringContaining("works where it is given") });
+  expect(replay).toMatchObject({ code: 2, stderr: expect.stringContaining("only works locally") });
   const help = await Promise.all(["check", "freeze status"].map((one) => walk.run([...one.split(" "), "--help"])));
   expect(help.map(({ stdout }) => stdout.includes("--server"))).toEqual([false, true]);
 });

@@ -65,7 +65,7 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
     await using own = await harness.page({ width: 1280, token: tokens.operator });
     const runId = await submitted(own.page, "many", csv);
     await press(own.page, "Approve", /^Approve and start$/);
-    await own.page.getByText("somebody else has to approve it").waitFor();
+    await own.page.getByText("someone else has to approve it").waitFor();
     expect(await shown(runId)).toMatchObject({ state: "awaiting-approval", startedAt: null });
     expect(harness.walk.changes).toBe(before);
     expect(own.faults).toEqual([`${harness.origin}/v1/runs/${runId}/approve answered 409`]);
