@@ -73,7 +73,8 @@ describe("connections", () => {
   test("of clients that are not known make room for newer ones, and never keep a known client out", async () => {
     await using harness = await ControlHarness.open();
     const idle = await Promise.all(Array.from({ length: 1_500 }, () => connect(harness)));
-    await until("most of them are closed", () => idle.filter(({ isClosed }) => !isClosed).length <= 512);
+    const areMostClosed = (): boolean => idle.filter(({ isClosed }) => !isClosed).length <= 512;
+    await until("most of them are closed", areMostClosed, 25_000);
     expect((await harness.ask("/v1/me", { as: "viewer" })).status).toBe(200);
   });
 
