@@ -40,7 +40,8 @@ export interface Furniture {
 export function furnish({ folder, sandbox }: { folder: string; sandbox: Sandbox }, own: Furniture = {}): void {
   writeFileSync(join(folder, "seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
   writeFileSync(join(folder, "webhook-secret"), webhookSecret, { mode: 0o600 });
-  writeFileSync(join(folder, "simfleet.yaml"), configuration(folder, { webhookUrl: `${sandbox.url}/hooks`, ...own }));
+  const written = configuration(folder, { webhookUrl: `${sandbox.url}/hooks`, ...own });
+  writeFileSync(join(folder, "simfleet.yaml"), written, { mode: 0o600 });
   const { credentials, groups } = sandbox.state;
   credentials.create("mqtt", { type: "psk", description: "broker of the gateways", credentials: { key: "before" } });
   credentials.create("cloud", { type: "aws-credentials", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
