@@ -67,10 +67,10 @@ export class EmbeddedRedis {
       await makePipe(join(folder, "alive"));
     } catch (thrown) {
       if (thrown instanceof FileRefusedError) {
-        const mend = "set SIMFLEET_DATA_DIR to a folder of this user";
+        const fix = "set SIMFLEET_DATA_DIR to a folder of this user";
         throw new SimfleetError(
           "STORE_UNAVAILABLE",
-          `${thrown.message} The embedded Redis keeps its data there: ${mend}`,
+          `${thrown.message} The embedded Redis keeps its data there: ${fix}`,
           {
             cause: thrown,
           },

@@ -20,7 +20,7 @@ const hints: Readonly<Record<string, string>> = {
 /** @returns a SimfleetError STORE_UNAVAILABLE if Redis refused the command; any other error unchanged */
 export function inWordsOfRedis(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown.name !== "ReplyError") return thrown;
-  const mend = hints[thrown.message.split(" ", 1)[0] ?? ""];
-  if (mend === undefined) return thrown;
-  return new SimfleetError("STORE_UNAVAILABLE", `Redis refuses: ${mend} (${thrown.message})`, { cause: thrown });
+  const fix = hints[thrown.message.split(" ", 1)[0] ?? ""];
+  if (fix === undefined) return thrown;
+  return new SimfleetError("STORE_UNAVAILABLE", `Redis refuses: ${fix} (${thrown.message})`, { cause: thrown });
 }

@@ -41,7 +41,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(faulty?.status ?? 400).toBe(400);
   });
 
-  test("that was refused has made nothing, and may be mended under the same key", async () => {
+  test("that was refused has made nothing, and may be fixed under the same key", async () => {
     await using harness = await ControlHarness.open();
     const broken = await start(harness, "a", "simId\nx\n");
     expect(broken.status).toBe(422);

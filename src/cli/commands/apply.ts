@@ -123,9 +123,9 @@ export async function showToEnd(ask: {
   let unwritten: SimfleetError | undefined;
   const path = resultsPathFor(ask.results, runId);
   if (path !== undefined && isOver) {
-    const mend = `No outcome is lost: write them to another path with ${remote}`;
+    const fix = `No outcome is lost: write them to another path with ${remote}`;
     try {
-      await writeResults(path, app.runs.results(runId, { format: "csv" }), mend);
+      await writeResults(path, app.runs.results(runId, { format: "csv" }), fix);
       resultsPath = path;
     } catch (thrown) {
       // The run is over whatever became of the file: its report comes first.

@@ -29,8 +29,8 @@ export function planCommand(context: Context): Command {
     const report = await context.ask<PlanReport>(options, {
       here: async (app, config) => {
         const plan = await makePlan(app, config, { from, speedClass });
-        const mend = "Choose another path with --out";
-        if (out !== undefined) await writeResults(out, app.runs.verdicts(plan, config.profile), mend);
+        const fix = "Choose another path with --out";
+        if (out !== undefined) await writeResults(out, app.runs.verdicts(plan, config.profile), fix);
         return reportOfPlan(plan);
       },
       there: (worker) => {

@@ -51,8 +51,8 @@ function bothTaken({ keys, users, inUseHere }: AuthKeyStatus): string {
   const spare = keys.find(
     ({ authKeyId }) => authKeyId !== inUseHere && !users.some((user) => user.authKeyId === authKeyId),
   );
-  const mend = spare === undefined ? "" : ` To revoke one first, add --replace ${spare.authKeyId}.`;
-  return `Both AuthKeys that a user can hold are taken: ${lines.join("; ")}.${mend}`;
+  const fix = spare === undefined ? "" : ` To revoke one first, add --replace ${spare.authKeyId}.`;
+  return `Both AuthKeys that a user can hold are taken: ${lines.join("; ")}.${fix}`;
 }
 
 function dayOf(atMs: number | undefined): string {

@@ -113,10 +113,10 @@ function carriedColumns(header: readonly string[]): number {
 /**
  * Writes a file atomically. Anything but a regular file, such as a pipe or /dev/stdout, is written in place, since a rename
  * would replace it with a file. A link is followed if it belongs to this user or root, and refused otherwise.
- * @param mend the fix to suggest if the file cannot be written: a sentence without its full stop
+ * @param fix what to suggest if the file cannot be written: a sentence without its full stop
  * @throws SimfleetError RESULTS_NOT_WRITABLE
  */
-export async function writeResults(path: string, lines: AsyncIterable<string>, mend: string): Promise<void> {
+export async function writeResults(path: string, lines: AsyncIterable<string>, fix: string): Promise<void> {
   try {
     const present = await stat(path).catch(() => undefined);
     await refuseForeignLink(path);
@@ -125,7 +125,7 @@ export async function writeResults(path: string, lines: AsyncIterable<string>, m
     else await writeInto(path, lines);
   } catch (thrown) {
     if (!isFileProblem(thrown)) throw thrown;
-    throw new SimfleetError("RESULTS_NOT_WRITABLE", `${path} could not be written: ${messageOf(thrown)}. ${mend}`, {
+    throw new SimfleetError("RESULTS_NOT_WRITABLE", `${path} could not be written: ${messageOf(thrown)}. ${fix}`, {
       cause: thrown,
     });
   }

@@ -174,8 +174,8 @@ export class ServiceTasks implements AutomationTasks {
     const fleet: FleetReport = await sims.fleet(profile);
     const { runs } = await runService.list({ limit: 50 });
     const report = { ...fleet, runs: runs.filter((run) => run.profile === profile) };
-    const mend = "The folder has to be there, and simfleet be allowed to write to it";
-    await writeResults(file, linesOf(`${JSON.stringify(report, undefined, 2)}\n`), mend);
+    const fix = "The folder has to be there, and simfleet be allowed to write to it";
+    await writeResults(file, linesOf(`${JSON.stringify(report, undefined, 2)}\n`), fix);
     return { kind: "report", id: file };
   }
 }

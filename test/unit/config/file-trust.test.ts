@@ -118,13 +118,13 @@ describe("a file that holds secrets", () => {
       "webhooks: { ops: { url: 'https://x.example', secret: whsec_aHVudGVyMi1zZWNyZXQtaHVudGVyMi1zZWNyZXQ=, events: ['*'] } }",
       "webhooks.ops.secret",
     ],
-  ])("is refused where others can read it, with the mend: %s", (yaml, where) => {
+  ])("is refused where others can read it, with the fix: %s", (yaml, where) => {
     for (const mode of [0o644, 0o640, 0o604]) {
       write(yaml, mode);
       const octal = mode.toString(8).padStart(4, "0");
       const problems = problemsOf({ file });
       expect(problems).toContain(
-        `${file}: holds a secret (${where}) and can be read by others (mode ${octal}). Mend it with: chmod 600 ${file}, or keep the secret in a file of its own.`,
+        `${file}: holds a secret (${where}) and can be read by others (mode ${octal}). Fix it with: chmod 600 ${file}, or keep the secret in a file of its own.`,
       );
       expect(problems.join("")).not.toContain("hunter2");
     }

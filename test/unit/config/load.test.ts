@@ -286,7 +286,7 @@ describe("secrets", () => {
     expect(withKey({ SIMFLEET_AUTH_KEY_FILE: fileOf("secret-abc\r\n") })).toBe("secret-abc");
   });
 
-  it.each([0o644, 0o640, 0o604, 0o620])("are refused from a file of mode %o, with the mend", (mode) => {
+  it.each([0o644, 0o640, 0o604, 0o620])("are refused from a file of mode %o, with the fix", (mode) => {
     const path = fileOf("secret-abc", mode);
     const octal = mode.toString(8).padStart(4, "0");
     expect(problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY_FILE: path })).toEqual([

@@ -88,13 +88,13 @@ const hints: Partial<Record<RunReport["state"], string>> = {
 
 /** Why it is paused, the first thing that an operator on call looks for. */
 function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element | null {
-  const mend = hints[state];
-  if (reason === undefined && (mend === undefined || state === "paused")) return null;
+  const fix = hints[state];
+  if (reason === undefined && (fix === undefined || state === "paused")) return null;
   const said = reason === undefined ? undefined : reason.charAt(0).toUpperCase() + reason.slice(1);
   return (
     <Notice kind={state === "aborted" ? "bad" : state === "running" || state === "completed" ? "plain" : "warn"}>
       {said !== undefined && <b>{said}</b>}
-      {mend !== undefined && <span>{mend}</span>}
+      {fix !== undefined && <span>{fix}</span>}
     </Notice>
   );
 }
