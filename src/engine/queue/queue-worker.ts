@@ -31,7 +31,7 @@ export interface QueueWorkerOptions<Data, V> {
   /** Processes a job; the signal aborts when this process stops or has lost the job's lock. */
   readonly work: (data: Data, signal: AbortSignal) => Promise<V>;
   /** Called after the work, while this process still holds the job, and before the result is reported to the queue. */
-  readonly beforeReporting?: (data: Data, verdict: V) => Promise<void>;
+  readonly beforeReporting?: (data: Data, result: V) => Promise<void>;
   readonly afterReporting?: (data: Data, kind: string) => void;
   /** Next time of a repeating job after `afterMs`, ms since the epoch. */
   readonly repeatStrategy?: (afterMs: number, repeat: { pattern?: string; tz?: string }) => number | undefined;
@@ -106,12 +106,12 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     const { queue, clock, work, beforeReporting } = this.#options;
     this.#lastStartMs = clock.monotonicMs();
     const signal = lost === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, lost]);
-    const verdict = await work(job.data, signal);
+    const result = await work(job.data, signal);
     // Without the lock the job belongs to another worker by now: do not touch it.
-    if (lost?.aborted) return verdict.kind;
-    await beforeReporting?.(job.data, verdict);
-    await reportToQueue(verdict, { queue, job, token, clock });
-    return verdict.kind;
+    if (lost?.aborted) return result.kind;
+    await beforeReporting?.(job.data, result);
+    await reportToQueue(result, { queue, job, token, clock });
+    return result.kind;
   }
 
   /** Stops picking up jobs and waits for those in progress to reach a safe point; after 15 s it abandons jobs that hang. */

@@ -17,9 +17,9 @@ interface JobContext<Data> {
 /** How long before the refresh the queue resumes: the rest is waited for in the process, to the millisecond. */
 const leadMs = 1_000;
 
-export async function reportToQueue<Data>(verdict: JobResult | WorkResult, context: JobContext<Data>): Promise<void> {
+export async function reportToQueue<Data>(result: JobResult | WorkResult, context: JobContext<Data>): Promise<void> {
   const { queue, job, token, clock } = context;
-  switch (verdict.kind) {
+  switch (result.kind) {
     case "finished":
     case "parked":
     case "ended":
@@ -28,11 +28,11 @@ export async function reportToQueue<Data>(verdict: JobResult | WorkResult, conte
       await job.moveToWait(token);
       throw new WaitingError();
     case "postponed": {
-      if (verdict.scope === "job") {
-        await job.moveToDelayed(clock.wallMs() + Math.ceil(verdict.delayMs), token);
+      if (result.scope === "job") {
+        await job.moveToDelayed(clock.wallMs() + Math.ceil(result.delayMs), token);
         throw new DelayedError();
       }
-      await holdQueue(queue, verdict.delayMs - leadMs);
+      await holdQueue(queue, result.delayMs - leadMs);
       throw new RateLimitError();
     }
   }

@@ -34,12 +34,12 @@ export class SyncQueues {
       // Never `due`: a sync that waits for the quota must not start early.
       status: async (name) => ((await isInProgress(name)) ? "waiting" : "none"),
       work: async (name, signal) => {
-        const verdict = await sync(name, signal);
-        if (verdict.kind === "postponed") {
-          const { reason, refusal } = verdict;
+        const result = await sync(name, signal);
+        if (result.kind === "postponed") {
+          const { reason, refusal } = result;
           onIncident({ message: reason, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
         }
-        return verdict;
+        return result;
       },
     });
   }

@@ -75,7 +75,7 @@ export interface RunRow {
 }
 
 export const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "invalid"] as const;
-export type JobResult = (typeof verdicts)[number];
+export type RowVerdict = (typeof verdicts)[number];
 
 export interface PlanReport {
   readonly planId: string;
@@ -83,7 +83,7 @@ export interface PlanReport {
   readonly file?: string;
   readonly where?: string;
   readonly rows: number;
-  readonly verdicts: Readonly<Record<JobResult, number>>;
+  readonly verdicts: Readonly<Record<RowVerdict, number>>;
   readonly calls: number;
   readonly estimateSeconds: number | null;
   readonly problems: readonly PlanProblem[];
@@ -101,7 +101,7 @@ export interface PlanProblem {
 export interface PlanRow {
   readonly line: number;
   readonly key: string;
-  readonly verdict: JobResult;
+  readonly verdict: RowVerdict;
   readonly before: string | null;
   readonly after: string | null;
   readonly problem?: { readonly code: string; readonly column: string; readonly message: string } | undefined;

@@ -7,10 +7,10 @@ import { Empty, ProblemNotice } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
 import { Table } from "../parts/table.tsx";
 import { grouped } from "../pure/format.ts";
-import { type PlanReport, type PlanRow, type JobResult, verdicts } from "../pure/shapes.ts";
+import { type PlanReport, type PlanRow, type RowVerdict, verdicts } from "../pure/shapes.ts";
 import { BeforeAfter } from "./outside-changes.tsx";
 
-type Shown = JobResult | "all";
+type Shown = RowVerdict | "all";
 
 /** A plan does not change, so its rows are loaded once. */
 const once = { ms: 3_600_000 };

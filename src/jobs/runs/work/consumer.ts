@@ -53,8 +53,8 @@ export class Consumer implements Working {
       queue: await queues.queue(bucket),
       atOnce: segmentsAtOnce,
       work: (reference, signal) => this.#work(reference, signal),
-      beforeReporting: async ({ runId }, verdict) => {
-        if (verdict.kind === "finished" && verdict.canaryHeld) await this.#enqueue(runId);
+      beforeReporting: async ({ runId }, result) => {
+        if (result.kind === "finished" && result.canaryHeld) await this.#enqueue(runId);
       },
       afterReporting: ({ runId }, kind) => {
         if (kind === "parked") void this.#afterParking(runId);
@@ -70,11 +70,11 @@ export class Consumer implements Working {
   }
 
   async #work(reference: SegmentReference, signal: AbortSignal): Promise<JobResult> {
-    const verdict = await this.#options.execute(reference, signal);
-    if (verdict.kind === "postponed" && verdict.refusal !== undefined) {
-      this.#options.onIncident({ runId: reference.runId, message: verdict.reason, refusal: verdict.refusal });
+    const result = await this.#options.execute(reference, signal);
+    if (result.kind === "postponed" && result.refusal !== undefined) {
+      this.#options.onIncident({ runId: reference.runId, message: result.reason, refusal: result.refusal });
     }
-    return verdict;
+    return result;
   }
 
   /** A run that was resumed just while its last jobs were parked has no job in the queue: enqueue them. */

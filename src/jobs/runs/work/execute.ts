@@ -61,8 +61,8 @@ export async function execute(
 
 async function workOff(work: SegmentWork, clock: Clock, signal: AbortSignal): Promise<JobResult> {
   for (;;) {
-    const verdict = await work.pass();
-    if (verdict !== undefined) return verdict;
+    const result = await work.pass();
+    if (result !== undefined) return result;
     const delayMs = work.backoffMs();
     if (delayMs > sleepInPlaceMs) {
       return { kind: "postponed", delayMs, scope: "job", reason: "rows without a usable answer are tried again" };
@@ -299,8 +299,8 @@ class SegmentWork {
   }
 
   /** The longest of several delays applies. */
-  #stopWith(verdict: JobResult & { kind: "postponed" }): void {
-    const { kind, delayMs, scope, reason, refusal } = verdict;
+  #stopWith(result: JobResult & { kind: "postponed" }): void {
+    const { kind, delayMs, scope, reason, refusal } = result;
     const isLonger = this.#stop?.kind !== "postponed" || this.#stop.delayMs < delayMs;
     if (isLonger) this.#stop = { kind, delayMs, scope, reason, ...(refusal === undefined ? {} : { refusal }) };
   }
