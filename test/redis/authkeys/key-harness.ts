@@ -117,9 +117,9 @@ export class KeyHarness {
     try {
       const harness = this.change(this.#harnessOf(client, watch, boundary));
       for (let poll = 0; poll < mostPolls; poll += 1) {
-        const verdict = await rotateAuthKey(this.profile, harness, new AbortController().signal);
+        const result = await rotateAuthKey(this.profile, harness, new AbortController().signal);
         const record = await this.record();
-        if (verdict.kind === "ended" || isRotationOver(record)) return record;
+        if (result.kind === "ended" || isRotationOver(record)) return record;
         await systemClock.sleep(10);
       }
       return await this.record();

@@ -80,10 +80,10 @@ export class FleetHarness {
   }
 
   /** Begins or resumes a sync, and works on it until it has ended, was interrupted or postponed. */
-  async sync(how: { signal?: AbortSignal } = {}): Promise<{ verdict: WorkResult; state: SyncState }> {
+  async sync(how: { signal?: AbortSignal } = {}): Promise<{ result: WorkResult; state: SyncState }> {
     await this.begin();
-    const verdict = await this.work(how.signal);
-    return { verdict, state: await this.state() };
+    const result = await this.work(how.signal);
+    return { result, state: await this.state() };
   }
 
   begin(how: "resume" | "restart" = "resume"): Promise<SyncState> {
@@ -138,6 +138,6 @@ export class FleetHarness {
   }
 }
 
-export function refusalIn(verdict: WorkResult): PlatformError | undefined {
-  return verdict.kind === "postponed" ? verdict.refusal : undefined;
+export function refusalIn(result: WorkResult): PlatformError | undefined {
+  return result.kind === "postponed" ? result.refusal : undefined;
 }

@@ -29,8 +29,8 @@ describe("a sync reads the whole fleet", () => {
     ["on the Japan address", { serves: ["jp"], coverageTypes: ["jp"] }],
   ])("%s", async (_, options) => {
     const fleet = await open({ sims: 230, pageSize: 20, ...options });
-    const { verdict, state } = await fleet.sync();
-    expect(verdict).toEqual({ kind: "ended" });
+    const { result, state } = await fleet.sync();
+    expect(result).toEqual({ kind: "ended" });
     expect(state).toMatchObject({ phase: "finished", sims: 230, added: 230, changed: 0, gone: 0 });
     expect(state.pages).toBe(fleet.listCalls);
     expect(await fleet.known()).toEqual(fleet.listed());
@@ -67,8 +67,8 @@ describe("a sync reads the whole fleet", () => {
     });
     await using client = clientFor(platform.url);
     fleet.account = { ...fleet.account, client, pageLimit };
-    const { verdict, state } = await fleet.sync();
-    expect(verdict).toEqual({ kind: "ended" });
+    const { result, state } = await fleet.sync();
+    expect(result).toEqual({ kind: "ended" });
     expect(state).toMatchObject({ phase: "finished", sims });
     // 4 MiB hold some 415 of these records.
     expect(limits.at(-1)).toBeLessThanOrEqual(415);
@@ -246,8 +246,8 @@ describe("an interrupted sync", () => {
     await fleet.sync();
     fleet.sandbox.fleet.remove(Array.from({ length: 5 }, (_, n) => fleet.sandbox.state.sims.simIdAt(190 + n)));
     const before = fleet.listCalls;
-    const { verdict, state } = await fleet.sync({ signal: afterPages(fleet, before + 6) });
-    expect(verdict).toEqual({ kind: "handed-back" });
+    const { result, state } = await fleet.sync({ signal: afterPages(fleet, before + 6) });
+    expect(result).toEqual({ kind: "handed-back" });
     expect(state.phase).toBe("listing");
     expect(state.pages).toBeGreaterThan(0);
     expect(state.pages).toBeLessThan(15);
@@ -262,9 +262,9 @@ describe("an interrupted sync", () => {
   it("waits for the quota as long as the platform says, and loses no page", async () => {
     const fleet = await open({ sims: 100, pageSize: 10 });
     fleet.sandbox.throttle.changeLimit({ group: "Sim", limit: 4, afterMs: 0 });
-    const { verdict, state } = await fleet.sync();
-    expect(verdict).toMatchObject({ kind: "postponed", scope: "job", delayMs: expect.any(Number) });
-    expect(verdict.kind === "postponed" && verdict.delayMs).toBeGreaterThan(2_000);
+    const { result, state } = await fleet.sync();
+    expect(result).toMatchObject({ kind: "postponed", scope: "job", delayMs: expect.any(Number) });
+    expect(result.kind === "postponed" && result.delayMs).toBeGreaterThan(2_000);
     expect(state).toMatchObject({ phase: "listing", sims: state.pages * 10 });
     fleet.sandbox.throttle.changeLimit({ group: "Sim", limit: 1e9, afterMs: 0 });
     fleet.sandbox.throttle.reset();
@@ -273,8 +273,8 @@ describe("an interrupted sync", () => {
 
   it("retries later if the platform rejects the credentials, and reports it", async () => {
     const fleet = await open({ sims: 10, authKey: "secret-other" });
-    const { verdict, state } = await fleet.sync();
-    expect(refusalIn(verdict)).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
+    const { result, state } = await fleet.sync();
+    expect(refusalIn(result)).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
     expect(state.phase).toBe("listing");
   });
 
@@ -317,8 +317,8 @@ describe("a sync that cannot continue", () => {
     await using client = clientFor(platform.url);
     const sound = fleet.account;
     fleet.account = { ...sound, client };
-    const { verdict, state } = await fleet.sync();
-    expect(verdict).toEqual({ kind: "ended" });
+    const { result, state } = await fleet.sync();
+    expect(result).toEqual({ kind: "ended" });
     expect(state).toMatchObject({ phase: "failed", reason: expect.stringContaining("never end"), gone: 0 });
     expect((await fleet.known("gone")).size).toBe(0);
     expect(await fleet.events(["sync.failed"])).toMatchObject([{ reason: expect.stringContaining("never end") }]);

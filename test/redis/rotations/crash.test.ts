@@ -79,10 +79,10 @@ async function workThroughDeaths(harness: RotationHarness, at: (boundary: number
       },
     );
     try {
-      const verdict = await harness.work(harness.context(death.between));
+      const result = await harness.work(harness.context(death.between));
       before += death.passed;
-      if (verdict.kind === "ended") return { deaths, sealed };
-      if (verdict.kind === "postponed") harness.clock.pass(verdict.delayMs);
+      if (result.kind === "ended") return { deaths, sealed };
+      if (result.kind === "postponed") harness.clock.pass(result.delayMs);
     } catch (thrown) {
       if (!(thrown instanceof Crash)) throw thrown;
       before += death.passed + 1;

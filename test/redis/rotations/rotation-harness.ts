@@ -214,11 +214,11 @@ export class RotationHarness {
   /** Works, and lets the time pass that it asks for, until the rotation is over or waits for what time does not bring. */
   async workToEnd(context: RotationContext = this.context(), mostWaits = 60): Promise<RotationRecord> {
     for (let waits = 0; ; waits += 1) {
-      const verdict = await this.work(context);
+      const result = await this.work(context);
       const record = await this.record();
-      if (verdict.kind !== "postponed" || waits >= mostWaits) return record;
+      if (result.kind !== "postponed" || waits >= mostWaits) return record;
       if (record.waitsFor === "confirmation" || record.waitsFor === "reference") return record;
-      this.clock.pass(verdict.delayMs);
+      this.clock.pass(result.delayMs);
     }
   }
 

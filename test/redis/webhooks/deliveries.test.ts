@@ -76,16 +76,16 @@ describe("a delivery", () => {
     harness.answers = Array.from({ length: 8 }, () => 500);
     const delays: number[] = [];
     for (;;) {
-      const verdict = await harness.turn("ops", id);
-      if (verdict.kind !== "postponed") break;
-      expect(verdict.scope).toBe("job");
+      const result = await harness.turn("ops", id);
+      if (result.kind !== "postponed") break;
+      expect(result.scope).toBe("job");
       // Before its time a turn sends nothing.
       const sent = harness.sent.length;
-      harness.nowMs += verdict.delayMs - 1;
+      harness.nowMs += result.delayMs - 1;
       expect(await harness.turn("ops", id)).toMatchObject({ kind: "postponed", delayMs: 1 });
       expect(harness.sent.length).toBe(sent);
       harness.nowMs += 1;
-      delays.push(verdict.delayMs);
+      delays.push(result.delayMs);
     }
     const planned = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs];
     expect(delays.map((ms, i) => Math.abs(ms / (planned[i] ?? 0) - 1) <= 0.1)).toEqual(planned.map(() => true));
@@ -109,8 +109,8 @@ describe("a delivery", () => {
     const harness = open();
     await harness.begin(eventOf(1));
     harness.answers = [{ kind: "refused", status, isFinal: false, retryAfterMs }];
-    const verdict = await harness.turn("ops", eventOf(1).id);
-    const delayMs = verdict.kind === "postponed" ? verdict.delayMs : -1;
+    const result = await harness.turn("ops", eventOf(1).id);
+    const delayMs = result.kind === "postponed" ? result.delayMs : -1;
     expect([delayMs >= leastMs, delayMs <= leastMs * 1.3]).toEqual([true, true]);
   });
 
