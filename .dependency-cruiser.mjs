@@ -11,6 +11,10 @@ export const modules = {
   core: { imports: [], reason: "Everything stands on core; it knows nothing of the product." },
   fleet: { imports: ["core"], reason: "Domain types and parsers have no I/O." },
   redis: { imports: ["core"], reason: "The connection does not know what is stored through it." },
+  contract: {
+    imports: ["fleet", "core"],
+    reason: "A route is data that the server, the command line and the dashboard share; it knows none of them.",
+  },
   telemetry: { imports: ["core"], reason: "Everything logs, so logging depends on nothing." },
   config: {
     imports: ["events", "fleet", "core"],
@@ -32,26 +36,26 @@ export const modules = {
     reason: "It states the platform's contract a second time, so that a mistake of the client is not mirrored.",
   },
 
-  "jobs/audit": { imports: ["redis", "core"], reason: "The audit knows who did what, not how." },
+  "jobs/audit": { imports: ["contract", "redis", "core"], reason: "The audit knows who did what, not how." },
   "jobs/freezes": {
-    imports: ["engine", "redis", "fleet", "core"],
+    imports: ["contract", "engine", "redis", "fleet", "core"],
     reason: "A freeze holds work and does not know it.",
   },
-  "jobs/quota": { imports: ["limiter", "core"], reason: "It reports on buckets and changes nothing." },
+  "jobs/quota": { imports: ["contract", "limiter", "core"], reason: "It reports on buckets and changes nothing." },
   "jobs/inventory": {
-    imports: ["engine", "api", "intake", "events", "redis", "fleet", "core"],
+    imports: ["contract", "engine", "api", "intake", "events", "redis", "fleet", "core"],
     reason: "The inventory is what was last seen of the fleet; runs build on it.",
   },
   "jobs/runs": {
-    imports: ["jobs/inventory", "engine", "api", "intake", "events", "limiter", "redis", "fleet", "core"],
+    imports: ["contract", "jobs/inventory", "engine", "api", "intake", "events", "limiter", "redis", "fleet", "core"],
     reason: "A run plans against the inventory and updates it with each answer.",
   },
   "jobs/credentials": {
-    imports: ["engine", "api", "events", "redis", "telemetry", "fleet", "core"],
+    imports: ["contract", "engine", "api", "events", "redis", "telemetry", "fleet", "core"],
     reason: "Rotations do not depend on runs.",
   },
   "jobs/authkeys": {
-    imports: ["jobs/credentials", "engine", "api", "events", "redis", "telemetry", "fleet", "core"],
+    imports: ["contract", "jobs/credentials", "engine", "api", "events", "redis", "telemetry", "fleet", "core"],
     reason: "An AuthKey is delivered to the same sinks as a Credential Set.",
   },
   "jobs/tasks": {
@@ -59,11 +63,11 @@ export const modules = {
     reason: "What schedules and automations can start, through the same services as a person.",
   },
   "jobs/schedules": {
-    imports: ["jobs/tasks", "engine", "events", "redis", "fleet", "core"],
+    imports: ["contract", "jobs/tasks", "engine", "events", "redis", "fleet", "core"],
     reason: "A schedule starts tasks; nothing builds on schedules.",
   },
   "jobs/automations": {
-    imports: ["jobs/tasks", "jobs/inventory", "engine", "events", "redis", "fleet", "core"],
+    imports: ["contract", "jobs/tasks", "jobs/inventory", "engine", "events", "redis", "fleet", "core"],
     reason: "An automation starts tasks; nothing builds on automations.",
   },
   "jobs/drop-folder": {
@@ -71,16 +75,17 @@ export const modules = {
     reason: "A file becomes a run; nothing builds on the drop folder.",
   },
   "jobs/webhooks": {
-    imports: ["engine", "events", "redis", "fleet", "core"],
+    imports: ["contract", "engine", "events", "redis", "fleet", "core"],
     reason: "Deliveries read the event feed and know no other feature.",
   },
 
   http: {
-    imports: ["app", "jobs", "engine", "events", "telemetry", "config", "limiter", "fleet", "core"],
+    imports: ["contract", "app", "jobs", "engine", "events", "telemetry", "config", "limiter", "fleet", "core"],
     reason: "A route calls a feature's service; it does not reach into queues, stores or the platform.",
   },
   cli: {
     imports: [
+      "contract",
       "app",
       "jobs",
       "engine",
@@ -96,7 +101,20 @@ export const modules = {
     reason: "A command calls a feature's service; it does not reach into queues, stores or the platform.",
   },
   app: {
-    imports: ["http", "jobs", "engine", "api", "config", "events", "limiter", "redis", "telemetry", "fleet", "core"],
+    imports: [
+      "contract",
+      "http",
+      "jobs",
+      "engine",
+      "api",
+      "config",
+      "events",
+      "limiter",
+      "redis",
+      "telemetry",
+      "fleet",
+      "core",
+    ],
     reason: "The composition root opens every module and passes each the few things that it uses.",
   },
 };
@@ -174,10 +192,11 @@ export default {
     },
     {
       name: "pure-logic",
-      comment: "web/src/pure is tested without a browser: it knows no page, no request and no component.",
+      comment:
+        "web/src/pure is tested without a browser: it knows no page, no request and no component. It takes the types of reports from the contracts of the features.",
       severity: "error",
       from: { path: "^web/src/pure/" },
-      to: { pathNot: "^web/src/pure/" },
+      to: { pathNot: ["^web/src/pure/", "^src/jobs/[a-z-]+/contract[.]ts$"] },
     },
     {
       name: "resolvable",

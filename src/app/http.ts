@@ -26,6 +26,7 @@ import { Spool } from "#http/plans/spool.ts";
 import { reportOfBucket } from "#jobs/quota/report.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { type App, version } from "./app.ts";
+import { endpointsOf } from "./endpoints.ts";
 
 /**
  * Starts the HTTP server.
@@ -51,7 +52,7 @@ export async function openHttp(deps: {
   const sessions = new QueueSessions({ clock, isPlain: isLoopback(host), access });
   const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
   const shared = { spool, plans, streams, windows, sessions, authFailures };
-  const control = { app, config, access, clock, logger, version, ...shared };
+  const control = { app, endpoints: endpointsOf(app), config, access, clock, logger, version, ...shared };
   const server = await startHttp({ host, port, hosts, version, health, control });
   const stopSampling = every(config.limits.periodMs, () => void sample(app, windows));
   const stopRemembering = every(minuteMs, () => void rememberFleets(app, config));

@@ -4,6 +4,8 @@ import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { App } from "#app/app.ts";
+import { endpointsOf } from "#app/endpoints.ts";
+import { type Client, localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
@@ -73,6 +75,15 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
     .addHelpText("after", `\nExample:\n${example.replace(/^/gm, "  ")}`) as never;
 }
 
+/** How a command calls routes. */
+export interface Caller {
+  readonly client: Client;
+  /** The account that the command is about; undefined: the worker's default. */
+  readonly profile: string | undefined;
+  /** Absent with a remote worker, which then does the work. */
+  readonly app: App | undefined;
+}
+
 /** The command that is given, as the audit names it. */
 export interface GivenCommand {
   /** `runs cancel` */
@@ -124,6 +135,17 @@ export class Context {
     if (config.server === undefined) return this.withApp(config, (app) => ways.here(app, config));
     const { url, token = localToken(url, config.dataDir) } = config.server;
     return ways.there(new RemoteWorker({ url, token, interrupt, profile: options.profile ?? env.SIMFLEET_PROFILE }));
+  }
+
+  /**
+   * Runs a command that calls routes: in this process, or through the worker that `--server` or SIMFLEET_SERVER names.
+   * @param use gets the client, and the app where this process carries out the calls itself
+   */
+  async connect<T>(options: CommonOptions, use: (caller: Caller) => Promise<T>): Promise<T> {
+    return this.ask(options, {
+      here: (app, { profile }) => use({ client: localClient(endpointsOf(app), this.actor), profile, app }),
+      there: (worker) => use({ client: worker.client, profile: worker.profile, app: undefined }),
+    });
   }
 
   /**

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { errorCatalogue, type ErrorCode, messageOf, SimfleetError } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
+import { type Client, clientOf, type Send } from "#contract/client.ts";
 
 type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
@@ -18,20 +19,32 @@ export interface Handing {
 export class RemoteWorker {
   readonly #url: string;
   readonly #token: Secret;
-  readonly #profile: string | undefined;
+  /** The account that commands are about; undefined: the worker's default. */
+  readonly profile: string | undefined;
   readonly #interrupt: AbortSignal;
 
   /** @param of `profile`: the account; absent: the worker's default */
   constructor(of: { url: string; token: Secret; profile: string | undefined; interrupt: AbortSignal }) {
     this.#url = of.url.replace(/\/+$/, "");
     this.#token = of.token;
-    this.#profile = of.profile;
+    this.profile = of.profile;
     this.#interrupt = of.interrupt;
   }
 
+  /** Sends a request. An idempotency key makes sure that one that creates something takes effect once. */
+  readonly #send: Send = async (route, { params = {}, query = {}, body }) => {
+    const path = `/v1${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))}`;
+    const asked = query as Parameters;
+    if (route.answer === "lines") return this.text(path, asked);
+    const answer = await this.#ask(route.method, path, { query: asked, body: body as object | undefined });
+    return route.status === 204 ? undefined : answer.json();
+  };
+
+  readonly client: Client = clientOf(this.#send);
+
   /** Parameters of a route that is about one account. */
   ofProfile(query: Parameters = {}): Parameters {
-    return { ...query, profile: this.#profile };
+    return { ...query, profile: this.profile };
   }
 
   /** @throws SimfleetError with the worker's code, or WORKER_UNREACHABLE */

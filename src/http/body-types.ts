@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
-import { noBody } from "./shape.ts";
+import { noBody } from "#contract/fields.ts";
 
 const json = "application/json";
 

@@ -12,6 +12,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
 import { addBodyTypes } from "./body-types.ts";
 import type { Api, ControlDeps } from "./deps.ts";
+import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { authKeyRoutes } from "./routes/authkeys.ts";
@@ -28,7 +29,6 @@ import { planRoutes } from "./routes/plans.ts";
 import { profileRoutes } from "./routes/profiles.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { runStepRoutes } from "./routes/run-steps.ts";
-import { scheduleRoutes } from "./routes/schedules.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { simRoutes } from "./routes/sims.ts";
 import { syncRoutes } from "./routes/syncs.ts";
@@ -49,7 +49,6 @@ const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   bucketRoutes,
   fleetRoutes,
   freezeRoutes,
-  scheduleRoutes,
   automationRoutes,
   webhookRoutes,
   hookRoutes,
@@ -90,7 +89,9 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
         next();
       });
       addBodyTypes(child);
-      for (const routes of nouns) routes(child.withTypeProvider<ZodTypeProvider>(), deps);
+      const api: Api = child.withTypeProvider<ZodTypeProvider>();
+      for (const routes of nouns) routes(api, deps);
+      for (const endpoint of deps.endpoints) mount(api, endpoint, deps);
       done();
     },
     { prefix: "/v1" },

@@ -8,6 +8,7 @@ import type {
 } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import type { App } from "#app/app.ts";
+import type { Endpoint } from "#contract/route.ts";
 import type { Config } from "#config/config.ts";
 import type { Clock } from "#core/time.ts";
 import type { Role } from "#fleet/role.ts";
@@ -24,6 +25,8 @@ import type { Spool } from "./plans/spool.ts";
 /** The dependencies of the control API. */
 export interface ControlDeps {
   readonly app: App;
+  /** What the routes of all features do. */
+  readonly endpoints: readonly Endpoint[];
   readonly config: Config;
   readonly access: Access;
   readonly clock: Clock;

@@ -5,7 +5,8 @@ import type { FastifyInstance } from "fastify";
 import { jsonSchemaTransform } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { widenPolicy } from "./security-headers.ts";
-import { problem } from "./shape.ts";
+import { list } from "#contract/fields.ts";
+import { type ErrorCode, errorCatalogue } from "#core/errors.ts";
 import { filterBody } from "./plans/upload.ts";
 
 const about = `Send a file or a filter, preview the run, start it, follow it, and fetch a result for every row.
@@ -50,6 +51,16 @@ interface Described {
   readonly consumes?: readonly string[];
   readonly response?: Readonly<Record<string, unknown>>;
 }
+
+const problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.number(),
+  detail: z.string(),
+  code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]),
+  instance: z.string(),
+  problems: list(z.object({ where: z.string(), message: z.string() })).optional(),
+});
 
 const anyProblem = {
   description: "The problem and how to fix it",

@@ -19,7 +19,6 @@ import type { PlanRow } from "#jobs/runs/plan/plan-rows.ts";
 import type { RunReport } from "#jobs/runs/report.ts";
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import type { RowReport } from "#jobs/runs/row-page.ts";
-import type { ScheduleReport } from "#jobs/schedules/service.ts";
 import type { SyncReport } from "#jobs/inventory/sync-report.ts";
 import type { DeliveryReport, EventDocument, TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
 import type { Role as RoleRead } from "../../web/src/pure/role.ts";
@@ -43,7 +42,6 @@ export type Ties = Nothing<{
   fleetReport: Missing<FleetReport, read.FleetReport>;
   fleetPoint: Missing<FleetPoint, read.FleetPoint>;
   fleetEvent: Missing<EventDocument, read.FleetEvent>;
-  scheduleReport: Missing<ScheduleReport, read.ScheduleReport>;
   freezeReport: Missing<FreezeReport, read.FreezeReport>;
   freezeTimeReport: Missing<FreezeTimeReport, read.FreezeTimeReport>;
   auditEntry: Missing<AuditEntry, read.AuditEntry>;

@@ -1,7 +1,8 @@
 /** `simfleet schedules …`: scheduled tasks. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
-import type { ScheduleReport } from "#jobs/schedules/service.ts";
+import * as routes from "#jobs/schedules/contract.ts";
+import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import { type Context, withCommon } from "../context.ts";
 import { duration, table } from "../output.ts";
 
@@ -12,27 +13,24 @@ export function schedulesCommand(context: Context): Command {
     .description("scheduled tasks: next runs and last results")
     .addCommand(listCommand(context))
     .addCommand(
-      stepCommand(context, {
+      stepCommand(context, routes.triggerSchedule, {
         name: "trigger",
         description: "run a schedule's task now",
         done: "Triggered; a worker is starting it.",
-        here: (app, schedule) => app.schedules.trigger(schedule, { by: context.actor }),
       }),
     )
     .addCommand(
-      stepCommand(context, {
+      stepCommand(context, routes.pauseSchedule, {
         name: "pause",
         description: "pause a schedule",
         done: "Paused; a task in progress continues.",
-        here: (app, schedule) => app.schedules.pause(schedule, context.actor),
       }),
     )
     .addCommand(
-      stepCommand(context, {
+      stepCommand(context, routes.resumeSchedule, {
         name: "resume",
         description: "resume a schedule from its next time on",
         done: "Resumed.",
-        here: (app, schedule) => app.schedules.resume(schedule, context.actor),
       }),
     );
 }
@@ -41,44 +39,33 @@ function listCommand(context: Context): Command {
   const command = new Command("list").description("list schedules: next times, last result, task in progress");
   return withCommon(command, "simfleet schedules list").action(async (options) => {
     const output = context.output(options);
-    const { page, isServed } = await context.ask(options, {
-      here: async (app) => ({
-        page: { schedules: await app.schedules.list(), nextCursor: null },
-        isServed: await app.schedules.isServed(),
-      }),
-      there: async (worker) => ({ page: await worker.get<Page>("/v1/schedules"), isServed: true }),
+    await context.connect(options, async ({ client, app }) => {
+      const page = await client.call(routes.listSchedules);
+      output.answer(page, (shown) => listText(shown.schedules));
+      if (page.schedules.length > 0 && !(await isServed(app))) output.say(notServed);
     });
-    output.answer(page, (shown) => listText(shown.schedules));
-    if (!isServed && page.schedules.length > 0) output.say(notServed);
   });
 }
 
 function stepCommand(
   context: Context,
-  how: {
-    name: string;
-    description: string;
-    done: string;
-    /** With a remote worker the route has the same name. */
-    here: (app: App, schedule: string) => Promise<ScheduleReport>;
-  },
+  route: typeof routes.triggerSchedule | typeof routes.pauseSchedule | typeof routes.resumeSchedule,
+  { name, description, done }: { name: string; description: string; done: string },
 ): Command {
-  const command = new Command(how.name).description(how.description).argument("<schedule>", "its name");
-  return withCommon(command, `simfleet schedules ${how.name} nightly-sync`).action(async (schedule, options) => {
+  const command = new Command(name).description(description).argument("<schedule>", "its name");
+  return withCommon(command, `simfleet schedules ${name} nightly-sync`).action(async (schedule, options) => {
     const output = context.output(options);
-    const path = `/v1/schedules/${encodeURIComponent(schedule)}/${how.name}`;
-    const { report, isServed } = await context.ask(options, {
-      here: async (app) => ({ report: await how.here(app, schedule), isServed: await app.schedules.isServed() }),
-      there: async (worker) => ({ report: await worker.post<ScheduleReport>(path), isServed: true }),
+    await context.connect(options, async ({ client, app }) => {
+      const report = await client.call(route, { params: { name: schedule } });
+      output.answer(report, (shown) => listText([shown]));
+      output.say((await isServed(app)) ? done : notServed);
     });
-    output.answer(report, (shown) => listText([shown]));
-    output.say(isServed ? how.done : notServed);
   }) as unknown as Command;
 }
 
-interface Page {
-  readonly schedules: ScheduleReport[];
-  readonly nextCursor: null;
+/** A remote worker serves schedules itself. */
+async function isServed(app: App | undefined): Promise<boolean> {
+  return app === undefined || app.schedules.isServed();
 }
 
 function listText(schedules: readonly ScheduleReport[]): string {

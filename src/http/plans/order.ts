@@ -6,7 +6,7 @@ import { SimfleetError } from "#core/errors.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import type { Plan } from "#jobs/runs/plan/plan.ts";
 import type { Filter } from "#fleet/filter.ts";
-import { flag, ofProfile } from "../shape.ts";
+import { flag, ofProfile } from "#contract/fields.ts";
 
 const orderQuery = {
   ...ofProfile,

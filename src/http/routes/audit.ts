@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { AuditEntry } from "#jobs/audit/service.ts";
 import type { Api, ControlDeps } from "../deps.ts";
-import { count, instant, ofPage, pageOf, shapeOf } from "../shape.ts";
+import { count, instant, ofPage, pageOf, shapeOf } from "#contract/fields.ts";
 import { eventCursor } from "./changes.ts";
 
 const entry = shapeOf<AuditEntry>()({

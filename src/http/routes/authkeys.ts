@@ -6,7 +6,7 @@ import type { Api, ControlDeps } from "../deps.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../plans/order.ts";
 import { actorOf } from "../auth/principal.ts";
-import { currentProblem, id, instant, list, ofProfile, shapeOf } from "../shape.ts";
+import { currentProblem, id, instant, list, ofProfile, shapeOf } from "#contract/fields.ts";
 
 const authKeyReport = shapeOf<AuthKeyReport>()({
   authKeyId: z.string(),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AutomationReport, DecisionReport } from "#jobs/automations/service.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/principal.ts";
-import { count, id, instant, list, noBody, nothing, pageOf, shapeOf } from "../shape.ts";
+import { count, id, instant, list, noBody, nothing, pageOf, shapeOf } from "#contract/fields.ts";
 
 const automationReport = shapeOf<AutomationReport>()({
   name: z.string(),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type BucketReport, reportOfBucket } from "#jobs/quota/report.ts";
 import type { BucketWindow } from "../bucket-windows.ts";
 import type { Api, ControlDeps } from "../deps.ts";
-import { count, instant, list, nothing, pageOf, shapeOf } from "../shape.ts";
+import { count, instant, list, nothing, pageOf, shapeOf } from "#contract/fields.ts";
 
 const bucketReport = shapeOf<BucketReport & { windows: readonly BucketWindow[] }>()({
   bucket: z.string(),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Change, changeTypes } from "#jobs/inventory/changes.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { profileOf } from "../plans/order.ts";
-import { asList, id, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "../shape.ts";
+import { asList, id, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "#contract/fields.ts";
 
 const change = shapeOf<Change>()({
   id: z.string(),

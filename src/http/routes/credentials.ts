@@ -6,7 +6,7 @@ import type { Api, ControlDeps } from "../deps.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../plans/order.ts";
 import { actorOf } from "../auth/principal.ts";
-import { currentProblem, id, instant, list, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
+import { currentProblem, id, instant, list, noBody, nothing, ofProfile, pageOf, shapeOf } from "#contract/fields.ts";
 
 const references = list(z.object({ groupId: z.string(), namespace: z.string(), how: z.enum(["id", "placeholder"]) }));
 

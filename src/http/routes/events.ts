@@ -5,7 +5,7 @@ import { type EventDocument, documentOfEvent } from "#jobs/webhooks/report.ts";
 import type { StreamQuery } from "../event-streams.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { profileOf } from "../plans/order.ts";
-import { asList, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "../shape.ts";
+import { asList, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "#contract/fields.ts";
 import { eventCursor, since } from "./changes.ts";
 
 const types = z.enum(eventTypes as [(typeof eventTypes)[number], ...typeof eventTypes]);

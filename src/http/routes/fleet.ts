@@ -4,7 +4,7 @@ import type { FleetPoint } from "#jobs/inventory/fleet-service.ts";
 import type { FleetReport } from "#jobs/inventory/fleet-report.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { profileOf } from "../plans/order.ts";
-import { count, instant, list, ofProfile, shapeOf } from "../shape.ts";
+import { count, instant, list, ofProfile, shapeOf } from "#contract/fields.ts";
 import { syncReport } from "./syncs.ts";
 
 const counts = z.record(z.string(), count);

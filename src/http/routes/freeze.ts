@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type FreezeReport, type FreezeTimeReport, reportOfFreezes } from "#jobs/freezes/report.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/principal.ts";
-import { instant, list, noBody, nothing, shapeOf } from "../shape.ts";
+import { instant, list, noBody, nothing, shapeOf } from "#contract/fields.ts";
 
 const freezeReport = shapeOf<FreezeReport>()({
   ordered: z.object({ by: z.string(), reason: z.string(), since: instant, until: instant.nullable() }).nullable(),

@@ -10,7 +10,7 @@ import type { Hooks } from "#config/sections/schedules.ts";
 import { isSameKey, signatureFault } from "#events/webhook-signature.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/principal.ts";
-import { id, nothing } from "../shape.ts";
+import { id, nothing } from "#contract/fields.ts";
 
 const mostBytes = 65_536;
 

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { roles } from "#fleet/role.ts";
 import type { Api, ControlDeps } from "../deps.ts";
-import { nothing } from "../shape.ts";
+import { nothing } from "#contract/fields.ts";
 
 const me = z.object({
   name: z.string(),

@@ -10,7 +10,7 @@ import { once } from "../once.ts";
 import { type Order, orderOf, planFor, planQuery } from "../plans/order.ts";
 import { actorOf } from "../auth/principal.ts";
 import type { Reservation, StoredPlan } from "../plans/plan-store.ts";
-import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "../shape.ts";
+import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "#contract/fields.ts";
 import { type HandedOver, handedOver } from "../plans/upload.ts";
 
 const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "invalid"] as const satisfies RowVerdict[];

@@ -1,7 +1,7 @@
 /** The accounts of the configuration. */
 import { z } from "zod";
 import type { Api, ControlDeps } from "../deps.ts";
-import { list, nothing, pageOf } from "../shape.ts";
+import { list, nothing, pageOf } from "#contract/fields.ts";
 
 const profile = z.object({
   name: z.string(),

@@ -5,7 +5,7 @@ import type { Api, ControlDeps } from "../deps.ts";
 import { newRun } from "../new-run.ts";
 import { once } from "../once.ts";
 import { actorOf } from "../auth/principal.ts";
-import { noBody, nothing } from "../shape.ts";
+import { noBody, nothing } from "#contract/fields.ts";
 import { ofRun, runReport } from "./runs.ts";
 
 const tags = ["runs"];

@@ -17,14 +17,14 @@ import {
   currentProblem,
   id,
   instant,
-  fileOfLines,
   nothing,
   ofPage,
   ofProfile,
   pageOf,
   several,
   shapeOf,
-} from "../shape.ts";
+} from "#contract/fields.ts";
+import { fileOfLines } from "../mount.ts";
 import { handedOver } from "../plans/upload.ts";
 
 const counts = z.object({

@@ -1,7 +1,7 @@
 /** The way of a browser to the page of the queues. */
 import { z } from "zod";
 import type { Api, ControlDeps } from "../deps.ts";
-import { noBody, nothing } from "../shape.ts";
+import { noBody, nothing } from "#contract/fields.ts";
 
 export function sessionRoutes(api: Api, { sessions }: ControlDeps): void {
   api.post(

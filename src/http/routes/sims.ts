@@ -4,7 +4,8 @@ import { z } from "zod";
 import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { profileOf } from "../plans/order.ts";
-import { asList, flag, id, fileOfLines, ofPage, ofProfile, pageOf, several } from "../shape.ts";
+import { asList, flag, id, ofPage, ofProfile, pageOf, several } from "#contract/fields.ts";
+import { fileOfLines } from "../mount.ts";
 
 const simDocument = z
   .record(z.string(), z.unknown())

@@ -6,7 +6,18 @@ import type { Api, ControlDeps } from "../deps.ts";
 import { once } from "../once.ts";
 import { profileOf } from "../plans/order.ts";
 import { actorOf } from "../auth/principal.ts";
-import { count, currentProblem, flag, id, instant, noBody, nothing, ofProfile, pageOf, shapeOf } from "../shape.ts";
+import {
+  count,
+  currentProblem,
+  flag,
+  id,
+  instant,
+  noBody,
+  nothing,
+  ofProfile,
+  pageOf,
+  shapeOf,
+} from "#contract/fields.ts";
 
 export const syncReport = shapeOf<SyncReport>()({
   syncId: z.string(),

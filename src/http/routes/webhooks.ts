@@ -3,7 +3,7 @@ import { z } from "zod";
 import { webhookFormats } from "#fleet/webhook.ts";
 import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
 import type { Api, ControlDeps } from "../deps.ts";
-import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "../shape.ts";
+import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "#contract/fields.ts";
 import { event } from "./events.ts";
 
 const deliveryStates = ["pending", "delivered", "failed"] as const satisfies DeliveryReport["state"][];

@@ -3,46 +3,11 @@ import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { localText } from "#fleet/time/cron.ts";
-import type { FiringResult, Schedule } from "#fleet/schedule.ts";
+import type { Schedule } from "#fleet/schedule.ts";
+import type { ScheduleReport } from "./contract.ts";
 import { firingId } from "./times.ts";
 import type { ScheduleQueue } from "./queue.ts";
 import type { EndedFiring, ScheduleLog, ScheduleRecord } from "./record.ts";
-
-export interface ScheduleReport {
-  readonly name: string;
-  readonly job: string;
-  readonly profile: string;
-  readonly cron: string;
-  readonly timezone: string;
-  readonly state: "active" | "paused";
-  /** The next three times, without jitter; empty while the schedule is paused. */
-  readonly next: readonly { readonly at: string; readonly local: string }[];
-  /** The task in progress. */
-  readonly running: {
-    readonly firing: string;
-    readonly startedAt: string;
-    readonly ref: string | null;
-    /** Why the task could not be started so far. */
-    readonly fault: string | null;
-  } | null;
-  /** Whether another firing waits for the current one to end. */
-  readonly isQueued: boolean;
-  readonly last: {
-    readonly firing: string;
-    readonly dueAt: string;
-    readonly startedAt: string;
-    readonly finishedAt: string;
-    readonly seconds: number;
-    readonly result: FiringResult;
-    readonly reason: string | null;
-    /** Id of the run, sync or rotation. */
-    readonly ref: string | null;
-  } | null;
-  readonly overlap: string;
-  readonly missed: string;
-  readonly frozen: string;
-  readonly jitterSeconds: number;
-}
 
 const shownTimes = 3;
 const rememberMessageSeconds = 86_400;

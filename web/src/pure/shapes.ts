@@ -2,7 +2,10 @@
  * The control API's responses, as far as the dashboard reads them. test/contract/dashboard-shapes.types.ts ties them to
  * the server.
  */
+import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { Role } from "./role.ts";
+
+export type { ScheduleReport } from "#jobs/schedules/contract.ts";
 
 export interface Me {
   readonly name: string;
@@ -238,37 +241,8 @@ export interface AuthKeyRotationReport {
   readonly problem?: CurrentProblem;
 }
 
-export interface ScheduleReport {
-  readonly name: string;
-  readonly job: string;
-  readonly cron: string;
-  readonly timezone: string;
-  readonly profile: string;
-  readonly state: "active" | "paused";
-  /** Empty while it is paused. */
-  readonly next: readonly { readonly at: string; readonly local: string }[];
-  readonly running: UnderWay | null;
-  readonly last: FiringReport | null;
-}
-
-export interface UnderWay {
-  readonly firing: string;
-  readonly startedAt: string;
-  readonly ref: string | null;
-  /** Why it could not be started so far. */
-  readonly fault: string | null;
-}
-
-export interface FiringReport {
-  readonly firing: string;
-  readonly dueAt: string;
-  readonly startedAt: string;
-  readonly finishedAt: string;
-  readonly seconds: number;
-  readonly result: "done" | "failed" | "skipped" | "missed" | "cancelled";
-  readonly reason: string | null;
-  readonly ref: string | null;
-}
+export type UnderWay = NonNullable<ScheduleReport["running"]>;
+export type FiringReport = NonNullable<ScheduleReport["last"]>;
 
 export interface FreezeReport {
   /** The freeze ordered by a user. */

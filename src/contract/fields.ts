@@ -1,14 +1,7 @@
-/**
- * Parts of the schemas of queries and answers. An answer's schema is tied to the front desk's type, key by key: a field
- * that the desk adds has to be declared here before it compiles, and what is not declared does not leave the house.
- */
-import type { Readable } from "node:stream";
+/** Zod schemas that the routes of all features share: pages, times, flags, and the problem of durable work. */
 import { z } from "zod";
-import { errorCatalogue, type ErrorCode } from "#core/errors.ts";
-import type { ProblemReport } from "#engine/problem.ts";
-import type { ProblemDocument } from "./problem.ts";
 
-/** The schema of a report of a service. */
+/** The schema of a report that a service declares as a type. */
 export function shapeOf<T extends object>(): (shape: {
   readonly [K in keyof T]-?: z.ZodType<T[K] | undefined>;
 }) => z.ZodType<T> {
@@ -35,12 +28,14 @@ export const count = z.number();
 const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "has to be a name of letters, digits, - and _");
 
 /** Why durable work makes no progress; absent while it does. */
-export const currentProblem = shapeOf<ProblemReport>()({
-  message: z.string(),
-  since: instant,
-  attempts: count.describe("failed attempts since then"),
-  nextAttemptAt: instant.nullable(),
-}).optional();
+export const currentProblem = z
+  .object({
+    message: z.string(),
+    since: instant,
+    attempts: count.describe("failed attempts since then"),
+    nextAttemptAt: instant.nullable(),
+  })
+  .optional();
 
 /** The account that a request is about; by default the configuration's. */
 export const ofProfile = { profile: name.optional() } as const;
@@ -68,23 +63,4 @@ export const nothing = z.strictObject({});
 /** No body, or an empty object. */
 export const noBody = z.strictObject({}).nullish();
 
-/** Text as far as a reader is concerned; it never lies here whole, and no serializer sees it. */
-const streamed = z.string() as unknown as z.ZodType<Readable>;
-
-/** A file that is streamed. */
-export const fileOfLines = {
-  description: "The file, line by line",
-  content: { "text/csv": { schema: streamed }, "application/x-ndjson": { schema: streamed } },
-} as const;
-
 export const id = z.string().min(1).max(200);
-
-export const problem = shapeOf<ProblemDocument>()({
-  type: z.string(),
-  title: z.string(),
-  status: z.number(),
-  detail: z.string(),
-  code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]),
-  instance: z.string(),
-  problems: list(z.object({ where: z.string(), message: z.string() })).optional(),
-});

@@ -1,0 +1,74 @@
+/**
+ * Calls routes. There are two clients with this one interface: this file's calls the handlers in the same process, and
+ * the command line's HTTP client sends requests to a worker. A command cannot tell them apart.
+ */
+import type { z } from "zod";
+import { SimfleetError } from "#core/errors.ts";
+import type { Answer, Call, Endpoint, Lines, Request, Route } from "./route.ts";
+
+export interface Client {
+  /** @throws SimfleetError with the code of the handler */
+  call<R extends Route>(route: R, ...request: RequestOf<R>): Promise<Answer<R>>;
+}
+
+/** The request may be left out where none of its parts is required. */
+export type RequestOf<R extends Route> = object extends Request<R> ? [request?: Request<R>] : [request: Request<R>];
+
+/** A request of any route. */
+export interface AnyRequest {
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+}
+
+/** Carries a request to the handler of its route, and brings the result back. */
+export type Send = (route: Route, request: AnyRequest) => Promise<unknown>;
+
+export function clientOf(send: Send): Client {
+  return {
+    call: async <R extends Route>(route: R, ...[request]: RequestOf<R>) =>
+      (await send(route, request ?? {})) as Answer<R>,
+  };
+}
+
+/**
+ * Calls handlers in this process.
+ * @param by who calls, as events and runs name it
+ */
+export function localClient(endpoints: readonly Endpoint[], by: string): Client {
+  return clientOf(async (route, request) => {
+    const found = endpoints.find((endpoint) => endpoint.route === route);
+    if (found === undefined) throw new Error(`${route.method} ${route.path} has no endpoint`);
+    const result = await carryOut(found, callOf(route, request, by));
+    if (route.answer === "lines") return (result as Lines).lines;
+    // As over HTTP, where a field that is not declared does not leave the worker.
+    return route.answer.parse(result);
+  });
+}
+
+/** Carries out a checked request, without an idempotency key. */
+async function carryOut({ handle, creation }: Endpoint, call: Call<Route>): Promise<unknown> {
+  if (creation === undefined) return handle?.(call);
+  const { newId, create } = await creation(call);
+  return create(newId());
+}
+
+/** @throws SimfleetError USAGE for a request that does not match the route's schemas */
+function callOf(route: Route, { params, query = {}, body }: AnyRequest, by: string): Call<Route> {
+  return {
+    params: parsed(route.params, params),
+    query: parsed(route.query, query),
+    body: parsed(route.body, body),
+    by,
+  } as Call<Route>;
+}
+
+function parsed(schema: z.ZodType | undefined, given: unknown): unknown {
+  if (schema === undefined) return undefined;
+  const read = schema.safeParse(given);
+  if (read.success) return read.data;
+  throw new SimfleetError(
+    "USAGE",
+    read.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "),
+  );
+}

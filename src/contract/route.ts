@@ -1,0 +1,104 @@
+/**
+ * A route of the control API as data, and what carries it out. A route is declared once, in the feature's `contract.ts`:
+ * the server mounts it and checks it, OpenAPI describes it, and the command line and the dashboard take their types from
+ * it. An endpoint ties a route to its handler. Handlers know no HTTP, so that a command can call them in its own process.
+ */
+import type { z } from "zod";
+import type { Role } from "#fleet/role.ts";
+
+export interface Route {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Below `/v1`, with its parameters: `/runs/:runId`. */
+  readonly path: `/${string}`;
+  readonly role: Role;
+  /** The heading in the description of the API. */
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  /** Absent: no body, or `{}`. */
+  readonly body?: z.ZodType;
+  /** The schema of the answer; `lines`: a file of lines, CSV or NDJSON, that is streamed. */
+  readonly answer: z.ZodType | "lines";
+  /** 200 by default. */
+  readonly status?: 200 | 201 | 202 | 204;
+}
+
+/** Declares a route. */
+export function route<const R extends Route>(declared: R): R {
+  return declared;
+}
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+/** The answer of a route as a caller gets it. */
+export type Answer<R extends Route> = R["answer"] extends z.ZodType ? z.output<R["answer"]> : AsyncIterable<string>;
+
+/** A checked request. */
+export interface Call<R extends Route> {
+  readonly params: Parsed<R["params"]>;
+  readonly query: Parsed<R["query"]>;
+  readonly body: Parsed<R["body"]>;
+  /** Who calls: `token:NAME`, `cli:USER`. */
+  readonly by: string;
+}
+
+/** What a caller of a route passes; parts that may be left out are optional. */
+export type Request<R extends Route> = Part<"params", R["params"]> &
+  Part<"query", R["query"]> &
+  Part<"body", R["body"]>;
+type Part<Name extends string, S> = S extends z.ZodType
+  ? undefined extends z.input<S>
+    ? { readonly [N in Name]?: z.input<S> }
+    : object extends z.input<S>
+      ? { readonly [N in Name]?: z.input<S> }
+      : { readonly [N in Name]: z.input<S> }
+  : unknown;
+
+/** A request that creates something, carried out once per `Idempotency-Key`. */
+export interface Creation<T> {
+  /** A new id for what is created. */
+  readonly newId: () => string;
+  /** Creates it. A second call with the same id creates nothing new. */
+  readonly create: (id: string) => Promise<T>;
+  /** What an earlier attempt created under this id; undefined if nothing. */
+  readonly find?: (id: string) => Promise<T | undefined>;
+  /** Its path, below `/v1`. */
+  readonly pathOf?: (created: T) => string;
+}
+
+/** A file that is streamed. */
+export interface Lines {
+  readonly format: "csv" | "ndjson";
+  /** What a browser saves it as. */
+  readonly fileName: string;
+  readonly lines: AsyncIterable<string>;
+}
+
+type Handled<R extends Route> = R["answer"] extends z.ZodType ? z.input<R["answer"]> : Lines;
+
+/** A route with its handler. */
+export interface Endpoint {
+  readonly route: Route;
+  /** @throws SimfleetError */
+  readonly handle?: (call: Call<Route>) => unknown;
+  /** Instead of `handle`. @throws SimfleetError */
+  readonly creation?: (call: Call<Route>) => Creation<unknown> | Promise<Creation<unknown>>;
+}
+
+/** Ties a route to the function that answers it. */
+export function endpoint<R extends Route>(
+  declared: R,
+  handle: (call: Call<R>) => Handled<R> | Promise<Handled<R>>,
+): Endpoint {
+  return { route: declared, handle };
+}
+
+/** Ties a route to what it creates. */
+export function creating<R extends Route>(
+  declared: R,
+  creation: (call: Call<R>) => Creation<Handled<R>> | Promise<Creation<Handled<R>>>,
+): Endpoint {
+  return { route: declared, creation: creation as never };
+}
