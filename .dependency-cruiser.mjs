@@ -178,7 +178,8 @@ export default {
     },
     {
       name: "entries-are-not-imported",
-      comment: "cli.ts and worker.ts start a process; what others need of them belongs in a module.",
+      comment:
+        "cli.ts and worker.ts start a process; what others need of them belongs in a module. Only cli.ts starts the worker.",
       severity: "error",
       from: { path: "^src/", pathNot: "^src/(cli|worker)[.]ts$" },
       to: { path: "^src/(cli|worker)[.]ts$" },

@@ -7,6 +7,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { PlatformClient } from "#api/client.ts";
 import type { Config } from "#config/config.ts";
+import { SimfleetError } from "#core/errors.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { keepHeapSmall, letHeapGrow } from "#core/heap-room.ts";
@@ -14,7 +15,6 @@ import type { Feed } from "#events/feed.ts";
 import { FeedTail } from "#events/tail.ts";
 import type { Wording } from "#fleet/sim.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
-import { speedClassBucket } from "#jobs/runs/work/change-speed-class.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import type { WorkResult, JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference } from "#jobs/runs/work/row-attempt.ts";
@@ -122,16 +122,16 @@ export class App {
     const connect = (name: string): Redis => deps.connections.connect(name);
     this.#queues = new Queues({ connect, keys, ledger });
     deps.lifecycle.onStop("queues", () => this.#queues.close());
+    const wordingOf = (profile: string): Wording => this.wordingOf(profile);
     const { periodMs } = deps.config.limits;
     const policy = deps.config.changes;
     this.runs = new RunService({
       ...{ ledger, inventory, limiter, workerRegistry, queues: this.#queues },
-      ...{ clock: deps.clock, periodMs, policy },
+      ...{ clock: deps.clock, periodMs, policy, wordingOf, speedClasses: deps.config.deployment.speedClasses },
     });
     const queueDeps = { connect, keys, workerRegistry, clock: deps.clock };
     this.#syncQueues = new SyncQueues(queueDeps);
     deps.lifecycle.onStop("sync queues", () => this.#syncQueues.close());
-    const wordingOf = (profile: string): Wording => this.wordingOf(profile);
     this.sims = new SimService({ inventory, syncs, syncQueues: this.#syncQueues, feed, wordingOf });
     const { accounts, freezeDeps } = { accounts: this.#accounts, freezeDeps: this.#freezeDeps };
     const appDeps = { ...deps, ...stores, redis, queueDeps, userAgent, accounts, freezeDeps };
@@ -142,7 +142,6 @@ export class App {
     const { runs, sims, credentials, authKeys } = this;
     this.#unattended = new Unattended({
       ...{ ...appDeps, runService: runs, sims, credentials, authKeys, wordingOf },
-      bucketOf: (profile) => this.bucketOf(profile),
     });
     this.schedules = this.#unattended.schedules;
     this.automations = this.#unattended.automations;
@@ -204,17 +203,23 @@ export class App {
     }
   }
 
-  /** The bucket, and thus the queue, of a profile's speed-class changes. */
-  bucketOf(profile: string): string {
-    return speedClassBucket(profile, this.wordingOf(profile));
-  }
-
   /**
    * The client of a profile, created on first use.
    * @throws ConfigError if the profile lacks credentials or an address
    */
   client(profile: string): PlatformClient {
     return this.#accounts.account(profile).client;
+  }
+
+  /**
+   * The profile that a request is about: the one it names, else the configuration's.
+   * @throws SimfleetError NOT_FOUND
+   */
+  profileOf(named?: string): string {
+    if (named === undefined) return this.config.profile;
+    if (Object.hasOwn(this.config.profiles, named)) return named;
+    const known = Object.keys(this.config.profiles).join(", ");
+    throw new SimfleetError("NOT_FOUND", `There is no profile ${named}; known: ${known}`);
   }
 
   wordingOf(profile: string): Wording {
@@ -224,7 +229,7 @@ export class App {
   /** Works on a bucket's queue until stopped. */
   async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
     const consumer = await Consumer.start({
-      bucket: this.bucketOf(profile),
+      bucket: this.runs.bucketOf(profile),
       connect: (name) => this.#connections.connect(name),
       keys: this.#stores.keys,
       queues: this.#queues,

@@ -44,7 +44,6 @@ interface AppDeps {
   readonly credentials: CredentialService;
   readonly authKeys: AuthKeyService;
   readonly wordingOf: (profile: string) => Wording;
-  readonly bucketOf: (profile: string) => string;
 }
 
 export class Unattended {
@@ -58,7 +57,7 @@ export class Unattended {
   constructor(appDeps: AppDeps) {
     const { config, clock, storeDeps, queueDeps, lifecycle, freezes } = appDeps;
     this.#appDeps = appDeps;
-    const tasks = new ServiceTasks({ ...appDeps, speedClasses: config.deployment.speedClasses });
+    const tasks = new ServiceTasks(appDeps);
     this.#scheduleQueue = new ScheduleQueue(queueDeps);
     lifecycle.onStop("schedule queue", () => this.#scheduleQueue.close());
     const log = new ScheduleLog(storeDeps);
@@ -86,13 +85,11 @@ export class Unattended {
 
   /** Turns the files of the drop folder into runs until stopped; undefined if no folder is configured. */
   watchDropFolder(onIncident: (incident: Incident) => void): DropFolderWatch | undefined {
-    const { config, clock, feed, runService, wordingOf, bucketOf } = this.#appDeps;
-    const { dropFolder: folder, deployment } = config;
+    const { config, clock, feed, runService } = this.#appDeps;
+    const { dropFolder: folder } = config;
     if (folder === undefined) return undefined;
     const emit = (message: string): void => onIncident({ message });
-    const { profile } = folder;
-    const place = { wording: wordingOf(profile), bucket: bucketOf(profile), speedClasses: deployment.speedClasses };
-    const runs = new DroppedFileRuns({ runService, clock, folder, ...place });
+    const runs = new DroppedFileRuns({ runService, clock, folder });
     const work = new DropFolderWork({ folder, runs, feed, clock, onIncident: emit });
     return new DropFolderWatch(work, { clock, onIncident: emit });
   }

@@ -12,7 +12,9 @@ import { loadConfig } from "#config/load.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
+import { systemClock } from "#core/time.ts";
 import { visible } from "#core/visible-text.ts";
+import { onePlan } from "#jobs/runs/plan/one-plan.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import type { CommandEffect } from "./command-effects.ts";
 import { RemoteWorker } from "./remote-worker.ts";
@@ -143,9 +145,20 @@ export class Context {
    */
   async connect<T>(options: CommonOptions, use: (caller: Caller) => Promise<T>): Promise<T> {
     return this.ask(options, {
-      here: (app, { profile }) => use({ client: localClient(endpointsOf(app), this.actor), profile, app }),
-      there: (worker) => use({ client: worker.client, profile: worker.profile, app: undefined }),
+      here: (app) => use(this.localCaller(app)),
+      there: (worker) => use(this.remoteCaller(worker)),
     });
+  }
+
+  /** Sends requests to a worker. */
+  remoteCaller(worker: RemoteWorker): Caller {
+    return { client: worker.client, profile: worker.profile, app: undefined };
+  }
+
+  /** Calls routes in this process. */
+  localCaller(app: App): Caller {
+    const endpoints = endpointsOf(app, { plans: onePlan(systemClock), clock: systemClock });
+    return { client: localClient(endpoints, this.actor), profile: app.config.profile, app };
   }
 
   /**

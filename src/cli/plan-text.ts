@@ -1,5 +1,5 @@
 /** A plan for people. */
-import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
+import type { PlanReport } from "#jobs/runs/contract.ts";
 import { duration, grouped } from "./output.ts";
 
 const problemsShown = 10;

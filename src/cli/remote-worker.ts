@@ -3,7 +3,9 @@
  * code as local ones.
  */
 import { randomUUID } from "node:crypto";
-import { errorCatalogue, type ErrorCode, messageOf, SimfleetError } from "#core/errors.ts";
+import { Readable } from "node:stream";
+import { errorCatalogue, type ErrorCode, IntakeError, messageOf, SimfleetError } from "#core/errors.ts";
+import { openFile } from "#core/open-file.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Client, clientOf, type Send } from "#contract/client.ts";
 
@@ -32,11 +34,12 @@ export class RemoteWorker {
   }
 
   /** Sends a request. An idempotency key makes sure that one that creates something takes effect once. */
-  readonly #send: Send = async (route, { params = {}, query = {}, body }) => {
+  readonly #send: Send = async (route, { params = {}, query = {}, body, rows }) => {
     const path = `/v1${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))}`;
     const asked = query as Parameters;
     if (route.answer === "lines") return this.text(path, asked);
-    const answer = await this.#ask(route.method, path, { query: asked, body: body as object | undefined });
+    const sent = rows === undefined ? body : "file" in rows ? await streamOf(rows.file) : rows;
+    const answer = await this.#ask(route.method, path, { query: asked, body: sent as Handing["body"] });
     return route.status === 204 ? undefined : answer.json();
   };
 
@@ -115,4 +118,12 @@ function textOf(query: Parameters): string {
     for (const one of [value ?? []].flat()) parameters.append(name, String(one));
   }
   return parameters.size === 0 ? "" : `?${parameters.toString()}`;
+}
+
+/** @throws IntakeError when the file cannot be read */
+async function streamOf(file: string): Promise<ReadableStream> {
+  const handle = await openFile(file, { links: "follow" }).catch((thrown: unknown) => {
+    throw new IntakeError(`The file ${file} cannot be read: ${messageOf(thrown)}`, { cause: thrown });
+  });
+  return Readable.toWeb(handle.createReadStream()) as ReadableStream;
 }

@@ -2,7 +2,7 @@
 import { isRunOver } from "#fleet/run.ts";
 import { systemClock } from "#core/time.ts";
 import type { ProblemReport } from "#engine/problem.ts";
-import type { RunReport } from "#jobs/runs/report.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
 import { duration, grouped, table } from "./output.ts";
 
 export function runText(report: RunReport): string {

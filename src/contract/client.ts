@@ -2,9 +2,11 @@
  * Calls routes. There are two clients with this one interface: this file's calls the handlers in the same process, and
  * the command line's HTTP client sends requests to a worker. A command cannot tell them apart.
  */
+import { basename } from "node:path";
 import type { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
-import type { Answer, Call, Endpoint, Lines, Request, Route } from "./route.ts";
+import { parseFilter } from "#fleet/filter.ts";
+import type { Answer, Call, Endpoint, Lines, Request, Route, Rows, RowsRequest } from "./route.ts";
 
 export interface Client {
   /** @throws SimfleetError with the code of the handler */
@@ -19,6 +21,7 @@ export interface AnyRequest {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
+  readonly rows?: RowsRequest | undefined;
 }
 
 /** Carries a request to the handler of its route, and brings the result back. */
@@ -54,13 +57,21 @@ async function carryOut({ handle, creation }: Endpoint, call: Call<Route>): Prom
 }
 
 /** @throws SimfleetError USAGE for a request that does not match the route's schemas */
-function callOf(route: Route, { params, query = {}, body }: AnyRequest, by: string): Call<Route> {
+function callOf(route: Route, { params, query = {}, body, rows }: AnyRequest, by: string): Call<Route> {
   return {
     params: parsed(route.params, params),
     query: parsed(route.query, query),
     body: parsed(route.body, body),
+    rows: rows === undefined ? undefined : localRows(rows),
     by,
   } as Call<Route>;
+}
+
+/** A file is read where it lies. @throws SimfleetError USAGE for a filter that cannot be read */
+function localRows(rows: RowsRequest): Rows {
+  if ("file" in rows) return { from: { path: rows.file }, source: basename(rows.file) };
+  const filter = parseFilter(rows.where);
+  return { from: { filter }, source: filter.text, speedClass: rows.speedClass };
 }
 
 function parsed(schema: z.ZodType | undefined, given: unknown): unknown {

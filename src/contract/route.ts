@@ -4,6 +4,7 @@
  * it. An endpoint ties a route to its handler. Handlers know no HTTP, so that a command can call them in its own process.
  */
 import type { z } from "zod";
+import type { Filter } from "#fleet/filter.ts";
 import type { Role } from "#fleet/role.ts";
 
 export interface Route {
@@ -19,6 +20,8 @@ export interface Route {
   readonly query?: z.ZodObject;
   /** Absent: no body, or `{}`. */
   readonly body?: z.ZodType;
+  /** The body is rows: a CSV file, a form with one, or a filter in JSON. `optional`: it may be left out. */
+  readonly rows?: "required" | "optional";
   /** The schema of the answer; `lines`: a file of lines, CSV or NDJSON, that is streamed. */
   readonly answer: z.ZodType | "lines";
   /** 200 by default. */
@@ -40,14 +43,38 @@ export interface Call<R extends Route> {
   readonly params: Parsed<R["params"]>;
   readonly query: Parsed<R["query"]>;
   readonly body: Parsed<R["body"]>;
+  readonly rows: R["rows"] extends "required" ? Rows : R["rows"] extends "optional" ? Rows | undefined : undefined;
   /** Who calls: `token:NAME`, `cli:USER`. */
   readonly by: string;
+}
+
+/** Rows as a caller passes them: the path of a CSV file, or a filter on the inventory. */
+export type RowsRequest =
+  | { readonly file: string }
+  | { readonly where: string | readonly string[]; readonly speedClass?: string | undefined };
+
+/** Rows as a handler gets them. */
+export interface Rows {
+  readonly from: { readonly path: string } | { readonly filter: Filter };
+  /** Name of the file, or the filter. */
+  readonly source: string;
+  /** One class for all rows, if it came with them. */
+  readonly speedClass?: string | undefined;
+  /** Hash of an upload, hex, to tell requests apart. */
+  readonly sha256?: string;
+  /** The space that an upload takes up; absent for a file that stays where it is. */
+  readonly uploadId?: string;
 }
 
 /** What a caller of a route passes; parts that may be left out are optional. */
 export type Request<R extends Route> = Part<"params", R["params"]> &
   Part<"query", R["query"]> &
-  Part<"body", R["body"]>;
+  Part<"body", R["body"]> &
+  (R["rows"] extends "required"
+    ? { readonly rows: RowsRequest }
+    : R["rows"] extends "optional"
+      ? { readonly rows?: RowsRequest | undefined }
+      : unknown);
 type Part<Name extends string, S> = S extends z.ZodType
   ? undefined extends z.input<S>
     ? { readonly [N in Name]?: z.input<S> }

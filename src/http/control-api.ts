@@ -25,10 +25,7 @@ import { fleetRoutes } from "./routes/fleet.ts";
 import { freezeRoutes } from "./routes/freeze.ts";
 import { hookRoutes } from "./routes/hooks.ts";
 import { meRoutes } from "./routes/me.ts";
-import { planRoutes } from "./routes/plans.ts";
 import { profileRoutes } from "./routes/profiles.ts";
-import { runRoutes } from "./routes/runs.ts";
-import { runStepRoutes } from "./routes/run-steps.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { simRoutes } from "./routes/sims.ts";
 import { syncRoutes } from "./routes/syncs.ts";
@@ -40,9 +37,6 @@ const mostEventLoopDelayMs = 3_000;
 const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   meRoutes,
   profileRoutes,
-  planRoutes,
-  runRoutes,
-  runStepRoutes,
   simRoutes,
   changeRoutes,
   syncRoutes,

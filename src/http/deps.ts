@@ -17,7 +17,7 @@ import type { Access } from "./auth/access.ts";
 import type { AuthFailures } from "./auth/auth-failures.ts";
 import type { BucketWindows } from "./bucket-windows.ts";
 import type { EventStreams } from "./event-streams.ts";
-import type { PlanStore } from "./plans/plan-store.ts";
+import type { SpooledPlans } from "./plans/spooled-plans.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { QueueSessions } from "./queues/queue-sessions.ts";
 import type { Spool } from "./plans/spool.ts";
@@ -33,7 +33,7 @@ export interface ControlDeps {
   readonly logger: Logger;
   readonly version: string;
   readonly spool: Spool;
-  readonly plans: PlanStore;
+  readonly plans: SpooledPlans;
   readonly streams: EventStreams;
   readonly sessions: QueueSessions;
   readonly windows: BucketWindows;

@@ -3,10 +3,11 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { noBody, nothing } from "#contract/fields.ts";
-import type { Call, Creation, Endpoint, Lines, Route } from "#contract/route.ts";
+import type { Call, Creation, Endpoint, Lines, Route, Rows } from "#contract/route.ts";
 import { actorOf } from "./auth/principal.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 import { once } from "./once.ts";
+import { withRows } from "./plans/upload.ts";
 
 export function mount(api: Api, { route, handle, creation }: Endpoint, deps: ControlDeps): void {
   const { method, path: url } = route;
@@ -14,23 +15,30 @@ export function mount(api: Api, { route, handle, creation }: Endpoint, deps: Con
     ...{ method, url, config: { role: route.role }, schema: schemaOf(route) },
     handler: async (request, reply) => {
       const call = callOf(request);
-      if (creation !== undefined) return created(await creation(call), { request, reply, route }, deps);
-      const result = await handle?.(call);
-      if (route.answer === "lines") return streamed(result as Lines, reply);
-      return reply.code(route.status ?? 200).send(result);
+      const answer = async (rows?: Rows): Promise<FastifyReply> => {
+        const checked = { ...call, rows } as Call<Route>;
+        if (creation !== undefined) return created(await creation(checked), { request, reply, route, rows }, deps);
+        const result = await handle?.(checked);
+        if (route.answer === "lines") return streamed(result as Lines, reply);
+        return reply.code(route.status ?? 200).send(result);
+      };
+      const hasRows = route.rows === "required" || (route.rows === "optional" && hasBody(request));
+      return hasRows ? withRows(request, { ...deps, by: call.by }, answer) : answer();
     },
   });
 }
 
 /** The schemas of a route, as the server checks them and OpenAPI describes them. */
-function schemaOf({ method, tag, summary, description, params, query, body, answer, status = 200 }: Route) {
+function schemaOf({ method, tag, summary, description, params, query, body, rows, answer, status = 200 }: Route) {
   const isReading = method === "GET";
   return {
     ...{ summary, tags: [tag] },
     ...(description === undefined ? {} : { description }),
     ...(params === undefined ? {} : { params }),
     querystring: query ?? nothing,
-    ...(isReading ? {} : { body: body ?? noBody }),
+    // Rows are streamed: their body is read by withRows.
+    ...(rows === undefined ? {} : { consumes: ["text/csv", "multipart/form-data", "application/json"] }),
+    ...(isReading || rows !== undefined ? {} : { body: body ?? noBody }),
     response: { [status]: answer === "lines" ? fileOfLines : answer },
   };
 }
@@ -41,17 +49,23 @@ function callOf(request: FastifyRequest): Call<Route> {
   return { params, query, body, by: actorOf(principal) } as unknown as Call<Route>;
 }
 
+function hasBody({ body, headers }: FastifyRequest): boolean {
+  return (body !== undefined && body !== null) || headers["content-type"]?.startsWith("multipart/") === true;
+}
+
 function created(
   creation: Creation<unknown>,
-  { request, reply, route }: { request: FastifyRequest; reply: FastifyReply; route: Route },
+  context: { request: FastifyRequest; reply: FastifyReply; route: Route; rows: Rows | undefined },
   deps: ControlDeps,
 ): Promise<FastifyReply> {
+  const { request, reply, route, rows } = context;
   const { newId, create, find, pathOf } = creation as Creation<object>;
   return once(
     deps,
     { request, reply },
     {
       status: route.status === 201 ? 201 : 202,
+      sha256: rows?.sha256,
       newRef: newId,
       make: create,
       ...(find === undefined ? {} : { find }),

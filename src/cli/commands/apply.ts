@@ -2,23 +2,19 @@
 import { basename, dirname, extname, join } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
-import type { Config } from "#config/config.ts";
+import type { Client } from "#contract/client.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import type { FailureLimit, RunOptions } from "#fleet/run.ts";
-import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
-import type { RunReport } from "#jobs/runs/report.ts";
+import { createPlan, downloadResults, type RunReport, startRun } from "#jobs/runs/contract.ts";
 import { writeResults } from "#jobs/runs/results.ts";
 import { assertAllValid } from "#jobs/runs/submit.ts";
-import { applyRemotely } from "../apply-remote.ts";
-import type { RemoteWorker } from "../remote-worker.ts";
-import { type Context, asCount, confirm, withCommon } from "../context.ts";
+import { type Caller, type Context, asCount, confirm, withCommon } from "../context.ts";
 import { follow } from "../follow/follow-run.ts";
 import { type Output, grouped } from "../output.ts";
 import { planText } from "../plan-text.ts";
 import { countsText, runText } from "../run-text.ts";
 import { whereOption } from "../where.ts";
-import { makePlan, originOf } from "./plan.ts";
+import { rowsOf } from "./plan.ts";
 
 export function applyCommand(context: Context): Command {
   const command = new Command("apply")
@@ -43,48 +39,31 @@ export function applyCommand(context: Context): Command {
     command,
     "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast --skip-unchanged\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
   ).action(async (file, options, self) => {
-    const from = originOf(file, options.where, self);
+    const rows = rowsOf(file, options, self);
     const output = context.output(options);
-    const runOptions = runOptionsOf(options);
-    const { speedClass, where, name } = options;
-    const there = (worker: RemoteWorker): Promise<number> =>
-      applyRemotely(
-        worker,
-        { file, where, speedClass, name: name ?? (file && basename(file)), options: runOptions },
-        {
-          ...{ context, output, isAgreed: options.yes === true, isDetached: options.detach === true },
-          resultsPathFor: (runId) => resultsPathFor({ beside: file, out: options.out }, runId),
-        },
-      );
-    const here = async (app: App, config: Config): Promise<number> => {
-      const { profile } = config;
-      const callsPerMinute = options.rate;
-      const { skipUnchanged } = runOptions;
-      const plan = await makePlan(app, config, { from, speedClass, skipUnchanged, callsPerMinute });
-      output.sayLines(planText(visibleIn(reportOfPlan(plan))));
-      assertAllValid(plan.source, runOptions);
+    const exitCode = await context.connect(options, async (caller) => {
+      const { client, profile, app } = caller;
+      const plan = await client.call(createPlan, { query: { profile, ...orderQueryOf(file, options) }, rows });
+      output.sayLines(planText(visibleIn(plan)));
+      assertAllValid(plan, { partial: options.partial === true });
       // Wrong credentials show now, not after the first thousand rows have been submitted.
-      const client = app.client(profile);
-      if (options.detach !== true) await client.whoAmI(context.io.interrupt);
+      if (options.detach !== true) await app?.client(app.config.profile).whoAmI(context.io.interrupt);
       if (options.yes !== true && !(await confirm(context.io, changesQuestion(plan.calls)))) {
         output.say("Nothing was started.");
         return 2;
       }
-      const { origin } = plan.source;
-      const source = "file" in origin ? basename(origin.file) : origin.where;
-      const report = await app.runs.submit(plan, {
-        name: options.name ?? source,
-        profile,
-        bucket: app.bucketOf(profile),
-        source,
-        options: runOptions,
-        by: context.actor,
-      });
-      if (options.detach === true) return detached(app, output, report);
+      const report = await client.call(startRun, { query: { planId: plan.planId } });
+      if (options.detach === true) return detached(report, { app, output });
       output.say(`Run ${report.runId} started.`);
-      return showToEnd({ app, output, context, runId: report.runId, results: { beside: file, out: options.out } });
-    };
-    context.io.setExitCode(await context.ask(options, { here, there }));
+      return showToEnd({
+        caller,
+        output,
+        context,
+        runId: report.runId,
+        resultsPath: options.out ?? (file === undefined ? undefined : besideFile(file, report.runId)),
+      });
+    });
+    context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
@@ -92,10 +71,9 @@ function changesQuestion(calls: number): string {
   return `Make ${grouped(calls)} ${calls === 1 ? "change" : "changes"}?`;
 }
 
-async function detached(app: App, output: Output, report: RunReport): Promise<number> {
+async function detached(report: RunReport, { app, output }: { app: App | undefined; output: Output }): Promise<number> {
   output.answer(report, (shown) => shown.runId);
-  const { bucket } = await app.runs.record(report.runId);
-  if (!(await app.runs.isServed(bucket))) {
+  if (app !== undefined && !(await app.runs.isServed(app.runs.bucketOf(report.profile)))) {
     output.say(
       `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${report.runId}`,
     );
@@ -107,71 +85,88 @@ async function detached(app: App, output: Output, report: RunReport): Promise<nu
  * Shows a run until it ends and prints its report; writes its results if a path is given.
  * @returns the exit code
  */
-export async function showToEnd(ask: {
-  app: App;
+export async function showToEnd(options: {
+  caller: Caller;
   output: Output;
   context: Context;
   runId: string;
-  results?: { readonly beside: string | undefined; readonly out: string | undefined };
+  resultsPath?: string | undefined;
 }): Promise<number> {
-  const { app, output, context, runId } = ask;
-  const { interrupt } = context.io;
-  const { report, exitCode } = await follow({ app, output, runId, interrupt, mode: "work" });
+  const { caller, output, context, runId } = options;
+  const { report, exitCode } = await follow({
+    ...caller,
+    output,
+    runId,
+    interrupt: context.io.interrupt,
+    mode: "work",
+  });
   const isOver = report.finishedAt !== null;
-  const remote = `simfleet runs results ${runId} --out FILE`;
-  let resultsPath: string | undefined;
-  let unwritten: SimfleetError | undefined;
-  const path = resultsPathFor(ask.results, runId);
-  if (path !== undefined && isOver) {
-    const fix = `No outcome is lost: write them to another path with ${remote}`;
-    try {
-      await writeResults(path, app.runs.results(runId, { format: "csv" }), fix);
-      resultsPath = path;
-    } catch (thrown) {
-      // The run is over whatever became of the file: its report comes first.
-      if (!(thrown instanceof SimfleetError) || thrown.code !== "RESULTS_NOT_WRITABLE") throw thrown;
-      unwritten = thrown;
-    }
-  }
-  output.answer(resultsPath === undefined ? report : { ...report, results: resultsPath }, (shown) =>
+  const command = `simfleet runs results ${runId} --out FILE`;
+  const path = isOver ? options.resultsPath : undefined;
+  // The run is over whatever became of the file: its report comes first.
+  const unwritten = path === undefined ? undefined : await saveResults(path, { runId, command }, caller.client);
+  const isWritten = path !== undefined && unwritten === undefined;
+  output.answer(isWritten ? { ...report, results: path } : report, (shown) =>
     isOver ? runText(shown) : countsText(shown),
   );
   if (unwritten !== undefined) output.say(`simfleet: ${unwritten.message}`);
-  else if (isOver) output.say(`Results: ${resultsPath ?? remote}`);
+  else if (isOver) output.say(`Results: ${path ?? command}`);
   return unwritten?.exitCode ?? exitCode;
 }
 
-/** Where it was asked for, else `fleet.csv` -> `fleet.r-….results.csv`, beside it. */
-function resultsPathFor(
-  results: { readonly beside: string | undefined; readonly out: string | undefined } | undefined,
-  runId: string,
-): string | undefined {
-  if (results?.out !== undefined || results?.beside === undefined) return results?.out;
-  const { beside } = results;
-  return join(dirname(beside), `${basename(beside, extname(beside))}.${runId}.results.csv`);
+/** @returns why the file could not be written; undefined if it was */
+async function saveResults(
+  path: string,
+  { runId, command }: { runId: string; command: string },
+  client: Client,
+): Promise<SimfleetError | undefined> {
+  try {
+    const lines = await client.call(downloadResults, { params: { runId }, query: { format: "csv" } });
+    await writeResults(path, lines, `No outcome is lost: write them to another path with ${command}`);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof SimfleetError && thrown.code === "RESULTS_NOT_WRITABLE") return thrown;
+    throw thrown;
+  }
 }
 
-function runOptionsOf(options: {
-  partial?: true | undefined;
-  skipUnchanged?: true | undefined;
-  maxFailures?: FailureLimit | undefined;
-  canary?: number | undefined;
-  rate?: number | undefined;
-}): RunOptions {
+/** `fleet.csv` -> `fleet.r-….results.csv`, in the same folder. */
+function besideFile(file: string, runId: string): string {
+  return join(dirname(file), `${basename(file, extname(file))}.${runId}.results.csv`);
+}
+
+/** The options of a run, as the query of its plan. */
+function orderQueryOf(
+  file: string | undefined,
+  options: {
+    speedClass?: string | undefined;
+    name?: string | undefined;
+    partial?: true | undefined;
+    skipUnchanged?: true | undefined;
+    maxFailures?: string | undefined;
+    canary?: number | undefined;
+    rate?: number | undefined;
+  },
+) {
+  const { speedClass, name, partial, skipUnchanged, maxFailures, canary, rate } = options;
   return {
-    partial: options.partial === true,
-    skipUnchanged: options.skipUnchanged === true,
-    ...(options.maxFailures === undefined ? {} : { maxFailures: options.maxFailures }),
-    ...(options.canary === undefined ? {} : { canary: options.canary }),
-    ...(options.rate === undefined ? {} : { callsPerMinute: options.rate }),
+    speedClass: file === undefined ? undefined : speedClass,
+    // An upload has no file name.
+    name: name ?? (file === undefined ? undefined : basename(file)),
+    partial: partial === true ? ("true" as const) : undefined,
+    skipUnchanged: skipUnchanged === true ? ("true" as const) : undefined,
+    maxFailures,
+    canary,
+    rate,
   };
 }
 
-function asFailureLimit(text: string): FailureLimit {
+/** Checked here as well, so that a wrong value shows how to use the option. */
+function asFailureLimit(text: string): string {
   const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
   const amount = Number(match?.[1]);
   if (match === null || (match[2] === "%" ? amount > 100 : !Number.isInteger(amount))) {
     throw new InvalidArgumentError("It must be a number of rows, such as 20, or a percentage, such as 5%.");
   }
-  return match[2] === "%" ? { percent: amount } : { rows: amount };
+  return text;
 }

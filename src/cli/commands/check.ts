@@ -147,7 +147,7 @@ function timesText(schedule: Schedule): string {
 
 /** One-time codes and token lifetimes need a correct clock; Redis's clock is the reference. */
 async function checkClock(app: App): Promise<Finding> {
-  const { nowMs } = await app.limiter.state(app.bucketOf(app.config.profile));
+  const { nowMs } = await app.limiter.state(app.runs.bucketOf(app.config.profile));
   const driftMs = Math.abs(nowMs - systemClock.wallMs());
   if (driftMs <= mostClockDriftMs) return ok("clock", `within ${(driftMs / 1_000).toFixed(1)} s of Redis's`);
   return {

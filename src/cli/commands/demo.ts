@@ -17,7 +17,6 @@ import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
 import { planText } from "../plan-text.ts";
 import { runText } from "../run-text.ts";
 import { sampleFleet } from "../sample-fleet.ts";
-import { makePlan } from "./plan.ts";
 import type { Serve } from "./worker.ts";
 
 /** A quota that makes the run meet several windows and still ends in under a minute. */
@@ -68,7 +67,8 @@ async function runDemo(
   output.sayLines(`Sample file: ${file}\n`);
   return context.withApp(config, async (app) => {
     const runId = await submitSample(app, output, file);
-    const { report, exitCode } = await follow({ app, output, runId, interrupt, mode: "work" });
+    const { client } = context.localCaller(app);
+    const { report, exitCode } = await follow({ client, app, output, runId, interrupt, mode: "work" });
     const results = join(folder, "results.csv");
     await writeResults(results, app.runs.results(runId, { format: "csv" }), "Make room there");
     const throttled = sandbox.state.totals.throttled;
@@ -85,17 +85,10 @@ async function runDemo(
 }
 
 async function submitSample(app: App, output: Output, file: string): Promise<string> {
-  const { config } = app;
-  const plan = await makePlan(app, config, { from: { path: file } });
+  const order = { profile: app.config.profile, name: "demo", options: { partial: true, skipUnchanged: false } };
+  const plan = await app.runs.plan({ path: file }, order);
   output.sayLines(planText(visibleIn(reportOfPlan(plan))));
-  const report = await app.runs.submit(plan, {
-    name: "demo",
-    profile: config.profile,
-    bucket: app.bucketOf(config.profile),
-    source: "fleet.csv",
-    by: "cli:demo",
-    options: { partial: true, skipUnchanged: false },
-  });
+  const report = await app.runs.submit(plan, { ...order, by: "cli:demo" });
   output.sayLines(`\nRun ${report.runId}, the valid rows of the file:`);
   return report.runId;
 }

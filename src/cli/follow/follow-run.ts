@@ -1,26 +1,29 @@
 /**
- * Shows a run until it ends, and processes it in this process while no live worker does. `apply`, `runs resume`,
- * `runs retry` and `runs watch` all use it. Ctrl-C stops the display and, if the work was local, pauses the run; the
- * message says how to resume.
+ * Shows a run until it ends. Without `--server` it also processes the run in this process while no live worker does.
+ * `apply`, `runs resume`, `runs retry` and `runs watch` all use it. Ctrl-C stops the display and, if this process did the
+ * work, pauses the run; the message says how to resume.
  */
-import type { App, Working } from "#app/app.ts";
+import type { Working } from "#app/app.ts";
 import { type PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver, isRunSettled } from "#fleet/run.ts";
 import type { BucketState } from "#limiter/limiter.ts";
-import { type RunReport, exitCodeOf } from "#jobs/runs/report.ts";
+import { type RunReport, showRun } from "#jobs/runs/contract.ts";
+import { exitCodeOf } from "#jobs/runs/report.ts";
+import type { Caller } from "../context.ts";
 import { type Output, duration, grouped } from "../output.ts";
 import { PlainLines } from "./plain-lines.ts";
 import { Progress } from "./progress.ts";
 
 const pollIntervalMs = 200;
+/** A remote worker is polled over the network and has a rate limit. */
+const remotePollIntervalMs = 1_000;
 const workerPollMs = 2_000;
-/** After this time without an answer from Redis the user is informed, and a command that stops no longer waits for it. */
+/** After this time without an answer the user is informed, and a command that stops no longer waits for it. */
 const silenceMs = 3_000;
 const silenceAtStopMs = 500;
 
-export interface FollowRequest {
-  readonly app: App;
+export interface FollowRequest extends Pick<Caller, "client" | "app"> {
   readonly output: Output;
   readonly runId: string;
   readonly interrupt: AbortSignal;
@@ -35,7 +38,7 @@ export interface Followed {
   readonly exitCode: number;
 }
 
-/** @throws what the ledger throws */
+/** @throws SimfleetError RUN_NOT_FOUND, STORE_UNAVAILABLE, WORKER_UNREACHABLE */
 export async function follow(request: FollowRequest): Promise<Followed> {
   const follower = new Follower(request);
   try {
@@ -48,7 +51,8 @@ export async function follow(request: FollowRequest): Promise<Followed> {
 
 interface Snapshot {
   readonly report: RunReport;
-  readonly bucket: BucketState;
+  /** The quota that the run spends; undefined with a remote worker. */
+  readonly bucket: BucketState | undefined;
 }
 
 class Follower {
@@ -62,6 +66,7 @@ class Follower {
   #silentSinceMs: number | undefined;
   readonly #silence: PlainLines;
   #nextWorkerPollMs = 0;
+  #last: RunReport | undefined;
 
   constructor(request: FollowRequest) {
     this.#request = request;
@@ -72,7 +77,7 @@ class Follower {
 
   async run(): Promise<Followed> {
     const { app, runId, interrupt, mode } = this.#request;
-    const { bucket, profile } = await app.runs.record(runId);
+    const bucket = app === undefined ? "" : (await app.runs.record(runId)).bucket;
     for (;;) {
       const poll = await this.#poll(bucket);
       if (poll === undefined) {
@@ -88,15 +93,17 @@ class Follower {
       if (interrupt.aborted) return this.#leave();
       if (report.state === "paused") return this.#pausedByAnother(report);
       if (report.state === "awaiting-approval" && mode === "work") return this.#leftForApproval(report);
-      await this.#seeToWorkers(bucket, profile);
-      await this.#clock.sleep(pollIntervalMs, interrupt).catch(() => undefined);
+      await this.#seeToWorkers(bucket, report.profile);
+      await this.#clock
+        .sleep(app === undefined ? remotePollIntervalMs : pollIntervalMs, interrupt)
+        .catch(() => undefined);
     }
   }
 
-  /** The current state; undefined if Redis does not answer in time. The request stays pending. */
+  /** The current state; undefined if there is no answer in time. The request stays pending. */
   async #poll(bucket: string): Promise<Snapshot | undefined> {
-    const { app, runId, interrupt } = this.#request;
-    this.#pending ??= Promise.all([app.runs.show(runId), app.runs.bucket(bucket)])
+    const { app, interrupt } = this.#request;
+    this.#pending ??= Promise.all([this.#report(), app?.runs.bucket(bucket)])
       .then(([report, state]) => ({ report, bucket: state }))
       .finally(() => (this.#pending = undefined));
     const answered = new AbortController();
@@ -112,11 +119,26 @@ class Follower {
     }
   }
 
+  /** The report of the run; after Ctrl-C the last one, since the request to a remote worker is aborted too. */
+  async #report(): Promise<RunReport> {
+    const { client, app, runId, interrupt } = this.#request;
+    try {
+      this.#last = await client.call(showRun, { params: { runId } });
+      return this.#last;
+    } catch (thrown) {
+      if (app !== undefined || !interrupt.aborted || this.#last === undefined) throw thrown;
+      return this.#last;
+    }
+  }
+
   #reportSilence(): void {
     const nowMs = this.#clock.monotonicMs();
     this.#silentSinceMs ??= nowMs - silenceMs;
     const seconds = duration(nowMs - this.#silentSinceMs);
-    const line = `Redis has not answered for ${seconds}. Nothing is lost: the run waits for it.`;
+    const line =
+      this.#request.app === undefined
+        ? `The worker has not answered for ${seconds}. Nothing is lost: the run continues there.`
+        : `Redis has not answered for ${seconds}. Nothing is lost: the run waits for it.`;
     this.#silence.show(line, { topic: "silence", nowMs });
   }
 
@@ -140,7 +162,7 @@ class Follower {
   async #seeToWorkers(bucket: string, profile: string): Promise<void> {
     const { app, mode } = this.#request;
     const nowMs = this.#clock.monotonicMs();
-    if (mode === "watch" || this.#consumer !== undefined || nowMs < this.#nextWorkerPollMs) return;
+    if (app === undefined || mode === "watch" || this.#consumer !== undefined || nowMs < this.#nextWorkerPollMs) return;
     this.#nextWorkerPollMs = nowMs + workerPollMs;
     if (await app.runs.isServed(bucket)) return;
     this.#consumer = await app.consume(profile, (incident) => {
@@ -167,11 +189,11 @@ class Follower {
   }
 
   async #leave(): Promise<Followed> {
-    const { app, output, runId } = this.#request;
+    const { output, runId } = this.#request;
     if (this.#consumer === undefined) {
       output.say(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}`);
       output.say(`Pause it with: simfleet runs pause ${runId}`);
-      return this.#end(await app.runs.show(runId));
+      return this.#end(await this.#report());
     }
     output.say("Stopping: waiting for calls in flight …");
     return this.#holdRun("stopped with Ctrl-C");
@@ -186,9 +208,9 @@ class Follower {
   /** Pauses the run that was processed locally, unless it has ended. */
   async #holdRun(reason: string): Promise<Followed> {
     const { app, output, runId } = this.#request;
-    await app.runs.control.pause(runId, { reason }).catch(() => undefined);
+    await app?.runs.control.pause(runId, { reason }).catch(() => undefined);
     await this.stopWorking();
-    const report = await app.runs.show(runId);
+    const report = await this.#report();
     if (!isRunOver(report.state)) {
       const { pending } = report.counts;
       output.say(`Paused. ${grouped(pending)} ${pending === 1 ? "row" : "rows"} left; nothing is lost.`);

@@ -81,7 +81,7 @@ function shower(output: Output) {
 }
 
 async function quotaText(app: App, profile: string): Promise<string> {
-  const bucket = await app.runs.bucket(app.bucketOf(profile));
+  const bucket = await app.runs.bucket(app.runs.bucketOf(profile));
   const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
   const isWaiting = bucket.left === 0 && toRefreshMs > 0;
   return isWaiting ? `, the quota refreshes in ${Math.ceil(toRefreshMs / 1_000)} s` : "";

@@ -1,6 +1,6 @@
 /** A run's progress as text: one line that is kept up to date on a terminal, a line now and then in a pipe. */
 import type { BucketState } from "#limiter/limiter.ts";
-import type { RunReport } from "#jobs/runs/report.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
 import { type Output, duration, grouped } from "../output.ts";
 import { PlainLines } from "./plain-lines.ts";
 import { nextAttemptText, problemText } from "../run-text.ts";

@@ -8,18 +8,9 @@ import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import type { Origin } from "./order.ts";
-import type { Reservation } from "./plan-store.ts";
+import type { Rows } from "#contract/route.ts";
+import type { Reservation, SpooledPlans } from "./spooled-plans.ts";
 import type { Spool } from "./spool.ts";
-
-export interface HandedOver {
-  readonly from: Origin;
-  /** Name of the file, or the filter. */
-  readonly source: string;
-  readonly speedClass: string | undefined;
-  /** Hash of the body, hex, to distinguish requests. */
-  readonly sha256: string;
-}
 
 export const filterBody = z.strictObject({
   where: z.union([z.string().min(1).max(4_096), z.array(z.string().min(1).max(4_096)).min(1).max(20)]),
@@ -27,14 +18,33 @@ export const filterBody = z.strictObject({
 });
 
 /**
- * Reads an upload.
+ * Reads the rows of a request, and removes the file afterwards unless it became a plan.
+ * @param by who sends them
+ * @throws SimfleetError PLAN_LIMIT, what `use` throws, and as `readUpload`
+ */
+export async function withRows<T>(
+  request: FastifyRequest,
+  { spool, plans, by }: { spool: Spool; plans: SpooledPlans; by: string },
+  use: (rows: Rows) => Promise<T>,
+): Promise<T> {
+  const reservation = await plans.reserve(by);
+  const name = plans.fileOf(reservation.id);
+  try {
+    return await use({ ...(await readUpload(request, { spool, name, reservation })), uploadId: reservation.id });
+  } finally {
+    await spool.remove(spool.path(name));
+    reservation.release();
+  }
+}
+
+/**
  * @param to `name` of the file in the spool, and the space reserved for it
  * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT
  */
-export async function handedOver(
+async function readUpload(
   request: FastifyRequest,
   to: { spool: Spool; name: string; reservation: Reservation },
-): Promise<HandedOver> {
+): Promise<Rows> {
   if (request.isMultipart()) {
     const part = await request.file();
     if (part === undefined || part.fieldname !== "file") {
@@ -49,13 +59,13 @@ export async function handedOver(
 async function inSpool(
   stream: Readable,
   to: { spool: Spool; name: string; reservation: Reservation; source: string },
-): Promise<HandedOver> {
+): Promise<Rows> {
   const { spool, name, reservation, source } = to;
   const { path, sha256 } = await spool.take(stream, name, (bytes) => reservation.grow(bytes));
-  return { from: { path }, source, speedClass: undefined, sha256 };
+  return { from: { path }, source, sha256 };
 }
 
-function filterOf(body: unknown): HandedOver {
+function filterOf(body: unknown): Rows {
   const read = filterBody.safeParse(body);
   if (!read.success) {
     const faults = read.error.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`);

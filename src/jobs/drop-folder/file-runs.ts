@@ -4,14 +4,13 @@ import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import { isRunSettled } from "#fleet/run.ts";
-import type { Wording } from "#fleet/sim.ts";
 import { withoutContent } from "#intake/columns.ts";
 import { droppedFileRules } from "./folder.ts";
 import type { DropFolderDeps } from "./work.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import type { Plan } from "#jobs/runs/plan/plan.ts";
 import { exitCodeOf } from "#jobs/runs/report.ts";
-import { assertAllValid, runIdFor } from "#jobs/runs/submit.ts";
+import { runIdFor } from "#jobs/runs/submit.ts";
 
 /** The interface that the folder's work requires. */
 type WantedRuns = DropFolderDeps["runs"];
@@ -22,9 +21,6 @@ interface Deps {
   readonly runService: RunService;
   readonly clock: Clock;
   readonly folder: DropFolder;
-  readonly wording: Wording;
-  readonly bucket: string;
-  readonly speedClasses: readonly string[];
 }
 
 export class DroppedFileRuns implements WantedRuns {
@@ -39,25 +35,13 @@ export class DroppedFileRuns implements WantedRuns {
   }
 
   async submit(path: string, { runId, name }: { runId: string; name: string }): Promise<Refusal> {
-    const { runService, folder, wording, bucket, speedClasses } = this.#deps;
+    const { runService, folder } = this.#deps;
     const { profile, speedClass, options } = folder;
+    const order = { profile, speedClass, options, name: folder.name ?? name };
     let plan: Plan | undefined;
     try {
-      plan = await runService.plan({
-        ...{
-          from: { path, rules: droppedFileRules },
-          profile,
-          speedClass,
-          bucket,
-          wording,
-          knownSpeedClasses: speedClasses,
-        },
-        skipUnchanged: options.skipUnchanged,
-        callsPerMinute: options.callsPerMinute,
-      });
-      assertAllValid(plan.source, options);
-      const order = { runId, name: folder.name ?? name, profile, bucket, source: name, options };
-      await runService.submit(plan, { ...order, by: "drop-folder" });
+      plan = await runService.plan({ path, rules: droppedFileRules }, order);
+      await runService.submit(plan, { ...order, source: name, runId, by: "drop-folder" });
       return undefined;
     } catch (thrown) {
       if (!isAboutTheFile(thrown)) throw thrown;

@@ -1,36 +1,9 @@
 /** The report of a run, shared by `runs show --json`, `apply --json` and the control API. */
-import { type ProblemReport, isLasting, reportOfProblem } from "#engine/problem.ts";
+import { isLasting, reportOfProblem } from "#engine/problem.ts";
 import { isRunOver } from "#fleet/run.ts";
-import type { RunState, Tally } from "#fleet/run.ts";
+import type { RunReport } from "./contract.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { type QuotaView, leastTimeMs } from "./plan/quota-estimate.ts";
-
-export interface RunReport {
-  readonly runId: string;
-  readonly name: string;
-  readonly state: RunState;
-  readonly profile: string;
-  readonly counts: Tally;
-  /** Calls made, including those that were refused or whose response was lost. */
-  readonly calls: number;
-  /** Responses with 429 among them. */
-  readonly throttled: number;
-  /** ISO 8601, UTC; null before the start. */
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-  /** Minimum time to the end at the current quota; null if the run has ended, is paused, has a problem, or the quota is unknown. */
-  readonly etaSeconds: number | null;
-  /** Why it ended early or is paused, if a reason is known. */
-  readonly reason?: string;
-  /** Why its calls currently get no usable response, and when the next attempt is due. */
-  readonly problem?: ProblemReport;
-  /** Who submitted it: `cli:anna`, `schedule:nightly`. */
-  readonly submittedBy?: string;
-  /** The run whose unsuccessful rows this run retries. */
-  readonly retryOf?: string;
-  /** The run whose changes this run undoes. */
-  readonly undoOf?: string;
-}
 
 export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
   const { runId, name, state, profile, tally, calls, throttled, reason, problem, retryOf, undoOf } = run;

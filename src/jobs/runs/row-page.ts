@@ -1,21 +1,10 @@
 /** Lists the rows of a run with their outcomes, page by page. */
 import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
+import type { RowReport } from "./contract.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { rowResults } from "./results.ts";
-
-export interface RowReport {
-  readonly line: number;
-  readonly key: string;
-  readonly speedClass: string;
-  readonly outcome: Outcome;
-  readonly reason: string;
-  readonly previousSpeedClass: string;
-  readonly attempts: number;
-  /** ISO 8601, UTC; null while there is no outcome. */
-  readonly finishedAt: string | null;
-}
 
 /** A page ends after this many rows were scanned, whether they match or not. */
 const mostScanned = 50_000;

@@ -2,6 +2,7 @@
  * Operations on runs, shared by the CLI and the HTTP API. It takes and returns plain values and depends on neither
  * terminal nor HTTP.
  */
+import { basename } from "node:path";
 import type { Clock } from "#core/time.ts";
 import type { Outcome, RunOptions, RunState } from "#fleet/run.ts";
 import type { Wording } from "#fleet/sim.ts";
@@ -15,17 +16,30 @@ import { type RunCensus, censusOf } from "./census.ts";
 import { RunControl } from "./control.ts";
 import { readWhenEnded } from "./ended-run.ts";
 import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan/plan.ts";
-import { type PlanRow, planRows } from "./plan/plan-rows.ts";
+import { reportOfPlan } from "./plan/plan-report.ts";
+import { planRows } from "./plan/plan-rows.ts";
 import type { RunPolicy } from "./policy.ts";
 import type { QuotaView } from "./plan/quota-estimate.ts";
-import { type RunReport, reportOf } from "./report.ts";
+import type { RowReport, PlanRow, RunReport } from "./contract.ts";
+import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results.ts";
-import { type RowReport, rowPage } from "./row-page.ts";
+import { rowPage } from "./row-page.ts";
 import { runPage } from "./run-page.ts";
 import { retriedByDefault, retrySubmission } from "./retry.ts";
 import { undoSubmission } from "./undo.ts";
 import { planLines } from "./plan/plan-lines.ts";
-import { type Signature, assertAllValid, storedRows, submitRun } from "./submit.ts";
+import { speedClassBucket } from "./work/change-speed-class.ts";
+import { type Signature, type Submission, assertAllValid, storedRows, submitRun } from "./submit.ts";
+
+/** How rows are planned and run. */
+export interface Order {
+  readonly profile: string;
+  /** One class for all rows; required unless each row has its own. */
+  readonly speedClass?: string | undefined;
+  /** Name of the run; the file name or the filter by default. */
+  readonly name?: string | undefined;
+  readonly options: RunOptions;
+}
 
 export class RunService {
   readonly control: RunControl;
@@ -35,6 +49,8 @@ export class RunService {
   readonly #limiter: Limiter;
   readonly #workerRegistry: WorkerRegistry;
   readonly #periodMs: number;
+  readonly #wordingOf: (profile: string) => Wording;
+  readonly #speedClasses: readonly string[];
   readonly #submitDeps: { ledger: Ledger; inventory: Inventory; queues: Queues; clock: Clock; policy: RunPolicy };
 
   constructor(deps: {
@@ -45,6 +61,9 @@ export class RunService {
     workerRegistry: WorkerRegistry;
     clock: Clock;
     periodMs: number;
+    wordingOf: (profile: string) => Wording;
+    /** Those that the deployment lists; a plan warns of others. Empty: no list is configured. */
+    speedClasses: readonly string[];
     policy: RunPolicy;
   }) {
     this.#ledger = deps.ledger;
@@ -53,44 +72,56 @@ export class RunService {
     this.#limiter = deps.limiter;
     this.#workerRegistry = deps.workerRegistry;
     this.#periodMs = deps.periodMs;
+    this.#wordingOf = deps.wordingOf;
+    this.#speedClasses = deps.speedClasses;
     const { ledger, inventory, queues, clock, policy } = deps;
     this.#submitDeps = { ledger, inventory, queues, clock, policy };
     this.control = new RunControl(deps);
   }
 
-  /** @throws IntakeError for a file that cannot be read as input */
-  plan(request: {
-    from: PlanRequest["from"];
-    profile: string;
-    wording: Wording;
-    bucket: string;
-    speedClass?: string | undefined;
-    knownSpeedClasses: readonly string[];
-    skipUnchanged?: boolean;
-    callsPerMinute?: number | undefined;
-  }): Promise<Plan> {
-    const fleet = { inventory: this.#inventory, profile: request.profile };
-    return makePlan({ ...request, fleet, periodMs: this.#periodMs }, this.#limiter);
+  /**
+   * Plans rows; makes no call.
+   * @throws IntakeError for a file that cannot be read as input; SimfleetError USAGE for a filter without a speed class
+   */
+  plan(from: PlanRequest["from"], order: Order): Promise<Plan> {
+    const { profile, speedClass, options } = order;
+    const request = {
+      from,
+      speedClass,
+      wording: this.#wordingOf(profile),
+      bucket: this.bucketOf(profile),
+      knownSpeedClasses: this.#speedClasses,
+      skipUnchanged: options.skipUnchanged,
+      callsPerMinute: options.callsPerMinute,
+      fleet: { inventory: this.#inventory, profile },
+      periodMs: this.#periodMs,
+    };
+    return makePlan(request, this.#limiter);
   }
 
   /**
-   * Submits a planned file as a run.
+   * Submits planned rows as a run.
+   * @param order the order that was planned; `source` is the name of the file, or the filter
    * @throws IntakeError if it has invalid rows and `partial` is not set, or has changed since it was planned
    */
-  async submit(
-    plan: Plan,
-    order: Signature & { name: string; profile: string; bucket: string; source: string; options: RunOptions },
-  ): Promise<RunReport> {
+  async submit(plan: Plan, order: Order & Signature & { readonly source?: string }): Promise<RunReport> {
     const { source } = plan;
-    assertAllValid(source, order.options);
+    const { profile, options, by, runId, source: sourceName = sourceNameOf(source) } = order;
+    assertAllValid(reportOfPlan(plan), options);
     const head = await submitRun(
       {
-        ...order,
+        name: order.name ?? sourceName,
+        profile,
+        options,
+        by,
+        runId,
+        bucket: this.bucketOf(profile),
+        source: sourceName,
         header: source.header,
         sha256: source.sha256,
         total: source.counts.rows,
         calls: plan.calls,
-        rows: storedRows(source, { inventory: this.#inventory, profile: order.profile }, order.options),
+        rows: storedRows(source, { inventory: this.#inventory, profile }, options),
       },
       this.#submitDeps,
     );
@@ -111,18 +142,22 @@ export class RunService {
    * Counts the rows of an undo of the run.
    * @throws SimfleetError RUN_STATE if the run has not ended, or has changed nothing
    */
-  async planUndo(runId: string, wording: Wording): Promise<{ total: number; calls: number }> {
-    const deps = this.#submitDeps;
-    return undoSubmission(await readWhenEnded(runId, deps), deps, wording);
+  async planUndo(runId: string): Promise<{ total: number; calls: number }> {
+    return this.#undoSubmission(runId);
   }
 
   /**
    * Restores what a run that has ended changed, in a new run that refers to it; later changes are kept. It relies on the
    * inventory, so callers should sync just before.
    */
-  async undo(runId: string, { wording, ...signature }: Signature & { wording: Wording }): Promise<RunReport> {
-    const submission = await undoSubmission(await readWhenEnded(runId, this.#submitDeps), this.#submitDeps, wording);
+  async undo(runId: string, signature: Signature): Promise<RunReport> {
+    const submission = await this.#undoSubmission(runId);
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
+  }
+
+  async #undoSubmission(runId: string): Promise<Submission> {
+    const run = await readWhenEnded(runId, this.#submitDeps);
+    return undoSubmission(run, this.#submitDeps, this.#wordingOf(run.profile));
   }
 
   /** Renders the verdict of every row of a plan, as lines of a CSV file. */
@@ -196,6 +231,11 @@ export class RunService {
     yield* resultLines(await this.#ledger.run(runId), this.#ledger, ask);
   }
 
+  /** The bucket, and thus the queue, of a profile's changes. */
+  bucketOf(profile: string): string {
+    return speedClassBucket(profile, this.#wordingOf(profile));
+  }
+
   /** Whether a live process handles the bucket. */
   async isServed(bucket: string): Promise<boolean> {
     return (await this.#workerRegistry.workers(queueName(bucket))).length > 0;
@@ -208,4 +248,8 @@ export class RunService {
   buckets(): Promise<BucketState[]> {
     return this.#limiter.buckets();
   }
+}
+
+function sourceNameOf({ origin }: Plan["source"]): string {
+  return "file" in origin ? basename(origin.file) : origin.where;
 }

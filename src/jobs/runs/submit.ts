@@ -7,6 +7,7 @@ import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
+import type { PlanReport } from "./contract.ts";
 import type { Queues } from "./work/queues.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { type StoredRow, isCallable } from "./ledger/packing.ts";
@@ -181,15 +182,20 @@ class SegmentWriter {
   }
 }
 
-/** Refuses a file with invalid rows unless `partial` is set. */
-export function assertAllValid(source: RowSource, options: RunOptions): void {
-  const { invalid, valid } = source.counts;
-  if (invalid > 0 && valid === 0) throw new IntakeError("No row of the file can be sent: nothing was started.");
-  if (invalid === 0 || options.partial) return;
-  const first = source.problems[0];
+/**
+ * Refuses a plan with invalid rows unless `partial` is set.
+ * @throws IntakeError
+ */
+export function assertAllValid(
+  { rows, problemsInAll: invalid, problems }: Pick<PlanReport, "rows" | "problemsInAll" | "problems">,
+  { partial }: { readonly partial: boolean },
+): void {
+  if (invalid > 0 && invalid === rows) throw new IntakeError("No row of the file can be sent: nothing was started.");
+  if (invalid === 0 || partial) return;
+  const first = problems[0];
   const say = (problem: string): string => {
     const example = first === undefined ? "" : ` (the first: line ${first.line}: ${problem})`;
-    return `${invalid} of ${source.counts.rows} rows cannot be sent${example}. Nothing was started. Fix them, or use --partial to process only the valid rows.`;
+    return `${invalid} of ${rows} rows cannot be sent${example}. Nothing was started. Fix them, or use --partial to process only the valid rows.`;
   };
   throw new IntakeError(say(first?.message ?? ""), {
     withoutContent: say(first === undefined ? "" : withoutContent(first)),

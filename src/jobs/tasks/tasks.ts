@@ -2,17 +2,16 @@
  * Runs the tasks of schedules and automations through the same services that users call. Beginning a task twice under one
  * key returns the first result: a run's id is derived from the key, and a sync or rotation in progress is resumed.
  */
-import { basename } from "node:path";
 import { SimfleetError } from "#core/errors.ts";
 import { type RunOptions, isRunSettled } from "#fleet/run.ts";
 import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
-import type { Wording } from "#fleet/sim.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import type { FleetReport } from "#jobs/inventory/fleet-report.ts";
+import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
 import type { PlanRequest } from "#jobs/runs/plan/plan.ts";
-import type { RunReport } from "#jobs/runs/report.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
 import { writeResults } from "#jobs/runs/results.ts";
 import type { SimService } from "#jobs/inventory/service.ts";
 import { assertAllValid, runIdFor } from "#jobs/runs/submit.ts";
@@ -23,9 +22,6 @@ interface Deps {
   readonly sims: SimService;
   readonly credentials: CredentialService;
   readonly authKeys: AuthKeyService;
-  readonly wordingOf: (profile: string) => Wording;
-  readonly bucketOf: (profile: string) => string;
-  readonly speedClasses: readonly string[];
 }
 
 type TaskOf<J extends Task["job"]> = Extract<Task, { readonly job: J }>;
@@ -120,22 +116,16 @@ export class ServiceTasks implements AutomationTasks {
   async #submit(
     from: PlanRequest["from"],
     what: { profile: string; speedClass: string | undefined; options: RunOptions },
-    order: { runId: string; name: string; by: string },
+    signature: { runId: string; name: string; by: string },
   ): Promise<"submitted" | "nothing"> {
-    const { runService, wordingOf, bucketOf, speedClasses } = this.#deps;
+    const { runService } = this.#deps;
     const { profile, speedClass, options } = what;
-    if (await runService.exists(order.runId)) return "submitted";
-    const bucket = bucketOf(profile);
-    const plan = await runService.plan({
-      ...{ from, profile, speedClass, bucket, wording: wordingOf(profile), knownSpeedClasses: speedClasses },
-      skipUnchanged: options.skipUnchanged,
-      callsPerMinute: options.callsPerMinute,
-    });
-    assertAllValid(plan.source, options);
+    if (await runService.exists(signature.runId)) return "submitted";
+    const order = { profile, speedClass, options, name: signature.name };
+    const plan = await runService.plan(from, order);
+    assertAllValid(reportOfPlan(plan), options);
     if (plan.calls === 0 && options.skipUnchanged) return "nothing";
-    const { origin } = plan.source;
-    const source = "file" in origin ? basename(origin.file) : origin.where;
-    await runService.submit(plan, { ...order, profile, bucket, source, options });
+    await runService.submit(plan, { ...order, by: signature.by, runId: signature.runId });
     return "submitted";
   }
 

@@ -39,12 +39,13 @@ export function dropParts(of: {
   const runService = new RunService({
     ...{ ledger, inventory, queues, clock, periodMs: 60_000, workerRegistry: new WorkerRegistry({ redis, keys }) },
     limiter: new Limiter({ redis, keys, clock, periodMs: 60_000, reserve: 0 }),
+    wordingOf: () => "sims",
+    speedClasses: [],
     policy: { mostChanges: of.mostChanges, approvalAbove: undefined },
   });
   const options = { partial: false, skipUnchanged: false };
   const folder: DropFolder = { path, profile, speedClass: undefined, name: undefined, options, settleMs };
-  const place = { wording: "sims", bucket: `${profile}.Sim`, speedClasses: [] } as const;
-  const runs = new DroppedFileRuns({ runService, clock, folder, ...place });
+  const runs = new DroppedFileRuns({ runService, clock, folder });
   const work = new DropFolderWork({ folder, runs, feed: new Feed(storeDeps), clock, onIncident });
   return { runs, work, ledger };
 }

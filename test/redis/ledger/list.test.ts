@@ -28,8 +28,11 @@ it("a list of 515 runs takes a script for every hundred of them, and one for eac
       clock: systemClock,
     },
     ...{ limiter: new Limiter({ redis, keys }), workerRegistry: new WorkerRegistry({ redis, keys }), periodMs: 60_000 },
+    wordingOf: () => "sims",
+    speedClasses: [],
     policy: { mostChanges: undefined, approvalAbove: undefined },
   });
+  await runs.list({ limit: 1 }); // loads the scripts, whose first use takes two commands
   const commands = commandsOf(redis);
   const page = await runs.list({ limit: 515 });
   expect(page.runs).toHaveLength(515);

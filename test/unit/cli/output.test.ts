@@ -10,8 +10,7 @@ import { Context } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { csvLine, defused } from "#intake/cell.ts";
-import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
-import type { RunReport } from "#jobs/runs/report.ts";
+import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { createLogger } from "#telemetry/logger.ts";
 
 class Sink {
@@ -172,11 +171,11 @@ describe("text from outside does not steer the terminal", () => {
     const [stdout, stderr] = [new Sink(), new Sink()];
     const interrupt = new AbortController().signal;
     const io = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
-    const serve = (): never => {
+    const runWorker = (): never => {
       throw new SimfleetError("USAGE", hostile);
     };
-    await runProgram(["worker", "--config", `/nowhere/${hostile}`], { io, serve, version: "1" });
-    await runProgram([hostile], { io, serve, version: "1" });
+    await runProgram(["worker", "--config", `/nowhere/${hostile}`], { io, runWorker, version: "1" });
+    await runProgram([hostile], { io, runWorker, version: "1" });
     expect(stderr.text).toContain("\\x1b[2J");
     expect(stderr.text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });

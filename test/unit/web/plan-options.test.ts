@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { emptyForm, faultsOf, queryOf } from "../../../web/src/pure/plan-options.ts";
-import { planQuery } from "../../../src/http/plans/order.ts";
+import { orderQuery } from "#jobs/runs/contract.ts";
 
 const full = {
   ...{ name: " monthly ", speedClass: "s1.slow", partial: true, skipUnchanged: true },
@@ -14,7 +14,7 @@ describe("the options of a new run", () => {
 
   it("are what the route of plans takes", () => {
     expect(faultsOf(full)).toEqual({});
-    expect(planQuery.parse(queryOf(full, "default"))).toEqual({
+    expect(orderQuery.parse(queryOf(full, "default"))).toEqual({
       ...{ profile: "default", name: "monthly", speedClass: "s1.slow", partial: "true", skipUnchanged: "true" },
       ...{ maxFailures: "2.5%", canary: 100, rate: 60 },
     });
@@ -30,6 +30,6 @@ describe("the options of a new run", () => {
   ] as const)("are refused beforehand where the route would refuse them: %s %s", (field, value) => {
     const form = { ...emptyForm, [field]: value };
     expect(Object.keys(faultsOf(form))).toEqual([field]);
-    expect(planQuery.safeParse(queryOf(form, "default")).success).toBe(false);
+    expect(orderQuery.safeParse(queryOf(form, "default")).success).toBe(false);
   });
 });

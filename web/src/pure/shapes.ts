@@ -3,9 +3,18 @@
  * the server.
  */
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
+import type { PlanDocument, PlanRow, RowReport, RunReport } from "#jobs/runs/contract.ts";
 import type { Role } from "./role.ts";
 
+export type { PlanRow, RunReport } from "#jobs/runs/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
+
+export type RunState = RunReport["state"];
+export type Tally = RunReport["counts"];
+export type RunRow = RowReport;
+export type Outcome = RowReport["outcome"];
+export type PlanReport = PlanDocument;
+export type RowVerdict = PlanRow["verdict"];
 
 export interface Me {
   readonly name: string;
@@ -23,20 +32,7 @@ export interface ProfileReport {
   readonly speedClasses: readonly string[];
 }
 
-export type RunState = "awaiting-approval" | "running" | "paused" | "completed" | "aborted" | "cancelled";
-
-export const outcomes = ["done", "skipped", "rejected", "failed", "cancelled", "pending"] as const;
-export type Outcome = (typeof outcomes)[number];
-
-export interface Tally {
-  readonly total: number;
-  readonly done: number;
-  readonly skipped: number;
-  readonly rejected: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  readonly pending: number;
-}
+export const outcomes = ["done", "skipped", "rejected", "failed", "cancelled", "pending"] as const satisfies Outcome[];
 
 /** Why work makes no progress, and when it is retried. */
 export interface CurrentProblem {
@@ -46,69 +42,14 @@ export interface CurrentProblem {
   readonly nextAttemptAt: string | null;
 }
 
-export interface RunReport {
-  readonly runId: string;
-  readonly name: string;
-  readonly state: RunState;
-  readonly profile: string;
-  readonly counts: Tally;
-  readonly calls: number;
-  readonly throttled: number;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-  readonly etaSeconds: number | null;
-  readonly reason?: string;
-  readonly problem?: CurrentProblem;
-  /** Who submitted it: `token:ci`. */
-  readonly submittedBy?: string;
-  readonly retryOf?: string;
-  readonly undoOf?: string;
-}
-
-export interface RunRow {
-  readonly line: number;
-  readonly key: string;
-  readonly speedClass: string;
-  readonly outcome: Outcome;
-  /** Empty if there is none, as with the previous class. */
-  readonly reason: string;
-  readonly previousSpeedClass: string;
-  readonly attempts: number;
-  readonly finishedAt: string | null;
-}
-
-export const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "invalid"] as const;
-export type RowVerdict = (typeof verdicts)[number];
-
-export interface PlanReport {
-  readonly planId: string;
-  readonly expiresAt: string;
-  readonly file?: string;
-  readonly where?: string;
-  readonly rows: number;
-  readonly verdicts: Readonly<Record<RowVerdict, number>>;
-  readonly calls: number;
-  readonly estimateSeconds: number | null;
-  readonly problems: readonly PlanProblem[];
-  readonly problemsInAll: number;
-  readonly warnings: readonly string[];
-}
-
-export interface PlanProblem {
-  readonly line: number;
-  readonly column: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-export interface PlanRow {
-  readonly line: number;
-  readonly key: string;
-  readonly verdict: RowVerdict;
-  readonly before: string | null;
-  readonly after: string | null;
-  readonly problem?: { readonly code: string; readonly column: string; readonly message: string } | undefined;
-}
+export const verdicts = [
+  "change",
+  "unchanged",
+  "unknown",
+  "duplicate",
+  "conflict",
+  "invalid",
+] as const satisfies RowVerdict[];
 
 export interface SyncReport {
   readonly syncId: string;

@@ -1,6 +1,6 @@
 /** `simfleet runs results`: every input row with its outcome. */
 import { Command, Option } from "@commander-js/extra-typings";
-import type { RunReport } from "#jobs/runs/report.ts";
+import { downloadResults, showRun } from "#jobs/runs/contract.ts";
 import { writeResults } from "#jobs/runs/results.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { outcomeOption } from "./outcome-option.ts";
@@ -17,29 +17,23 @@ export function resultsCommand(context: Context): Command {
       const output = context.output(options);
       const { outcome: outcomesAsked, out } = options;
       const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
-      const give = async (report: RunReport, lines: AsyncIterable<string>): Promise<void> => {
+      await context.connect(options, async ({ client }) => {
+        const report = await client.call(showRun, { params: { runId } });
+        const lines = await client.call(downloadResults, {
+          params: { runId },
+          query: { format, outcome: outcomesAsked === undefined ? undefined : [...outcomesAsked] },
+        });
         if (out !== undefined) {
           await writeResults(out, lines, "No outcome is lost: choose another path with --out");
           output.answer({ ...report, results: out }, (shown) => `Results: ${shown.results}`);
         } else if (output.isJson) {
           let text = "";
-          for await (const lot of lines) text += lot;
+          for await (const batch of lines) text += batch;
           const rows = text.split("\n").filter(Boolean);
           output.answer({ runId, rows: rows.map((row) => JSON.parse(row) as unknown) }, () => "");
         } else {
-          for await (const lot of lines) await output.stream(lot);
+          for await (const batch of lines) await output.stream(batch);
         }
-      };
-      await context.ask(options, {
-        here: async ({ runs }) =>
-          give(await runs.show(runId), runs.results(runId, { format, outcomes: outcomesAsked })),
-        there: async (worker) => {
-          const lines = worker.text(`/v1/runs/${encodeURIComponent(runId)}/results`, {
-            format,
-            outcome: outcomesAsked,
-          });
-          await give(await worker.get<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`), lines);
-        },
       });
     },
   ) as unknown as Command;

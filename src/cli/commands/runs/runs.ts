@@ -1,8 +1,7 @@
 /** `simfleet runs …`: the life of runs. */
 import { Command } from "@commander-js/extra-typings";
-import type { RunReport } from "#jobs/runs/report.ts";
+import { approveRun, cancelRun, listRuns, pauseRun, showRun } from "#jobs/runs/contract.ts";
 import { type Context, asCount, confirm, withCommon } from "../../context.ts";
-import { followRemote } from "../../follow/follow-remote-run.ts";
 import { follow } from "../../follow/follow-run.ts";
 import { runTable, runText } from "../../run-text.ts";
 import { resultsCommand } from "./results.ts";
@@ -33,10 +32,7 @@ function listCommand(context: Context): Command {
   return withCommon(command, "simfleet runs list --limit 50").action(async (options) => {
     const output = context.output(options);
     const { limit, cursor } = options;
-    const page = await context.ask(options, {
-      here: (app) => app.runs.list({ limit, cursor }),
-      there: (worker) => worker.get<{ runs: RunReport[]; nextCursor: string | null }>("/v1/runs", { limit, cursor }),
-    });
+    const page = await context.connect(options, ({ client }) => client.call(listRuns, { query: { limit, cursor } }));
     output.answer(page, (shown) => runTable(shown.runs));
   });
 }
@@ -45,16 +41,10 @@ function showCommand(context: Context): Command {
   const command = new Command("show").description("show one run").argument("<run>", "the run's id");
   return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
-    const { report, quarantined } = await context.ask(options, {
-      here: async (app) => ({ report: await app.runs.show(runId), quarantined: await app.runs.quarantined(runId) }),
-      there: async (worker) => ({
-        report: await worker.get<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`),
-        quarantined: 0,
-      }),
-    });
+    const report = await context.connect(options, ({ client }) => client.call(showRun, { params: { runId } }));
     output.answer(report, (shown) => runText(shown));
-    if (quarantined > 0) {
-      output.say(`${quarantined} segments failed too often and wait: retry them with simfleet runs resume`);
+    if (report.quarantined !== undefined) {
+      output.say(`${report.quarantined} segments failed too often and wait: retry them with simfleet runs resume`);
     }
   }) as unknown as Command;
 }
@@ -64,10 +54,9 @@ function watchCommand(context: Context): Command {
   return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const { interrupt } = context.io;
-    const { report, exitCode } = await context.ask(options, {
-      here: (app) => follow({ app, output, runId, interrupt, mode: "watch" }),
-      there: (worker) => followRemote(worker, { runId, output, interrupt }),
-    });
+    const { report, exitCode } = await context.connect(options, (caller) =>
+      follow({ ...caller, output, runId, interrupt, mode: "watch" }),
+    );
     output.answer(report, (shown) => runText(shown));
     context.io.setExitCode(exitCode);
   }) as unknown as Command;
@@ -79,13 +68,7 @@ function pauseCommand(context: Context): Command {
     .argument("<run>", "its id");
   return withCommon(command, "simfleet runs pause r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
-    const report = await context.ask(options, {
-      here: async ({ runs }) => {
-        await runs.control.pause(runId, { reason: `paused by ${context.actor}`, by: context.actor });
-        return runs.show(runId);
-      },
-      there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/pause`),
-    });
+    const report = await context.connect(options, ({ client }) => client.call(pauseRun, { params: { runId } }));
     output.answer(report, (shown) => `${runText(shown)}\n  resume with: simfleet runs resume ${runId}`);
   }) as unknown as Command;
 }
@@ -104,13 +87,7 @@ function cancelCommand(context: Context): Command {
       context.io.setExitCode(2);
       return;
     }
-    const report = await context.ask(options, {
-      here: async ({ runs }) => {
-        await runs.control.cancel(runId, { by: context.actor });
-        return runs.show(runId);
-      },
-      there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/cancel`),
-    });
+    const report = await context.connect(options, ({ client }) => client.call(cancelRun, { params: { runId } }));
     output.answer(report, (shown) => runText(shown));
   }) as unknown as Command;
 }
@@ -121,13 +98,7 @@ function approveCommand(context: Context): Command {
     .argument("<run>", "its id");
   return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
-    const report = await context.ask(options, {
-      here: async ({ runs }) => {
-        await runs.control.approve(runId, context.actor);
-        return runs.show(runId);
-      },
-      there: (worker) => worker.post<RunReport>(`/v1/runs/${encodeURIComponent(runId)}/approve`),
-    });
+    const report = await context.connect(options, ({ client }) => client.call(approveRun, { params: { runId } }));
     output.answer(report, (shown) => runText(shown));
   }) as unknown as Command;
 }

@@ -2,9 +2,8 @@
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { isRunOver } from "#fleet/run.ts";
-import type { RunReport } from "#jobs/runs/report.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
 import type { SyncReport } from "#jobs/inventory/sync-report.ts";
-import { showRemoteToEnd } from "../../apply-remote.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
 import { followSync, followRemoteSync } from "../../follow/follow-sync.ts";
 import { type Output, grouped } from "../../output.ts";
@@ -80,8 +79,7 @@ function declined(output: Output): number {
 async function localActions(app: App, { runId, context, output }: Undoing): Promise<Actions> {
   const { interrupt } = context.io;
   const { profile } = await app.runs.record(runId);
-  const wording = app.wordingOf(profile);
-  const { total } = await app.runs.planUndo(runId, wording);
+  const { total } = await app.runs.planUndo(runId);
   await app.client(profile).whoAmI(interrupt);
   return {
     total,
@@ -89,8 +87,8 @@ async function localActions(app: App, { runId, context, output }: Undoing): Prom
       await app.sims.sync(profile, { by: context.actor, how: "restart" });
       return followSync({ app, output, profile, interrupt });
     },
-    undo: () => app.runs.undo(runId, { wording, by: context.actor }),
-    showToEnd: (newId) => showToEnd({ app, output, context, runId: newId }),
+    undo: () => app.runs.undo(runId, { by: context.actor }),
+    showToEnd: (newId) => showToEnd({ caller: context.localCaller(app), output, context, runId: newId }),
   };
 }
 
@@ -109,6 +107,6 @@ async function remoteActions(worker: RemoteWorker, { runId, context, output }: U
       return followRemoteSync({ worker, output, profile, interrupt });
     },
     undo: undone,
-    showToEnd: (newId) => showRemoteToEnd(worker, { runId: newId, output, interrupt }),
+    showToEnd: (newId) => showToEnd({ caller: context.remoteCaller(worker), output, context, runId: newId }),
   };
 }

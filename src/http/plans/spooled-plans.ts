@@ -11,9 +11,8 @@ import { openFile } from "#core/open-file.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
 import { replaceFile } from "#core/write-file.ts";
 import { type Filter, parseFilter } from "#fleet/filter.ts";
-import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
-import type { PlanRow } from "#jobs/runs/plan/plan-rows.ts";
-import type { Order, Origin } from "./order.ts";
+import type { PlanRow } from "#jobs/runs/contract.ts";
+import type { PlanStore, StoredPlan } from "#jobs/runs/plan/plan-store.ts";
 import type { Spool } from "./spool.ts";
 
 const keepMs = 60 * minuteMs;
@@ -23,26 +22,15 @@ const kinds = ["json", "csv", "rows"] as const;
 /** A page ends after this many bytes of rows were scanned, matching or not. */
 const mostScanned = 16 * 1_048_576;
 
-export interface StoredPlan {
-  readonly planId: string;
-  /** Who made it. */
-  readonly by: string;
-  readonly order: Order;
-  readonly from: Origin;
-  /** Name of the uploaded file, or the filter. */
-  readonly source: string;
-  readonly expiresAtMs: number;
-  readonly report: PlanReport;
-}
-
 /** What one caller may have in the spool at once. */
 export interface PlanLimits {
   readonly mostPlans: number;
   readonly mostBytes: number;
 }
 
-/** Space in the spool for what one request hands over. */
+/** Space in the spool for what one request uploads. */
 export interface Reservation {
+  readonly id: string;
   /** Who asked for it. */
   readonly by: string;
   /** Takes note of how many bytes have come. @throws SimfleetError PLAN_LIMIT when they are too many */
@@ -59,9 +47,9 @@ interface Stored {
   readonly bytes: number;
 }
 
-type Written = Omit<StoredPlan, "from"> & { readonly where: string | null };
+type Written = Omit<StoredPlan, "from" | "plan"> & { readonly where: string | null };
 
-export class PlanStore {
+export class SpooledPlans implements PlanStore {
   readonly #spool: Spool;
   readonly #clock: Clock;
   readonly #limits: PlanLimits;
@@ -96,7 +84,7 @@ export class PlanStore {
     let storedBytes = 0;
     const reservations = this.#reservations;
     const reservation = {
-      ...{ by, bytes: 0, isStored: false },
+      ...{ id: this.newPlanId(), by, bytes: 0, isStored: false },
       grow(bytes: number): void {
         reservation.bytes = bytes;
         let handedOver = 0;
@@ -129,15 +117,15 @@ export class PlanStore {
   }
 
   /** Takes a plan in, and the file that it was made of. */
-  async put(plan: Omit<StoredPlan, "expiresAtMs">, reservation: Reservation): Promise<StoredPlan> {
-    const { from, ...rest } = plan;
+  async put(plan: Omit<StoredPlan, "expiresAtMs">, uploadId?: string): Promise<StoredPlan> {
+    const { from, plan: _, ...rest } = plan;
     const expiresAtMs = this.#clock.wallMs() + keepMs;
     const written: Written = { ...rest, expiresAtMs, where: "filter" in from ? from.filter.text : null };
     await this.#spool.open();
     // The rows first: a plan that can be found has them.
     if ("path" in from) await rename(from.path, this.#path(plan.planId, "csv"));
     await replaceFile(this.#path(plan.planId, "json"), JSON.stringify(written), { mode: 0o600 });
-    reservation.isStored = true;
+    for (const reservation of this.#reservations) if (reservation.id === uploadId) reservation.isStored = true;
     return { ...plan, expiresAtMs };
   }
 
@@ -176,17 +164,17 @@ export class PlanStore {
   }
 
   /**
-   * The rows of a plan with their verdicts. They are judged once, and paged through as they were then.
-   * @param judge gives all of them, in their order
+   * The rows of a plan with their verdicts. They are classified once, and later pages show them as they were then.
+   * @param classify yields all of them, in order
    * @throws SimfleetError REQUEST_INVALID on a cursor that is none
    */
   async rows(
     planId: string,
     ask: { verdict?: string | undefined; limit: number; cursor?: string | undefined },
-    judge: () => Promise<AsyncIterable<PlanRow>>,
+    classify: () => Promise<AsyncIterable<PlanRow>>,
   ): Promise<{ rows: PlanRow[]; nextCursor: string | null }> {
     const path = this.#path(planId, "rows");
-    await this.#write(path, judge);
+    await this.#write(path, classify);
     const start = await startOf(path, ask.cursor);
     const rows: PlanRow[] = [];
     for await (const { line, at } of linesOf(path, start)) {
@@ -198,11 +186,11 @@ export class PlanStore {
   }
 
   /** Once, however many ask at the same time. */
-  async #write(path: string, judge: () => Promise<AsyncIterable<PlanRow>>): Promise<void> {
+  async #write(path: string, classify: () => Promise<AsyncIterable<PlanRow>>): Promise<void> {
     if (await stat(path).catch(() => undefined)) return;
     let writing = this.#writing.get(path);
     if (writing === undefined) {
-      writing = writeLines(path, judge).finally(() => this.#writing.delete(path));
+      writing = writeLines(path, classify).finally(() => this.#writing.delete(path));
       this.#writing.set(path, writing);
     }
     await writing;
@@ -272,8 +260,8 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-async function writeLines(path: string, judge: () => Promise<AsyncIterable<PlanRow>>): Promise<void> {
-  const rows = await judge();
+async function writeLines(path: string, classify: () => Promise<AsyncIterable<PlanRow>>): Promise<void> {
+  const rows = await classify();
   const text = async function* (): AsyncGenerator<string> {
     for await (const row of rows) yield `${JSON.stringify(row)}\n`;
   };

@@ -1,0 +1,302 @@
+/** The routes of runs, and of the plans that they are started from. */
+import { z } from "zod";
+import {
+  count,
+  currentProblem,
+  flag,
+  id,
+  instant,
+  list,
+  ofPage,
+  ofProfile,
+  pageOf,
+  several,
+} from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+import { outcomes, rowProblemCodes, runStates } from "#fleet/run.ts";
+
+export const runReport = z.object({
+  runId: z.string(),
+  name: z.string(),
+  state: z.enum(runStates),
+  profile: z.string(),
+  counts: z
+    .object({
+      total: count,
+      done: count,
+      skipped: count,
+      rejected: count,
+      failed: count,
+      cancelled: count,
+      pending: count,
+    })
+    .describe("rows by outcome; they add up to the total"),
+  calls: count.describe("calls made, including those that were refused or whose response was lost"),
+  throttled: count.describe("responses with 429 among them"),
+  startedAt: instant.nullable(),
+  finishedAt: instant.nullable(),
+  etaSeconds: z
+    .number()
+    .nullable()
+    .describe("minimum time to the end; null if the run has ended, is paused, has a problem, or the quota is unknown"),
+  reason: z.string().optional().describe("why it ended early or is paused"),
+  problem: currentProblem,
+  quarantined: count.optional().describe("segments that failed too often and wait for a resume; absent if none"),
+  submittedBy: z.string().optional().describe("who submitted it: `cli:anna`, `schedule:nightly`"),
+  retryOf: z.string().optional().describe("the run whose unsuccessful rows this run retries"),
+  undoOf: z.string().optional().describe("the run whose changes this run undoes"),
+});
+
+export type RunReport = Readonly<z.infer<typeof runReport>>;
+
+const rowReport = z.object({
+  line: count,
+  key: z.string(),
+  speedClass: z.string(),
+  outcome: z.enum(outcomes),
+  reason: z.string(),
+  previousSpeedClass: z.string(),
+  attempts: count,
+  finishedAt: instant.nullable().describe("null while there is no outcome"),
+});
+
+export type RowReport = Readonly<z.infer<typeof rowReport>>;
+
+const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "invalid"] as const;
+
+const rowProblem = { column: z.string(), code: z.enum(rowProblemCodes), message: z.string() } as const;
+
+export const planReport = z.object({
+  file: z.string().optional().describe("the file; either this or `where` is set"),
+  where: z.string().optional().describe("the filter"),
+  sha256: z.string().describe("hash of the rows, hex"),
+  rows: count,
+  verdicts: z.record(z.enum(verdicts), count),
+  calls: count,
+  estimateSeconds: z.number().nullable().describe("minimum time at the current quota; null while it is unknown"),
+  problems: list(z.object({ line: count, ...rowProblem })).describe("the first problems, in row order"),
+  problemsInAll: count,
+  warnings: list(z.string()),
+});
+
+export type PlanReport = Readonly<z.infer<typeof planReport>>;
+
+const storedPlan = planReport.extend({ planId: z.string(), expiresAt: instant });
+
+/** A plan that a run can be started from. */
+export type PlanDocument = Readonly<z.infer<typeof storedPlan>>;
+
+const planRow = z.object({
+  line: count,
+  key: z.string(),
+  verdict: z.enum(verdicts),
+  before: z.string().nullable().describe("current speed class, if the inventory knows it"),
+  after: z.string().nullable().describe("requested speed class; null if the row has none"),
+  problem: z.object(rowProblem).optional(),
+});
+
+export type PlanRow = Readonly<z.infer<typeof planRow>>;
+
+export const orderQuery = z.strictObject({
+  ...ofProfile,
+  speedClass: z.string().min(1).max(100).optional().describe("one class for all rows of a file of ids only"),
+  name: z.string().min(1).max(200).optional().describe("a name for the run"),
+  partial: flag.describe("process only the valid rows of a file with invalid ones"),
+  skipUnchanged: flag.describe("skip SIMs that already have the class, by the inventory"),
+  rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
+  maxFailures: z
+    .string()
+    .regex(/^(?:\d{1,9}|(?:100|\d{1,2})(?:\.\d+)?%)$/, "has to be a number of rows, or a share such as 5%")
+    .optional()
+    .describe("abort when more rows than this fail: a number or a percentage such as 5%"),
+  canary: z.coerce.number().int().min(1).optional().describe("do the first n rows, and the rest only if they hold"),
+});
+
+/** How rows are to be planned and run, as the query has it. */
+export type OrderQuery = z.output<typeof orderQuery>;
+
+const ofPlan = z.strictObject({ planId: id });
+const ofRun = z.strictObject({ runId: id });
+
+export const createPlan = route({
+  method: "POST",
+  path: "/plans",
+  role: "operator",
+  tag: "plans",
+  summary: "Create a plan from a CSV file or a filter",
+  description:
+    "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where` and `speedClass`.",
+  query: orderQuery,
+  rows: "required",
+  answer: storedPlan,
+  status: 201,
+});
+
+export const showPlan = route({
+  method: "GET",
+  path: "/plans/:planId",
+  role: "viewer",
+  tag: "plans",
+  summary: "Get a plan",
+  params: ofPlan,
+  answer: storedPlan,
+});
+
+export const listPlanRows = route({
+  method: "GET",
+  path: "/plans/:planId/rows",
+  role: "viewer",
+  tag: "plans",
+  summary: "List the rows of a plan, in file order",
+  params: ofPlan,
+  query: z.strictObject({ ...ofPage, verdict: z.enum(verdicts).optional() }),
+  answer: pageOf("rows", planRow),
+});
+
+export const downloadVerdicts = route({
+  method: "GET",
+  path: "/plans/:planId/verdicts",
+  role: "viewer",
+  tag: "plans",
+  summary: "Download the verdicts: every input row with what a run would do with it",
+  params: ofPlan,
+  answer: "lines",
+});
+
+export const deletePlan = route({
+  method: "DELETE",
+  path: "/plans/:planId",
+  role: "operator",
+  tag: "plans",
+  summary: "Delete a plan",
+  params: ofPlan,
+  answer: z.undefined(),
+  status: 204,
+});
+
+export const startRun = route({
+  method: "POST",
+  path: "/runs",
+  role: "operator",
+  tag: "runs",
+  summary: "Start a run from a CSV file, a filter or a plan",
+  description:
+    "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where` and `speedClass`; it is empty with `planId`.",
+  query: orderQuery.extend({ planId: z.string().optional().describe("start what was planned") }),
+  rows: "optional",
+  answer: runReport,
+  status: 202,
+});
+
+export const listRuns = route({
+  method: "GET",
+  path: "/runs",
+  role: "viewer",
+  tag: "runs",
+  summary: "List runs, newest first; of all profiles unless one is given",
+  query: z.strictObject({ ...ofProfile, ...ofPage, state: z.enum(runStates).optional() }),
+  answer: pageOf("runs", runReport),
+});
+
+export const showRun = route({
+  method: "GET",
+  path: "/runs/:runId",
+  role: "viewer",
+  tag: "runs",
+  summary: "Get a run",
+  params: ofRun,
+  answer: runReport,
+});
+
+export const listRunRows = route({
+  method: "GET",
+  path: "/runs/:runId/rows",
+  role: "viewer",
+  tag: "runs",
+  summary: "List the rows of a run with their outcomes, in file order",
+  params: ofRun,
+  query: z.strictObject({ ...ofPage, outcome: several(z.enum(outcomes)) }),
+  answer: pageOf("rows", rowReport),
+});
+
+export const downloadResults = route({
+  method: "GET",
+  path: "/runs/:runId/results",
+  role: "viewer",
+  tag: "runs",
+  summary: "Download the results: every input row with its outcome",
+  params: ofRun,
+  query: z.strictObject({
+    outcome: several(z.enum(outcomes)),
+    format: z.enum(["csv", "ndjson"]).default("csv").describe("ndjson keeps cells raw"),
+  }),
+  answer: "lines",
+});
+
+export const pauseRun = route({
+  method: "POST",
+  path: "/runs/:runId/pause",
+  role: "operator",
+  tag: "runs",
+  summary: "Pause a run; calls in flight are completed",
+  params: ofRun,
+  answer: runReport,
+});
+
+export const resumeRun = route({
+  method: "POST",
+  path: "/runs/:runId/resume",
+  role: "operator",
+  tag: "runs",
+  summary: "Resume a run",
+  params: ofRun,
+  answer: runReport,
+});
+
+export const cancelRun = route({
+  method: "POST",
+  path: "/runs/:runId/cancel",
+  role: "operator",
+  tag: "runs",
+  summary: "Cancel a run; rows not yet sent are left unchanged",
+  params: ofRun,
+  answer: runReport,
+});
+
+export const approveRun = route({
+  method: "POST",
+  path: "/runs/:runId/approve",
+  role: "operator",
+  tag: "runs",
+  summary: "Approve a run submitted by someone else",
+  params: ofRun,
+  answer: runReport,
+});
+
+export const retryRun = route({
+  method: "POST",
+  path: "/runs/:runId/retry",
+  role: "operator",
+  tag: "runs",
+  summary: "Retry failed and cancelled rows in a new run",
+  params: ofRun,
+  body: z
+    .strictObject({
+      outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("retry rows with these outcomes instead"),
+    })
+    .nullish(),
+  answer: runReport,
+  status: 202,
+});
+
+export const undoRun = route({
+  method: "POST",
+  path: "/runs/:runId/undo",
+  role: "operator",
+  tag: "runs",
+  summary: "Restore the previous classes in a new run, except for SIMs changed since",
+  description: "It uses the inventory: run a sync just before.",
+  params: ofRun,
+  answer: runReport,
+  status: 202,
+});

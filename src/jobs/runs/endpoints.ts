@@ -1,0 +1,191 @@
+/** What answers the routes of runs and plans. */
+import { type Call, creating, type Creation, type Endpoint, endpoint, type Rows } from "#contract/route.ts";
+import { asList } from "#contract/fields.ts";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { FailureLimit } from "#fleet/run.ts";
+import * as routes from "./contract.ts";
+import type { OrderQuery, PlanDocument, RunReport } from "./contract.ts";
+import { reportOfPlan } from "./plan/plan-report.ts";
+import type { PlanStore, StoredPlan } from "./plan/plan-store.ts";
+import type { Order, RunService } from "./service.ts";
+import { newRunId } from "./submit.ts";
+
+export interface RunEndpointDeps {
+  readonly runs: RunService;
+  readonly plans: PlanStore;
+  readonly clock: Clock;
+  /** The named profile, or the default. @throws SimfleetError NOT_FOUND */
+  readonly profileOf: (name?: string) => string;
+  /** @throws ConfigError if the profile lacks credentials or an address */
+  readonly assertUsable: (profile: string) => void;
+}
+
+export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
+  const { runs, profileOf } = deps;
+  return [
+    ...planEndpoints(deps),
+    creating(routes.startRun, (call) => ({
+      ...newRun(deps),
+      create: (runId) =>
+        call.query.planId === undefined ? startRows(call, runId, deps) : startPlanned(call, runId, deps),
+    })),
+    endpoint(routes.listRuns, ({ query }) => {
+      if (query.profile !== undefined) profileOf(query.profile);
+      return runs.list(query);
+    }),
+    endpoint(routes.showRun, async ({ params: { runId } }) => {
+      const report = await runs.show(runId);
+      const quarantined = report.counts.pending === 0 ? 0 : await runs.quarantined(runId);
+      return quarantined === 0 ? report : { ...report, quarantined };
+    }),
+    endpoint(routes.listRunRows, ({ params, query: { outcome, limit, cursor } }) =>
+      runs.rows(params.runId, { outcomes: asList(outcome), limit, cursor }),
+    ),
+    endpoint(routes.downloadResults, async ({ params: { runId }, query: { outcome, format } }) => {
+      await runs.record(runId); // an error is reported before the first line
+      const lines = runs.results(runId, { format, outcomes: asList(outcome) });
+      return { format, fileName: `${runId}.results.${format}`, lines };
+    }),
+    ...stepEndpoints(deps),
+  ];
+}
+
+function planEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
+  const { runs, plans } = deps;
+  return [
+    creating(routes.createPlan, (call) => ({
+      newId: () => plans.newPlanId(),
+      create: (planId) => createPlan(call, planId, deps),
+      find: (planId) => plans.get(planId).then(documentOf, () => undefined),
+      pathOf: ({ planId }) => `/plans/${planId}`,
+    })),
+    endpoint(routes.showPlan, async ({ params }) => documentOf(await plans.get(params.planId))),
+    endpoint(routes.downloadVerdicts, async ({ params: { planId } }) => {
+      const { order, from, plan } = await plans.get(planId);
+      const lines = runs.verdicts(plan ?? (await runs.plan(from, order)), order.profile);
+      return { format: "csv" as const, fileName: `${planId}.verdicts.csv`, lines };
+    }),
+    endpoint(routes.deletePlan, async ({ params }) => {
+      await plans.remove(params.planId);
+      return undefined;
+    }),
+  ];
+}
+
+async function createPlan(
+  { rows, query, by }: Call<typeof routes.createPlan>,
+  planId: string,
+  { runs, plans, profileOf }: RunEndpointDeps,
+): Promise<PlanDocument> {
+  const { from, source, uploadId } = rows;
+  const order = orderOf(query, rows, profileOf);
+  const plan = await runs.plan(from, order);
+  // An upload has a path of its own, which means nothing to the caller.
+  const report = { ...reportOfPlan(plan), ...(uploadId !== undefined && "path" in from ? { file: source } : {}) };
+  return documentOf(await plans.put({ planId, by, order, from, source, report, plan }, uploadId));
+}
+
+function documentOf({ planId, expiresAtMs, report }: StoredPlan): PlanDocument {
+  return { planId, expiresAt: new Date(expiresAtMs).toISOString(), ...report };
+}
+
+/** Starts a run from rows that come with the request; they are read into the ledger and not needed afterwards. */
+async function startRows(
+  { query, rows, by }: Call<typeof routes.startRun>,
+  runId: string,
+  { runs, profileOf, assertUsable }: RunEndpointDeps,
+): Promise<RunReport> {
+  if (rows === undefined) {
+    throw new SimfleetError("REQUEST_INVALID", "Send a CSV file, a filter in JSON, or the planId of a plan");
+  }
+  const order = orderOf(query, rows, profileOf);
+  assertUsable(order.profile);
+  const plan = await runs.plan(rows.from, order);
+  return runs.submit(plan, { ...order, source: rows.source, by, runId });
+}
+
+/** Starts exactly what was planned. */
+function startPlanned(
+  { query: { planId = "", ...options }, rows, by }: Call<typeof routes.startRun>,
+  runId: string,
+  { runs, plans, assertUsable }: RunEndpointDeps,
+): Promise<RunReport> {
+  if (rows !== undefined || Object.values(options).some((value) => value !== undefined)) {
+    throw new SimfleetError(
+      "REQUEST_INVALID",
+      "A plan already has rows and options: send planId alone, without a body",
+    );
+  }
+  return plans.use(planId, async (stored) => {
+    const { order, from, source, report } = stored;
+    assertUsable(order.profile);
+    const plan = stored.plan ?? (await runs.plan(from, order));
+    if (plan.source.sha256 !== report.sha256) {
+      throw new SimfleetError("RUN_STATE", "The rows of the plan have changed since it was created: create a new plan");
+    }
+    return runs.submit(plan, { ...order, source, by, runId });
+  });
+}
+
+function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
+  const { runs } = deps;
+  const { control } = runs;
+  return [
+    endpoint(routes.pauseRun, async ({ params: { runId }, by }) => {
+      await control.pause(runId, { by, reason: `paused by ${by}` });
+      return runs.show(runId);
+    }),
+    endpoint(routes.resumeRun, async ({ params: { runId }, by }) => {
+      await control.resume(runId, { by });
+      return runs.show(runId);
+    }),
+    endpoint(routes.cancelRun, async ({ params: { runId }, by }) => {
+      await control.cancel(runId, { by, reason: `cancelled by ${by}` });
+      return runs.show(runId);
+    }),
+    endpoint(routes.approveRun, async ({ params: { runId }, by }) => {
+      await control.approve(runId, by);
+      return runs.show(runId);
+    }),
+    creating(routes.retryRun, ({ params, body, by }) => ({
+      ...newRun(deps),
+      create: (runId) => runs.retry(params.runId, { outcomes: body?.outcomes, by, runId }),
+    })),
+    creating(routes.undoRun, ({ params, by }) => ({
+      ...newRun(deps),
+      create: (runId) => runs.undo(params.runId, { by, runId }),
+    })),
+  ];
+}
+
+/** How a request that creates a run gives it its id beforehand, and finds it again. */
+function newRun({ runs, clock }: RunEndpointDeps): Required<Omit<Creation<RunReport>, "create">> {
+  return {
+    newId: () => newRunId(clock.wallMs()),
+    find: async (runId) => ((await runs.exists(runId)) ? runs.show(runId) : undefined),
+    pathOf: ({ runId }) => `/runs/${runId}`,
+  };
+}
+
+/** @throws SimfleetError NOT_FOUND when there is no such profile */
+function orderOf(query: OrderQuery, rows: Rows, profileOf: (name?: string) => string): Order {
+  const { profile, speedClass, name, partial, skipUnchanged, rate, maxFailures, canary } = query;
+  return {
+    profile: profileOf(profile),
+    speedClass: rows.speedClass ?? speedClass,
+    name,
+    options: {
+      partial: partial === "true",
+      skipUnchanged: skipUnchanged === "true",
+      ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
+      ...(canary === undefined ? {} : { canary }),
+      ...(rate === undefined ? {} : { callsPerMinute: rate }),
+    },
+  };
+}
+
+function failureLimitOf(text: string): FailureLimit {
+  const amount = Number.parseFloat(text);
+  return text.endsWith("%") ? { percent: amount } : { rows: amount };
+}
