@@ -1,6 +1,6 @@
 # The worker and the command line of simfleet. Build: docker build -t simfleet .
-#   docker run --rm simfleet --help
-#   docker run --rm --read-only --cap-drop=ALL -e SIMFLEET_REDIS_URL=redis://… simfleet worker
+#   docker run --rm --read-only --cap-drop=ALL -e SIMFLEET_REDIS_URL=redis://… simfleet    # the worker
+#   docker run --rm simfleet simfleet --help                                              # a command
 # It needs a Redis (SIMFLEET_REDIS_URL): the image holds none. compose.yaml shows the whole.
 
 # One place for the version; for a build that can be repeated to the byte, give a digest: --build-arg NODE_IMAGE=node@sha256:…
@@ -30,6 +30,7 @@ LABEL org.opencontainers.image.title="simfleet" \
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
       /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn-v* \
     && install -d -o 10001 -g 10001 -m 0700 /data
+RUN ["ln", "-s", "/app/dist/cli.js", "/usr/local/bin/simfleet"]
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY config config
@@ -44,5 +45,6 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SIMFLEET_HTTP_PORT || 8080}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/dist/cli.js"]
-CMD ["worker"]
+# The worker, unless a command is given: `simfleet` is on the PATH.
+ENTRYPOINT []
+CMD ["node", "/app/dist/worker.js"]

@@ -13,9 +13,9 @@ async function main(): Promise<void> {
     process.exit(2);
   }
   keepHeapSmall();
-  const [{ runProgram }, { serve }, { version }] = await Promise.all([
+  const [{ runProgram }, { runWorker }, { version }] = await Promise.all([
     import("#cli/program.ts"),
-    import("#app/serve.ts"),
+    import("#worker.ts"),
     import("#app/app.ts"),
   ]);
   const interrupt = new AbortController();
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
         process.exitCode = code;
       },
     },
-    serve,
+    runWorker,
     version,
   });
   await Promise.all([drained(process.stdout), drained(process.stderr)]);

@@ -1,22 +1,37 @@
 #!/usr/bin/env node
-/** The worker as a separate program, configured by the environment or the usual file. */
+/**
+ * The always-on worker. The container starts this file, configured by the environment or the usual file; `simfleet worker`
+ * and `simfleet demo` call it with a configuration of their own.
+ */
+import type { ServeOptions } from "#app/serve.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 
-keepHeapSmall();
-const stop = new AbortController();
-for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
-const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { serve }] = await Promise.all([
-  import("#config/load.ts"),
-  import("#core/errors.ts"),
-  import("#telemetry/logger.ts"),
-  import("#app/serve.ts"),
-]);
-try {
-  const config = loadConfig({ env: process.env });
-  const logger = createLogger({ level: config.logLevel });
-  await serve({ config, env: process.env, logger, stop: stop.signal });
-  process.exit(0);
-} catch (thrown) {
-  createLogger({ level: "fatal" }).fatal({ error: thrown }, messageOf(thrown));
-  process.exit(thrown instanceof SimfleetError ? thrown.exitCode : 4);
+/**
+ * Runs until the signal aborts.
+ * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
+ */
+export async function runWorker(options: ServeOptions): Promise<void> {
+  const { serve } = await import("#app/serve.ts");
+  await serve(options);
 }
+
+async function main(): Promise<never> {
+  keepHeapSmall();
+  const stop = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
+  const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }] = await Promise.all([
+    import("#config/load.ts"),
+    import("#core/errors.ts"),
+    import("#telemetry/logger.ts"),
+  ]);
+  try {
+    const config = loadConfig({ env: process.env });
+    await runWorker({ config, env: process.env, logger: createLogger({ level: config.logLevel }), stop: stop.signal });
+    process.exit(0);
+  } catch (thrown) {
+    createLogger({ level: "fatal" }).fatal({ error: thrown }, messageOf(thrown));
+    process.exit(thrown instanceof SimfleetError ? thrown.exitCode : 4);
+  }
+}
+
+if (import.meta.main) await main();

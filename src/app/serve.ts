@@ -11,24 +11,26 @@ const standstillMs = 60_000;
 const stopMs = 25_000;
 const trimEveryMs = 60 * minuteMs;
 
+export interface ServeOptions {
+  readonly config: Config;
+  readonly env: NodeJS.ProcessEnv;
+  readonly logger: Logger;
+  readonly stop: AbortSignal;
+  /** Called with the address once the server accepts requests. */
+  readonly onReady?: (url: string) => void;
+}
+
 /**
  * Runs until the signal aborts, then stops within 25 s: calls in flight are completed, the rest returns to the queue.
  * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
  */
-export async function serve(deps: {
-  config: Config;
-  env: NodeJS.ProcessEnv;
-  logger: Logger;
-  stop: AbortSignal;
-  /** Called with the address once the server accepts requests. */
-  onReady?: (url: string) => void;
-}): Promise<void> {
-  const { config, logger, stop } = deps;
+export async function serve(options: ServeOptions): Promise<void> {
+  const { config, logger, stop } = options;
   for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
   if (config.seal === undefined && Object.keys(config.rotations).length > 0) {
     logger.warn({ where: "seal.keyFile" }, "rotations are configured but will not run: no key to seal secrets is set");
   }
-  const app = await App.open(config, deps);
+  const app = await App.open(config, options);
   try {
     const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials.length !== 0);
     if (profiles.length === 0) app.client(config.profile); // throws with what is missing
@@ -53,7 +55,7 @@ export async function serve(deps: {
       app.feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
     });
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
-    deps.onReady?.(http.url);
+    options.onReady?.(http.url);
     await aborted(stop);
     stopTrimming();
     logger.info("the worker is stopping");

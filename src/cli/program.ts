@@ -1,7 +1,7 @@
 /** All commands, and the single place where an error becomes a message and an exit code. */
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
-import type { Serve } from "./commands/worker.ts";
+import type { RunWorker } from "./commands/worker.ts";
 import { visibleLines } from "#core/visible-text.ts";
 import { commandEffects } from "./command-effects.ts";
 import { Context, type GivenCommand, type ProcessIo } from "./context.ts";
@@ -21,7 +21,7 @@ export async function runProgram(argv: readonly string[], deps: Deps): Promise<v
   }
 }
 
-type Deps = { io: ProcessIo; serve: Serve; version: string };
+type Deps = { io: ProcessIo; runWorker: RunWorker; version: string };
 type Load = (context: Context, deps: Deps) => Promise<Command>;
 
 /** Every command, in the order of the help. Each is loaded on demand, so that a worker does not load the others. */
@@ -42,9 +42,9 @@ const commands: Readonly<Record<string, Load>> = {
   tokens: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
   audit: async (context) => (await import("./commands/audit.ts")).auditCommand(context),
   check: async (context) => (await import("./commands/check.ts")).checkCommand(context),
-  worker: async (context, { serve }) => (await import("./commands/worker.ts")).workerCommand(context, serve),
+  worker: async (context, { runWorker }) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
   sandbox: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
-  demo: async (context, { serve }) => (await import("./commands/demo.ts")).demoCommand(context, serve),
+  demo: async (context, { runWorker }) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
 };
 
 /**

@@ -34,11 +34,11 @@ function surroundingsOf(ended: Ended): ProcessIo {
   };
 }
 
-const serve = (): Promise<void> => Promise.reject(new Error("no worker is started here"));
+const runWorker = (): Promise<void> => Promise.reject(new Error("no worker is started here"));
 
 async function give(line: string): Promise<Ended> {
   const ended: Ended = { code: 0, stdout: "", stderr: "" };
-  await runProgram(line.split(" "), { io: surroundingsOf(ended), serve, version: "0" });
+  await runProgram(line.split(" "), { io: surroundingsOf(ended), runWorker, version: "0" });
   return ended;
 }
 
@@ -77,7 +77,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
 test("every command says whether it changes something, and nothing else does", async () => {
   const program = await buildProgram({
     io: surroundingsOf({ code: 0, stdout: "", stderr: "" }),
-    serve,
+    runWorker,
     version: "0",
   });
   const names = program.commands.flatMap((command) => leaves(command as Command)).map(nameOf);

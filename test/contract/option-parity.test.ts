@@ -28,7 +28,7 @@ async function give(words: readonly string[], where: "local" | "remote"): Promis
       ended.code = code;
     },
   };
-  await runProgram(words, { io, serve: () => Promise.resolve(), version: "0" });
+  await runProgram(words, { io, runWorker: () => Promise.resolve(), version: "0" });
   return ended;
 }
 

@@ -29,7 +29,7 @@ async function give(
       ended.code = code;
     },
   };
-  await runProgram(line.split(" "), { io, serve: () => Promise.resolve(), version: "0" });
+  await runProgram(line.split(" "), { io, runWorker: () => Promise.resolve(), version: "0" });
   return ended;
 }
 

@@ -18,7 +18,7 @@ const user = 10_001;
 const isRoot = process.getuid?.() === 0;
 
 /** The program with the packages that the lock file has for production, and a Node that everybody may start. */
-async function productionTree(): Promise<Record<"node" | "cli" | "tree" | "data" | "folder", string>> {
+async function productionTree(): Promise<Record<"node" | "cli" | "worker" | "tree" | "data" | "folder", string>> {
   const folder = await mkdtemp(join(tmpdir(), "simfleet-image-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o755);
@@ -43,7 +43,7 @@ async function productionTree(): Promise<Record<"node" | "cli" | "tree" | "data"
   await chown(data, user, user);
   const readOnly = spawnSync("chmod", ["-R", "a+rX,a-w", tree, node]);
   expect(readOnly.status).toBe(0);
-  return { folder, node, tree, data, cli: join(tree, "dist", "cli.js") };
+  return { folder, node, tree, data, cli: join(tree, "dist", "cli.js"), worker: join(tree, "dist", "worker.js") };
 }
 
 /** Every file of a folder with what a change of it would change. */
@@ -71,7 +71,7 @@ function writeAsUser(node: string, path: string): string {
 if (isRoot) {
   // Shows S14.
   test("a worker of another user gets ready on a read-only program and writes to its data alone", async () => {
-    const { node, cli, tree, data, folder } = await productionTree();
+    const { node, cli, worker: entry, tree, data, folder } = await productionTree();
     // The image holds no Redis; here the worker starts the one that the tests have fetched.
     const cache = join(folder, "cache");
     await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });
@@ -80,7 +80,7 @@ if (isRoot) {
     const before = await stateOf(tree);
     const changes = { SIMFLEET_DATA_DIR: data, XDG_CACHE_HOME: cache, HOME: "/nonexistent", NODE_ENV: "production" };
     const worker = new RunningProcess({
-      ...{ program: node, args: [cli, "worker"], cwd: tree, user },
+      ...{ program: node, args: [entry], cwd: tree, user },
       env: { ...walk.env, ...changes },
     });
     try {

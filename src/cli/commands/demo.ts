@@ -17,13 +17,13 @@ import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
 import { planText } from "../plan-text.ts";
 import { runText } from "../run-text.ts";
 import { sampleFleet } from "../sample-fleet.ts";
-import type { Serve } from "./worker.ts";
+import type { RunWorker } from "./worker.ts";
 
 /** A quota that makes the run meet several windows and still ends in under a minute. */
 const quota = { callsPerPeriod: 500, periodSeconds: 10, offsetMs: 4_000 };
 const latencyMs = [15, 60] as const;
 
-export function demoCommand(context: Context, serve: Serve): Command {
+export function demoCommand(context: Context, runWorker: RunWorker): Command {
   const command = new Command("demo")
     .description("try simfleet: a simulated platform, a worker, and a run of a sample file")
     .option("--rows <n>", "rows of the sample file", asCount, 2_000)
@@ -45,7 +45,7 @@ export function demoCommand(context: Context, serve: Serve): Command {
     try {
       const demo = { sandbox, folder, file };
       await createFile(authKeyFile(demo), sandbox.options.authKey, { mode: 0o600 });
-      const keep = (): Promise<void> => keepUp({ context, output, serve, environment: environmentOf(demo) });
+      const keep = (): Promise<void> => keepUp({ context, output, runWorker, environment: environmentOf(demo) });
       const exitCode = await runDemo(context, output, { ...demo, keep: options.keep === true ? keep : undefined });
       context.io.setExitCode(exitCode);
     } finally {
@@ -97,10 +97,10 @@ async function submitSample(app: App, output: Output, file: string): Promise<str
 async function keepUp(demo: {
   context: Context;
   output: Output;
-  serve: Serve;
+  runWorker: RunWorker;
   environment: Record<string, string>;
 }): Promise<void> {
-  const { context, output, serve, environment } = demo;
+  const { context, output, runWorker, environment } = demo;
   const { env, interrupt, stderr } = context.io;
   const config = loadConfig({ env: { ...environment, HOME: env.HOME } });
   const logger = createLogger({ level: "error", destination: stderr, format: "lines" });
@@ -110,7 +110,7 @@ async function keepUp(demo: {
     output.sayLines(`\nSandbox and worker stay up until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
     output.sayLines("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
   };
-  await serve({ config, env, logger, stop: interrupt, onReady });
+  await runWorker({ config, env, logger, stop: interrupt, onReady });
 }
 
 interface Demo {

@@ -44,8 +44,9 @@ describe("the image", () => {
   });
 
   it("starts and is looked at without a shell", () => {
-    expect(JSON.parse(valuesOf("ENTRYPOINT")[0] ?? "")).toEqual(["node", "/app/dist/cli.js"]);
-    expect(JSON.parse(valuesOf("CMD")[0] ?? "")).toEqual(["worker"]);
+    expect(JSON.parse(valuesOf("ENTRYPOINT")[0] ?? "")).toEqual([]);
+    expect(JSON.parse(valuesOf("CMD")[0] ?? "")).toEqual(["node", "/app/dist/worker.js"]);
+    expect(valuesOf("RUN")).toContain('["ln", "-s", "/app/dist/cli.js", "/usr/local/bin/simfleet"]');
     const check = /^(?:--\S+\s+)*CMD (?<command>\[.*\])$/.exec(valuesOf("HEALTHCHECK")[0] ?? "");
     const command = JSON.parse(check?.groups?.["command"] ?? "[]") as string[];
     expect(command.slice(0, 2)).toEqual(["node", "-e"]);
@@ -84,7 +85,7 @@ describe("the image", () => {
 interface Service {
   readonly image?: string;
   readonly build?: string;
-  readonly command: readonly string[];
+  readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
   readonly profiles?: readonly string[];
@@ -116,7 +117,7 @@ describe("the composition", () => {
   });
 
   it("gives Redis what the queue needs: an append-only file, and never a lost key", () => {
-    const { image, command, volumes, ports, networks } = services["redis"] ?? { command: [] };
+    const { image, command = [], volumes, ports, networks } = services["redis"] ?? {};
     expect(image).toMatch(/^redis:7\.4\.\d+-[a-z]+$/);
     const settings = command.join(" ");
     expect(settings).toContain("--appendonly yes");
@@ -131,10 +132,11 @@ describe("the composition", () => {
   it.each(["worker", "sandbox-worker"])("starts %s when Redis is ready, and lets it end its calls", (name) => {
     expect(services[name]).toMatchObject({
       build: ".",
-      command: ["worker"],
       stop_grace_period: "30s",
       depends_on: { redis: { condition: "service_healthy" } },
     });
+    // The command of the image.
+    expect(services[name]?.command).toBeUndefined();
   });
 
   it("publishes nothing beyond this machine", () => {
@@ -151,7 +153,7 @@ describe("the composition", () => {
   });
 
   it("hands the worker its secrets as files", () => {
-    const { environment = {}, secrets = [] } = services["worker"] ?? { command: [] };
+    const { environment = {}, secrets = [] } = services["worker"] ?? {};
     const secretNames = settingIds.filter((id) => settingOf(id).secret).map((id) => settingOf(id).variable);
     for (const name of secretNames) expect(environment).not.toHaveProperty(name);
     const files = Object.entries(environment).filter(([name]) => name.endsWith("_FILE"));
@@ -167,7 +169,7 @@ describe("the composition", () => {
 
   it("keeps the sandbox apart: in its profile alone, with a database of its own", () => {
     expect(services["sandbox"]?.profiles).toEqual(["sandbox"]);
-    expect(services["sandbox"]?.command.slice(0, 3)).toEqual(["sandbox", "--host", "0.0.0.0"]);
+    expect(services["sandbox"]?.command?.slice(0, 4)).toEqual(["simfleet", "sandbox", "--host", "0.0.0.0"]);
     const worker = services["sandbox-worker"];
     expect(worker?.profiles).toEqual(["sandbox"]);
     expect(worker?.["network_mode"]).toBe("service:sandbox");
