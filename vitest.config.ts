@@ -5,8 +5,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["source", "node", "default"] } },
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/support/redis-global-setup.ts"],
-    testTimeout: 30_000,
+    globalSetup: ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"],
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     pool: "forks",
     // Most files wait for windows, deadlines and processes: running two at once takes little more than half the time.

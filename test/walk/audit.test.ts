@@ -1,11 +1,9 @@
 /** The audit and a worker that dies between the entry of a change and its result. */
 import { request } from "node:http";
 import { readFileSync } from "node:fs";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 interface Entry {
   readonly who: string;

@@ -4,13 +4,11 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { isAfter } from "#events/event-id.ts";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
 import { type RunDocument, Walk, type WalkOptions } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const placesKey = "simfleet:events:places";
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

@@ -1,10 +1,8 @@
 /** Hands on a run: how it is started, bounded, held, stopped and taken up again. */
 import { userInfo } from "node:os";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { column, counted, runIdIn } from "./support/results.ts";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** The user of the operating system, as runs and events name them. */
 const actor = `cli:${userInfo().username}`;

@@ -1,11 +1,9 @@
 /** The drop folder with the built worker: files put there in every way, refused ones, and a worker that is killed. */
 import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { counted, resultRows } from "./support/results.ts";
 import { type RunDocument, Walk, type WalkOptions } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** A walk whose folder `in` is watched. */
 async function open({ env, ...options }: WalkOptions = {}): Promise<Walk> {

@@ -1,9 +1,7 @@
 /** Files and settings that cannot be taken: each gets one message that says what is wrong and what to do. */
 import { mkdir, writeFile } from "node:fs/promises";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** In one walk, one after the other: they make no call and leave nothing behind. */
 async function planOf(walk: Walk, content: string | Buffer): Promise<string> {

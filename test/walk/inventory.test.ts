@@ -3,8 +3,6 @@ import { describe, expect, test, vi } from "vitest";
 import { column, counted, resultRows } from "./support/results.ts";
 import { Walk } from "./support/walk.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
-
 interface SyncDocument {
   readonly syncId: string;
   readonly state: string;

@@ -1,10 +1,8 @@
 /** Rotations where the deployment is not one of those that come along: what `svc` lacks, and a file of one's own. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const soracom = new URL("../../config/deployments/soracom.yaml", import.meta.url);
 

@@ -1,9 +1,7 @@
 /** A platform that answers only 500: every surface says so, with the next attempt, and nothing is silent. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Walk } from "./support/walk.ts";
 import { runIdIn } from "./support/results.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 interface Problem {
   readonly message: string;

@@ -1,9 +1,7 @@
 /** Two accounts in one worker: one of Global coverage, one of Japan, each with its own quota and queue. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { startSandbox } from "#sandbox/server.ts";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 90_000 });
 
 test("two profiles share a worker and nothing else", async () => {
   await using walk = await Walk.open({

@@ -1,14 +1,12 @@
 /** A Redis of the operator's own: with an ACL user that is kept to our keys, with TLS, and with both refused. */
 import { join } from "node:path";
 import { readFile, writeFile } from "node:fs/promises";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { createAuthority } from "../support/certificates.ts";
 import { root } from "./support/built-cli.ts";
 import { redisWithTls, redisWithUsers } from "./support/redis-server.ts";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const password = "p@ss/w0rd-of-acl#1%";
 const adminToken = "admin-token-of-the-test-of-0123456789";

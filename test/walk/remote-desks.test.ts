@@ -1,10 +1,8 @@
 /** What a worker elsewhere is asked for besides runs of a file: the same documents and exit codes as on its own machine. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 

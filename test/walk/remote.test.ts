@@ -1,11 +1,9 @@
 /** Commands that a worker elsewhere carries out: `--server`, as from a machine that has neither its Redis nor its secrets. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { column, counted } from "./support/results.ts";
 import type { RunningProcess } from "./support/process.ts";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** A worker, and what a machine elsewhere knows of it. */
 async function withWorker(): Promise<{

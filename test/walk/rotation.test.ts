@@ -5,12 +5,10 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { found, textOf } from "./support/canary.ts";
 import { Walk, type WalkOptions } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const canary = `canary+/="\\<ö>-${"z".repeat(24)}`;
 
@@ -167,7 +165,7 @@ describe.concurrent("a rotation", () => {
         .replace(/from: .*/, "generate: { field: key, bytes: 32, encoding: hex }")
         .replace(/command: \[sh, .*\]/, `command: [sh, -c, '${deadly}', ${inFolder("out/stored")}] } ]`),
     );
-    const killed = await walk.run(["credentials", "rotate", "mqtt", "--yes"]);
+    const killed = await walk.start(["credentials", "rotate", "mqtt", "--yes"]).ended;
     expect(killed.code).toBe(137);
     const handed = readFileSync(inFolder("out/mqtt"), "utf8");
     expect(handed).toMatch(/^[0-9a-f]{64}$/);
@@ -182,7 +180,9 @@ describe.concurrent("a rotation", () => {
 
   // Shows S19.
   test("leaves its secret nowhere but where it belongs, also when it fails", async () => {
-    await using walk = await open({ graceSeconds: 600, options: { env: { SIMFLEET_LOG_LEVEL: "trace" } } });
+    // A process keeps the secrets of earlier commands out of what it prints: here each command has one of its own.
+    const options = { isProcessPerCommand: true, env: { SIMFLEET_LOG_LEVEL: "trace" } };
+    await using walk = await open({ graceSeconds: 600, options });
     const said = [await walk.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];
     expect(said[0]?.code).toBe(0);
     const worker = await walk.worker();
@@ -195,7 +195,7 @@ describe.concurrent("a rotation", () => {
     expect(texts).toContain("eyJhbGciOiJkaXIi");
     expect(found(texts, [canary])).toEqual([]);
     // A sink that prints what it was given, and fails.
-    await using failing = await open({ options: { env: { SIMFLEET_LOG_LEVEL: "trace" } } });
+    await using failing = await open({ options });
     const yaml = readFileSync(join(failing.folder, "simfleet.yaml"), "utf8");
     const loud = yaml
       .replace(/command: \[sh, -c, '.*'\]/, "command: [/no/such/store]")

@@ -1,10 +1,8 @@
 /** Schedules in a real worker: times, triggers, pauses, freezes, a killed worker; and what `check` and `list` show. */
 import { writeFileSync } from "node:fs";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { Walk, type WalkOptions } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 interface Schedule {
   readonly name: string;

@@ -7,12 +7,14 @@ import { echoServer, refusingPlatform } from "./support/stand-in.ts";
 import { resultRows } from "./support/results.ts";
 import { Walk, type WalkOptions } from "./support/walk.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 // With characters that URLs, JSON and HTML write in another way.
 const password = `canary pass/word+"q"&<ö>-${"x".repeat(8)}`;
 const authKey = `canary-key/+="\\-${"y".repeat(20)}`;
 const mfaSecret = "KRSXG5CTMVRXEZLUKN2HE2LOM4";
+/** What one command has as a secret must not hide what another one shows. */
+const alone = { isProcessPerCommand: true } as const;
 const noAuthKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
 
 /** Every pair that the sandbox gave out, as it went over the wire. */
@@ -56,7 +58,12 @@ describe.concurrent("no secret is left anywhere", () => {
     ],
   ])("%s", async (_, options, secrets) => {
     const faults = { "expire-pairs": 0.05, "lost-answer": 0.05, "html-502": 0.05 };
-    await using walk = await Walk.open({ ...options, faults, env: { ...options.env, SIMFLEET_LOG_LEVEL: "trace" } });
+    await using walk = await Walk.open({
+      ...options,
+      ...alone,
+      faults,
+      env: { ...options.env, SIMFLEET_LOG_LEVEL: "trace" },
+    });
     const pairs = watchPairs(walk);
     const redis = await walk.redis();
     await walk.fleet("fleet.csv", 90);
@@ -89,6 +96,7 @@ describe.concurrent("no secret is left anywhere", () => {
     await using echo = await echoServer();
     const address = `http://127.0.0.1:${echo.port}`;
     await using walk = await Walk.open({
+      ...alone,
       env: { SIMFLEET_ENDPOINT_GLOBAL: address, SIMFLEET_AUTH_KEY: authKey, SIMFLEET_LOG_LEVEL: "trace" },
     });
     await walk.fleet("fleet.csv", 1);
@@ -105,6 +113,7 @@ describe.concurrent("no secret is left anywhere", () => {
     const pair = { apiKey: "canary-api-key-0123456789", token };
     await using platform = await refusingPlatform(pair, (call) => `no access with ${ways[call % ways.length] ?? ""}`);
     await using walk = await Walk.open({
+      ...alone,
       env: {
         SIMFLEET_ENDPOINT_GLOBAL: `http://127.0.0.1:${platform.port}`,
         SIMFLEET_AUTH_KEY: authKey,
@@ -135,7 +144,7 @@ describe.concurrent("no secret is left anywhere", () => {
   });
 
   test("and what only looks like one is printed as it was stored", async () => {
-    await using walk = await Walk.open();
+    await using walk = await Walk.open(alone);
     const cells = [
       "token=abc",
       "password=hunter2",

@@ -1,11 +1,9 @@
 /** What is around a run and can fail it: addresses, names, Redis, disks, readers of its output. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { redisOnPort } from "./support/redis-server.ts";
 import { oldRedis, webServer } from "./support/stand-in.ts";
 import { column, counted, runIdIn } from "./support/results.ts";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 90_000 });
 
 function lastLine(text: string): string {
   return text.trimEnd().split("\n").at(-1) ?? "";

@@ -1,12 +1,10 @@
 /** What a person at a terminal sees, and what a pipe gets instead. */
 import { spawnSync } from "node:child_process";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import type { RunningProcess } from "./support/process.ts";
 import { runIdIn } from "./support/results.ts";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const escape = "\u001B";
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0;

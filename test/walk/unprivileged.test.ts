@@ -6,12 +6,10 @@ import { spawnSync } from "node:child_process";
 import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { builtCli, root } from "./support/built-cli.ts";
 import { RunningProcess } from "./support/process.ts";
 import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** As in the Dockerfile. */
 const user = 10_001;
@@ -23,7 +21,7 @@ async function productionTree(): Promise<Record<"node" | "cli" | "worker" | "tre
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o755);
   const [tree, data, node] = [join(folder, "app"), join(folder, "data"), join(folder, "node")];
-  const built = dirname(dirname(await builtCli()));
+  const built = dirname(dirname((await builtCli()).path));
   for (const part of ["dist", "config", "package.json"])
     await cp(join(built, part), join(tree, part), { recursive: true });
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {

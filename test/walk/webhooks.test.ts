@@ -4,14 +4,12 @@
  */
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { startPlatform } from "../unit/api/support.ts";
 import { until } from "../support/until.ts";
 import { found, textOf } from "./support/canary.ts";
-import { Walk } from "./support/walk.ts";
-
-vi.setConfig({ testTimeout: 90_000 });
+import { Walk, type WalkOptions } from "./support/walk.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -34,8 +32,11 @@ interface Webhook {
 }
 
 /** @param webhooks lines of the section */
-async function open(webhooks: string, env: Record<string, string> = {}): Promise<Walk> {
-  const walk = await Walk.open({ env: { SIMFLEET_CONFIG: "simfleet.yaml", SIMFLEET_COVERAGE: "g", ...env } });
+async function open(webhooks: string, { env, ...options }: WalkOptions = {}): Promise<Walk> {
+  const walk = await Walk.open({
+    ...options,
+    env: { SIMFLEET_CONFIG: "simfleet.yaml", SIMFLEET_COVERAGE: "g", ...env },
+  });
   writeFileSync(join(walk.folder, "hook-secret"), secret, { mode: 0o600 });
   writeFileSync(join(walk.folder, "simfleet.yaml"), `webhooks:\n${webhooks}`);
   return walk;
@@ -160,7 +161,8 @@ test.concurrent("a chat gets sentences, and its address is told to nobody", asyn
   await using chat = await startPlatform((_, response) => response.writeHead(500).end("no such hook"));
   const token = "T0AXQ7/B0KZJW/canary-9f8e7d6c5b4a";
   await using walk = await open(`  chat: { urlFile: chat-url, format: slack, events: ["run.completed"] }\n`, {
-    SIMFLEET_LOG_LEVEL: "trace",
+    isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
+    env: { SIMFLEET_LOG_LEVEL: "trace" },
   });
   writeFileSync(join(walk.folder, "chat-url"), `${chat.url}/services/${token}\n`, { mode: 0o600 });
   const worker = await walk.worker();

@@ -10,7 +10,7 @@ let files: { name: string; text: string }[];
 
 describe("what is delivered of the dashboard", () => {
   beforeAll(async () => {
-    const folder = join(dirname(await builtCli()), "web");
+    const folder = join(dirname((await builtCli()).path), "web");
     files = globSync("**/*.*", { cwd: folder }).map((name) => ({
       name,
       text: readFileSync(join(folder, name), "utf8"),

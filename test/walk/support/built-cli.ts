@@ -1,49 +1,46 @@
 /**
  * The command line as installed: dist/, rebuilt if the sources are newer. Test files run in several processes, so one
- * of them builds and the others wait for it; each then works with a copy, which a later build cannot remove while its
- * processes run.
+ * of them builds and the others wait for it. All work with one copy, which a later build cannot remove while processes
+ * run from it, and with one cache of compiled code, since they start it many times.
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
+import { inject } from "vitest";
 
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
-const built = join(root, "dist", "cli.js");
-const lock = join(root, "node_modules", ".walk-build-lock");
+const entry = join(root, "dist", "cli.js");
+const lock = join(root, "node_modules", ".build-lock");
 const longestBuildMs = 60_000;
 
-let copy: Promise<string> | undefined;
-const places: string[] = [];
-afterAll(() => {
-  for (const place of places) rmSync(place, { recursive: true, force: true });
-});
-
-/** Path of a cli.js that is no older than src/, the same for all tests of a file. */
-export function builtCli(): Promise<string> {
-  copy ??= whenBuilt().then(copied);
-  return copy;
+export interface BuiltCli {
+  /** Path of a cli.js that was no older than src/ when the first test asked for it. */
+  readonly path: string;
+  /** For NODE_COMPILE_CACHE. */
+  readonly compileCache: string;
 }
 
-function copied(): string {
-  // Inside node_modules, so that it finds the same packages.
-  const place = mkdtempSync(join(root, "node_modules", ".walk-"));
-  places.push(place);
-  for (const part of ["package.json", "dist", "config"]) {
-    cpSync(join(root, part), join(place, part), { recursive: true, preserveTimestamps: true });
-  }
-  return join(place, "dist", "cli.js");
+let built: Promise<BuiltCli> | undefined;
+
+/** The same for all tests of a run. */
+export function builtCli(): Promise<BuiltCli> {
+  built ??= whenCopied(inject("builtCopy")).then((place) => ({
+    path: join(place, "dist", "cli.js"),
+    compileCache: join(place, "compiled"),
+  }));
+  return built;
 }
 
-async function whenBuilt(): Promise<void> {
+async function whenCopied(place: string): Promise<string> {
   const endMs = performance.now() + longestBuildMs;
-  while (isStale()) {
+  while (!existsSync(place)) {
     if (takeLock()) {
       try {
+        if (existsSync(place)) break;
         if (isStale()) build();
-        return;
+        copyTo(place);
       } finally {
         rmSync(lock, { recursive: true, force: true });
       }
@@ -51,10 +48,19 @@ async function whenBuilt(): Promise<void> {
     if (performance.now() > endMs) throw new Error(`dist/ was not built by its lock's holder; remove ${lock}`);
     await sleep(100);
   }
+  return place;
+}
+
+/** In one step, so that no other process sees a part of it. */
+function copyTo(place: string): void {
+  for (const part of ["package.json", "dist", "config"]) {
+    cpSync(join(root, part), join(`${place}.new`, part), { recursive: true, preserveTimestamps: true });
+  }
+  renameSync(`${place}.new`, place);
 }
 
 function isStale(): boolean {
-  const builtMs = statSync(built, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const builtMs = statSync(entry, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const sources = globSync(["src/**/*.{ts,lua,sh}", "web/**/*.{ts,tsx,css,html,svg}"], { cwd: root });
   return sources.some((source) => (statSync(join(root, source), { throwIfNoEntry: false })?.mtimeMs ?? 0) > builtMs);
 }

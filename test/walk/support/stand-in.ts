@@ -1,6 +1,6 @@
 /** Fakes for wrong addresses: a web server that is not the platform, a Redis of an old version. */
 import { createServer as createHttp } from "node:http";
-import { type AddressInfo, type Server, createServer as createTcp } from "node:net";
+import { type AddressInfo, type Server, type Socket, createServer as createTcp } from "node:net";
 
 export interface StandIn extends AsyncDisposable {
   readonly port: number;
@@ -57,7 +57,9 @@ export function refusingPlatform(
 /** Responds to INFO as a server of this version would, and OK to everything else. */
 export function oldRedis(version: string): Promise<StandIn> {
   const info = `# Server\r\nredis_version:${version}\r\nmaxmemory_policy:noeviction\r\nloading:0\r\n`;
+  const sockets = new Set<Socket>();
   const server = createTcp((socket) => {
+    sockets.add(socket);
     socket.on("error", () => undefined);
     socket.on("data", (data) => {
       const commands = data.toString("latin1").match(/\*\d+\r\n\$\d+\r\n(\w+)/g) ?? [];
@@ -66,22 +68,25 @@ export function oldRedis(version: string): Promise<StandIn> {
       }
     });
   });
-  return listening(server);
+  return listening(server, () => {
+    for (const socket of sockets) socket.destroy();
+  });
 }
 
-function listening(server: Server): Promise<StandIn> {
+function listening(server: Server, closeConnections?: () => void): Promise<StandIn> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo;
-      resolve({ port, [Symbol.asyncDispose]: () => closed(server) });
+      resolve({ port, [Symbol.asyncDispose]: () => closed(server, closeConnections) });
     });
   });
 }
 
-function closed(server: Server): Promise<void> {
+function closed(server: Server, closeConnections: () => void = () => undefined): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     if ("closeAllConnections" in server) (server.closeAllConnections as () => void)();
+    closeConnections();
   });
 }

@@ -11,14 +11,17 @@ import { EmbeddedRedis } from "#redis/embedded.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { until } from "../../support/until.ts";
-import { builtCli, root } from "./built-cli.ts";
+import { type BuiltCli, builtCli, root } from "./built-cli.ts";
 import { type Ended, RunningProcess } from "./process.ts";
+import { runCommand } from "./run-command.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
 export interface WalkOptions extends Partial<SandboxOptions> {
   /** Overrides of the settings that reach the sandbox; an empty text removes one. */
   readonly env?: Environment;
+  /** Starts a process for each command, as a shell does: for tests of what a process keeps in memory or leaves behind. */
+  readonly isProcessPerCommand?: boolean;
 }
 
 /** A run as `--json` shows it. */
@@ -40,26 +43,41 @@ export interface RunDocument {
   readonly results?: string;
 }
 
+interface AttachedRedis {
+  readonly embedded: EmbeddedRedis;
+  readonly connections: RedisConnections;
+  readonly connection: Redis;
+}
+
 const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 
 export class Walk implements AsyncDisposable {
   readonly folder: string;
   readonly sandbox: Sandbox;
   readonly env: Environment;
-  readonly #cli: string;
+  readonly #cli: BuiltCli;
+  readonly #isProcessPerCommand: boolean;
   readonly #processes: RunningProcess[] = [];
-  #connection: Redis | undefined;
-  #redis: { embedded: EmbeddedRedis; connections: RedisConnections } | undefined;
+  readonly #disposed = new AbortController();
+  readonly #commands = new Set<Promise<unknown>>();
+  #redis: Promise<AttachedRedis> | undefined;
 
-  private constructor(deps: { cli: string; folder: string; sandbox: Sandbox; env: Environment }) {
+  private constructor(deps: {
+    cli: BuiltCli;
+    folder: string;
+    sandbox: Sandbox;
+    env: Environment;
+    isProcessPerCommand: boolean;
+  }) {
     this.#cli = deps.cli;
+    this.#isProcessPerCommand = deps.isProcessPerCommand;
     this.folder = deps.folder;
     this.sandbox = deps.sandbox;
     this.env = deps.env;
   }
 
   /** Windows are 2 s long and their limits high, so that tests are fast; every option can be set. */
-  static async open({ env, ...sandboxOptions }: WalkOptions = {}): Promise<Walk> {
+  static async open({ env, isProcessPerCommand = false, ...sandboxOptions }: WalkOptions = {}): Promise<Walk> {
     const cli = await builtCli();
     const folder = await mkdtemp(join(tmpdir(), "walk-"));
     const sandbox = await startSandbox({
@@ -78,12 +96,13 @@ export class Walk implements AsyncDisposable {
       SIMFLEET_AUTH_KEY: sandbox.options.authKey,
       SIMFLEET_RATE_PERIOD_SECONDS: String(sandbox.options.periodSeconds),
     };
-    return new Walk({ cli, folder, sandbox, env: { ...settings, ...env } });
+    return new Walk({ cli, folder, sandbox, env: { ...settings, ...env }, isProcessPerCommand });
   }
 
   /** Starts a command; `env` overrides the walk's own variables. */
   start(args: readonly string[], env: Environment = {}): RunningProcess {
-    return this.startProgram(process.execPath, [this.#cli, ...args], env);
+    const { path, compileCache } = this.#cli;
+    return this.startProgram(process.execPath, [path, ...args], { NODE_COMPILE_CACHE: compileCache, ...env });
   }
 
   /** Starts any program with the same environment. */
@@ -93,9 +112,17 @@ export class Walk implements AsyncDisposable {
     return started;
   }
 
-  /** Runs a command until it ends. */
-  run(args: readonly string[], env: Environment = {}): Promise<Ended> {
-    return this.start(args, env).ended;
+  /** Runs a command until it ends; use `start` for one that gets a signal or is killed. */
+  async run(args: readonly string[], env: Environment = {}): Promise<Ended> {
+    if (this.#isProcessPerCommand) return this.start(args, env).ended;
+    // A command follows the one before within milliseconds, when the embedded Redis of that one would just be stopping.
+    if (!("SIMFLEET_REDIS_URL" in this.env) && this.env.SIMFLEET_DATA_DIR === join(this.folder, "data")) {
+      await this.redis();
+    }
+    const request = { cli: this.#cli, args, env: { ...this.env, ...env }, cwd: this.folder };
+    const running = runCommand(request, this.#disposed.signal);
+    this.#commands.add(running);
+    return running.finally(() => this.#commands.delete(running));
   }
 
   /** Runs a command with `--json` and parses its output, which must be exactly one document. */
@@ -111,7 +138,7 @@ export class Walk implements AsyncDisposable {
 
   /** A command as typed into a shell. */
   commandLine(args: readonly string[]): string {
-    return [process.execPath, this.#cli, ...args].map((word) => `'${word}'`).join(" ");
+    return [process.execPath, this.#cli.path, ...args].map((word) => `'${word}'`).join(" ");
   }
 
   /** A shell line in which `simfleet` is the command. */
@@ -190,14 +217,16 @@ export class Walk implements AsyncDisposable {
 
   /** A connection to the walk's own Redis, which stays up until the end of the test. */
   async redis(): Promise<Redis> {
-    if (this.#redis === undefined) {
-      const dataDir = this.env.SIMFLEET_DATA_DIR ?? "";
-      const cacheDir = join(cacheHome, "simfleet");
-      const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
-      this.#redis = { embedded, connections: new RedisConnections({ embedded }) };
-    }
-    this.#connection ??= this.#redis.connections.connect("walk");
-    return this.#connection;
+    this.#redis ??= this.#attach();
+    return (await this.#redis).connection;
+  }
+
+  async #attach(): Promise<AttachedRedis> {
+    const dataDir = this.env.SIMFLEET_DATA_DIR ?? "";
+    const cacheDir = join(cacheHome, "simfleet");
+    const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+    const connections = new RedisConnections({ embedded });
+    return { embedded, connections, connection: connections.connect("walk") };
   }
 
   /** Process id of the embedded redis-server. */
@@ -209,8 +238,11 @@ export class Walk implements AsyncDisposable {
     const alive = this.#processes.filter(({ child }) => child.exitCode === null && child.signalCode === null);
     for (const { child } of alive) child.kill("SIGKILL");
     await Promise.all(this.#processes.map(({ ended }) => ended));
-    await this.#redis?.connections.close();
-    await this.#redis?.embedded.close();
+    this.#disposed.abort();
+    await Promise.allSettled(this.#commands);
+    const redis = await this.#redis?.catch(() => undefined);
+    await redis?.connections.close();
+    await redis?.embedded.close();
     await this.sandbox.close();
     await until("the embedded Redis is gone", () => isGone(join(this.folder, "data", "redis", "redis.sock")), 20_000);
     await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });

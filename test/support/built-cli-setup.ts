@@ -1,0 +1,35 @@
+/**
+ * What the tests of a run share to start the built program: the place of its copy, which the first test that needs it
+ * makes, and the server that runs commands. Both are removed after the last test.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
+import { openCommandServer } from "../walk/support/command-server.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** Folder of the copy. */
+    builtCopy: string;
+    /** Socket of the server. */
+    commandServer: string;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Inside node_modules, so that the program finds the same packages.
+  const copy = fileURLToPath(new URL(`../../node_modules/.built-${process.pid}`, import.meta.url));
+  const folder = await mkdtemp(join(tmpdir(), "simfleet-commands-"));
+  const socket = join(folder, "server.sock");
+  const close = await openCommandServer(socket);
+  project.provide("builtCopy", copy);
+  project.provide("commandServer", socket);
+  return async () => {
+    close();
+    for (const place of [copy, `${copy}.new`, folder]) {
+      await rm(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    }
+  };
+}
