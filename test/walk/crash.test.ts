@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test, vi } from "vitest";
 import { seededShare } from "#sandbox/seeded.ts";
+import { seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { counted, resultRows, runIdIn } from "./support/results.ts";
 import { Walk } from "./support/walk.ts";
@@ -57,8 +58,8 @@ async function killAndResume(round: number): Promise<void> {
   await expectWhole(walk, runId, { repeated });
 }
 
-test.concurrent("a run whose process is killed at any instant is ended by resume, ten times out of ten", async () => {
-  const rounds = await Promise.allSettled(Array.from({ length: 10 }, (_, round) => killAndResume(round)));
+test.concurrent("a run whose process is killed at any instant is ended by resume, every time", async () => {
+  const rounds = await Promise.allSettled(Array.from({ length: seeds(3, 10) }, (_, round) => killAndResume(round)));
   const failed = rounds.flatMap((ended, round) =>
     ended.status === "rejected" ? [`round ${round}, after ${blow(round)} changes: ${String(ended.reason)}`] : [],
   );

@@ -4,6 +4,7 @@ import { PlatformError } from "#core/errors.ts";
 import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
+import { isLong, seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { type Boundary, Crash, KeyHarness, sandboxFor, type Who } from "./key-harness.ts";
 
@@ -69,6 +70,10 @@ describe.each<Who>(["root", "sub-user"])("a rotation of a %s's AuthKey that dies
     const count = Math.min(whole.boundaries.length, 120);
     expect(new Set(whole.boundaries).size).toBeGreaterThan(14);
     for (let number = 1; number <= count; number += 1) {
+      // The short form takes the first and the last boundary of each kind.
+      const kind = whole.boundaries[number - 1] ?? "";
+      const isEnd = [whole.boundaries.indexOf(kind), whole.boundaries.lastIndexOf(kind)].includes(number - 1);
+      if (!isLong && !isEnd) continue;
       const harness = await begun(who, way);
       await harness.live(diesAt(number)).catch((thrown: unknown) => {
         if (!(thrown instanceof Crash)) throw thrown;
@@ -82,7 +87,7 @@ describe.each<Who>(["root", "sub-user"])("a rotation of a %s's AuthKey that dies
 
 it("a rotation that dies again and again, with answers lost in between, ends in one of the two states", async () => {
   const seen = new Set<string>();
-  for (let seed = 1; seed <= 40; seed += 1) {
+  for (let seed = 1; seed <= seeds(8, 40); seed += 1) {
     const random = seededRandom(seed);
     const way = ways[seed % ways.length] ?? ways[0];
     if (way === undefined) throw new Error("there are ways");

@@ -15,13 +15,14 @@ import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
+import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./drop-process.ts", import.meta.url));
-const seeds = 26;
+const rounds = seeds(6, 26);
 const lanes = 2;
 const rowsPerFile = 8;
 
@@ -174,11 +175,11 @@ async function expectEachOnce(dropped: Dropped): Promise<void> {
   expect(reported.toSorted()).toEqual(wanted.toSorted());
 }
 
-it(`is survived ${seeds} times by seed, also where two watch one folder`, async () => {
+it(`is survived ${rounds} times by seed, also where two watch one folder`, async () => {
   let kills = 0;
   let inProgress = 0;
   const oneLane = async (lane: number): Promise<void> => {
-    for (let seed = 1 + lane; seed <= seeds; seed += lanes) {
+    for (let seed = 1 + lane; seed <= rounds; seed += lanes) {
       const random = seededRandom(seed);
       const dropped = await Dropped.open(seed);
       const names = ["fleet.csv", "nightly.csv", "fleet.csv", "spoiled.csv"];

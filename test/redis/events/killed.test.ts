@@ -12,6 +12,7 @@ import { expect, inject, it, onTestFinished } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
+import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { RunningProcess } from "../../walk/support/process.ts";
 import { redisOnPort } from "../../walk/support/redis-server.ts";
@@ -20,9 +21,9 @@ import { redisTarget } from "../../support/redis-target.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./run-process.ts", import.meta.url));
-const kills = 100;
+const kills = seeds(12, 100);
 const lanes = 4;
-const redisKills = 5;
+const redisKills = seeds(2, 5);
 
 async function startRuns(url: string, prefix: string, seed: number): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["--conditions=source", script, url, prefix, String(seed)], {

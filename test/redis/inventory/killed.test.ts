@@ -4,13 +4,14 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, inject, it } from "vitest";
 import { seededRandom } from "#sandbox/seeded.ts";
+import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { FleetHarness } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./sync-process.ts", import.meta.url));
-const kills = 50;
+const kills = seeds(8, 50);
 const sims = 400;
 
 function startProcess(fleet: FleetHarness): ChildProcess {

@@ -4,6 +4,7 @@ import { systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { Settled } from "#jobs/runs/ledger/packing.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
+import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds, settledAs, submit } from "./run-of.ts";
 
@@ -12,7 +13,7 @@ const newLedger = (connection = redis): Ledger =>
   new Ledger({ redis: connection, keys, clock: systemClock, bounds: keptBounds });
 const ledger = newLedger();
 const workers = [ledger, newLedger(connect()), newLedger(connect())];
-const numRuns = 100 * Number(process.env.PROPERTY_RUNS_TIMES ?? 1);
+const numRuns = seeds(30, 100) * Number(process.env.PROPERTY_RUNS_TIMES ?? 1);
 const seed = Number(process.env.PROPERTY_SEED ?? 4_711);
 const noCounts = { calls: 0, throttled: 0 };
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, it } from "vitest";
+import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { allOf, nameOf, noRefusal, ours, rightRefreshes } from "./judges.ts";
 import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, incident } from "./scenarios.ts";
@@ -14,7 +15,7 @@ describe("the bucket with the quota to itself", () => {
     "meets no 429 and always knows the refresh, whatever crashes, is lost or comes late",
     async () => {
       const scenarios = scenariosOf({ ...quiet, ...incident });
-      await expectOfAll(redis, "alone", { scenarios, judge: allOf(noRefusal, rightRefreshes), runs: 60 });
+      await expectOfAll(redis, "alone", { scenarios, judge: allOf(noRefusal, rightRefreshes), runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -35,7 +36,11 @@ describe("the bucket with the quota to itself", () => {
           .slice(1, -1)
           .filter((w) => ours(w.counted) < w.limit - 1)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
-      await expectOfAll(redis, "use", { scenarios, judge: allOf(noRefusal, rightRefreshes, judge), runs: 60 });
+      await expectOfAll(redis, "use", {
+        scenarios,
+        judge: allOf(noRefusal, rightRefreshes, judge),
+        runs: seeds(12, 60),
+      });
     },
     propertyTimeoutMs,
   );
@@ -68,7 +73,7 @@ describe("the bucket after a break", () => {
           .filter((w) => ours(w.counted) < w.limit - 1)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
       };
-      await expectOfAll(redis, "after a crash", { scenarios, judge, runs: 60 });
+      await expectOfAll(redis, "after a crash", { scenarios, judge, runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, it } from "vitest";
+import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { allOf, nameOf, onePerWindow, ours, rightRefreshes, staysShut } from "./judges.ts";
 import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, incident } from "./scenarios.ts";
@@ -28,7 +29,7 @@ describe("the bucket in company", () => {
     "meets one 429 a window at most while another caller spends steadily, and stays shut after it",
     async () => {
       const judge = allOf(onePerWindow, staysShut, rightRefreshes);
-      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), judge, runs: 60 });
+      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), judge, runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -47,7 +48,11 @@ describe("the bucket in company", () => {
         answerMs: quiet.answerMs,
         others,
       });
-      await expectOfAll(redis, "random company", { scenarios, judge: allOf(staysShut, rightRefreshes), runs: 60 });
+      await expectOfAll(redis, "random company", {
+        scenarios,
+        judge: allOf(staysShut, rightRefreshes),
+        runs: seeds(12, 60),
+      });
     },
     propertyTimeoutMs,
   );
@@ -69,7 +74,7 @@ describe("the bucket in company", () => {
           .map(
             (w) => `${nameOf(w)} counted ${w.counted.normal} normal calls of ${w.limit} with a reserve of ${reserve}`,
           );
-      await expectOfAll(redis, "reserve", { scenarios, judge, runs: 60 });
+      await expectOfAll(redis, "reserve", { scenarios, judge, runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -90,7 +95,7 @@ describe("the bucket on platforms of other kinds", () => {
           .slice(1, -1)
           .filter((w) => ours(w.counted) < w.limit * 0.8)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
-      await expectOfAll(redis, "anchored", { scenarios, judge: allOf(onePerWindow, isUsed), runs: 60 });
+      await expectOfAll(redis, "anchored", { scenarios, judge: allOf(onePerWindow, isUsed), runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -103,7 +108,7 @@ describe("the bucket on platforms of other kinds", () => {
         platformRestartAt: fc.integer({ min: 1, max: 2_000 }).map((n) => n / 1_000),
         lengthInWindows: fc.constant(3.5),
       });
-      await expectOfAll(redis, "restart", { scenarios, judge: onePerWindow, runs: 60 });
+      await expectOfAll(redis, "restart", { scenarios, judge: onePerWindow, runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -123,7 +128,11 @@ describe("the bucket on platforms of other kinds", () => {
           .filter(({ refused }) => ours(refused) > scenario.processes * scenario.callersEach)
           .map((w) => `${nameOf(w)} met ${ours(w.refused)} answers of 429`);
       const scenarios = scenariosOf({ ...short, limitChanges });
-      await expectOfAll(redis, "limit", { scenarios, judge: allOf(judge, rightRefreshes, staysShut), runs: 60 });
+      await expectOfAll(redis, "limit", {
+        scenarios,
+        judge: allOf(judge, rightRefreshes, staysShut),
+        runs: seeds(12, 60),
+      });
     },
     propertyTimeoutMs,
   );

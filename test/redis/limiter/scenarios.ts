@@ -52,7 +52,7 @@ export type Judge = (seen: Seen, scenario: Scenario) => readonly string[];
 /** For long hauls by hand: that many times the runs, from another seed. */
 const times = Number(process.env.PROPERTY_RUNS_TIMES ?? 1);
 const seed = Number(process.env.PROPERTY_SEED ?? 4_711);
-export const propertyTimeoutMs = 60_000 * times;
+export const propertyTimeoutMs = 180_000 * times;
 
 /**
  * Checks that `judge` finds nothing wrong in any of the scenarios.

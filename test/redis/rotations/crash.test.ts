@@ -7,6 +7,7 @@ import { Secret, liveSecrets } from "#core/secret.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
+import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { type Between, oldSecret, RotationHarness } from "./rotation-harness.ts";
 
@@ -198,7 +199,7 @@ describe("a crash at every boundary", () => {
 
 it("many crashes by seed, with answers that are lost and a platform that stumbles, end the same way", async () => {
   const ends: Record<string, number> = {};
-  for (let seed = 1; seed <= 60; seed += 1) {
+  for (let seed = 1; seed <= seeds(12, 60); seed += 1) {
     const random = seededRandom(seed);
     const faults = {
       "lost-answer": 0.1,

@@ -8,6 +8,7 @@ import { Feed } from "#events/feed.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
+import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -16,8 +17,8 @@ import { openReceiver, type Receiver } from "./receiver.ts";
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./delivery-process.ts", import.meta.url));
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-const kills = 30;
-const lanes = 10;
+const kills = seeds(6, 30);
+const lanes = seeds(3, 10);
 const events = 60;
 
 function startProcess(own: Keys, receiver: Receiver): { process: ChildProcess; isReady: () => boolean } {
@@ -101,10 +102,10 @@ async function expectAll(feed: Feed, log: DeliveryLog, receiver: Receiver): Prom
 
 it(`is survived ${kills} times by seed`, async () => {
   const left: Left[] = [];
-  const seeds = Array.from({ length: kills }, (_, i) => i + 1);
+  const waiting = Array.from({ length: kills }, (_, i) => i + 1);
   await Promise.all(
     Array.from({ length: lanes }, async () => {
-      for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) left.push(await survive(seed));
+      for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) left.push(await survive(seed));
     }),
   );
   const count = (holds: (one: Left) => boolean): number => left.filter(holds).length;
