@@ -1,12 +1,12 @@
 /** What a client that nobody knows can use up: guesses of tokens, connections, and time. */
 import { createConnection, type Socket } from "node:net";
 import { Readable } from "node:stream";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 const sockets: Socket[] = [];
-afterEach(() => {
+afterAll(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
@@ -106,7 +106,7 @@ describe("connections", () => {
   });
 });
 
-describe("a body that does not end", () => {
+describe.concurrent("a body that does not end", () => {
   test.each([
     ["without a token", "POST /v1/runs HTTP/1.1", "text/csv"],
     ["of a form without a token", "POST /v1/plans HTTP/1.1", "multipart/form-data; boundary=x"],
