@@ -2,8 +2,7 @@
 import { z } from "zod";
 import type { AuditEntry } from "#jobs/audit/service.ts";
 import type { Api, ControlDeps } from "../deps.ts";
-import { count, instant, ofPage, pageOf, shapeOf } from "#contract/fields.ts";
-import { eventCursor } from "./changes.ts";
+import { count, entryCursor, instant, ofPage, pageOf, shapeOf } from "#contract/fields.ts";
 
 const entry = shapeOf<AuditEntry>()({
   id: z.string(),
@@ -26,7 +25,7 @@ export function auditRoutes(api: Api, { app }: ControlDeps): void {
       config: { role: "admin" },
       schema: {
         ...{ summary: "List changes and rejected attempts with their callers, newest first", tags: ["audit"] },
-        querystring: z.strictObject({ ...ofPage, cursor: eventCursor }),
+        querystring: z.strictObject({ ...ofPage, cursor: entryCursor }),
         response: { 200: pageOf("entries", entry) },
       },
     },

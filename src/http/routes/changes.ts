@@ -3,7 +3,18 @@ import { z } from "zod";
 import { type Change, changeTypes } from "#jobs/inventory/changes.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { profileOf } from "../plans/order.ts";
-import { asList, id, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "#contract/fields.ts";
+import {
+  asList,
+  entryCursor,
+  id,
+  instant,
+  ofPage,
+  ofProfile,
+  pageOf,
+  several,
+  shapeOf,
+  since,
+} from "#contract/fields.ts";
 
 const change = shapeOf<Change>()({
   id: z.string(),
@@ -17,12 +28,6 @@ const change = shapeOf<Change>()({
   cause: z.string(),
 });
 
-export const since = z.iso.datetime({ offset: true }).optional().describe("not older than this instant");
-export const eventCursor = z
-  .string()
-  .regex(/^\d{1,15}-\d{1,10}$/, "has to be the nextCursor of a page before")
-  .optional();
-
 export function changeRoutes(api: Api, deps: ControlDeps): void {
   api.get(
     "/changes",
@@ -33,7 +38,7 @@ export function changeRoutes(api: Api, deps: ControlDeps): void {
         querystring: z.strictObject({
           ...ofProfile,
           ...ofPage,
-          ...{ cursor: eventCursor, since },
+          ...{ cursor: entryCursor, since },
           sim: id.optional(),
           field: id.optional(),
           by: z.enum(["run", "outside"]).optional(),

@@ -5,8 +5,7 @@ import { type EventDocument, documentOfEvent } from "#jobs/webhooks/report.ts";
 import type { StreamQuery } from "../event-streams.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { profileOf } from "../plans/order.ts";
-import { asList, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "#contract/fields.ts";
-import { eventCursor, since } from "./changes.ts";
+import { asList, entryCursor, instant, ofPage, ofProfile, pageOf, several, shapeOf, since } from "#contract/fields.ts";
 
 const types = z.enum(eventTypes as [(typeof eventTypes)[number], ...typeof eventTypes]);
 
@@ -37,7 +36,7 @@ export function eventRoutes(api: Api, deps: ControlDeps): void {
         querystring: z.strictObject({
           ...ofProfile,
           ...ofPage,
-          ...{ cursor: eventCursor, since },
+          ...{ cursor: entryCursor, since },
           type: several(types),
         }),
         headers: z.object({ "last-event-id": eventId.optional() }),
