@@ -18,10 +18,8 @@ import { auditRoutes } from "./routes/audit.ts";
 import { authKeyRoutes } from "./routes/authkeys.ts";
 import { automationRoutes } from "./routes/automations.ts";
 import { bucketRoutes } from "./routes/buckets.ts";
-import { changeRoutes } from "./routes/changes.ts";
 import { credentialRoutes } from "./routes/credentials.ts";
 import { eventRoutes } from "./routes/events.ts";
-import { fleetRoutes } from "./routes/fleet.ts";
 import { freezeRoutes } from "./routes/freeze.ts";
 import { hookRoutes } from "./routes/hooks.ts";
 import { meRoutes } from "./routes/me.ts";
@@ -30,8 +28,6 @@ import { profileRoutes } from "./routes/profiles.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { runStepRoutes } from "./routes/run-steps.ts";
 import { sessionRoutes } from "./routes/session.ts";
-import { simRoutes } from "./routes/sims.ts";
-import { syncRoutes } from "./routes/syncs.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** Beyond this the event loop is so late that one more request only makes it worse. */
@@ -43,11 +39,7 @@ const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   planRoutes,
   runRoutes,
   runStepRoutes,
-  simRoutes,
-  changeRoutes,
-  syncRoutes,
   bucketRoutes,
-  fleetRoutes,
   freezeRoutes,
   automationRoutes,
   webhookRoutes,

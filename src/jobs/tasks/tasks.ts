@@ -10,7 +10,7 @@ import type { Wording } from "#fleet/sim.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { RunService } from "#jobs/runs/service.ts";
-import type { FleetReport } from "#jobs/inventory/fleet-report.ts";
+import type { FleetReport } from "#jobs/inventory/contract.ts";
 import type { PlanRequest } from "#jobs/runs/plan/plan.ts";
 import type { RunReport } from "#jobs/runs/report.ts";
 import { writeResults } from "#jobs/runs/results.ts";

@@ -5,6 +5,7 @@
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { Role } from "./role.ts";
 
+export type { Change, FleetPoint, FleetReport, SyncReport } from "#jobs/inventory/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
 
 export interface Me {
@@ -108,52 +109,6 @@ export interface PlanRow {
   readonly before: string | null;
   readonly after: string | null;
   readonly problem?: { readonly code: string; readonly column: string; readonly message: string } | undefined;
-}
-
-export interface SyncReport {
-  readonly syncId: string;
-  readonly profile: string;
-  readonly state: "listing" | "sweeping" | "finished" | "failed";
-  readonly sims: number;
-  readonly pages: number;
-  readonly added: number;
-  readonly changed: number;
-  readonly returned: number;
-  readonly gone: number;
-  readonly startedAt: string;
-  readonly finishedAt: string | null;
-  readonly seconds: number | null;
-  readonly reason?: string;
-  readonly problem?: CurrentProblem;
-}
-
-export interface FleetReport {
-  readonly profile: string;
-  readonly total: number;
-  readonly gone: number;
-  readonly isComplete: boolean;
-  readonly lastSync: SyncReport | null;
-  readonly bySpeedClass: Readonly<Record<string, number>>;
-  readonly byStatus: Readonly<Record<string, number>>;
-  readonly byGroup: Readonly<Record<string, number>>;
-}
-
-export interface FleetPoint {
-  readonly at: string;
-  readonly total: number;
-  readonly bySpeedClass: Readonly<Record<string, number>>;
-}
-
-export interface Change {
-  readonly id: string;
-  readonly at: string;
-  readonly type: string;
-  readonly sim: string;
-  readonly field?: string;
-  readonly before?: unknown;
-  readonly after?: unknown;
-  readonly by: "run" | "outside";
-  readonly cause: string;
 }
 
 export interface BucketReport {

@@ -1,12 +1,14 @@
 /** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
+import { endpointsOf } from "#app/endpoints.ts";
+import { localClient } from "#contract/client.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { RunReport } from "#jobs/runs/report.ts";
-import type { SyncReport } from "#jobs/inventory/sync-report.ts";
+import { type SyncReport, startSync } from "#jobs/inventory/contract.ts";
 import { showRemoteToEnd } from "../../apply-remote.ts";
 import { type Context, confirm, withCommon } from "../../context.ts";
-import { followSync, followRemoteSync } from "../../follow/follow-sync.ts";
+import { followSync } from "../../follow/follow-sync.ts";
 import { type Output, grouped } from "../../output.ts";
 import type { RemoteWorker } from "../../remote-worker.ts";
 import { showToEnd } from "../apply.ts";
@@ -86,8 +88,9 @@ async function localActions(app: App, { runId, context, output }: Undoing): Prom
   return {
     total,
     sync: async () => {
-      await app.sims.sync(profile, { by: context.actor, how: "restart" });
-      return followSync({ app, output, profile, interrupt });
+      const client = localClient(endpointsOf(app), context.actor);
+      await client.call(startSync, { query: { profile, restart: "true" } });
+      return followSync({ client, app, output, profile, interrupt });
     },
     undo: () => app.runs.undo(runId, { wording, by: context.actor }),
     showToEnd: (newId) => showToEnd({ app, output, context, runId: newId }),
@@ -105,8 +108,9 @@ async function remoteActions(worker: RemoteWorker, { runId, context, output }: U
   return {
     total: counts.done,
     sync: async () => {
-      await worker.post<SyncReport>("/v1/syncs", { query: { profile, restart: true } });
-      return followRemoteSync({ worker, output, profile, interrupt });
+      const { client } = worker;
+      await client.call(startSync, { query: { profile, restart: "true" } });
+      return followSync({ client, app: undefined, output, profile, interrupt });
     },
     undo: undone,
     showToEnd: (newId) => showRemoteToEnd(worker, { runId: newId, output, interrupt }),
