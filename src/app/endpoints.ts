@@ -1,20 +1,32 @@
 /** The endpoints of all features: the server mounts them, and commands call them in their own process. */
 import type { Endpoint } from "#contract/route.ts";
 import { profileOf } from "#http/plans/order.ts";
+import { auditEndpoints } from "#jobs/audit/endpoints.ts";
+import { freezeEndpoints } from "#jobs/freezes/endpoints.ts";
 import { inventoryEndpoints } from "#jobs/inventory/endpoints.ts";
+import type { BucketWindow } from "#jobs/quota/contract.ts";
+import { quotaEndpoints } from "#jobs/quota/endpoints.ts";
 import { scheduleEndpoints } from "#jobs/schedules/endpoints.ts";
 import type { App } from "./app.ts";
 
-export function endpointsOf(app: App): readonly Endpoint[] {
-  const { config, control, sims } = app;
+/** @param windowsOf recent periods of a bucket; only a worker takes samples */
+export function endpointsOf(
+  app: App,
+  windowsOf: (bucket: string) => readonly BucketWindow[] = () => [],
+): readonly Endpoint[] {
+  const { config, control, sims, runs } = app;
+  const profiles = Object.keys(config.profiles);
   return [
     ...scheduleEndpoints(app.schedules),
     ...inventoryEndpoints({
       sims,
       fleet: control.fleet,
-      profiles: Object.keys(config.profiles),
+      profiles,
       profileOf: (named) => profileOf(named, app),
       assertCallable: (profile) => void app.client(profile),
     }),
+    ...quotaEndpoints({ buckets: () => runs.buckets(), windowsOf }),
+    ...freezeEndpoints(app.freezes, profiles),
+    ...auditEndpoints(control.audit),
   ];
 }

@@ -23,7 +23,6 @@ import { PlanStore } from "#http/plans/plan-store.ts";
 import { QueueSessions } from "#http/queues/queue-sessions.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
-import { reportOfBucket } from "#jobs/quota/report.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { type App, version } from "./app.ts";
 import { endpointsOf } from "./endpoints.ts";
@@ -51,8 +50,9 @@ export async function openHttp(deps: {
   const windows = new BucketWindows();
   const sessions = new QueueSessions({ clock, isPlain: isLoopback(host), access });
   const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
-  const shared = { spool, plans, streams, windows, sessions, authFailures };
-  const control = { app, endpoints: endpointsOf(app), config, access, clock, logger, version, ...shared };
+  const endpoints = endpointsOf(app, (bucket) => windows.of(bucket));
+  const shared = { spool, plans, streams, sessions, authFailures };
+  const control = { app, endpoints, config, access, clock, logger, version, ...shared };
   const server = await startHttp({ host, port, hosts, version, health, control });
   const stopSampling = every(config.limits.periodMs, () => void sample(app, windows));
   const stopRemembering = every(minuteMs, () => void rememberFleets(app, config));
@@ -75,7 +75,7 @@ export async function openHttp(deps: {
 /** A value that cannot be read now leaves a gap in a chart, nothing more. */
 async function sample(app: App, windows: BucketWindows): Promise<void> {
   const buckets = await app.runs.buckets().catch(() => []);
-  windows.take(buckets.map(reportOfBucket), systemClock.wallMs());
+  windows.take(buckets, systemClock.wallMs());
 }
 
 async function rememberFleets(app: App, { profiles }: Config): Promise<void> {

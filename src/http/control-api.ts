@@ -14,13 +14,10 @@ import { addBodyTypes } from "./body-types.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
-import { auditRoutes } from "./routes/audit.ts";
 import { authKeyRoutes } from "./routes/authkeys.ts";
 import { automationRoutes } from "./routes/automations.ts";
-import { bucketRoutes } from "./routes/buckets.ts";
 import { credentialRoutes } from "./routes/credentials.ts";
 import { eventRoutes } from "./routes/events.ts";
-import { freezeRoutes } from "./routes/freeze.ts";
 import { hookRoutes } from "./routes/hooks.ts";
 import { meRoutes } from "./routes/me.ts";
 import { planRoutes } from "./routes/plans.ts";
@@ -39,12 +36,9 @@ const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   planRoutes,
   runRoutes,
   runStepRoutes,
-  bucketRoutes,
-  freezeRoutes,
   automationRoutes,
   webhookRoutes,
   hookRoutes,
-  auditRoutes,
   sessionRoutes,
   credentialRoutes,
   authKeyRoutes,

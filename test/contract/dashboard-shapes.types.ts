@@ -4,13 +4,9 @@
  */
 import type { Role } from "#fleet/role.ts";
 import type { RunState } from "#fleet/run.ts";
-import type { BucketWindow } from "#http/bucket-windows.ts";
-import type { AuditEntry } from "#jobs/audit/service.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
 import type { AutomationReport } from "#jobs/automations/service.ts";
-import type { BucketReport } from "#jobs/quota/report.ts";
 import type { SetReport } from "#jobs/credentials/service.ts";
-import type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/report.ts";
 import type { PlanReport } from "#jobs/runs/plan/plan-report.ts";
 import type { PlanRow } from "#jobs/runs/plan/plan-rows.ts";
 import type { RunReport } from "#jobs/runs/report.ts";
@@ -31,12 +27,7 @@ export type Ties = Nothing<{
   rowReport: Missing<RowReport, read.RunRow>;
   planReport: Missing<PlanReport, Omit<read.PlanReport, "planId" | "expiresAt">>;
   planRow: Missing<PlanRow, read.PlanRow>;
-  bucketReport: Missing<BucketReport & { windows: readonly BucketWindow[] }, read.BucketReport>;
-  bucketWindow: Missing<BucketWindow, read.BucketWindow>;
   fleetEvent: Missing<EventDocument, read.FleetEvent>;
-  freezeReport: Missing<FreezeReport, read.FreezeReport>;
-  freezeTimeReport: Missing<FreezeTimeReport, read.FreezeTimeReport>;
-  auditEntry: Missing<AuditEntry, read.AuditEntry>;
   automationReport: Missing<AutomationReport, read.AutomationReport>;
   webhookReport: Missing<WebhookReport, read.WebhookReport>;
   deliveryReport: Missing<DeliveryReport, read.DeliveryReport>;

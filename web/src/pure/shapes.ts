@@ -2,10 +2,14 @@
  * The control API's responses, as far as the dashboard reads them. test/contract/dashboard-shapes.types.ts ties them to
  * the server.
  */
+import type { FreezeReport } from "#jobs/freezes/contract.ts";
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { Role } from "./role.ts";
 
+export type { AuditEntry } from "#jobs/audit/contract.ts";
+export type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/contract.ts";
 export type { Change, FleetPoint, FleetReport, SyncReport } from "#jobs/inventory/contract.ts";
+export type { BucketReport } from "#jobs/quota/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
 
 export interface Me {
@@ -111,28 +115,6 @@ export interface PlanRow {
   readonly problem?: { readonly code: string; readonly column: string; readonly message: string } | undefined;
 }
 
-export interface BucketReport {
-  readonly bucket: string;
-  readonly limit: number | null;
-  readonly left: number | null;
-  readonly inFlight: number;
-  readonly reserve: number | null;
-  readonly secondsToRefresh: number | null;
-  readonly refreshDoubtSeconds: number | null;
-  readonly frozen: boolean;
-  readonly calls: number;
-  readonly throttled: number;
-  readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
-  /** Recent windows, newest last. */
-  readonly windows: readonly BucketWindow[];
-}
-
-export interface BucketWindow {
-  readonly at: string;
-  readonly calls: number;
-  readonly throttled: number;
-}
-
 export interface Reference {
   readonly groupId: string;
   readonly namespace: string;
@@ -199,49 +181,7 @@ export interface AuthKeyRotationReport {
 export type UnderWay = NonNullable<ScheduleReport["running"]>;
 export type FiringReport = NonNullable<ScheduleReport["last"]>;
 
-export interface FreezeReport {
-  /** The freeze ordered by a user. */
-  readonly ordered: {
-    readonly by: string;
-    readonly reason: string;
-    readonly since: string;
-    readonly until: string | null;
-  } | null;
-  /** The active freeze of each profile. */
-  readonly profiles: Readonly<Record<string, Held | null>>;
-  /** Configured freezes that are active or upcoming. */
-  readonly windows: readonly FreezeTimeReport[];
-}
-
-export interface Held {
-  readonly reason: string;
-  readonly until: string | null;
-}
-
-export interface FreezeTimeReport {
-  readonly name: string;
-  /** Null: every profile. */
-  readonly profile: string | null;
-  readonly from: string;
-  readonly to: string;
-}
-
-export interface AuditEntry {
-  readonly id: string;
-  readonly at: string;
-  /** Null: unknown. */
-  readonly who: string | null;
-  readonly role: string | null;
-  /** `POST /v1/runs/:runId/pause` */
-  readonly action: string;
-  readonly target: string | null;
-  readonly result: "done" | "refused" | "failed" | "not recorded";
-  /** HTTP status; null for a command, and if it is not recorded. */
-  readonly status: number | null;
-  readonly exitCode: number | null;
-  readonly requestId: string;
-  readonly from: string;
-}
+export type Held = NonNullable<FreezeReport["profiles"][string]>;
 
 export interface AutomationReport {
   readonly name: string;
