@@ -1,5 +1,6 @@
 /** The endpoints of all features: the server mounts them, and commands call them in their own process. */
 import type { Endpoint } from "#contract/route.ts";
+import { eventEndpoints } from "#events/endpoints.ts";
 import { profileOf } from "#http/plans/order.ts";
 import { auditEndpoints } from "#jobs/audit/endpoints.ts";
 import { freezeEndpoints } from "#jobs/freezes/endpoints.ts";
@@ -15,6 +16,7 @@ export function endpointsOf(
   windowsOf: (bucket: string) => readonly BucketWindow[] = () => [],
 ): readonly Endpoint[] {
   const { config, control, sims, runs } = app;
+  const chosen = (named?: string): string => profileOf(named, app);
   const profiles = Object.keys(config.profiles);
   return [
     ...scheduleEndpoints(app.schedules),
@@ -22,11 +24,12 @@ export function endpointsOf(
       sims,
       fleet: control.fleet,
       profiles,
-      profileOf: (named) => profileOf(named, app),
+      profileOf: chosen,
       assertCallable: (profile) => void app.client(profile),
     }),
     ...quotaEndpoints({ buckets: () => runs.buckets(), windowsOf }),
     ...freezeEndpoints(app.freezes, profiles),
+    ...eventEndpoints(app.feed, chosen),
     ...auditEndpoints(control.audit),
   ];
 }

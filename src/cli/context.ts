@@ -15,6 +15,8 @@ import { Secret } from "#core/secret.ts";
 import { visible } from "#core/visible-text.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import type { CommandEffect } from "./command-effects.ts";
+import { type EventChoice, type EventSource, localEvents } from "./event-source.ts";
+import { remoteEvents } from "./remote-event-source.ts";
 import { RemoteWorker } from "./remote-worker.ts";
 import { Output, type TextSink } from "./output.ts";
 
@@ -82,6 +84,8 @@ export interface Caller {
   readonly profile: string | undefined;
   /** Absent with a remote worker, which then does the work. */
   readonly app: App | undefined;
+  /** The event feed. @param say reports a lost connection */
+  readonly eventSource: (choice: EventChoice, say: (text: string) => void) => EventSource;
 }
 
 /** The command that is given, as the audit names it. */
@@ -142,9 +146,22 @@ export class Context {
    * @param use gets the client, and the app where this process carries out the calls itself
    */
   async connect<T>(options: CommonOptions, use: (caller: Caller) => Promise<T>): Promise<T> {
+    const { interrupt } = this.io;
     return this.ask(options, {
-      here: (app, { profile }) => use({ client: localClient(endpointsOf(app), this.actor), profile, app }),
-      there: (worker) => use({ client: worker.client, profile: worker.profile, app: undefined }),
+      here: (app, { profile }) =>
+        use({
+          client: localClient(endpointsOf(app), this.actor),
+          profile,
+          app,
+          eventSource: (choice) => localEvents(app, choice, interrupt),
+        }),
+      there: (worker) =>
+        use({
+          client: worker.client,
+          profile: worker.profile,
+          app: undefined,
+          eventSource: (choice, say) => remoteEvents(worker, choice, { interrupt, say }),
+        }),
     });
   }
 

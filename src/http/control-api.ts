@@ -10,14 +10,15 @@ import type { FastifyInstance } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import { SimfleetError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
+import { listEvents } from "#events/contract.ts";
 import { addBodyTypes } from "./body-types.ts";
 import type { Api, ControlDeps } from "./deps.ts";
+import { eventStream } from "./event-stream-route.ts";
 import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { authKeyRoutes } from "./routes/authkeys.ts";
 import { automationRoutes } from "./routes/automations.ts";
 import { credentialRoutes } from "./routes/credentials.ts";
-import { eventRoutes } from "./routes/events.ts";
 import { hookRoutes } from "./routes/hooks.ts";
 import { meRoutes } from "./routes/me.ts";
 import { planRoutes } from "./routes/plans.ts";
@@ -42,7 +43,6 @@ const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   sessionRoutes,
   credentialRoutes,
   authKeyRoutes,
-  eventRoutes,
 ];
 
 export async function controlApi(server: FastifyInstance, deps: ControlDeps): Promise<void> {
@@ -77,7 +77,9 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
       addBodyTypes(child);
       const api: Api = child.withTypeProvider<ZodTypeProvider>();
       for (const routes of nouns) routes(api, deps);
-      for (const endpoint of deps.endpoints) mount(api, endpoint, deps);
+      for (const endpoint of deps.endpoints) {
+        mount(api, endpoint, deps, endpoint.route === listEvents ? eventStream(deps) : {});
+      }
       done();
     },
     { prefix: "/v1" },

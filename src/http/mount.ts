@@ -1,6 +1,6 @@
 /** Mounts the endpoints of features on the server: schemas, roles, idempotency keys, and files of lines. */
 import { Readable } from "node:stream";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from "fastify";
 import { z } from "zod";
 import { noBody, nothing } from "#contract/fields.ts";
 import type { Call, Creation, Endpoint, Lines, Route } from "#contract/route.ts";
@@ -8,10 +8,24 @@ import { actorOf } from "./auth/principal.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 import { once } from "./once.ts";
 
-export function mount(api: Api, { route, handle, creation }: Endpoint, deps: ControlDeps): void {
+/** What a route has over HTTP alone. */
+export interface HttpPart {
+  readonly headers: z.ZodObject;
+  /** May answer in place of the endpoint. */
+  readonly preHandler: preHandlerAsyncHookHandler;
+}
+
+export function mount(
+  api: Api,
+  { route, handle, creation }: Endpoint,
+  deps: ControlDeps,
+  { headers, preHandler }: Partial<HttpPart> = {},
+): void {
   const { method, path: url } = route;
   api.route({
-    ...{ method, url, config: { role: route.role }, schema: schemaOf(route) },
+    ...{ method, url, config: { role: route.role } },
+    schema: headers === undefined ? schemaOf(route) : { ...schemaOf(route), headers },
+    preHandler: preHandler ?? [],
     handler: async (request, reply) => {
       const call = callOf(request);
       if (creation !== undefined) return created(await creation(call), { request, reply, route }, deps);

@@ -12,7 +12,7 @@ import type { PlanRow } from "#jobs/runs/plan/plan-rows.ts";
 import type { RunReport } from "#jobs/runs/report.ts";
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import type { RowReport } from "#jobs/runs/row-page.ts";
-import type { DeliveryReport, EventDocument, TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
+import type { DeliveryReport, TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
 import type { Role as RoleRead } from "../../web/src/pure/role.ts";
 import type * as read from "../../web/src/pure/shapes.ts";
 
@@ -27,7 +27,6 @@ export type Ties = Nothing<{
   rowReport: Missing<RowReport, read.RunRow>;
   planReport: Missing<PlanReport, Omit<read.PlanReport, "planId" | "expiresAt">>;
   planRow: Missing<PlanRow, read.PlanRow>;
-  fleetEvent: Missing<EventDocument, read.FleetEvent>;
   automationReport: Missing<AutomationReport, read.AutomationReport>;
   webhookReport: Missing<WebhookReport, read.WebhookReport>;
   deliveryReport: Missing<DeliveryReport, read.DeliveryReport>;

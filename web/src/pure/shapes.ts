@@ -2,6 +2,7 @@
  * The control API's responses, as far as the dashboard reads them. test/contract/dashboard-shapes.types.ts ties them to
  * the server.
  */
+import type { EventDocument } from "#events/contract.ts";
 import type { FreezeReport } from "#jobs/freezes/contract.ts";
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { Role } from "./role.ts";
@@ -234,10 +235,4 @@ export interface TestReport {
   readonly reason: string | null;
 }
 
-export interface FleetEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly at: string;
-  readonly profile: string;
-  readonly fields: Readonly<Record<string, string>>;
-}
+export type FleetEvent = EventDocument;
