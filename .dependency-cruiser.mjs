@@ -199,7 +199,7 @@ export default {
         "web/src/pure is tested without a browser: it knows no page, no request and no component. It takes the types of reports from the contracts of the features.",
       severity: "error",
       from: { path: "^web/src/pure/" },
-      to: { pathNot: ["^web/src/pure/", "^src/(jobs/[a-z-]+|events)/contract[.]ts$"] },
+      to: { pathNot: ["^web/src/pure/", "^src/((jobs/[a-z-]+|events)/contract|contract/(me|profiles))[.]ts$"] },
     },
     {
       name: "resolvable",

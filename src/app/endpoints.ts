@@ -9,6 +9,7 @@ import type { BucketWindow } from "#jobs/quota/contract.ts";
 import { quotaEndpoints } from "#jobs/quota/endpoints.ts";
 import { scheduleEndpoints } from "#jobs/schedules/endpoints.ts";
 import type { App } from "./app.ts";
+import { profileEndpoints } from "./profile-endpoints.ts";
 
 /** @param windowsOf recent periods of a bucket; only a worker takes samples */
 export function endpointsOf(
@@ -19,6 +20,7 @@ export function endpointsOf(
   const chosen = (named?: string): string => profileOf(named, app);
   const profiles = Object.keys(config.profiles);
   return [
+    ...profileEndpoints(config),
     ...scheduleEndpoints(app.schedules),
     ...inventoryEndpoints({
       sims,

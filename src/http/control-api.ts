@@ -22,7 +22,6 @@ import { credentialRoutes } from "./routes/credentials.ts";
 import { hookRoutes } from "./routes/hooks.ts";
 import { meRoutes } from "./routes/me.ts";
 import { planRoutes } from "./routes/plans.ts";
-import { profileRoutes } from "./routes/profiles.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { runStepRoutes } from "./routes/run-steps.ts";
 import { sessionRoutes } from "./routes/session.ts";
@@ -33,7 +32,6 @@ const mostEventLoopDelayMs = 3_000;
 
 const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   meRoutes,
-  profileRoutes,
   planRoutes,
   runRoutes,
   runStepRoutes,

@@ -21,10 +21,10 @@ export function mount(
   deps: ControlDeps,
   { headers, preHandler }: Partial<HttpPart> = {},
 ): void {
-  const { method, path: url } = route;
+  const { schema, ...options } = optionsOf(route);
   api.route({
-    ...{ method, url, config: { role: route.role } },
-    schema: headers === undefined ? schemaOf(route) : { ...schemaOf(route), headers },
+    ...options,
+    schema: headers === undefined ? schema : { ...schema, headers },
     preHandler: preHandler ?? [],
     handler: async (request, reply) => {
       const call = callOf(request);
@@ -34,6 +34,12 @@ export function mount(
       return reply.code(route.status ?? 200).send(result);
     },
   });
+}
+
+/** How Fastify registers a route. */
+export function optionsOf(route: Route) {
+  const { method, path: url, role } = route;
+  return { method, url, config: { role }, schema: schemaOf(route) };
 }
 
 /** The schemas of a route, as the server checks them and OpenAPI describes them. */

@@ -5,29 +5,14 @@
 import type { EventDocument } from "#events/contract.ts";
 import type { FreezeReport } from "#jobs/freezes/contract.ts";
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
-import type { Role } from "./role.ts";
 
+export type { Me } from "#contract/me.ts";
+export type { ProfileReport } from "#contract/profiles.ts";
 export type { AuditEntry } from "#jobs/audit/contract.ts";
 export type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/contract.ts";
 export type { Change, FleetPoint, FleetReport, SyncReport } from "#jobs/inventory/contract.ts";
 export type { BucketReport } from "#jobs/quota/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
-
-export interface Me {
-  readonly name: string;
-  readonly role: Role;
-  readonly kind: "token" | "jwt" | "admin-token";
-  readonly version: string;
-}
-
-export interface ProfileReport {
-  readonly name: string;
-  readonly coverage: "g" | "jp" | null;
-  readonly wording: "sims" | "subscribers";
-  readonly isDefault: boolean;
-  readonly hasCredentials: boolean;
-  readonly speedClasses: readonly string[];
-}
 
 export type RunState = "awaiting-approval" | "running" | "paused" | "completed" | "aborted" | "cancelled";
 
