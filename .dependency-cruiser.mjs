@@ -22,7 +22,10 @@ export const modules = {
   },
   intake: { imports: ["fleet", "core"], reason: "Reading a file needs neither Redis nor the platform." },
   limiter: { imports: ["redis", "core"], reason: "Buckets count calls and do not know what is called." },
-  events: { imports: ["redis", "fleet", "core"], reason: "Events are written to the feed; the feed fetches nothing." },
+  events: {
+    imports: ["contract", "redis", "fleet", "core"],
+    reason: "Events are written to the feed; the feed fetches nothing.",
+  },
   api: {
     imports: ["limiter", "telemetry", "fleet", "core"],
     reason: "The client knows the platform, not runs or rows.",
@@ -197,7 +200,7 @@ export default {
         "web/src/pure is tested without a browser: it knows no page, no request and no component. It takes the types of reports from the contracts of the features.",
       severity: "error",
       from: { path: "^web/src/pure/" },
-      to: { pathNot: ["^web/src/pure/", "^src/jobs/[a-z-]+/contract[.]ts$"] },
+      to: { pathNot: ["^web/src/pure/", "^src/((jobs/[a-z-]+|events)/contract|contract/(me|profiles))[.]ts$"] },
     },
     {
       name: "resolvable",

@@ -15,6 +15,7 @@ import { createFile } from "#core/write-file.ts";
 import { Access } from "#http/auth/access.ts";
 import { AuthFailures } from "#http/auth/auth-failures.ts";
 import { BucketWindows } from "#http/bucket-windows.ts";
+import type { BucketWindow } from "#jobs/quota/contract.ts";
 import { EventStreams } from "#http/event-streams.ts";
 import type { Health } from "#http/health.ts";
 import { JwtReader } from "#http/auth/jwt.ts";
@@ -24,7 +25,6 @@ import { SpooledPlans } from "#http/plans/spooled-plans.ts";
 import { QueueSessions } from "#http/queues/queue-sessions.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
-import { reportOfBucket } from "#jobs/quota/report.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { type App, version } from "./app.ts";
 import { endpointsOf } from "./endpoints.ts";
@@ -52,8 +52,9 @@ export async function openHttp(deps: {
   const windows = new BucketWindows();
   const sessions = new QueueSessions({ clock, isPlain: isLoopback(host), access });
   const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
-  const shared = { spool, plans, streams, windows, sessions, authFailures };
-  const endpoints = [...endpointsOf(app, { plans, clock }), planRowsEndpoint({ runs: app.runs, plans })];
+  const shared = { spool, plans, streams, sessions, authFailures };
+  const windowsOf = (bucket: string): readonly BucketWindow[] => windows.of(bucket);
+  const endpoints = [...endpointsOf(app, { plans, clock, windowsOf }), planRowsEndpoint({ runs: app.runs, plans })];
   const control = { app, endpoints, config, access, clock, logger, version, ...shared };
   const server = await startHttp({ host, port, hosts, version, health, control });
   const stopSampling = every(config.limits.periodMs, () => void sample(app, windows));
@@ -77,7 +78,7 @@ export async function openHttp(deps: {
 /** A value that cannot be read now leaves a gap in a chart, nothing more. */
 async function sample(app: App, windows: BucketWindows): Promise<void> {
   const buckets = await app.runs.buckets().catch(() => []);
-  windows.take(buckets.map(reportOfBucket), systemClock.wallMs());
+  windows.take(buckets, systemClock.wallMs());
 }
 
 async function rememberFleets(app: App, { profiles }: Config): Promise<void> {

@@ -17,6 +17,8 @@ import { visible } from "#core/visible-text.ts";
 import { onePlan } from "#jobs/runs/plan/one-plan.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import type { CommandEffect } from "./command-effects.ts";
+import { type EventChoice, type EventSource, localEvents } from "./event-source.ts";
+import { remoteEvents } from "./remote-event-source.ts";
 import { RemoteWorker } from "./remote-worker.ts";
 import { Output, type TextSink } from "./output.ts";
 
@@ -84,6 +86,8 @@ export interface Caller {
   readonly profile: string | undefined;
   /** Absent with a remote worker, which then does the work. */
   readonly app: App | undefined;
+  /** The event feed. @param say reports a lost connection */
+  readonly eventSource: (choice: EventChoice, say: (text: string) => void) => EventSource;
 }
 
 /** The command that is given, as the audit names it. */
@@ -152,13 +156,17 @@ export class Context {
 
   /** Sends requests to a worker. */
   remoteCaller(worker: RemoteWorker): Caller {
-    return { client: worker.client, profile: worker.profile, app: undefined };
+    const { interrupt } = this.io;
+    const eventSource: Caller["eventSource"] = (choice, say) => remoteEvents(worker, choice, { interrupt, say });
+    return { client: worker.client, profile: worker.profile, app: undefined, eventSource };
   }
 
   /** Calls routes in this process. */
   localCaller(app: App): Caller {
-    const endpoints = endpointsOf(app, { plans: onePlan(systemClock), clock: systemClock });
-    return { client: localClient(endpoints, this.actor), profile: app.config.profile, app };
+    const plans = onePlan(systemClock);
+    const endpoints = endpointsOf(app, { plans, clock: systemClock, windowsOf: () => [] });
+    const eventSource: Caller["eventSource"] = (choice) => localEvents(app, choice, this.io.interrupt);
+    return { client: localClient(endpoints, this.actor), profile: app.config.profile, app, eventSource };
   }
 
   /**

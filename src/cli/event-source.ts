@@ -3,8 +3,9 @@
  * documents, oldest first, without duplicates.
  */
 import type { App } from "#app/app.ts";
+import type { EventDocument } from "#events/contract.ts";
 import type { EventType } from "#events/event.ts";
-import { type EventDocument, documentOfEvent } from "#jobs/webhooks/report.ts";
+import { documentOfEvent } from "#events/event-document.ts";
 
 const readAtOnce = 1_000;
 
@@ -25,7 +26,7 @@ export interface EventSource {
   follow(id: string): Lots;
 }
 
-export function eventsHere(
+export function localEvents(
   { feed, tail }: Pick<App, "feed" | "tail">,
   choice: EventChoice,
   interrupt: AbortSignal,

@@ -4,27 +4,27 @@
  */
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs, systemClock } from "#core/time.ts";
+import { type EventDocument, listEvents } from "#events/contract.ts";
 import { isAfter } from "#events/event-id.ts";
 import { beforeAll } from "#events/feed.ts";
-import type { EventDocument } from "#jobs/webhooks/report.ts";
 import type { EventChoice, EventSource } from "./event-source.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
 
 const againAfterMs = 2 * secondMs;
-const path = "/v1/events";
+const streamPath = `/v1${listEvents.path}`;
 
 /** @param how `say`: reports to the user that the connection was lost */
 export function remoteEvents(
-  worker: Pick<RemoteWorker, "get" | "text">,
+  worker: Pick<RemoteWorker, "client" | "text">,
   { types, profile }: EventChoice,
   how: { interrupt: AbortSignal; say: (text: string) => void; clock?: Clock },
 ): EventSource {
   const { interrupt, say, clock = systemClock } = how;
-  const query = { type: types, profile };
+  const query = { type: types === undefined ? undefined : [...types], profile };
   const newest = async (limit: number): Promise<readonly EventDocument[]> =>
-    (await worker.get<{ events: EventDocument[] }>(path, { ...query, limit })).events;
+    (await worker.client.call(listEvents, { query: { ...query, limit } })).events;
   const stream = (id: string): AsyncGenerator<readonly EventDocument[]> =>
-    documentsIn(worker.text(path, query, { accept: "text/event-stream", "last-event-id": id }));
+    documentsIn(worker.text(streamPath, query, { accept: "text/event-stream", "last-event-id": id }));
   return {
     async last(most) {
       // A page has at most a thousand events, which is enough for a terminal.

@@ -1,6 +1,6 @@
 /** The option by which commands take a filter. */
 import { Option } from "@commander-js/extra-typings";
-import { type Filter, parseFilter } from "#fleet/filter.ts";
+import { parseFilter } from "#fleet/filter.ts";
 
 export function whereOption(description: string) {
   return new Option("--where <filter>", `${description}, such as tags.site=berlin`).argParser<string[]>(
@@ -8,7 +8,7 @@ export function whereOption(description: string) {
   );
 }
 
-/** @throws SimfleetError USAGE */
-export function filterOf(texts: readonly string[] | undefined): Filter | undefined {
-  return texts === undefined ? undefined : parseFilter(texts);
+/** Rejects a filter that cannot be read, before anything is opened. @throws SimfleetError USAGE */
+export function assertFilter(texts: readonly string[] | undefined): void {
+  if (texts !== undefined) parseFilter(texts);
 }

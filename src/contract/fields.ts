@@ -46,6 +46,14 @@ export const ofPage = {
   cursor: z.string().min(1).max(200).optional(),
 } as const;
 
+/** The `nextCursor` of a list that is read from a Redis stream: the id of an entry. */
+export const entryCursor = z
+  .string()
+  .regex(/^\d{1,15}-\d{1,10}$/, "is not a valid cursor: use the nextCursor of the previous page")
+  .optional();
+
+export const since = z.iso.datetime({ offset: true }).optional().describe("not older than this instant");
+
 /** `true` or `false`, in a query. */
 export const flag = z.enum(["true", "false"]).optional();
 

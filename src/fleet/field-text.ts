@@ -2,7 +2,7 @@
  * Serializes a SIM field as one line of text, the form in which the inventory and the event feed store it: text follows
  * `=` verbatim, anything else follows `:` as JSON.
  */
-import type { FieldValue } from "./sim-fields.ts";
+import type { FieldValue } from "./field-value.ts";
 
 export function encodeValue(value: FieldValue): string {
   return "text" in value ? `=${value.text}` : `:${value.json}`;

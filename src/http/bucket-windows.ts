@@ -2,14 +2,7 @@
  * How many calls each quota's recent windows had, as one worker has seen the counters grow: a sample at the end of each
  * period. It begins with the worker, and is for looking at; the limiter reckons with its own.
  */
-import type { BucketReport } from "#jobs/quota/report.ts";
-
-export interface BucketWindow {
-  /** Its end, ISO 8601, UTC. */
-  readonly at: string;
-  readonly calls: number;
-  readonly throttled: number;
-}
+import type { BucketReport, BucketWindow } from "#jobs/quota/contract.ts";
 
 const windowsKept = 60;
 
@@ -23,7 +16,7 @@ export class BucketWindows {
   readonly #records = new Map<string, Record>();
 
   /** Takes a sample. */
-  take(buckets: readonly BucketReport[], atMs: number): void {
+  take(buckets: readonly Pick<BucketReport, "bucket" | "calls" | "throttled">[], atMs: number): void {
     for (const { bucket, calls, throttled } of buckets) {
       const record = this.#records.get(bucket);
       if (record === undefined) {

@@ -10,25 +10,18 @@ import type { FastifyInstance } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import { SimfleetError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
+import { listEvents } from "#events/contract.ts";
 import { addBodyTypes } from "./body-types.ts";
 import type { Api, ControlDeps } from "./deps.ts";
+import { eventStream } from "./event-stream-route.ts";
 import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
-import { auditRoutes } from "./routes/audit.ts";
 import { authKeyRoutes } from "./routes/authkeys.ts";
 import { automationRoutes } from "./routes/automations.ts";
-import { bucketRoutes } from "./routes/buckets.ts";
-import { changeRoutes } from "./routes/changes.ts";
 import { credentialRoutes } from "./routes/credentials.ts";
-import { eventRoutes } from "./routes/events.ts";
-import { fleetRoutes } from "./routes/fleet.ts";
-import { freezeRoutes } from "./routes/freeze.ts";
 import { hookRoutes } from "./routes/hooks.ts";
 import { meRoutes } from "./routes/me.ts";
-import { profileRoutes } from "./routes/profiles.ts";
 import { sessionRoutes } from "./routes/session.ts";
-import { simRoutes } from "./routes/sims.ts";
-import { syncRoutes } from "./routes/syncs.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** Beyond this the event loop is so late that one more request only makes it worse. */
@@ -36,21 +29,12 @@ const mostEventLoopDelayMs = 3_000;
 
 const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   meRoutes,
-  profileRoutes,
-  simRoutes,
-  changeRoutes,
-  syncRoutes,
-  bucketRoutes,
-  fleetRoutes,
-  freezeRoutes,
   automationRoutes,
   webhookRoutes,
   hookRoutes,
-  auditRoutes,
   sessionRoutes,
   credentialRoutes,
   authKeyRoutes,
-  eventRoutes,
 ];
 
 export async function controlApi(server: FastifyInstance, deps: ControlDeps): Promise<void> {
@@ -85,7 +69,9 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
       addBodyTypes(child);
       const api: Api = child.withTypeProvider<ZodTypeProvider>();
       for (const routes of nouns) routes(api, deps);
-      for (const endpoint of deps.endpoints) mount(api, endpoint, deps);
+      for (const endpoint of deps.endpoints) {
+        mount(api, endpoint, deps, endpoint.route === listEvents ? eventStream(deps) : {});
+      }
       done();
     },
     { prefix: "/v1" },

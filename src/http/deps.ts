@@ -15,7 +15,6 @@ import type { Role } from "#fleet/role.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Access } from "./auth/access.ts";
 import type { AuthFailures } from "./auth/auth-failures.ts";
-import type { BucketWindows } from "./bucket-windows.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { SpooledPlans } from "./plans/spooled-plans.ts";
 import type { Principal } from "./auth/principal.ts";
@@ -36,7 +35,6 @@ export interface ControlDeps {
   readonly plans: SpooledPlans;
   readonly streams: EventStreams;
   readonly sessions: QueueSessions;
-  readonly windows: BucketWindows;
   readonly authFailures: AuthFailures;
 }
 

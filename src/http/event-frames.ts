@@ -3,7 +3,7 @@
  * who want the same of it: a thousand streams send one piece of memory. It lives as long as its list.
  */
 import type { Event, EventType } from "#events/event.ts";
-import { documentOfEvent } from "#jobs/webhooks/report.ts";
+import { documentOfEvent } from "#events/event-document.ts";
 
 /** Which events a stream has. */
 export interface EventChoice {

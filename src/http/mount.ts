@@ -1,6 +1,6 @@
 /** Mounts the endpoints of features on the server: schemas, roles, idempotency keys, and files of lines. */
 import { Readable } from "node:stream";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from "fastify";
 import { z } from "zod";
 import { noBody, nothing } from "#contract/fields.ts";
 import type { Call, Creation, Endpoint, Lines, Route, Rows } from "#contract/route.ts";
@@ -9,10 +9,24 @@ import type { Api, ControlDeps } from "./deps.ts";
 import { once } from "./once.ts";
 import { withRows } from "./plans/upload.ts";
 
-export function mount(api: Api, { route, handle, creation }: Endpoint, deps: ControlDeps): void {
-  const { method, path: url } = route;
+/** What a route has over HTTP alone. */
+export interface HttpPart {
+  readonly headers: z.ZodObject;
+  /** May answer in place of the endpoint. */
+  readonly preHandler: preHandlerAsyncHookHandler;
+}
+
+export function mount(
+  api: Api,
+  { route, handle, creation }: Endpoint,
+  deps: ControlDeps,
+  { headers, preHandler }: Partial<HttpPart> = {},
+): void {
+  const { schema, ...options } = optionsOf(route);
   api.route({
-    ...{ method, url, config: { role: route.role }, schema: schemaOf(route) },
+    ...options,
+    schema: headers === undefined ? schema : { ...schema, headers },
+    preHandler: preHandler ?? [],
     handler: async (request, reply) => {
       const call = callOf(request);
       const answer = async (rows?: Rows): Promise<FastifyReply> => {
@@ -26,6 +40,12 @@ export function mount(api: Api, { route, handle, creation }: Endpoint, deps: Con
       return hasRows ? withRows(request, { ...deps, by: call.by }, answer) : answer();
     },
   });
+}
+
+/** How Fastify registers a route. */
+export function optionsOf(route: Route) {
+  const { method, path: url, role } = route;
+  return { method, url, config: { role }, schema: schemaOf(route) };
 }
 
 /** The schemas of a route, as the server checks them and OpenAPI describes them. */
@@ -84,7 +104,7 @@ function streamed({ format, fileName, lines }: Lines, reply: FastifyReply): Fast
 /** Lines are not held in memory, and no serializer sees them. */
 const text = z.string() as unknown as z.ZodType<Readable>;
 
-export const fileOfLines = {
+const fileOfLines = {
   description: "The file, line by line",
   content: { "text/csv": { schema: text }, "application/x-ndjson": { schema: text } },
 } as const;

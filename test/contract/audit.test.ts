@@ -1,7 +1,7 @@
 /** The audit: no change without an entry, whatever becomes of the client, of Redis or of the worker. */
 import { createConnection } from "node:net";
 import { describe, expect, test } from "vitest";
-import type { AuditEntry } from "#jobs/audit/service.ts";
+import type { AuditEntry } from "#jobs/audit/contract.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
 

@@ -3,19 +3,11 @@
  * fails where a report lacks a field that the dashboard reads, or gives it another type.
  */
 import type { Role } from "#fleet/role.ts";
-import type { BucketWindow } from "#http/bucket-windows.ts";
-import type { AuditEntry } from "#jobs/audit/service.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
 import type { AutomationReport } from "#jobs/automations/service.ts";
-import type { BucketReport } from "#jobs/quota/report.ts";
-import type { Change } from "#jobs/inventory/changes.ts";
 import type { SetReport } from "#jobs/credentials/service.ts";
-import type { FleetPoint } from "#jobs/inventory/fleet-service.ts";
-import type { FleetReport } from "#jobs/inventory/fleet-report.ts";
-import type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/report.ts";
 import type { RotationReport } from "#jobs/credentials/report.ts";
-import type { SyncReport } from "#jobs/inventory/sync-report.ts";
-import type { DeliveryReport, EventDocument, TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
+import type { DeliveryReport, TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
 import type { Role as RoleRead } from "../../web/src/pure/role.ts";
 import type * as read from "../../web/src/pure/shapes.ts";
 
@@ -25,16 +17,6 @@ type Nothing<Left extends Record<string, never>> = Left;
 
 export type Ties = Nothing<{
   role: Missing<Role, RoleRead>;
-  syncReport: Missing<SyncReport, read.SyncReport>;
-  change: Missing<Change, read.Change>;
-  bucketReport: Missing<BucketReport & { windows: readonly BucketWindow[] }, read.BucketReport>;
-  bucketWindow: Missing<BucketWindow, read.BucketWindow>;
-  fleetReport: Missing<FleetReport, read.FleetReport>;
-  fleetPoint: Missing<FleetPoint, read.FleetPoint>;
-  fleetEvent: Missing<EventDocument, read.FleetEvent>;
-  freezeReport: Missing<FreezeReport, read.FreezeReport>;
-  freezeTimeReport: Missing<FreezeTimeReport, read.FreezeTimeReport>;
-  auditEntry: Missing<AuditEntry, read.AuditEntry>;
   automationReport: Missing<AutomationReport, read.AutomationReport>;
   webhookReport: Missing<WebhookReport, read.WebhookReport>;
   deliveryReport: Missing<DeliveryReport, read.DeliveryReport>;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { settingIds, settingOf } from "#config/schema.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { secretFields, usualFields } from "#fleet/sim-fields.ts";
-import { changeTypes } from "#jobs/inventory/changes.ts";
+import { changeTypes } from "#jobs/inventory/contract.ts";
 
 const page = readFileSync(new URL("../../docs/inventory.md", import.meta.url), "utf8");
 

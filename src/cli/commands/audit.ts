@@ -1,6 +1,6 @@
 /** `simfleet audit …`: who changed what. */
 import { Command } from "@commander-js/extra-typings";
-import type { AuditEntry } from "#jobs/audit/service.ts";
+import { type AuditEntry, listAudit } from "#jobs/audit/contract.ts";
 import { type Context, asCount, withCommon } from "../context.ts";
 import { table } from "../output.ts";
 
@@ -18,11 +18,7 @@ function listCommand(context: Context): Command {
   return withCommon(command, "simfleet audit list --limit 200 --json").action(async (options) => {
     const output = context.output(options);
     const { limit, cursor } = options;
-    const page = await context.ask(options, {
-      here: (app) => app.control.audit.list({ limit, cursor }),
-      there: (worker) =>
-        worker.get<{ entries: AuditEntry[]; nextCursor: string | null }>("/v1/audit", { limit, cursor }),
-    });
+    const page = await context.connect(options, ({ client }) => client.call(listAudit, { query: { limit, cursor } }));
     output.answer(page, (shown) => auditText(shown.entries));
     if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
   });

@@ -1,11 +1,9 @@
 /** `simfleet freeze …`: stops everything that changes the platform. */
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
-import type { App } from "#app/app.ts";
-import { type FreezeReport, reportOfFreezes } from "#jobs/freezes/report.ts";
+import type { Client } from "#contract/client.ts";
+import * as routes from "#jobs/freezes/contract.ts";
+import type { FreezeReport } from "#jobs/freezes/contract.ts";
 import { type CommonOptions, type Context, withCommon } from "../context.ts";
-import type { RemoteWorker } from "../remote-worker.ts";
-
-const path = "/v1/freeze";
 
 export function freezeCommand(context: Context): Command {
   return new Command("freeze")
@@ -22,50 +20,33 @@ function onCommand(context: Context): Command {
     .option("--until <instant>", "when the freeze ends automatically: 2026-12-27T09:00:00+09:00", asInstant);
   return withCommon(command, "simfleet freeze on --reason 'incident 12'").action(async (options) => {
     const { reason, until: untilMs } = options;
-    await emit(context, options, {
-      here: ({ freezes }) => freezes.order({ by: context.actor, reason, untilMs }),
-      there: (worker) => {
-        const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
-        return worker.post<FreezeReport>(path, { body: { reason, until } });
-      },
-    });
+    const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
+    await show(context, options, (client) => client.call(routes.startFreeze, { body: { reason, until } }));
   });
 }
 
 function offCommand(context: Context): Command {
   const command = new Command("off").description("end the freeze; freezes in the configuration still apply");
   return withCommon(command, "simfleet freeze off").action((options) =>
-    emit(context, options, {
-      here: ({ freezes }) => freezes.end(context.actor),
-      there: (worker) => worker.delete<FreezeReport>(path),
-    }),
+    show(context, options, (client) => client.call(routes.endFreeze)),
   );
 }
 
 function statusCommand(context: Context): Command {
   const command = new Command("status").description("show whether changes are frozen, and why");
   return withCommon(command, "simfleet freeze status").action((options) =>
-    emit(context, options, {
-      here: () => Promise.resolve(),
-      there: (worker) => worker.get<FreezeReport>(path),
-    }),
+    show(context, options, (client) => client.call(routes.showFreeze)),
   );
 }
 
 /** Starts or ends the freeze, or only reads it, and prints the resulting status. */
-async function emit(
+async function show(
   context: Context,
   options: CommonOptions,
-  ways: { here: (app: App) => Promise<void>; there: (worker: RemoteWorker) => Promise<FreezeReport> },
+  call: (client: Client) => Promise<FreezeReport>,
 ): Promise<void> {
   const output = context.output(options);
-  const report = await context.ask(options, {
-    here: async (app, { profiles }) => {
-      await ways.here(app);
-      return reportOfFreezes(app.freezes, Object.keys(profiles));
-    },
-    there: ways.there,
-  });
+  const report = await context.connect(options, ({ client }) => call(client));
   output.answer(report, (shown) => textOf(shown));
 }
 

@@ -1,6 +1,6 @@
 /** `simfleet quota`: every quota as simfleet tracks it. */
 import { Command } from "@commander-js/extra-typings";
-import { type BucketReport, reportOfBucket } from "#jobs/quota/report.ts";
+import { type BucketReport, listBuckets } from "#jobs/quota/contract.ts";
 import { type Context, withCommon } from "../context.ts";
 import { table } from "../output.ts";
 
@@ -10,10 +10,7 @@ export function quotaCommand(context: Context): Command {
   );
   return withCommon(command, "simfleet quota --json").action(async (options) => {
     const output = context.output(options);
-    const page = await context.ask(options, {
-      here: async (app) => ({ buckets: (await app.runs.buckets()).map(reportOfBucket), nextCursor: null }),
-      there: (worker) => worker.get<{ buckets: BucketReport[]; nextCursor: null }>("/v1/buckets"),
-    });
+    const page = await context.connect(options, ({ client }) => client.call(listBuckets));
     output.answer(page, (shown) => bucketTable(shown.buckets));
   });
 }

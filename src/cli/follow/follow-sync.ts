@@ -1,51 +1,45 @@
-/** Shows a sync until it ends: of this machine's Redis, or of a remote worker. */
+/** Shows a sync until it ends: in this process while no worker does it, or in a remote worker. */
 import type { App } from "#app/app.ts";
+import type { Client } from "#contract/client.ts";
 import { systemClock } from "#core/time.ts";
-import type { SyncReport } from "#jobs/inventory/sync-report.ts";
+import { showSync, type SyncReport } from "#jobs/inventory/contract.ts";
 import { followWork } from "./follow-work.ts";
 import { type Output, grouped } from "../output.ts";
 import { PlainLines } from "./plain-lines.ts";
-import type { RemoteWorker } from "../remote-worker.ts";
 import { nextAttemptText, problemText } from "../run-text.ts";
 
 const plainLineEveryMs = 10_000;
 
-interface Ask {
+/** @returns the last report of the sync, and the exit code */
+export function followSync({
+  client,
+  app,
+  output,
+  profile,
+  interrupt,
+}: {
+  readonly client: Client;
+  /** Absent with a remote worker, which does the work. */
+  readonly app: App | undefined;
   readonly output: Output;
   readonly profile: string;
   readonly interrupt: AbortSignal;
-}
-
-type Followed = Promise<{ report: SyncReport; exitCode: number }>;
-
-/** @returns the last report of the sync, and the exit code */
-export function followSync({ app, ...ask }: Ask & { app: App }): Followed {
-  const { profile, output } = ask;
+}): Promise<{ report: SyncReport; exitCode: number }> {
   const show = shower(output);
   return followWork({
-    ...ask,
-    ...{ endOf, leaving },
-    workplace: {
-      isServed: () => app.sims.isServed(profile),
-      work: (onIncident) => app.consumeSyncs(profile, onIncident),
-    },
-    report: async () => {
-      const report = await app.sims.syncReport(profile);
-      if (report === undefined) throw new Error(`the sync of ${profile} no longer exists`);
-      return report;
-    },
-    show: (report) => show(report, () => quotaText(app, profile)),
-  });
-}
-
-/** As `followSync`, of a remote worker. */
-export function followRemoteSync({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
-  const show = shower(ask.output);
-  return followWork({
-    ...ask,
-    ...{ endOf, leaving },
-    report: () => worker.get<SyncReport>(`/v1/syncs/${encodeURIComponent(ask.profile)}`),
-    show: (report) => show(report, () => Promise.resolve("")),
+    output,
+    interrupt,
+    endOf,
+    leaving,
+    workplace:
+      app === undefined
+        ? undefined
+        : {
+            isServed: () => app.sims.isServed(profile),
+            work: (onIncident) => app.consumeSyncs(profile, onIncident),
+          },
+    report: () => client.call(showSync, { params: { profile } }),
+    show: (report) => show(report, () => (app === undefined ? Promise.resolve("") : quotaText(app, profile))),
   });
 }
 

@@ -1,10 +1,10 @@
 /** Webhooks, and what was delivered to them. */
 import { z } from "zod";
+import { eventDocument } from "#events/contract.ts";
 import { webhookFormats } from "#fleet/webhook.ts";
 import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { count, id, instant, list, noBody, nothing, ofPage, pageOf, shapeOf } from "#contract/fields.ts";
-import { event } from "./events.ts";
 
 const deliveryStates = ["pending", "delivered", "failed"] as const satisfies DeliveryReport["state"][];
 
@@ -22,7 +22,7 @@ const ofDelivery = {
   nextAttemptAt: instant.nullable(),
 } as const;
 const deliveryReport = shapeOf<DeliveryReport>()(ofDelivery);
-const deliveryDocument = shapeOf<DeliveryDocument>()({ ...ofDelivery, event });
+const deliveryDocument = shapeOf<DeliveryDocument>()({ ...ofDelivery, event: eventDocument });
 
 const webhookReport = shapeOf<WebhookReport>()({
   name: z.string(),

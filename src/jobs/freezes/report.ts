@@ -1,27 +1,6 @@
 /** The report of freezes, for display and JSON: the manual freeze, and what currently freezes each profile. */
+import type { FreezeReport } from "./contract.ts";
 import type { Freezes } from "./freezes.ts";
-
-export interface FreezeReport {
-  /** The manual freeze; null if there is none or it has ended. Times are ISO 8601, UTC. */
-  readonly ordered: {
-    readonly by: string;
-    readonly reason: string;
-    readonly since: string;
-    readonly until: string | null;
-  } | null;
-  /** The current freeze of each profile. */
-  readonly profiles: Readonly<Record<string, { readonly reason: string; readonly until: string | null } | null>>;
-  /** Current and upcoming freeze windows of the configuration, earliest first. */
-  readonly windows: readonly FreezeTimeReport[];
-}
-
-export interface FreezeTimeReport {
-  readonly name: string;
-  /** Null: every profile. */
-  readonly profile: string | null;
-  readonly from: string;
-  readonly to: string;
-}
 
 /** Number of times shown for a recurring window. */
 const shownTimes = 3;

@@ -1,10 +1,8 @@
 /** Changes of the fleet, for display and JSON: the inventory's events, newest first. */
-import type { Event, EventType } from "#events/event.ts";
+import type { Event } from "#events/event.ts";
 import type { EventQuery, Feed } from "#events/feed.ts";
-import type { FieldValue } from "#fleet/sim-fields.ts";
-
-export const changeTypes = ["sim.added", "sim.changed", "sim.gone", "sim.returned"] as const satisfies EventType[];
-export type ChangeType = (typeof changeTypes)[number];
+import type { FieldValue } from "#fleet/field-value.ts";
+import { type Change, type ChangeType, changeTypes } from "./contract.ts";
 
 export interface ChangeQuery {
   readonly types?: readonly ChangeType[] | undefined;
@@ -12,22 +10,6 @@ export interface ChangeQuery {
   readonly field?: string | undefined;
   readonly by?: "run" | "outside" | undefined;
   readonly sinceMs?: number | undefined;
-}
-
-export interface Change {
-  readonly id: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly type: ChangeType;
-  readonly sim: string;
-  /** With `sim.changed`: the field and its values; null if there was or is none. */
-  readonly field?: string;
-  readonly before?: unknown;
-  readonly after?: unknown;
-  /** `run`: one of our runs did it. */
-  readonly by: "run" | "outside";
-  /** The run, or the sync that saw it. */
-  readonly cause: string;
 }
 
 export async function changesOf(

@@ -3,26 +3,7 @@ import { everySim } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim-fields.ts";
 import type { KeyColumn } from "#fleet/sim.ts";
 import type { Inventory } from "./store/inventory.ts";
-import type { SyncReport } from "./sync-report.ts";
-
-/** Number of SIMs by value, the largest first. */
-export type Counts = Readonly<Record<string, number>>;
-
-export interface FleetReport {
-  readonly profile: string;
-  /** Time of the count, ISO 8601, UTC. */
-  readonly at: string;
-  /** SIMs that the platform lists, and SIMs that it no longer lists. */
-  readonly total: number;
-  readonly gone: number;
-  /** Whether the whole fleet was ever synced. */
-  readonly isComplete: boolean;
-  readonly lastSync: SyncReport | null;
-  readonly bySpeedClass: Counts;
-  readonly byStatus: Counts;
-  /** The largest groups; all others are counted under `other`. */
-  readonly byGroup: Counts;
-}
+import type { Counts, FleetReport, SyncReport } from "./contract.ts";
 
 /** Key for SIMs without a value. */
 const none = "none";

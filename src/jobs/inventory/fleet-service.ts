@@ -4,15 +4,8 @@
  */
 import type { Clock } from "#core/time.ts";
 import type { FleetHistory } from "./fleet-history.ts";
-import type { Counts, FleetReport } from "./fleet-report.ts";
+import type { FleetPoint, FleetReport } from "./contract.ts";
 import type { SimService } from "./service.ts";
-
-export interface FleetPoint {
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly total: number;
-  readonly bySpeedClass: Counts;
-}
 
 const leastCachedMs = 3_000;
 

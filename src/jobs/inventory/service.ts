@@ -9,21 +9,12 @@ import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim.ts";
 import type { SyncQueues } from "./queue.ts";
 import type { FoundSim, Inventory, InventoryFacts, SimPresence } from "./store/inventory.ts";
 import type { SyncLog } from "./store/sync-record.ts";
-import { type Change, type ChangeQuery, changesOf } from "./changes.ts";
+import { type ChangeQuery, changesOf } from "./changes.ts";
+import type { Change, FleetReport, SimDocument, SimPage, SyncReport } from "./contract.ts";
 import { assertFieldsKnown } from "./filter-fields.ts";
-import { type FleetReport, countFleet } from "./fleet-report.ts";
+import { countFleet } from "./fleet-report.ts";
 import { type ExportFormat, exportLines } from "./export.ts";
-import { type SyncReport, newSyncId, reportOfSync } from "./sync-report.ts";
-
-/** A SIM in lists and exports: its key, its stored fields, and when it was seen. */
-export type SimDocument = Readonly<Record<string, unknown>>;
-
-export interface SimPage {
-  readonly sims: readonly SimDocument[];
-  readonly nextCursor: string | null;
-  /** Whether the whole fleet has been synced at least once, so that a missing SIM does not exist. */
-  readonly isComplete: boolean;
-}
+import { newSyncId, reportOfSync } from "./sync-report.ts";
 
 export class SimService {
   readonly #inventory: Inventory;

@@ -1,24 +1,8 @@
 /** The JSON form of a quota, shared by `quota --json` and the control API. */
 import type { BucketState } from "#limiter/limiter.ts";
+import type { BucketReport, BucketWindow } from "./contract.ts";
 
-export interface BucketReport {
-  readonly bucket: string;
-  /** Null until the first response reports it. */
-  readonly limit: number | null;
-  readonly left: number | null;
-  readonly inFlight: number;
-  /** Calls of each window that are reserved for other callers. */
-  readonly reserve: number | null;
-  readonly secondsToRefresh: number | null;
-  /** Uncertainty of the refresh time. */
-  readonly refreshDoubtSeconds: number | null;
-  readonly frozen: boolean;
-  readonly calls: number;
-  readonly throttled: number;
-  readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
-}
-
-export function reportOfBucket(bucket: BucketState): BucketReport {
+export function reportOfBucket(bucket: BucketState, windows: readonly BucketWindow[]): BucketReport {
   return {
     bucket: bucket.bucket,
     limit: bucket.limit ?? null,
@@ -31,6 +15,7 @@ export function reportOfBucket(bucket: BucketState): BucketReport {
     calls: bucket.calls,
     throttled: bucket.throttled,
     waiters: bucket.waiters,
+    windows,
   };
 }
 

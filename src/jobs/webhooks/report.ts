@@ -1,18 +1,8 @@
 /** Reports on webhooks and deliveries, for display and JSON. Only the origin of an address is shown: the rest may be secret. */
-import type { Event } from "#events/event.ts";
+import type { EventDocument } from "#events/contract.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { WebhookStatus } from "./delivery-log.ts";
 import type { Delivery, DeliveryState } from "./delivery-record.ts";
-
-/** An event in lists and streams. */
-export interface EventDocument {
-  readonly id: string;
-  readonly type: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly profile: string;
-  readonly fields: Readonly<Record<string, string>>;
-}
 
 export interface DeliveryReport {
   readonly deliveryId: string;
@@ -59,10 +49,6 @@ export interface TestReport {
   readonly accepted: boolean;
   readonly status: number | null;
   readonly reason: string | null;
-}
-
-export function documentOfEvent({ id, type, atMs, profile, fields }: Event): EventDocument {
-  return { id, type, at: new Date(atMs).toISOString(), profile, fields };
 }
 
 export function reportOfDelivery(delivery: Delivery): DeliveryReport {

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
+import { documentOfEvent } from "#events/event-document.ts";
 import type { WebhookSender } from "#events/webhook.ts";
 import { type Endpoint, sendOnce, wordsFor } from "./deliver-event.ts";
 import type { DeliveryQueues } from "./queue.ts";
@@ -10,7 +11,6 @@ import { type Delivery, type DeliveryState, partsOf, placeOf } from "./delivery-
 import {
   type DeliveryDocument,
   type DeliveryReport,
-  documentOfEvent,
   reportOfDelivery,
   reportOfWebhook,
   type TestReport,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "#events/event.ts";
 import { type EventQuery, type Feed, pageOf } from "#events/feed.ts";
-import { changeTypes, changesOf } from "#jobs/inventory/changes.ts";
+import { changesOf } from "#jobs/inventory/changes.ts";
+import { changeTypes } from "#jobs/inventory/contract.ts";
 
 /** Answers with these events and remembers what it was asked. */
 function feedOf(events: readonly Event[]) {

@@ -9,7 +9,7 @@ import {
   withEvents,
 } from "../../../web/src/pure/event-window.ts";
 
-const event = (id: string) => ({ id, type: "sync.completed", at: "", profile: "default", fields: {} });
+const event = (id: string) => ({ id, type: "sync.completed" as const, at: "", profile: "default", fields: {} });
 const ids = (events: readonly { id: string }[]): string[] => events.map(({ id }) => id);
 
 describe("the window of events", () => {

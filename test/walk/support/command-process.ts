@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import type * as app from "#app/app.ts";
-import type * as worker from "#app/serve.ts";
+import type * as worker from "#worker.ts";
 import type * as program from "#cli/program.ts";
 import type { CommandRequest } from "./command-server.ts";
 import type { Ended } from "./process.ts";
@@ -15,7 +15,7 @@ import type { Ended } from "./process.ts";
 const dist = dirname(process.argv[2] ?? "");
 const load = <T>(file: string): Promise<T> => import(pathToFileURL(join(dist, file)).href) as Promise<T>;
 const { runProgram } = await load<typeof program>("cli/program.js");
-const { serve } = await load<typeof worker>("app/serve.js");
+const { runWorker } = await load<typeof worker>("app/serve.js");
 const { version } = await load<typeof app>("app/app.js");
 
 async function run({ args, env, cwd }: CommandRequest): Promise<Ended> {
@@ -35,7 +35,7 @@ async function run({ args, env, cwd }: CommandRequest): Promise<Ended> {
         ended.code = code;
       },
     },
-    serve,
+    runWorker,
     version,
   });
   return ended;

@@ -2,12 +2,19 @@
  * The control API's responses, as far as the dashboard reads them. test/contract/dashboard-shapes.types.ts ties them to
  * the server.
  */
+import type { EventDocument } from "#events/contract.ts";
+import type { FreezeReport } from "#jobs/freezes/contract.ts";
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { PlanDocument, PlanRow, RowReport, RunReport } from "#jobs/runs/contract.ts";
-import type { Role } from "./role.ts";
 
-export type { PlanRow, RunReport } from "#jobs/runs/contract.ts";
+export type { Me } from "#contract/me.ts";
+export type { ProfileReport } from "#contract/profiles.ts";
+export type { AuditEntry } from "#jobs/audit/contract.ts";
+export type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/contract.ts";
+export type { Change, FleetPoint, FleetReport, SyncReport } from "#jobs/inventory/contract.ts";
+export type { BucketReport } from "#jobs/quota/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
+export type { PlanRow, RunReport } from "#jobs/runs/contract.ts";
 
 export type RunState = RunReport["state"];
 export type Tally = RunReport["counts"];
@@ -15,22 +22,6 @@ export type RunRow = RowReport;
 export type Outcome = RowReport["outcome"];
 export type PlanReport = PlanDocument;
 export type RowVerdict = PlanRow["verdict"];
-
-export interface Me {
-  readonly name: string;
-  readonly role: Role;
-  readonly kind: "token" | "jwt" | "admin-token";
-  readonly version: string;
-}
-
-export interface ProfileReport {
-  readonly name: string;
-  readonly coverage: "g" | "jp" | null;
-  readonly wording: "sims" | "subscribers";
-  readonly isDefault: boolean;
-  readonly hasCredentials: boolean;
-  readonly speedClasses: readonly string[];
-}
 
 export const outcomes = ["done", "skipped", "rejected", "failed", "cancelled", "pending"] as const satisfies Outcome[];
 
@@ -50,74 +41,6 @@ export const verdicts = [
   "conflict",
   "invalid",
 ] as const satisfies RowVerdict[];
-
-export interface SyncReport {
-  readonly syncId: string;
-  readonly profile: string;
-  readonly state: "listing" | "sweeping" | "finished" | "failed";
-  readonly sims: number;
-  readonly pages: number;
-  readonly added: number;
-  readonly changed: number;
-  readonly returned: number;
-  readonly gone: number;
-  readonly startedAt: string;
-  readonly finishedAt: string | null;
-  readonly seconds: number | null;
-  readonly reason?: string;
-  readonly problem?: CurrentProblem;
-}
-
-export interface FleetReport {
-  readonly profile: string;
-  readonly total: number;
-  readonly gone: number;
-  readonly isComplete: boolean;
-  readonly lastSync: SyncReport | null;
-  readonly bySpeedClass: Readonly<Record<string, number>>;
-  readonly byStatus: Readonly<Record<string, number>>;
-  readonly byGroup: Readonly<Record<string, number>>;
-}
-
-export interface FleetPoint {
-  readonly at: string;
-  readonly total: number;
-  readonly bySpeedClass: Readonly<Record<string, number>>;
-}
-
-export interface Change {
-  readonly id: string;
-  readonly at: string;
-  readonly type: string;
-  readonly sim: string;
-  readonly field?: string;
-  readonly before?: unknown;
-  readonly after?: unknown;
-  readonly by: "run" | "outside";
-  readonly cause: string;
-}
-
-export interface BucketReport {
-  readonly bucket: string;
-  readonly limit: number | null;
-  readonly left: number | null;
-  readonly inFlight: number;
-  readonly reserve: number | null;
-  readonly secondsToRefresh: number | null;
-  readonly refreshDoubtSeconds: number | null;
-  readonly frozen: boolean;
-  readonly calls: number;
-  readonly throttled: number;
-  readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
-  /** Recent windows, newest last. */
-  readonly windows: readonly BucketWindow[];
-}
-
-export interface BucketWindow {
-  readonly at: string;
-  readonly calls: number;
-  readonly throttled: number;
-}
 
 export interface Reference {
   readonly groupId: string;
@@ -185,49 +108,7 @@ export interface AuthKeyRotationReport {
 export type UnderWay = NonNullable<ScheduleReport["running"]>;
 export type FiringReport = NonNullable<ScheduleReport["last"]>;
 
-export interface FreezeReport {
-  /** The freeze ordered by a user. */
-  readonly ordered: {
-    readonly by: string;
-    readonly reason: string;
-    readonly since: string;
-    readonly until: string | null;
-  } | null;
-  /** The active freeze of each profile. */
-  readonly profiles: Readonly<Record<string, Held | null>>;
-  /** Configured freezes that are active or upcoming. */
-  readonly windows: readonly FreezeTimeReport[];
-}
-
-export interface Held {
-  readonly reason: string;
-  readonly until: string | null;
-}
-
-export interface FreezeTimeReport {
-  readonly name: string;
-  /** Null: every profile. */
-  readonly profile: string | null;
-  readonly from: string;
-  readonly to: string;
-}
-
-export interface AuditEntry {
-  readonly id: string;
-  readonly at: string;
-  /** Null: unknown. */
-  readonly who: string | null;
-  readonly role: string | null;
-  /** `POST /v1/runs/:runId/pause` */
-  readonly action: string;
-  readonly target: string | null;
-  readonly result: "done" | "refused" | "failed" | "not recorded";
-  /** HTTP status; null for a command, and if it is not recorded. */
-  readonly status: number | null;
-  readonly exitCode: number | null;
-  readonly requestId: string;
-  readonly from: string;
-}
+export type Held = NonNullable<FreezeReport["profiles"][string]>;
 
 export interface AutomationReport {
   readonly name: string;
@@ -280,10 +161,4 @@ export interface TestReport {
   readonly reason: string | null;
 }
 
-export interface FleetEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly at: string;
-  readonly profile: string;
-  readonly fields: Readonly<Record<string, string>>;
-}
+export type FleetEvent = EventDocument;

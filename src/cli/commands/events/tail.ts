@@ -2,12 +2,11 @@
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { visible } from "#core/visible-text.ts";
 import { beforeAll } from "#events/feed.ts";
+import type { EventDocument } from "#events/contract.ts";
 import type { EventType } from "#events/event.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
-import type { EventDocument } from "#jobs/webhooks/report.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
-import { type EventSource, eventsHere } from "../../event-source.ts";
-import { remoteEvents } from "../../remote-event-source.ts";
+import type { EventSource } from "../../event-source.ts";
 import { asInstant } from "../../instant.ts";
 import type { Output } from "../../output.ts";
 
@@ -28,19 +27,15 @@ export function tailCommand(context: Context): Command {
   return withCommon(command, "simfleet events tail --since 1h --type run.* --type sync.failed --follow").action(
     async (options) => {
       const output = context.output(options);
-      const { interrupt } = context.io;
       const choice = { types: options.type, profile: options.profile };
       const isFollowing = options.follow === true;
       const form = output.isJson && !isFollowing ? inOneDocument(output) : byLine(output);
-      const show = async (source: EventSource): Promise<void> => {
-        const { since, last } = options;
+      const { since, last } = options;
+      await context.connect(options, async ({ eventSource }) => {
+        const source = eventSource(choice, (text) => output.say(text));
         const lastId = since === undefined ? await showLast(source, last, form) : await showAll(source, since, form);
         await form.end();
         if (isFollowing) for await (const events of source.follow(lastId)) await form.add(events);
-      };
-      await context.ask(options, {
-        here: (app) => show(eventsHere(app, choice, interrupt)),
-        there: (worker) => show(remoteEvents(worker, choice, { interrupt, say: (text) => output.say(text) })),
       });
     },
   );

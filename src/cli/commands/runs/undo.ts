@@ -1,13 +1,11 @@
 /** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app/app.ts";
 import { isRunOver } from "#fleet/run.ts";
-import type { RunReport } from "#jobs/runs/contract.ts";
-import type { SyncReport } from "#jobs/inventory/sync-report.ts";
-import { type Context, confirm, withCommon } from "../../context.ts";
-import { followSync, followRemoteSync } from "../../follow/follow-sync.ts";
+import { startSync } from "#jobs/inventory/contract.ts";
+import { showRun, undoRun } from "#jobs/runs/contract.ts";
+import { type Caller, type Context, confirm, withCommon } from "../../context.ts";
+import { followSync } from "../../follow/follow-sync.ts";
 import { type Output, grouped } from "../../output.ts";
-import type { RemoteWorker } from "../../remote-worker.ts";
 import { showToEnd } from "../apply.ts";
 
 export function undoCommand(context: Context): Command {
@@ -19,94 +17,60 @@ export function undoCommand(context: Context): Command {
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);
-    const undoing = { runId, context, output };
-    const choice = { isAgreed: options.yes === true, syncs: options.sync, isDetached: options.detach === true };
-    const exitCode = await context.ask(options, {
-      here: async (app) => undo(await localActions(app, undoing), undoing, choice),
-      there: async (worker) => undo(await remoteActions(worker, undoing), undoing, choice),
-    });
+    const exitCode = await context.connect(options, (caller) =>
+      undo(runId, {
+        caller,
+        context,
+        output,
+        isAgreed: options.yes === true,
+        syncs: options.sync,
+        isDetached: options.detach === true,
+      }),
+    );
     context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
-interface Undoing {
-  readonly runId: string;
+interface UndoOptions {
+  readonly caller: Caller;
   readonly context: Context;
   readonly output: Output;
+  readonly isAgreed: boolean;
+  readonly syncs: boolean;
+  readonly isDetached: boolean;
 }
 
-/** The operations, local or remote. */
-interface Actions {
-  /** SIMs that may be restored. */
-  readonly total: number;
-  sync(): Promise<{ report: SyncReport; exitCode: number }>;
-  undo(): Promise<RunReport>;
-  showToEnd(runId: string): Promise<number>;
-}
-
+/** @throws SimfleetError RUN_STATE when there is nothing to undo */
 async function undo(
-  hands: Actions,
-  { runId, context, output }: Undoing,
-  choice: { isAgreed: boolean; syncs: boolean; isDetached: boolean },
+  runId: string,
+  { caller, context, output, isAgreed, syncs, isDetached }: UndoOptions,
 ): Promise<number> {
-  const isTerminal = context.io.stdin.isTTY === true;
+  const { client, app } = caller;
+  const { interrupt, stdin } = context.io;
+  const { profile, state, counts } = await client.call(showRun, { params: { runId } });
+  // Lets the service report the error before a useless sync.
+  if (!isRunOver(state) || counts.done === 0) await client.call(undoRun, { params: { runId } });
+  await app?.client(profile).whoAmI(interrupt);
   // Without a terminal the confirmation fails: do that before the sync.
-  if (!choice.isAgreed && !isTerminal) await confirm(context.io, "");
-  if (choice.syncs) {
+  if (!isAgreed && stdin.isTTY !== true) await confirm(context.io, "");
+  if (syncs) {
     output.say("Syncing first, so that later changes are not overwritten …");
-    const { report, exitCode } = await hands.sync();
+    await client.call(startSync, { query: { profile, restart: "true" } });
+    const { report, exitCode } = await followSync({ ...caller, output, profile, interrupt });
     if (report.state !== "finished") return exitCode;
   }
-  if (!choice.isAgreed) {
-    const question = `Restore the previous class of up to ${grouped(hands.total)} ${hands.total === 1 ? "SIM" : "SIMs"}?`;
-    if (!(await confirm(context.io, question))) return declined(output);
+  if (!isAgreed) {
+    const question = `Restore the previous class of up to ${grouped(counts.done)} ${counts.done === 1 ? "SIM" : "SIMs"}?`;
+    if (!(await confirm(context.io, question))) {
+      output.say("Nothing was started.");
+      return 2;
+    }
   }
-  const report = await hands.undo();
-  if (choice.isDetached) {
+  const report = await client.call(undoRun, { params: { runId } });
+  if (isDetached) {
     output.answer(report, (shown) => shown.runId);
     return 0;
   }
   output.say(`Run ${report.runId} restores ${grouped(report.counts.total)} rows of ${runId}.`);
-  return hands.showToEnd(report.runId);
-}
-
-function declined(output: Output): number {
-  output.say("Nothing was started.");
-  return 2;
-}
-
-/** @throws SimfleetError RUN_STATE when there is nothing to undo */
-async function localActions(app: App, { runId, context, output }: Undoing): Promise<Actions> {
-  const { interrupt } = context.io;
-  const { profile } = await app.runs.record(runId);
-  const { total } = await app.runs.planUndo(runId);
-  await app.client(profile).whoAmI(interrupt);
-  return {
-    total,
-    sync: async () => {
-      await app.sims.sync(profile, { by: context.actor, how: "restart" });
-      return followSync({ app, output, profile, interrupt });
-    },
-    undo: () => app.runs.undo(runId, { by: context.actor }),
-    showToEnd: (newId) => showToEnd({ caller: context.localCaller(app), output, context, runId: newId }),
-  };
-}
-
-/** @throws SimfleetError RUN_STATE when there is nothing to undo */
-async function remoteActions(worker: RemoteWorker, { runId, context, output }: Undoing): Promise<Actions> {
-  const { interrupt } = context.io;
-  const path = `/v1/runs/${encodeURIComponent(runId)}`;
-  const undone = (): Promise<RunReport> => worker.post<RunReport>(`${path}/undo`);
-  const { profile, state, counts } = await worker.get<RunReport>(path);
-  // Lets the worker report the error before a useless sync.
-  if (!isRunOver(state) || counts.done === 0) await undone();
-  return {
-    total: counts.done,
-    sync: async () => {
-      await worker.post<SyncReport>("/v1/syncs", { query: { profile, restart: true } });
-      return followRemoteSync({ worker, output, profile, interrupt });
-    },
-    undo: undone,
-    showToEnd: (newId) => showToEnd({ caller: context.remoteCaller(worker), output, context, runId: newId }),
-  };
+  return showToEnd({ caller, output, context, runId: report.runId });
 }

@@ -1,6 +1,6 @@
 /** `simfleet sims changes`: changes of the fleet, by runs or from outside. */
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { type Change, changeTypes } from "#jobs/inventory/changes.ts";
+import { type Change, changeTypes, listChanges } from "#jobs/inventory/contract.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { asInstant } from "../../instant.ts";
 import { table } from "../../output.ts";
@@ -24,25 +24,15 @@ export function changesCommand(context: Context): Command {
       const output = context.output(options);
       const { since, sim, field, kind, limit, cursor } = options;
       const by = options.by === "run" || options.by === "outside" ? options.by : undefined;
-      const types = changeTypes.filter((type) => kind === undefined || type === `sim.${kind}`);
-      const page = await context.ask(options, {
-        here: ({ sims }, { profile }) =>
-          sims.changes(profile, { sim, field, by, types, sinceMs: since }, { limit, cursor }),
-        there: (worker) => {
-          const from = since === undefined ? undefined : new Date(since).toISOString();
-          const query = { sim, field, by, type: types, since: from, limit, cursor };
-          return worker.get<Page>("/v1/changes", worker.ofProfile(query));
-        },
-      });
+      const type = changeTypes.find((one) => one === `sim.${kind}`);
+      const from = since === undefined ? undefined : new Date(since).toISOString();
+      const page = await context.connect(options, ({ client, profile }) =>
+        client.call(listChanges, { query: { profile, sim, field, by, type, since: from, limit, cursor } }),
+      );
       output.answer(page, (shown) => changesText(shown.changes));
       if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
     },
   );
-}
-
-interface Page {
-  readonly changes: Change[];
-  readonly nextCursor: string | null;
 }
 
 function changesText(changes: readonly Change[]): string {

@@ -1,9 +1,10 @@
 /** `simfleet sims export`: the inventory as a file. */
 import { Command, Option } from "@commander-js/extra-typings";
+import { exportSims } from "#jobs/inventory/contract.ts";
 import { writeResults } from "#jobs/runs/results.ts";
 import { type Context, withCommon } from "../../context.ts";
 import type { Output } from "../../output.ts";
-import { filterOf, whereOption } from "../../where.ts";
+import { assertFilter, whereOption } from "../../where.ts";
 
 type Format = "csv" | "ndjson";
 
@@ -20,19 +21,14 @@ export function exportCommand(context: Context): Command {
     "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv",
   ).action(async (options) => {
     const output = context.output(options);
-    const { where, gone, columns, out } = options;
-    const filter = filterOf(where);
-    const asked: Format = options.format === "ndjson" ? "ndjson" : "csv";
-    const target = { output, out, format: out === undefined && output.isJson ? "ndjson" : asked } as const;
-    const { format } = target;
-    await context.ask(options, {
-      here: async ({ sims }, { profile }) => {
-        const presence = gone === true ? "gone" : "listed";
-        const names = columns?.split(",").map((name) => name.trim());
-        return give(await sims.export(profile, { filter, presence, columns: names, format }), target);
-      },
-      there: (worker) =>
-        give(worker.text("/v1/sims/export", worker.ofProfile({ where, gone, columns, format })), target),
+    const { where, columns, out } = options;
+    assertFilter(where);
+    const gone = options.gone === true ? "true" : undefined;
+    const chosen: Format = options.format === "ndjson" ? "ndjson" : "csv";
+    const format = out === undefined && output.isJson ? "ndjson" : chosen;
+    await context.connect(options, async ({ client, profile }) => {
+      const lines = await client.call(exportSims, { query: { profile, where, gone, columns, format } });
+      await give(lines, { output, out, format });
     });
   });
 }

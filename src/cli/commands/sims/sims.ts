@@ -1,9 +1,10 @@
 /** `simfleet sims …`: the inventory. */
 import { Command } from "@commander-js/extra-typings";
-import type { SimDocument, SimPage } from "#jobs/inventory/service.ts";
+import * as routes from "#jobs/inventory/contract.ts";
+import type { SimDocument } from "#jobs/inventory/contract.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
-import { filterOf, whereOption } from "../../where.ts";
+import { assertFilter, whereOption } from "../../where.ts";
 import { changesCommand } from "./changes.ts";
 import { exportCommand } from "./export.ts";
 import { syncCommand } from "./sync.ts";
@@ -30,13 +31,12 @@ function listCommand(context: Context): Command {
     "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
   ).action(async (options) => {
     const output = context.output(options);
-    const filter = filterOf(options.where);
-    const { where, limit, cursor, gone } = options;
-    const page = await context.ask<SimPage>(options, {
-      here: ({ sims }, { profile }) =>
-        sims.list(profile, { filter, limit, cursor, presence: gone === true ? "gone" : "listed" }),
-      there: (worker) => worker.get<SimPage>("/v1/sims", worker.ofProfile({ where, limit, cursor, gone })),
-    });
+    const { where, limit, cursor } = options;
+    assertFilter(where);
+    const gone = options.gone === true ? "true" : undefined;
+    const page = await context.connect(options, ({ client, profile }) =>
+      client.call(routes.listSims, { query: { profile, where, gone, limit, cursor } }),
+    );
     output.answer(page, (shown) => listText(shown.sims));
     if (page.nextCursor !== null && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
     if (!page.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
@@ -69,10 +69,9 @@ function showCommand(context: Context): Command {
   const command = new Command("show").description("show one SIM as last seen").argument("<sim>", "SIM ID, or IMSI");
   return withCommon(command, "simfleet sims show 8942310022000012345").action(async (key, options) => {
     const output = context.output(options);
-    const sim = await context.ask(options, {
-      here: ({ sims }, { profile }) => sims.show(profile, key),
-      there: (worker) => worker.get<SimDocument>(`/v1/sims/${encodeURIComponent(key)}`, worker.ofProfile()),
-    });
+    const sim = await context.connect(options, ({ client, profile }) =>
+      client.call(routes.showSim, { params: { sim: key }, query: { profile } }),
+    );
     output.answer(sim, (shown) => {
       const fields = Object.entries(shown).filter(([, value]) => value !== null);
       const width = Math.max(...fields.map(([name]) => name.length));

@@ -1,12 +1,10 @@
 /** `simfleet sims sync`: syncs the inventory and shows the progress. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app/app.ts";
-import type { Config } from "#config/config.ts";
-import type { SyncReport } from "#jobs/inventory/sync-report.ts";
-import { type Context, withCommon } from "../../context.ts";
-import { followSync, followRemoteSync } from "../../follow/follow-sync.ts";
+import * as routes from "#jobs/inventory/contract.ts";
+import type { SyncReport } from "#jobs/inventory/contract.ts";
+import { type Caller, type Context, withCommon } from "../../context.ts";
+import { followSync } from "../../follow/follow-sync.ts";
 import { type Output, duration, grouped } from "../../output.ts";
-import type { RemoteWorker } from "../../remote-worker.ts";
 
 export function syncCommand(context: Context): Command {
   const command = new Command("sync")
@@ -16,42 +14,34 @@ export function syncCommand(context: Context): Command {
   return withCommon(command, "simfleet sims sync").action(async (options) => {
     const output = context.output(options);
     const { interrupt } = context.io;
-    const isRestart = options.restart === true;
     const isDetached = options.detach === true;
-    const here = async (app: App, { profile }: Config): Promise<number> => {
+    const exitCode = await context.connect(options, async (caller) => {
+      const { client, profile, app } = caller;
       // Reports wrong credentials now instead of in a worker's log.
-      if (!isDetached) await app.client(profile).whoAmI(interrupt);
-      const begun = await app.sims.sync(profile, { by: context.actor, how: isRestart ? "restart" : "resume" });
-      sayWhereItGoesOn(begun, output);
-      if (!isDetached) return shown(await followSync({ app, output, profile, interrupt }), output);
-      output.answer(begun, ({ syncId }) => syncId);
-      if (!(await app.sims.isServed(profile))) {
-        output.say(
-          "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
-        );
-      }
-      return 0;
-    };
-    const there = async (worker: RemoteWorker): Promise<number> => {
-      const query = worker.ofProfile({ restart: isRestart ? true : undefined });
-      const begun = await worker.post<SyncReport>("/v1/syncs", { query });
-      const { profile } = begun;
-      sayWhereItGoesOn(begun, output);
-      if (!isDetached) return shown(await followRemoteSync({ worker, output, profile, interrupt }), output);
-      output.answer(begun, ({ syncId }) => syncId);
-      return 0;
-    };
-    context.io.setExitCode(await context.ask(options, { here, there }));
+      if (app !== undefined && !isDetached) await app.client(app.config.profile).whoAmI(interrupt);
+      const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
+      const started = await client.call(routes.startSync, { query });
+      if (started.pages > 0) output.say(`Resuming the sync of ${started.startedAt}, after ${pagesText(started)}.`);
+      if (isDetached) return showDetached(started, { caller, output });
+      const followed = await followSync({ client, app, output, profile: started.profile, interrupt });
+      output.answer(followed.report, syncText);
+      return followed.exitCode;
+    });
+    context.io.setExitCode(exitCode);
   });
 }
 
-function sayWhereItGoesOn(begun: SyncReport, output: Output): void {
-  if (begun.pages > 0) output.say(`Resuming the sync of ${begun.startedAt}, after ${pagesText(begun)}.`);
-}
-
-function shown({ report, exitCode }: { report: SyncReport; exitCode: number }, output: Output): number {
-  output.answer(report, syncText);
-  return exitCode;
+async function showDetached(
+  started: SyncReport,
+  { caller: { app }, output }: { caller: Caller; output: Output },
+): Promise<number> {
+  output.answer(started, ({ syncId }) => syncId);
+  if (app !== undefined && !(await app.sims.isServed(started.profile))) {
+    output.say(
+      "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
+    );
+  }
+  return 0;
 }
 
 function syncText(report: SyncReport): string {

@@ -10,7 +10,8 @@
  */
 import { hash } from "node:crypto";
 import { decodeName, decodeValue, encodeName, encodeValue } from "#fleet/field-text.ts";
-import type { FieldValue, SimFields } from "#fleet/sim-fields.ts";
+import type { FieldValue } from "#fleet/field-value.ts";
+import type { SimFields } from "#fleet/sim-fields.ts";
 
 /** The last known state of a SIM. */
 export interface KnownSim {

@@ -1,0 +1,22 @@
+/** The route of the caller. It belongs to no feature: the server alone knows who calls. */
+import { z } from "zod";
+import { roles } from "#fleet/role.ts";
+import { route } from "./route.ts";
+
+const me = z.object({
+  name: z.string(),
+  role: z.enum(roles),
+  kind: z.enum(["token", "jwt", "admin-token", "hook"]),
+  version: z.string().describe("of simfleet"),
+});
+
+export type Me = Readonly<z.infer<typeof me>>;
+
+export const showMe = route({
+  method: "GET",
+  path: "/me",
+  role: "viewer",
+  tag: "me",
+  summary: "Get the caller's name and role",
+  answer: me,
+});

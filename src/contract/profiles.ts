@@ -1,0 +1,24 @@
+/** The route of the configured profiles (accounts). It belongs to no feature. */
+import { z } from "zod";
+import { list, pageOf } from "./fields.ts";
+import { route } from "./route.ts";
+
+const profileReport = z.object({
+  name: z.string(),
+  coverage: z.enum(["g", "jp"]).nullable().describe("null: decided by the account's token, or the only one there is"),
+  wording: z.enum(["sims", "subscribers"]),
+  isDefault: z.boolean(),
+  hasCredentials: z.boolean(),
+  speedClasses: list(z.string()).describe("those that the deployment knows; empty: none is known"),
+});
+
+export type ProfileReport = Readonly<z.infer<typeof profileReport>>;
+
+export const listProfiles = route({
+  method: "GET",
+  path: "/profiles",
+  role: "viewer",
+  tag: "profiles",
+  summary: "List the configured profiles (accounts)",
+  answer: pageOf("profiles", profileReport),
+});

@@ -1,0 +1,30 @@
+/** The route of events. */
+import { z } from "zod";
+import { entryCursor, instant, ofPage, ofProfile, pageOf, several, since } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+import { eventTypes } from "./event.ts";
+
+const type = z.enum(eventTypes as [(typeof eventTypes)[number], ...typeof eventTypes]);
+
+/** An event in lists, streams and deliveries. */
+export const eventDocument = z.object({
+  id: z.string(),
+  type,
+  at: instant,
+  profile: z.string().describe("empty if the event concerns every profile"),
+  fields: z.record(z.string(), z.string()),
+});
+
+export type EventDocument = Readonly<z.infer<typeof eventDocument>>;
+
+export const listEvents = route({
+  method: "GET",
+  path: "/events",
+  role: "viewer",
+  tag: "events",
+  summary: "List events, newest first; of all profiles unless one is given",
+  description:
+    "With `Accept: text/event-stream` events are streamed as they happen; `Last-Event-ID` continues after an event, `since` after a time. A stream has no pages.",
+  query: z.strictObject({ ...ofProfile, ...ofPage, cursor: entryCursor, since, type: several(type) }),
+  answer: pageOf("events", eventDocument),
+});

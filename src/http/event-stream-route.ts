@@ -1,0 +1,38 @@
+/** The stream form of `GET /v1/events`, which the server adds to the route's list. */
+import { z } from "zod";
+import { asList } from "#contract/fields.ts";
+import type { Call } from "#contract/route.ts";
+import type { listEvents } from "#events/contract.ts";
+import type { ControlDeps } from "./deps.ts";
+import type { HttpPart } from "./mount.ts";
+import { profileOf } from "./plans/order.ts";
+
+const mostInId = 2n ** 64n - 1n;
+const eventId = z
+  .string()
+  .regex(/^\d{1,15}-\d{1,20}$/, "has to be the id of an event")
+  .refine((id) => BigInt(id.split("-")[1] ?? "0") <= mostInId, "has to be the id of an event");
+const streamType = "text/event-stream";
+
+export function eventStream({ streams, config }: Pick<ControlDeps, "streams" | "config">): HttpPart {
+  return {
+    headers: z.object({ "last-event-id": eventId.optional() }),
+    preHandler: async (request, reply) => {
+      const { accept = "", "last-event-id": lastId } = request.headers;
+      if (!accept.includes(streamType)) return undefined;
+      const { profile, type, since } = request.query as Call<typeof listEvents>["query"];
+      const afterId = since === undefined ? undefined : idBefore(Date.parse(since));
+      await streams.serve(request, reply, {
+        types: asList(type),
+        profile: profile === undefined ? undefined : profileOf(profile, { config }),
+        fromId: typeof lastId === "string" ? lastId : afterId,
+      });
+      return reply;
+    },
+  };
+}
+
+/** An id before that of every event of this instant and after every earlier one. */
+function idBefore(ms: number): string {
+  return `${Math.max(0, ms - 1)}-${Number.MAX_SAFE_INTEGER}`;
+}

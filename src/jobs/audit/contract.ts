@@ -1,0 +1,32 @@
+/** The route of the audit log. */
+import { z } from "zod";
+import { count, entryCursor, instant, ofPage, pageOf } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+
+const auditEntry = z.object({
+  id: z.string(),
+  at: instant,
+  who: z.string().nullable().describe("null: the caller is not known"),
+  role: z.string().nullable(),
+  action: z.string().describe("`POST /v1/runs/:runId/cancel`, `simfleet runs cancel`"),
+  target: z.string().nullable(),
+  result: z
+    .enum(["done", "refused", "failed", "not recorded"])
+    .describe("not recorded: the process ended before it could record it, or the change is still in progress"),
+  status: count.nullable().describe("HTTP status; null for a command, and if not recorded"),
+  exitCode: count.nullable().describe("of a command; null for a request, and if not recorded"),
+  requestId: z.string(),
+  from: z.string().describe("address of the client, or name of the machine on which the command was run"),
+});
+
+export type AuditEntry = Readonly<z.infer<typeof auditEntry>>;
+
+export const listAudit = route({
+  method: "GET",
+  path: "/audit",
+  role: "admin",
+  tag: "audit",
+  summary: "List changes and rejected attempts with their callers, newest first",
+  query: z.strictObject({ ...ofPage, cursor: entryCursor }),
+  answer: pageOf("entries", auditEntry),
+});

@@ -1,0 +1,61 @@
+/** The routes of freezes. */
+import { z } from "zod";
+import { instant, list } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+
+const freezeTimeReport = z.object({
+  name: z.string(),
+  profile: z.string().nullable().describe("null: every profile"),
+  from: instant,
+  to: instant,
+});
+
+export type FreezeTimeReport = Readonly<z.infer<typeof freezeTimeReport>>;
+
+const freezeReport = z.object({
+  ordered: z
+    .object({ by: z.string(), reason: z.string(), since: instant, until: instant.nullable() })
+    .nullable()
+    .describe("the manual freeze; null if there is none or it has ended"),
+  profiles: z
+    .record(z.string(), z.object({ reason: z.string(), until: instant.nullable() }).nullable())
+    .describe("what freezes each profile now: the manual freeze, or one of the configuration"),
+  windows: list(freezeTimeReport).describe(
+    "the freezes of the configuration that are active now, and the next three times of each, earliest first",
+  ),
+});
+
+export type FreezeReport = Readonly<z.infer<typeof freezeReport>>;
+
+export const showFreeze = route({
+  method: "GET",
+  path: "/freeze",
+  role: "viewer",
+  tag: "freeze",
+  summary: "Get whether changes are frozen, and why",
+  answer: freezeReport,
+});
+
+export const startFreeze = route({
+  method: "POST",
+  path: "/freeze",
+  role: "admin",
+  tag: "freeze",
+  summary: "Freeze all changes of every profile; calls in flight are completed",
+  body: z
+    .strictObject({
+      reason: z.string().max(500).optional().describe("for those who see it"),
+      until: z.iso.datetime({ offset: true }).optional().describe("when it ends by itself"),
+    })
+    .nullish(),
+  answer: freezeReport,
+});
+
+export const endFreeze = route({
+  method: "DELETE",
+  path: "/freeze",
+  role: "admin",
+  tag: "freeze",
+  summary: "End the freeze; freezes in the configuration still apply",
+  answer: freezeReport,
+});

@@ -1,0 +1,203 @@
+/** The routes of the inventory: syncs, SIMs, changes of the fleet, and its counts. */
+import { z } from "zod";
+import {
+  count,
+  currentProblem,
+  entryCursor,
+  flag,
+  id,
+  instant,
+  list,
+  ofPage,
+  ofProfile,
+  pageOf,
+  several,
+  since,
+} from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+import type { EventType } from "#events/event.ts";
+
+export const syncReport = z.object({
+  syncId: z.string(),
+  profile: z.string(),
+  state: z.enum(["listing", "sweeping", "finished", "failed"]),
+  sims: count.describe("SIMs listed so far"),
+  pages: count,
+  added: count,
+  changed: count,
+  returned: count,
+  gone: count,
+  startedAt: instant,
+  startedBy: z.string().nullable().describe("who requested it; null if not known"),
+  finishedAt: instant.nullable(),
+  seconds: z.number().nullable().describe("duration including pauses; null until it has ended"),
+  reason: z.string().optional().describe("why it failed"),
+  problem: currentProblem.describe("why the next page cannot be read at the moment, and when it is retried"),
+});
+
+export type SyncReport = Readonly<z.infer<typeof syncReport>>;
+
+/** A SIM in lists and exports: its key, its stored fields, and when it was seen. */
+const simDocument = z
+  .record(z.string(), z.unknown())
+  .describe("the SIM's key (simId, or imsi), the fields that are kept, addedAt, updatedAt, updatedBy, seenAt, goneAt");
+
+export type SimDocument = Readonly<z.infer<typeof simDocument>>;
+
+const simPage = pageOf("sims", simDocument).extend({
+  isComplete: z
+    .boolean()
+    .describe("whether the whole fleet has been synced at least once, so that a missing SIM does not exist"),
+});
+
+export type SimPage = Readonly<z.infer<typeof simPage>>;
+
+export const changeTypes = ["sim.added", "sim.changed", "sim.gone", "sim.returned"] as const satisfies EventType[];
+export type ChangeType = (typeof changeTypes)[number];
+
+const change = z.object({
+  id: z.string(),
+  at: instant,
+  type: z.enum(changeTypes),
+  sim: z.string(),
+  field: z.string().optional().describe("with sim.changed"),
+  before: z.unknown().optional().describe("with sim.changed; null if there was no value"),
+  after: z.unknown().optional().describe("with sim.changed; null if there is no value"),
+  by: z.enum(["run", "outside"]).describe("run: a run of simfleet changed it"),
+  cause: z.string().describe("the run, or the sync that saw it"),
+});
+
+export type Change = Readonly<z.infer<typeof change>>;
+
+const counts = z.record(z.string(), count);
+
+/** Number of SIMs by value, the largest first. */
+export type Counts = Readonly<z.infer<typeof counts>>;
+
+const fleetReport = z.object({
+  profile: z.string(),
+  at: instant.describe("time of the count"),
+  total: count.describe("SIMs that the platform lists"),
+  gone: count.describe("SIMs that it no longer lists"),
+  isComplete: z.boolean().describe("whether the whole fleet was ever synced"),
+  lastSync: syncReport.nullable(),
+  bySpeedClass: counts,
+  byStatus: counts,
+  byGroup: counts.describe("the fifty largest, the rest under `other`"),
+});
+
+export type FleetReport = Readonly<z.infer<typeof fleetReport>>;
+
+const fleetPoint = z.object({ at: instant, total: count, bySpeedClass: counts });
+
+export type FleetPoint = Readonly<z.infer<typeof fleetPoint>>;
+
+export const listSyncs = route({
+  method: "GET",
+  path: "/syncs",
+  role: "viewer",
+  tag: "syncs",
+  summary: "List the current or last sync of each profile",
+  answer: pageOf("syncs", syncReport),
+});
+
+export const showSync = route({
+  method: "GET",
+  path: "/syncs/:profile",
+  role: "viewer",
+  tag: "syncs",
+  summary: "Get the current or last sync of a profile",
+  params: z.strictObject({ profile: id }),
+  answer: syncReport,
+});
+
+export const startSync = route({
+  method: "POST",
+  path: "/syncs",
+  role: "operator",
+  tag: "syncs",
+  summary: "Start a sync, or resume an interrupted one",
+  query: z.strictObject({ ...ofProfile, restart: flag.describe("start over from the first page") }),
+  answer: syncReport,
+  status: 202,
+});
+
+const selection = {
+  ...ofProfile,
+  where: several(z.string().min(1).max(4_096)).describe("a filter; all of them have to hold"),
+  gone: flag.describe("only SIMs that the platform no longer lists"),
+} as const;
+
+export const listSims = route({
+  method: "GET",
+  path: "/sims",
+  role: "viewer",
+  tag: "sims",
+  summary: "List SIMs, most recently discovered first",
+  query: z.strictObject({ ...selection, ...ofPage }),
+  answer: simPage,
+});
+
+export const exportSims = route({
+  method: "GET",
+  path: "/sims/export",
+  role: "viewer",
+  tag: "sims",
+  summary: "Export the inventory",
+  query: z.strictObject({
+    ...selection,
+    format: z.enum(["csv", "ndjson"]).default("csv").describe("csv is what a plan takes; ndjson has raw values"),
+    columns: z.string().max(4_096).optional().describe("of the CSV, with commas between"),
+  }),
+  answer: "lines",
+});
+
+export const showSim = route({
+  method: "GET",
+  path: "/sims/:sim",
+  role: "viewer",
+  tag: "sims",
+  summary: "Get a SIM as last seen",
+  params: z.strictObject({ sim: id }),
+  query: z.strictObject(ofProfile),
+  answer: simDocument,
+});
+
+export const listChanges = route({
+  method: "GET",
+  path: "/changes",
+  role: "viewer",
+  tag: "sims",
+  summary: "List changes of the fleet, newest first",
+  query: z.strictObject({
+    ...ofProfile,
+    ...ofPage,
+    cursor: entryCursor,
+    since,
+    sim: id.optional(),
+    field: id.optional(),
+    by: z.enum(["run", "outside"]).optional(),
+    type: several(z.enum(changeTypes)),
+  }),
+  answer: pageOf("changes", change),
+});
+
+export const showFleet = route({
+  method: "GET",
+  path: "/fleet",
+  role: "viewer",
+  tag: "sims",
+  summary: "Count SIMs by class, status and group; a few seconds old at most for a small fleet",
+  query: z.strictObject(ofProfile),
+  answer: fleetReport,
+});
+
+export const fleetHistory = route({
+  method: "GET",
+  path: "/fleet/history",
+  role: "viewer",
+  tag: "sims",
+  summary: "Count SIMs over time: one point per five minutes, up to a week, oldest first",
+  query: z.strictObject({ ...ofProfile, hours: z.coerce.number().min(0.1).max(168).default(24) }),
+  answer: z.object({ points: list(fleetPoint) }),
+});

@@ -1,0 +1,90 @@
+/** What answers the routes of the inventory. */
+import { asList } from "#contract/fields.ts";
+import { creating, type Endpoint, endpoint } from "#contract/route.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
+import * as routes from "./contract.ts";
+import type { FleetService } from "./fleet-service.ts";
+import type { SimService } from "./service.ts";
+
+export interface InventoryDeps {
+  readonly sims: SimService;
+  readonly fleet: FleetService;
+  /** Names of the configured profiles. */
+  readonly profiles: readonly string[];
+  /** The profile that a request is about. @throws SimfleetError NOT_FOUND */
+  readonly profileOf: (named?: string) => string;
+  /** @throws ConfigError with what a profile lacks to call the platform */
+  readonly assertCallable: (profile: string) => void;
+}
+
+export function inventoryEndpoints(deps: InventoryDeps): readonly Endpoint[] {
+  return [...syncEndpoints(deps), ...simEndpoints(deps), ...fleetEndpoints(deps)];
+}
+
+function syncEndpoints({ sims, profiles, profileOf, assertCallable }: InventoryDeps): readonly Endpoint[] {
+  return [
+    endpoint(routes.listSyncs, async () => {
+      const reports = await Promise.all(profiles.map((profile) => sims.syncReport(profile)));
+      return { syncs: reports.filter((report) => report !== undefined), nextCursor: null };
+    }),
+    endpoint(routes.showSync, async ({ params }) => {
+      const profile = profileOf(params.profile);
+      const report = await sims.syncReport(profile);
+      if (report !== undefined) return report;
+      throw new SimfleetError("NOT_FOUND", `There was no sync of ${profile} yet: start one with POST /v1/syncs`);
+    }),
+    creating(routes.startSync, ({ query, by }) => {
+      const profile = profileOf(query.profile);
+      assertCallable(profile);
+      return {
+        newId: () => profile,
+        // A sync in progress continues, unless the request restarts it.
+        create: () => sims.sync(profile, { by, how: query.restart === "true" ? "restart" : "resume" }),
+        pathOf: () => `/syncs/${profile}`,
+      };
+    }),
+  ];
+}
+
+function simEndpoints({ sims, profileOf }: InventoryDeps): readonly Endpoint[] {
+  return [
+    endpoint(routes.listSims, ({ query: { profile, where, gone, limit, cursor } }) =>
+      sims.list(profileOf(profile), { limit, cursor, filter: filterOf(where), presence: presenceOf(gone) }),
+    ),
+    endpoint(routes.exportSims, async ({ query: { profile: named, where, gone, format, columns } }) => {
+      const profile = profileOf(named);
+      const lines = await sims.export(profile, {
+        filter: filterOf(where),
+        presence: presenceOf(gone),
+        format,
+        columns: columns?.split(",").map((name) => name.trim()),
+      });
+      return { format, fileName: `${profile}.sims.${format}`, lines };
+    }),
+    endpoint(routes.showSim, ({ params, query }) => sims.show(profileOf(query.profile), params.sim)),
+    endpoint(routes.listChanges, ({ query: { profile, limit, cursor, since, type, sim, field, by } }) => {
+      const sinceMs = since === undefined ? undefined : Date.parse(since);
+      return sims.changes(profileOf(profile), { types: asList(type), sim, field, by, sinceMs }, { limit, cursor });
+    }),
+  ];
+}
+
+function fleetEndpoints({ fleet, profileOf }: InventoryDeps): readonly Endpoint[] {
+  return [
+    endpoint(routes.showFleet, ({ query }) => fleet.report(profileOf(query.profile))),
+    endpoint(routes.fleetHistory, async ({ query }) => ({
+      points: await fleet.history(profileOf(query.profile), query.hours),
+    })),
+  ];
+}
+
+/** @throws SimfleetError USAGE for a filter that cannot be read */
+function filterOf(where: string | readonly string[] | undefined): Filter {
+  const texts = asList(where);
+  return texts === undefined ? everySim : parseFilter(texts);
+}
+
+function presenceOf(gone: "true" | "false" | undefined): "gone" | "listed" {
+  return gone === "true" ? "gone" : "listed";
+}

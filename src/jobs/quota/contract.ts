@@ -1,0 +1,34 @@
+/** The route of quotas. */
+import { z } from "zod";
+import { count, instant, list, pageOf } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+
+const bucketWindow = z.object({ at: instant.describe("its end"), calls: count, throttled: count });
+
+export type BucketWindow = Readonly<z.infer<typeof bucketWindow>>;
+
+const bucketReport = z.object({
+  bucket: z.string(),
+  limit: count.nullable().describe("null until the first response reports it"),
+  left: count.nullable(),
+  inFlight: count,
+  reserve: count.nullable().describe("calls of each window that are reserved for other callers"),
+  secondsToRefresh: z.number().nullable(),
+  refreshDoubtSeconds: z.number().nullable().describe("uncertainty of the refresh time"),
+  frozen: z.boolean(),
+  calls: count,
+  throttled: count,
+  waiters: list(z.object({ process: z.string(), waiting: count })),
+  windows: list(bucketWindow).describe("calls of recent periods as this worker has seen them, newest last"),
+});
+
+export type BucketReport = Readonly<z.infer<typeof bucketReport>>;
+
+export const listBuckets = route({
+  method: "GET",
+  path: "/buckets",
+  role: "viewer",
+  tag: "buckets",
+  summary: "List quotas: limit, left, reserve, time to refresh, waiting calls",
+  answer: pageOf("buckets", bucketReport),
+});
