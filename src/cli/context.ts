@@ -143,7 +143,10 @@ export class Context {
    */
   async connect<T>(options: CommonOptions, use: (caller: Caller) => Promise<T>): Promise<T> {
     return this.ask(options, {
-      here: (app, { profile }) => use({ client: localClient(endpointsOf(app), this.actor), profile, app }),
+      here: (app, { profile }) => {
+        const caller = { by: this.actor, signal: this.io.interrupt };
+        return use({ client: localClient(endpointsOf(app), caller), profile, app });
+      },
       there: (worker) => use({ client: worker.client, profile: worker.profile, app: undefined }),
     });
   }

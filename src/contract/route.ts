@@ -42,6 +42,8 @@ export interface Call<R extends Route> {
   readonly body: Parsed<R["body"]>;
   /** Who calls: `token:NAME`, `cli:USER`. */
   readonly by: string;
+  /** Aborts when the caller no longer waits for the answer. */
+  readonly signal: AbortSignal;
 }
 
 /** What a caller of a route passes; parts that may be left out are optional. */

@@ -8,6 +8,9 @@ import { actorOf } from "./auth/principal.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 import { once } from "./once.ts";
 
+/** How long a handler may wait for the platform. */
+const patienceMs = 60_000;
+
 export function mount(api: Api, { route, handle, creation }: Endpoint, deps: ControlDeps): void {
   const { method, path: url } = route;
   api.route({
@@ -38,7 +41,8 @@ function schemaOf({ method, tag, summary, description, params, query, body, answ
 /** What a handler gets of a request that has passed its schemas. */
 function callOf(request: FastifyRequest): Call<Route> {
   const { params, query, body, principal } = request;
-  return { params, query, body, by: actorOf(principal) } as unknown as Call<Route>;
+  const signal = AbortSignal.timeout(patienceMs);
+  return { params, query, body, by: actorOf(principal), signal } as unknown as Call<Route>;
 }
 
 function created(
