@@ -16,7 +16,6 @@ import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { authKeyRoutes } from "./routes/authkeys.ts";
-import { automationRoutes } from "./routes/automations.ts";
 import { bucketRoutes } from "./routes/buckets.ts";
 import { changeRoutes } from "./routes/changes.ts";
 import { credentialRoutes } from "./routes/credentials.ts";
@@ -49,7 +48,6 @@ const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   bucketRoutes,
   fleetRoutes,
   freezeRoutes,
-  automationRoutes,
   webhookRoutes,
   hookRoutes,
   auditRoutes,

@@ -7,7 +7,6 @@ import type { RunState } from "#fleet/run.ts";
 import type { BucketWindow } from "#http/bucket-windows.ts";
 import type { AuditEntry } from "#jobs/audit/service.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
-import type { AutomationReport } from "#jobs/automations/service.ts";
 import type { BucketReport } from "#jobs/quota/report.ts";
 import type { Change } from "#jobs/inventory/changes.ts";
 import type { SetReport } from "#jobs/credentials/service.ts";
@@ -45,7 +44,6 @@ export type Ties = Nothing<{
   freezeReport: Missing<FreezeReport, read.FreezeReport>;
   freezeTimeReport: Missing<FreezeTimeReport, read.FreezeTimeReport>;
   auditEntry: Missing<AuditEntry, read.AuditEntry>;
-  automationReport: Missing<AutomationReport, read.AutomationReport>;
   webhookReport: Missing<WebhookReport, read.WebhookReport>;
   deliveryReport: Missing<DeliveryReport, read.DeliveryReport>;
   testReport: Missing<TestReport, read.TestReport>;

@@ -5,6 +5,7 @@
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { Role } from "./role.ts";
 
+export type { AutomationReport } from "#jobs/automations/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
 
 export interface Me {
@@ -286,24 +287,6 @@ export interface AuditEntry {
   readonly exitCode: number | null;
   readonly requestId: string;
   readonly from: string;
-}
-
-export interface AutomationReport {
-  readonly name: string;
-  readonly on: readonly string[];
-  /** Empty if there is no condition. */
-  readonly where: string;
-  readonly job: string;
-  readonly speedClass: string | null;
-  readonly state: "active" | "paused" | "stopped";
-  readonly reason: string | null;
-  /** Events that it acted on, events with nothing to do, and events for which it failed. */
-  readonly done: number;
-  readonly unchanged: number;
-  readonly failed: number;
-  readonly lastEventAt: string | null;
-  /** The run, sync or rotation that it started last. */
-  readonly lastRef: string | null;
 }
 
 export interface DeliveryReport {
