@@ -4,10 +4,8 @@
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 import { withoutDepths } from "./depth.ts";
+import type { FieldValue } from "./field-text.ts";
 import { type RecordPath, textAt } from "./record-path.ts";
-
-/** A stored value: text, or the JSON of anything else (a number, an array, a nested object). */
-export type FieldValue = { readonly text: string } | { readonly json: string };
 
 /** Maps a field, or a member of a field (`field.member`), to its value. A field without a value (null) is absent. */
 export type SimFields = ReadonlyMap<string, FieldValue>;

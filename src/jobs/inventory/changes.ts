@@ -1,7 +1,7 @@
 /** Changes of the fleet, for display and JSON: the inventory's events, newest first. */
 import type { Event, EventType } from "#events/event.ts";
 import type { EventQuery, Feed } from "#events/feed.ts";
-import type { FieldValue } from "#fleet/sim-fields.ts";
+import type { FieldValue } from "#fleet/field-text.ts";
 
 export const changeTypes = ["sim.added", "sim.changed", "sim.gone", "sim.returned"] as const satisfies EventType[];
 export type ChangeType = (typeof changeTypes)[number];

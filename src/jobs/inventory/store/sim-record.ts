@@ -9,8 +9,8 @@
  * The ordinal numbers the SIMs of a profile in order of discovery; ordinals are never reused.
  */
 import { hash } from "node:crypto";
-import { decodeName, decodeValue, encodeName, encodeValue } from "#fleet/field-text.ts";
-import type { FieldValue, SimFields } from "#fleet/sim-fields.ts";
+import { decodeName, decodeValue, encodeName, encodeValue, type FieldValue } from "#fleet/field-text.ts";
+import type { SimFields } from "#fleet/sim-fields.ts";
 
 /** The last known state of a SIM. */
 export interface KnownSim {
