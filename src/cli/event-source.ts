@@ -4,7 +4,8 @@
  */
 import type { App } from "#app/app.ts";
 import type { EventType } from "#events/event.ts";
-import { type EventDocument, documentOfEvent } from "#jobs/webhooks/report.ts";
+import type { EventDocument } from "#jobs/webhooks/contract.ts";
+import { documentOfEvent } from "#jobs/webhooks/report.ts";
 
 const readAtOnce = 1_000;
 

@@ -6,7 +6,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs, systemClock } from "#core/time.ts";
 import { isAfter } from "#events/event-id.ts";
 import { beforeAll } from "#events/feed.ts";
-import type { EventDocument } from "#jobs/webhooks/report.ts";
+import type { EventDocument } from "#jobs/webhooks/contract.ts";
 import type { EventChoice, EventSource } from "./event-source.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
 

@@ -31,7 +31,6 @@ import { runStepRoutes } from "./routes/run-steps.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { simRoutes } from "./routes/sims.ts";
 import { syncRoutes } from "./routes/syncs.ts";
-import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** Beyond this the event loop is so late that one more request only makes it worse. */
 const mostEventLoopDelayMs = 3_000;
@@ -48,7 +47,6 @@ const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   bucketRoutes,
   fleetRoutes,
   freezeRoutes,
-  webhookRoutes,
   hookRoutes,
   auditRoutes,
   sessionRoutes,

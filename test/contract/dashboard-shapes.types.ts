@@ -19,7 +19,6 @@ import type { RunReport } from "#jobs/runs/report.ts";
 import type { RotationReport } from "#jobs/credentials/report.ts";
 import type { RowReport } from "#jobs/runs/row-page.ts";
 import type { SyncReport } from "#jobs/inventory/sync-report.ts";
-import type { DeliveryReport, EventDocument, TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
 import type { Role as RoleRead } from "../../web/src/pure/role.ts";
 import type * as read from "../../web/src/pure/shapes.ts";
 
@@ -40,13 +39,9 @@ export type Ties = Nothing<{
   bucketWindow: Missing<BucketWindow, read.BucketWindow>;
   fleetReport: Missing<FleetReport, read.FleetReport>;
   fleetPoint: Missing<FleetPoint, read.FleetPoint>;
-  fleetEvent: Missing<EventDocument, read.FleetEvent>;
   freezeReport: Missing<FreezeReport, read.FreezeReport>;
   freezeTimeReport: Missing<FreezeTimeReport, read.FreezeTimeReport>;
   auditEntry: Missing<AuditEntry, read.AuditEntry>;
-  webhookReport: Missing<WebhookReport, read.WebhookReport>;
-  deliveryReport: Missing<DeliveryReport, read.DeliveryReport>;
-  testReport: Missing<TestReport, read.TestReport>;
   setReport: Missing<SetReport, read.SetReport>;
   rotationReport: Missing<RotationReport, read.RotationReport>;
   authKeyReport: Missing<AuthKeyReport, read.AuthKeyReport>;

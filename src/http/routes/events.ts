@@ -1,22 +1,15 @@
 /** Events: what happened, newest first as a list, or as it happens as a stream. */
 import { z } from "zod";
 import { eventTypes } from "#events/event.ts";
-import { type EventDocument, documentOfEvent } from "#jobs/webhooks/report.ts";
+import { eventDocument } from "#jobs/webhooks/contract.ts";
+import { documentOfEvent } from "#jobs/webhooks/report.ts";
 import type { StreamQuery } from "../event-streams.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { profileOf } from "../plans/order.ts";
-import { asList, instant, ofPage, ofProfile, pageOf, several, shapeOf } from "#contract/fields.ts";
+import { asList, ofPage, ofProfile, pageOf, several } from "#contract/fields.ts";
 import { eventCursor, since } from "./changes.ts";
 
-const types = z.enum(eventTypes as [(typeof eventTypes)[number], ...typeof eventTypes]);
-
-export const event = shapeOf<EventDocument>()({
-  id: z.string(),
-  type: types,
-  at: instant,
-  profile: z.string(),
-  fields: z.record(z.string(), z.string()),
-});
+const types = z.enum(eventTypes);
 
 const mostInId = 2n ** 64n - 1n;
 const eventId = z
@@ -41,7 +34,7 @@ export function eventRoutes(api: Api, deps: ControlDeps): void {
           type: several(types),
         }),
         headers: z.object({ "last-event-id": eventId.optional() }),
-        response: { 200: pageOf("events", event) },
+        response: { 200: pageOf("events", eventDocument) },
       },
     },
     async (request, reply) => {

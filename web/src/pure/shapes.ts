@@ -7,6 +7,12 @@ import type { Role } from "./role.ts";
 
 export type { AutomationReport } from "#jobs/automations/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
+export type {
+  DeliveryReport,
+  EventDocument as FleetEvent,
+  TestReport,
+  WebhookReport,
+} from "#jobs/webhooks/contract.ts";
 
 export interface Me {
   readonly name: string;
@@ -287,45 +293,4 @@ export interface AuditEntry {
   readonly exitCode: number | null;
   readonly requestId: string;
   readonly from: string;
-}
-
-export interface DeliveryReport {
-  readonly deliveryId: string;
-  readonly webhook: string;
-  readonly eventId: string;
-  readonly eventType: string;
-  readonly state: "pending" | "delivered" | "failed";
-  readonly attempts: number;
-  readonly lastStatus: number | null;
-  readonly lastReason: string | null;
-  readonly createdAt: string;
-  readonly finishedAt: string | null;
-  readonly nextAttemptAt: string | null;
-}
-
-export interface WebhookReport {
-  readonly name: string;
-  /** Scheme and host; the rest of an address may be a secret. */
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly state: "active" | "stopped";
-  /** Why it is stopped. */
-  readonly reason: string | null;
-  readonly pending: number;
-  readonly lastDelivery: DeliveryReport | null;
-}
-
-/** The result of a test message. */
-export interface TestReport {
-  readonly accepted: boolean;
-  readonly status: number | null;
-  readonly reason: string | null;
-}
-
-export interface FleetEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly at: string;
-  readonly profile: string;
-  readonly fields: Readonly<Record<string, string>>;
 }

@@ -4,7 +4,7 @@ import { visible } from "#core/visible-text.ts";
 import { beforeAll } from "#events/feed.ts";
 import type { EventType } from "#events/event.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
-import type { EventDocument } from "#jobs/webhooks/report.ts";
+import type { EventDocument } from "#jobs/webhooks/contract.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { type EventSource, eventsHere } from "../../event-source.ts";
 import { remoteEvents } from "../../remote-event-source.ts";
