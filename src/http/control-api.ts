@@ -18,7 +18,6 @@ import { auditRoutes } from "./routes/audit.ts";
 import { authKeyRoutes } from "./routes/authkeys.ts";
 import { bucketRoutes } from "./routes/buckets.ts";
 import { changeRoutes } from "./routes/changes.ts";
-import { credentialRoutes } from "./routes/credentials.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { fleetRoutes } from "./routes/fleet.ts";
 import { freezeRoutes } from "./routes/freeze.ts";
@@ -50,7 +49,6 @@ const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   hookRoutes,
   auditRoutes,
   sessionRoutes,
-  credentialRoutes,
   authKeyRoutes,
   eventRoutes,
 ];

@@ -2,10 +2,12 @@
  * The control API's responses, as far as the dashboard reads them. test/contract/dashboard-shapes.types.ts ties them to
  * the server.
  */
+import type { SetReport } from "#jobs/credentials/contract.ts";
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { Role } from "./role.ts";
 
 export type { AutomationReport } from "#jobs/automations/contract.ts";
+export type { RotationReport, SetReport } from "#jobs/credentials/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
 export type {
   DeliveryReport,
@@ -185,46 +187,7 @@ export interface BucketWindow {
   readonly throttled: number;
 }
 
-export interface Reference {
-  readonly groupId: string;
-  readonly namespace: string;
-  readonly how: "id" | "placeholder";
-}
-
-export interface SetReport {
-  readonly credentialsId: string;
-  readonly type: string | null;
-  readonly description: string | null;
-  readonly createdAt: string | null;
-  readonly updatedAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly references: readonly Reference[] | null;
-  readonly rotation: string | null;
-}
-
-export interface RotationReport {
-  readonly name: string;
-  readonly profile: string;
-  readonly state: string;
-  readonly strategy: string;
-  readonly type: string;
-  readonly rotationId: string | null;
-  readonly credentialsId: string | null;
-  readonly before: string | null;
-  readonly successor: string | null;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-  readonly rotatedAt: string | null;
-  readonly ageDays: number | null;
-  readonly lastUsedAt: string | null;
-  readonly nextStep: string | null;
-  readonly nextAt: string | null;
-  readonly waitsFor: string | null;
-  readonly reason: string | null;
-  readonly problem?: CurrentProblem;
-  readonly handedTo: readonly string[];
-  readonly references: readonly Reference[] | null;
-}
+export type Reference = NonNullable<SetReport["references"]>[number];
 
 export interface AuthKeyReport {
   readonly authKeyId: string;
