@@ -2,6 +2,7 @@
 import type { Endpoint } from "#contract/route.ts";
 import { systemClock } from "#core/time.ts";
 import { profileOf } from "#http/plans/order.ts";
+import { authKeyEndpoints } from "#jobs/authkeys/endpoints.ts";
 import { automationEndpoints } from "#jobs/automations/endpoints.ts";
 import { credentialEndpoints } from "#jobs/credentials/endpoints.ts";
 import { scheduleEndpoints } from "#jobs/schedules/endpoints.ts";
@@ -9,7 +10,7 @@ import { webhookEndpoints } from "#jobs/webhooks/endpoints.ts";
 import type { App } from "./app.ts";
 
 export function endpointsOf(app: App): readonly Endpoint[] {
-  const { automations, config, credentials, schedules, webhooks } = app;
+  const { authKeys, automations, config, credentials, schedules, webhooks } = app;
   const ofProfile = (named: string | undefined): string => profileOf(named, { config });
   const profiles = Object.keys(config.profiles);
   return [
@@ -17,5 +18,6 @@ export function endpointsOf(app: App): readonly Endpoint[] {
     ...automationEndpoints({ automations, clock: systemClock }),
     ...webhookEndpoints(webhooks),
     ...credentialEndpoints({ credentials, profileOf: ofProfile, profiles }),
+    ...authKeyEndpoints({ authKeys, profileOf: ofProfile }),
   ];
 }

@@ -15,7 +15,6 @@ import type { Api, ControlDeps } from "./deps.ts";
 import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { auditRoutes } from "./routes/audit.ts";
-import { authKeyRoutes } from "./routes/authkeys.ts";
 import { bucketRoutes } from "./routes/buckets.ts";
 import { changeRoutes } from "./routes/changes.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -49,7 +48,6 @@ const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
   hookRoutes,
   auditRoutes,
   sessionRoutes,
-  authKeyRoutes,
   eventRoutes,
 ];
 

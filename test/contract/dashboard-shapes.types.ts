@@ -6,7 +6,6 @@ import type { Role } from "#fleet/role.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { BucketWindow } from "#http/bucket-windows.ts";
 import type { AuditEntry } from "#jobs/audit/service.ts";
-import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
 import type { BucketReport } from "#jobs/quota/report.ts";
 import type { Change } from "#jobs/inventory/changes.ts";
 import type { FleetPoint } from "#jobs/inventory/fleet-service.ts";
@@ -40,6 +39,4 @@ export type Ties = Nothing<{
   freezeReport: Missing<FreezeReport, read.FreezeReport>;
   freezeTimeReport: Missing<FreezeTimeReport, read.FreezeTimeReport>;
   auditEntry: Missing<AuditEntry, read.AuditEntry>;
-  authKeyReport: Missing<AuthKeyReport, read.AuthKeyReport>;
-  authKeyRotationReport: Missing<AuthKeyRotationReport, read.AuthKeyRotationReport>;
 }>;

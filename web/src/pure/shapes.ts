@@ -6,6 +6,7 @@ import type { SetReport } from "#jobs/credentials/contract.ts";
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { Role } from "./role.ts";
 
+export type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/contract.ts";
 export type { AutomationReport } from "#jobs/automations/contract.ts";
 export type { RotationReport, SetReport } from "#jobs/credentials/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
@@ -188,28 +189,6 @@ export interface BucketWindow {
 }
 
 export type Reference = NonNullable<SetReport["references"]>[number];
-
-export interface AuthKeyReport {
-  readonly authKeyId: string;
-  readonly createdAt: string | null;
-  readonly ageDays: number | null;
-  readonly lastUsedAt: string | null;
-  readonly configured: "first" | "second" | null;
-  readonly usedBy: readonly string[];
-}
-
-export interface AuthKeyRotationReport {
-  readonly rotationId: string;
-  readonly profile: string;
-  readonly state: string;
-  readonly oldAuthKeyId: string | null;
-  readonly newAuthKeyId: string | null;
-  readonly now: string | null;
-  readonly startedAt: string;
-  readonly finishedAt: string | null;
-  readonly reason: string | null;
-  readonly problem?: CurrentProblem;
-}
 
 export type UnderWay = NonNullable<ScheduleReport["running"]>;
 export type FiringReport = NonNullable<ScheduleReport["last"]>;
