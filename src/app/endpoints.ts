@@ -9,7 +9,11 @@ import type { BucketWindow } from "#jobs/quota/contract.ts";
 import { quotaEndpoints } from "#jobs/quota/endpoints.ts";
 import { runEndpoints } from "#jobs/runs/endpoints.ts";
 import type { PlanStore } from "#jobs/runs/plan/plan-store.ts";
+import { authKeyEndpoints } from "#jobs/authkeys/endpoints.ts";
+import { automationEndpoints } from "#jobs/automations/endpoints.ts";
+import { credentialEndpoints } from "#jobs/credentials/endpoints.ts";
 import { scheduleEndpoints } from "#jobs/schedules/endpoints.ts";
+import { webhookEndpoints } from "#jobs/webhooks/endpoints.ts";
 import type { App } from "./app.ts";
 import { profileEndpoints } from "./profile-endpoints.ts";
 
@@ -36,5 +40,9 @@ export function endpointsOf(app: App, { plans, clock, windowsOf }: EndpointDeps)
     ...freezeEndpoints(app.freezes, profiles),
     ...eventEndpoints(app.feed, profileOf),
     ...auditEndpoints(control.audit),
+    ...automationEndpoints({ automations: app.automations, clock }),
+    ...webhookEndpoints(app.webhooks),
+    ...credentialEndpoints({ credentials: app.credentials, profileOf, profiles }),
+    ...authKeyEndpoints({ authKeys: app.authKeys, profileOf }),
   ];
 }

@@ -166,7 +166,12 @@ export class Context {
     const plans = onePlan(systemClock);
     const endpoints = endpointsOf(app, { plans, clock: systemClock, windowsOf: () => [] });
     const eventSource: Caller["eventSource"] = (choice) => localEvents(app, choice, this.io.interrupt);
-    return { client: localClient(endpoints, this.actor), profile: app.config.profile, app, eventSource };
+    return {
+      client: localClient(endpoints, { by: this.actor, signal: this.io.interrupt }),
+      profile: app.config.profile,
+      app,
+      eventSource,
+    };
   }
 
   /**

@@ -1,5 +1,5 @@
 /** A rotation as text for a terminal. */
-import type { RotationReport } from "#jobs/credentials/report.ts";
+import type { RotationReport } from "#jobs/credentials/contract.ts";
 import { problemText } from "./run-text.ts";
 
 /** One line: the status of the rotation, and what it waits for. */

@@ -36,13 +36,13 @@ export function clientOf(send: Send): Client {
 
 /**
  * Calls handlers in this process.
- * @param by who calls, as events and runs name it
+ * @param caller `by`: who calls, as events and runs name it; `signal`: aborts when the caller no longer waits
  */
-export function localClient(endpoints: readonly Endpoint[], by: string): Client {
+export function localClient(endpoints: readonly Endpoint[], caller: Pick<Call<Route>, "by" | "signal">): Client {
   return clientOf(async (route, request) => {
     const found = endpoints.find((endpoint) => endpoint.route === route);
     if (found === undefined) throw new Error(`${route.method} ${route.path} has no endpoint`);
-    const result = await carryOut(found, callOf(route, request, by));
+    const result = await carryOut(found, callOf(route, request, caller));
     if (route.answer === "lines") return (result as Lines).lines;
     // As over HTTP, where a field that is not declared does not leave the worker.
     return route.answer.parse(result);
@@ -57,13 +57,18 @@ async function carryOut({ handle, creation }: Endpoint, call: Call<Route>): Prom
 }
 
 /** @throws SimfleetError USAGE for a request that does not match the route's schemas */
-function callOf(route: Route, { params, query = {}, body, rows }: AnyRequest, by: string): Call<Route> {
+function callOf(
+  route: Route,
+  { params, query = {}, body, rows }: AnyRequest,
+  { by, signal }: Pick<Call<Route>, "by" | "signal">,
+): Call<Route> {
   return {
     params: parsed(route.params, params),
     query: parsed(route.query, query),
     body: parsed(route.body, body),
     rows: rows === undefined ? undefined : localRows(rows),
     by,
+    signal,
   } as Call<Route>;
 }
 

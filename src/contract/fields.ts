@@ -1,14 +1,6 @@
 /** Zod schemas that the routes of all features share: pages, times, flags, and the problem of durable work. */
 import { z } from "zod";
 
-/** The schema of a report that a service declares as a type. */
-export function shapeOf<T extends object>(): (shape: {
-  readonly [K in keyof T]-?: z.ZodType<T[K] | undefined>;
-}) => z.ZodType<T> {
-  // A field that may be absent is `undefined` to zod and missing to us, which is the same in JSON.
-  return (shape) => z.object(shape) as unknown as z.ZodType<T>;
-}
-
 /** A list that is only read. */
 export function list<T>(item: z.ZodType<T>): z.ZodType<readonly T[]> {
   return z.array(item);

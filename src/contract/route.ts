@@ -46,6 +46,8 @@ export interface Call<R extends Route> {
   readonly rows: R["rows"] extends "required" ? Rows : R["rows"] extends "optional" ? Rows | undefined : undefined;
   /** Who calls: `token:NAME`, `cli:USER`. */
   readonly by: string;
+  /** Aborts when the caller no longer waits for the answer. */
+  readonly signal: AbortSignal;
 }
 
 /** Rows as a caller passes them: the path of a CSV file, or a filter on the inventory. */

@@ -16,26 +16,14 @@ import type { Api, ControlDeps } from "./deps.ts";
 import { eventStream } from "./event-stream-route.ts";
 import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
-import { authKeyRoutes } from "./routes/authkeys.ts";
-import { automationRoutes } from "./routes/automations.ts";
-import { credentialRoutes } from "./routes/credentials.ts";
 import { hookRoutes } from "./routes/hooks.ts";
 import { meRoutes } from "./routes/me.ts";
 import { sessionRoutes } from "./routes/session.ts";
-import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** Beyond this the event loop is so late that one more request only makes it worse. */
 const mostEventLoopDelayMs = 3_000;
 
-const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [
-  meRoutes,
-  automationRoutes,
-  webhookRoutes,
-  hookRoutes,
-  sessionRoutes,
-  credentialRoutes,
-  authKeyRoutes,
-];
+const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [meRoutes, hookRoutes, sessionRoutes];
 
 export async function controlApi(server: FastifyInstance, deps: ControlDeps): Promise<void> {
   server.setValidatorCompiler(validatorCompiler);

@@ -9,6 +9,9 @@ import type { Api, ControlDeps } from "./deps.ts";
 import { once } from "./once.ts";
 import { withRows } from "./plans/upload.ts";
 
+/** How long a handler may wait for the platform. */
+const patienceMs = 60_000;
+
 /** What a route has over HTTP alone. */
 export interface HttpPart {
   readonly headers: z.ZodObject;
@@ -66,7 +69,8 @@ function schemaOf({ method, tag, summary, description, params, query, body, rows
 /** What a handler gets of a request that has passed its schemas. */
 function callOf(request: FastifyRequest): Call<Route> {
   const { params, query, body, principal } = request;
-  return { params, query, body, by: actorOf(principal) } as unknown as Call<Route>;
+  const signal = AbortSignal.timeout(patienceMs);
+  return { params, query, body, by: actorOf(principal), signal } as unknown as Call<Route>;
 }
 
 function hasBody({ body, headers }: FastifyRequest): boolean {

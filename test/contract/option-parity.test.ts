@@ -55,6 +55,11 @@ describe.each(["local", "remote"] as const)("a command that works %s", (where) =
     expect(JSON.parse((await give(["sims", "list", "--json"], where)).stdout)).toMatchObject({ isComplete: false });
   });
 
+  test("says what prevents the rotation of an AuthKey before it asks for confirmation", async () => {
+    const { code, stderr } = await give(["authkeys", "rotate"], where);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("Rotating AuthKeys needs these operations")]);
+  });
+
   test.each([
     ["an hour ago", -3_600_000],
     ["now", 0],

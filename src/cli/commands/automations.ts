@@ -1,7 +1,8 @@
 /** `simfleet automations …`: event-triggered tasks. */
 import { Command } from "@commander-js/extra-typings";
 import { systemClock } from "#core/time.ts";
-import type { AutomationReport, DecisionReport } from "#jobs/automations/service.ts";
+import * as routes from "#jobs/automations/contract.ts";
+import type { AutomationReport, DecisionReport } from "#jobs/automations/contract.ts";
 import { type Context, confirm, withCommon, withCommonHere } from "../context.ts";
 import { grouped, table } from "../output.ts";
 
@@ -9,8 +10,13 @@ export function automationsCommand(context: Context): Command {
   return new Command("automations")
     .description("event-triggered tasks")
     .addCommand(listCommand(context))
-    .addCommand(stepCommand(context, "pause", "pause an automation"))
-    .addCommand(stepCommand(context, "resume", "resume an automation that was paused or stopped itself"))
+    .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "pause an automation" }))
+    .addCommand(
+      stepCommand(context, routes.resumeAutomation, {
+        name: "resume",
+        description: "resume an automation that was paused or stopped itself",
+      }),
+    )
     .addCommand(replayCommand(context));
 }
 
@@ -18,22 +24,20 @@ function listCommand(context: Context): Command {
   const command = new Command("list").description("list automations: trigger, job, counts and state");
   return withCommon(command, "simfleet automations list").action(async (options) => {
     const output = context.output(options);
-    const page = await context.ask(options, {
-      here: async (app) => ({ automations: await app.automations.list(), nextCursor: null }),
-      there: (worker) => worker.get<{ automations: AutomationReport[]; nextCursor: null }>("/v1/automations"),
-    });
+    const page = await context.connect(options, ({ client }) => client.call(routes.listAutomations));
     output.answer(page, (shown) => listText(shown.automations));
   });
 }
 
-function stepCommand(context: Context, name: "pause" | "resume", description: string): Command {
+function stepCommand(
+  context: Context,
+  route: typeof routes.pauseAutomation | typeof routes.resumeAutomation,
+  { name, description }: { name: string; description: string },
+): Command {
   const command = new Command(name).description(description).argument("<automation>", "its name");
   return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
     const output = context.output(options);
-    const report = await context.ask(options, {
-      here: (app) => app.automations[name](automation, context.actor),
-      there: (worker) => worker.post<AutomationReport>(`/v1/automations/${encodeURIComponent(automation)}/${name}`),
-    });
+    const report = await context.connect(options, ({ client }) => client.call(route, { params: { name: automation } }));
     output.answer(report, (shown) => listText([shown]));
   }) as unknown as Command;
 }

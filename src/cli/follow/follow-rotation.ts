@@ -1,45 +1,39 @@
 /** Shows a rotation until it ends or has to wait for hours: for its grace period or a person. */
-import type { App } from "#app/app.ts";
 import { systemClock } from "#core/time.ts";
-import type { RotationReport } from "#jobs/credentials/report.ts";
-import { type FollowWork, followWork } from "./follow-work.ts";
+import { type RotationReport, showRotation } from "#jobs/credentials/contract.ts";
+import type { Caller } from "../context.ts";
+import { followWork } from "./follow-work.ts";
 import type { Output } from "../output.ts";
 import { PlainLines } from "./plain-lines.ts";
-import type { RemoteWorker } from "../remote-worker.ts";
 import { problemText } from "../run-text.ts";
 
 interface Ask {
-  readonly output: Output;
   readonly name: string;
+  readonly profile: string;
+  readonly output: Output;
   readonly interrupt: AbortSignal;
 }
 
 const plainLineEveryMs = 10_000;
 
-type Followed = Promise<{ report: RotationReport; exitCode: number }>;
-
 /** @returns the last report of the rotation, and the exit code */
-export function followRotation({ app, profile, ...ask }: Ask & { app: App; profile: string }): Followed {
-  return followWork({
-    ...wordsOf(ask),
-    workplace: {
-      isServed: () => app.credentials.isServed(profile),
-      work: (onIncident) => app.consumeRotations(profile, onIncident),
-    },
-    report: () => app.credentials.report(ask.name),
-  });
-}
-
-/** As `followRotation`, of a remote worker. */
-export function followRemoteRotation({ worker, ...ask }: Ask & { worker: RemoteWorker }): Followed {
-  const path = `/v1/rotations/${encodeURIComponent(ask.name)}`;
-  return followWork({ ...wordsOf(ask), report: () => worker.get<RotationReport>(path) });
-}
-
-function wordsOf({ output, name, interrupt }: Ask): Omit<FollowWork<RotationReport>, "report"> {
+export function followRotation(
+  { client, app }: Pick<Caller, "client" | "app">,
+  { name, profile, output, interrupt }: Ask,
+): Promise<{ report: RotationReport; exitCode: number }> {
   const lines = new PlainLines(output, plainLineEveryMs);
-  return {
-    ...{ output, interrupt, endOf },
+  return followWork<RotationReport>({
+    output,
+    interrupt,
+    workplace:
+      app === undefined
+        ? undefined
+        : {
+            isServed: () => app.credentials.isServed(profile),
+            work: (onIncident) => app.consumeRotations(profile, onIncident),
+          },
+    report: () => client.call(showRotation, { params: { name } }),
+    endOf,
     show: ({ state, nextStep, problem }) => {
       if (nextStep === null) return;
       const step = `${name}: ${nextStep}`;
@@ -49,7 +43,7 @@ function wordsOf({ output, name, interrupt }: Ask): Omit<FollowWork<RotationRepo
       else lines.show(line, { topic, nowMs: systemClock.monotonicMs() });
     },
     leaving: () => `Nothing is lost. Resume with: simfleet credentials rotate ${name}`,
-  };
+  });
 }
 
 function endOf({ state, waitsFor }: RotationReport): number | undefined {

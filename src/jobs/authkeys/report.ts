@@ -1,40 +1,9 @@
 /** Reports on AuthKeys and their rotation, for display and JSON. They never contain a secret. */
-import { type ProblemReport, reportOfProblem } from "#engine/problem.ts";
+import { reportOfProblem } from "#engine/problem.ts";
 import type { AuthKey } from "./account.ts";
+import type { AuthKeyReport, AuthKeyRotationReport } from "./contract.ts";
 import type { AuthKeyPhase, AuthKeyRotation } from "./record.ts";
 import type { AuthKeyUser } from "./users.ts";
-
-export interface AuthKeyReport {
-  readonly authKeyId: string;
-  /** ISO 8601, UTC; null if the platform does not report it. */
-  readonly createdAt: string | null;
-  readonly ageDays: number | null;
-  /** Null: never used, or not reported. */
-  readonly lastUsedAt: string | null;
-  /** Position in the profile's configuration: the first is preferred. */
-  readonly configured: "first" | "second" | null;
-  /** Live processes that use it. */
-  readonly usedBy: readonly string[];
-}
-
-export interface AuthKeyRotationReport {
-  readonly rotationId: string;
-  readonly profile: string;
-  readonly state: AuthKeyPhase;
-  readonly oldAuthKeyId: string | null;
-  readonly newAuthKeyId: string | null;
-  /** What it is doing or waiting for, for display; null when it has ended. */
-  readonly now: string | null;
-  /** ISO 8601, UTC. */
-  readonly startedAt: string;
-  /** Who requested it; null if not known. */
-  readonly startedBy: string | null;
-  readonly finishedAt: string | null;
-  /** Why it failed. */
-  readonly reason: string | null;
-  /** Why the current step fails, and when it is retried. */
-  readonly problem?: ProblemReport;
-}
 
 const dayMs = 86_400_000;
 

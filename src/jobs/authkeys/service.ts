@@ -2,11 +2,12 @@
 import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { AuthKey } from "./account.ts";
+import type { AuthKeyPlan, AuthKeyReport, AuthKeyRotationReport } from "./contract.ts";
 import { obstacleOf } from "./plan.ts";
 import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
 import { type AuthKeyRotations, isRotationOver } from "./record.ts";
 import type { AuthKeyUsers } from "./users.ts";
-import { type AuthKeyReport, type AuthKeyRotationReport, reportOfKey, reportOfRotation } from "./report.ts";
+import { reportOfKey, reportOfRotation } from "./report.ts";
 
 interface Deps {
   readonly rotations: AuthKeyRotations;
@@ -45,7 +46,7 @@ export class AuthKeyService {
    * Previews a rotation; if one is in progress, `rotate` resumes it.
    * @throws ConfigError listing what is missing; SimfleetError ROTATION_STATE with the obstacle; PlatformError
    */
-  async plan(profile: string, replaceId: string | undefined): Promise<{ oldId: string; goesOn: boolean }> {
+  async plan(profile: string, replaceId: string | undefined): Promise<AuthKeyPlan> {
     const { requireRotation, rotations, users, inUseHere } = this.#deps;
     requireRotation(profile);
     const present = await rotations.record(profile);
@@ -56,14 +57,14 @@ export class AuthKeyService {
           `The rotation ${present.rotationId} of ${profile} is in progress and was started without --replace ${replaceId}. Wait until it ends.`,
         );
       }
-      return { oldId: present.oldId ?? inUseHere(profile) ?? "", goesOn: true };
+      return { profile, oldAuthKeyId: present.oldId ?? inUseHere(profile) ?? null, isInProgress: true };
     }
     const keys = await this.#deps.list(profile);
     const oldId = inUseHere(profile);
     const status = { profile, keys, users: await users.list(profile), inUseHere: oldId, replaceId };
     const obstacle = obstacleOf(status);
     if (obstacle !== undefined) throw new SimfleetError("ROTATION_STATE", obstacle);
-    return { oldId: oldId ?? "", goesOn: false };
+    return { profile, oldAuthKeyId: oldId ?? null, isInProgress: false };
   }
 
   /** Begins a rotation, or resumes the one in progress. The consumer of the profile's queue, usually a worker, carries it out. */

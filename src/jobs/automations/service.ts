@@ -4,38 +4,8 @@ import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { Automation, AutomationState } from "#fleet/automation.ts";
 import { type AutomationDeps, actOn } from "./act.ts";
-import { type Decided, type Decision, decide } from "./decide.ts";
-
-export interface AutomationReport {
-  readonly name: string;
-  readonly profile: string;
-  readonly on: readonly string[];
-  /** The condition as a filter; empty if there is none. */
-  readonly where: string;
-  readonly job: string;
-  readonly speedClass: string | null;
-  readonly state: AutomationState;
-  /** Why it is stopped. */
-  readonly reason: string | null;
-  /** Number of events that it acted on, that required no action, and that it failed to act on. */
-  readonly done: number;
-  readonly unchanged: number;
-  readonly failed: number;
-  readonly lastEventAt: string | null;
-  /** The run, sync or rotation that it started last. */
-  readonly lastRef: string | null;
-  readonly mostPerHour: number;
-}
-
-/** An automation's decision on one event. */
-export interface DecisionReport {
-  readonly event: string;
-  readonly at: string;
-  readonly type: string;
-  readonly sim: string | null;
-  /** `done`: it has acted on it. */
-  readonly decision: Decision | "done";
-}
+import type { AutomationReport, DecisionReport } from "./contract.ts";
+import { type Decided, decide } from "./decide.ts";
 
 const readAtOnce = 1_000;
 /** Claims of events live for two days; replaying older events could act on them twice. */

@@ -1,8 +1,9 @@
 /** The report of a rotation, for display and JSON. */
-import { type ProblemReport, reportOfProblem } from "#engine/problem.ts";
+import { reportOfProblem } from "#engine/problem.ts";
 import type { Rotation } from "#fleet/rotation.ts";
+import type { RotationReport } from "./contract.ts";
 import type { Reference } from "./references.ts";
-import { isRotationOver, type RotationRecord, type RotationState, type RotationWait } from "./record.ts";
+import { isRotationOver, type RotationRecord, type RotationState } from "./record.ts";
 
 /** The platform's data on a rotation's current set. */
 export interface SetFacts {
@@ -11,42 +12,6 @@ export interface SetFacts {
   readonly lastUsedAtMs: number | undefined;
   /** Undefined: the deployment does not support listing references. */
   readonly references: readonly Reference[] | undefined;
-}
-
-export interface RotationReport {
-  readonly name: string;
-  readonly profile: string;
-  /** `never` before the first rotation. */
-  readonly state: RotationState | "never";
-  readonly strategy: string;
-  readonly type: string;
-  /** Id of the current or last rotation; null before the first one. */
-  readonly rotationId: string | null;
-  /** The active set, or the last one known to be active. */
-  readonly credentialsId: string | null;
-  /** While in progress: the previous set, and its successor. */
-  readonly before: string | null;
-  readonly successor: string | null;
-  readonly startedAt: string | null;
-  /** Who requested it, and who confirmed that nothing refers to the old set any more; null if not known. */
-  readonly startedBy: string | null;
-  readonly confirmedBy: string | null;
-  readonly finishedAt: string | null;
-  /** When the current secret was created, as far as known. */
-  readonly rotatedAt: string | null;
-  readonly ageDays: number | null;
-  readonly lastUsedAt: string | null;
-  /** The next step and its time; null if no rotation is in progress. */
-  readonly nextStep: string | null;
-  readonly nextAt: string | null;
-  readonly waitsFor: RotationWait | null;
-  /** What it waits for, or why it failed; for display. */
-  readonly reason: string | null;
-  /** Why the next step currently fails, and when it is retried. */
-  readonly problem?: ProblemReport;
-  readonly handedTo: readonly string[];
-  /** Null if not known. */
-  readonly references: readonly Reference[] | null;
 }
 
 const dayMs = 86_400_000;

@@ -5,28 +5,13 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { isSetOf, type Rotation } from "#fleet/rotation.ts";
 import { AccountSets, type RotationAccount } from "./account-sets.ts";
+import type { RotationReport, SetReport } from "./contract.ts";
 import { currentSet, planRotation } from "./plan.ts";
 import { type Reference, referencesIn } from "./references.ts";
 import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
 import type { RotationLog } from "./record-store.ts";
 import { isRotationOver, type RotationRecord } from "./record.ts";
-import { type RotationReport, reportOfRotation, type SetFacts } from "./report.ts";
-
-/** A Credential Set of the account, without its secret, which the platform never shows. */
-export interface SetReport {
-  readonly credentialsId: string;
-  readonly type: string | null;
-  readonly description: string | null;
-  /** ISO 8601, UTC. */
-  readonly createdAt: string | null;
-  readonly updatedAt: string | null;
-  /** Null: never used, or not reported. */
-  readonly lastUsedAt: string | null;
-  /** Null: the deployment does not support listing references. */
-  readonly references: readonly Reference[] | null;
-  /** Name of the rotation that it belongs to. */
-  readonly rotation: string | null;
-}
+import { reportOfRotation, type SetFacts } from "./report.ts";
 
 /** Dependencies of the service. */
 interface ServiceDeps {
@@ -68,16 +53,6 @@ export class CredentialService {
     }));
   }
 
-  /** The configured rotation with this name. @throws SimfleetError ROTATION_NOT_FOUND */
-  rotation(name: string): Rotation {
-    const { rotations } = this.#deps;
-    const rotation = Object.hasOwn(rotations, name) ? rotations[name] : undefined;
-    if (rotation !== undefined) return rotation;
-    const known = Object.keys(rotations).join(", ");
-    const hint = known === "" ? "none are configured under `rotations`" : `known are: ${known}`;
-    throw new SimfleetError("ROTATION_NOT_FOUND", `there is no rotation ${name} in the configuration; ${hint}`);
-  }
-
   /**
    * Begins a rotation, or resumes the one in progress. The consumer of the profile's rotations carries it out.
    * @param how `by`: who requests it
@@ -85,7 +60,7 @@ export class CredentialService {
    */
   async rotate(name: string, { by, signal }: { by: string; signal: AbortSignal }): Promise<RotationReport> {
     const { log, queues, clock, accountFor, requireSeal } = this.#deps;
-    const rotation = this.rotation(name);
+    const rotation = this.#rotation(name);
     requireSeal();
     let record = await log.record(name);
     if (record === undefined || isRotationOver(record)) {
@@ -102,7 +77,7 @@ export class CredentialService {
    */
   async confirm(name: string, by: string): Promise<RotationReport> {
     const { log, queues, clock } = this.#deps;
-    const rotation = this.rotation(name);
+    const rotation = this.#rotation(name);
     const record = await log.record(name);
     const moved =
       record?.waitsFor === "confirmation"
@@ -121,7 +96,7 @@ export class CredentialService {
 
   /** Reports a rotation from its record, without any call. */
   async report(name: string): Promise<RotationReport> {
-    const rotation = this.rotation(name);
+    const rotation = this.#rotation(name);
     return this.#report(rotation, await this.#deps.log.record(name));
   }
 
@@ -162,6 +137,16 @@ export class CredentialService {
   /** Whether a live process handles the rotations of the profile. */
   isServed(profile: string): Promise<boolean> {
     return this.#deps.queues.isServed(profile);
+  }
+
+  /** The configured rotation with this name. @throws SimfleetError ROTATION_NOT_FOUND */
+  #rotation(name: string): Rotation {
+    const { rotations } = this.#deps;
+    const rotation = Object.hasOwn(rotations, name) ? rotations[name] : undefined;
+    if (rotation !== undefined) return rotation;
+    const known = Object.keys(rotations).join(", ");
+    const hint = known === "" ? "none are configured under `rotations`" : `known are: ${known}`;
+    throw new SimfleetError("ROTATION_NOT_FOUND", `there is no rotation ${name} in the configuration; ${hint}`);
   }
 
   async #facts(

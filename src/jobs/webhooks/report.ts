@@ -1,55 +1,8 @@
 /** Reports on webhooks and deliveries, for display and JSON. Only the origin of an address is shown: the rest may be secret. */
-import type { EventDocument } from "#events/contract.ts";
 import type { Webhook } from "#fleet/webhook.ts";
+import type { DeliveryReport, WebhookReport } from "./contract.ts";
 import type { WebhookStatus } from "./delivery-log.ts";
-import type { Delivery, DeliveryState } from "./delivery-record.ts";
-
-export interface DeliveryReport {
-  readonly deliveryId: string;
-  readonly webhook: string;
-  readonly eventId: string;
-  readonly eventType: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  /** HTTP status of the last attempt. */
-  readonly lastStatus: number | null;
-  readonly lastReason: string | null;
-  /** ISO 8601, UTC. */
-  readonly createdAt: string;
-  readonly finishedAt: string | null;
-  readonly nextAttemptAt: string | null;
-}
-
-/** A delivery with its event. */
-export interface DeliveryDocument extends DeliveryReport {
-  readonly event: EventDocument;
-}
-
-export interface WebhookReport {
-  readonly name: string;
-  /** Scheme and host of its address. */
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly profile: string | null;
-  readonly format: Webhook["format"];
-  readonly state: WebhookStatus["state"];
-  /** Why it is stopped. */
-  readonly reason: string | null;
-  /** Pending deliveries. */
-  readonly pending: number;
-  /** Total number of pending deliveries that were dropped to make room for newer ones. */
-  readonly dropped: number;
-  readonly lastDelivery: DeliveryReport | null;
-}
-
-/** Result of a test message. */
-export interface TestReport {
-  readonly webhook: string;
-  readonly messageId: string;
-  readonly accepted: boolean;
-  readonly status: number | null;
-  readonly reason: string | null;
-}
+import type { Delivery } from "./delivery-record.ts";
 
 export function reportOfDelivery(delivery: Delivery): DeliveryReport {
   const { deliveryId, webhook, event, state, attempts, createdAtMs, finishedAtMs, nextAttemptAtMs } = delivery;

@@ -4,18 +4,12 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { documentOfEvent } from "#events/event-document.ts";
 import type { WebhookSender } from "#events/webhook.ts";
+import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "./contract.ts";
 import { type Endpoint, sendOnce, wordsFor } from "./deliver-event.ts";
 import type { DeliveryQueues } from "./queue.ts";
 import type { DeliveryLog } from "./delivery-log.ts";
 import { type Delivery, type DeliveryState, partsOf, placeOf } from "./delivery-record.ts";
-import {
-  type DeliveryDocument,
-  type DeliveryReport,
-  reportOfDelivery,
-  reportOfWebhook,
-  type TestReport,
-  type WebhookReport,
-} from "./report.ts";
+import { reportOfDelivery, reportOfWebhook } from "./report.ts";
 
 export interface WebhookDeps {
   readonly log: DeliveryLog;

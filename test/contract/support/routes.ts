@@ -118,6 +118,7 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/authkeys": get("/v1/authkeys"),
   // There was no rotation.
   "GET /v1/authkeys/rotation": { ...get("/v1/authkeys/rotation"), status: 404 },
+  "GET /v1/authkeys/rotation/plan": get("/v1/authkeys/rotation/plan"),
   "POST /v1/authkeys/rotate": { role: "admin", status: 202, example: () => ({ path: "/v1/authkeys/rotate" }) },
   "GET /v1/schedules": get("/v1/schedules"),
   "GET /v1/schedules/{name}": get("/v1/schedules/nightly"),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { bucketOf } from "../../../web/src/pure/bucket.ts";
 import { Rate } from "../../../web/src/pure/rate.ts";
 import { isInProgress, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
+import type { RotationReport } from "../../../web/src/pure/shapes.ts";
 import { actionsFor, segmentsOf, settledRows } from "../../../web/src/pure/tally.ts";
 import { runStates } from "../../../src/fleet/run.ts";
 import { rotationStates } from "../../../src/jobs/credentials/record.ts";
@@ -73,7 +74,7 @@ describe("the bucket of a profile's runs", () => {
 
 describe("the steps of a rotation", () => {
   it("are in one of its two courses, for every state but those of a rotation that is taken back or failed", () => {
-    const known = (state: string) =>
+    const known = (state: RotationReport["state"]) =>
       ["successor", "in-place"].some((strategy) => stepsOf({ state, strategy }).length > 0);
     expect(rotationStates.filter((state) => !known(state))).toEqual(["rolling-back", "failed"]);
   });
@@ -84,7 +85,7 @@ describe("the steps of a rotation", () => {
   });
 
   it("lead to an end", () => {
-    expect([...rotationStates, "never"].filter((state) => !isInProgress({ state }))).toEqual([
+    expect([...rotationStates, "never" as const].filter((state) => !isInProgress({ state }))).toEqual([
       "done",
       "failed",
       "never",

@@ -3,8 +3,10 @@
  * accurate.
  */
 
-export const roles = ["viewer", "operator", "admin"] as const;
-export type Role = (typeof roles)[number];
+import type { Me } from "#contract/me.ts";
+
+export type Role = Me["role"];
+const roles = ["viewer", "operator", "admin"] as const satisfies Role[];
 
 export function allows(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);

@@ -1,6 +1,6 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
 import { Command } from "@commander-js/extra-typings";
-import type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/report.ts";
+import { type AuthKeyReport, listAuthKeys } from "#jobs/authkeys/contract.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
 import { rotateCommand } from "./rotate.ts";
@@ -18,27 +18,15 @@ function listCommand(context: Context): Command {
   );
   return withCommon(command, "simfleet authkeys list").action(async (options) => {
     const output = context.output(options);
-    const page = await context.ask<AuthKeyPage>(options, {
-      here: async (app, { profile }) => ({
-        authKeys: await app.authKeys.list(profile),
-        nextCursor: null,
-        rotation: (await app.authKeys.report(profile)) ?? null,
-      }),
-      there: (worker) => worker.get<AuthKeyPage>("/v1/authkeys", worker.ofProfile()),
-    });
+    const page = await context.connect(options, ({ client, profile }) =>
+      client.call(listAuthKeys, { query: { profile } }),
+    );
     const { rotation } = page;
     output.answer(page, (shown) => keyTable(shown.authKeys));
     if (rotation !== null && rotation.now !== null && !output.isJson) {
       output.say(`The rotation ${rotation.rotationId} is in progress: ${rotation.now}`);
     }
   });
-}
-
-/** As `authkeys list --json` and GET /v1/authkeys give it. */
-interface AuthKeyPage {
-  readonly authKeys: AuthKeyReport[];
-  readonly nextCursor: null;
-  readonly rotation: AuthKeyRotationReport | null;
 }
 
 function keyTable(keys: readonly AuthKeyReport[]): string {

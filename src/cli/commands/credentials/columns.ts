@@ -1,6 +1,6 @@
 /** Columns that the tables of Credential Sets share. */
 import { systemClock } from "#core/time.ts";
-import type { SetReport } from "#jobs/credentials/service.ts";
+import type { SetReport } from "#jobs/credentials/contract.ts";
 import { duration } from "../../output.ts";
 
 /** How long ago an instant was; `-` where it is not known. */

@@ -1,6 +1,6 @@
 /** `simfleet credentials confirm`: a person confirms that nothing references the old set any more. */
 import { Command } from "@commander-js/extra-typings";
-import type { RotationReport } from "#jobs/credentials/report.ts";
+import { confirmRotation } from "#jobs/credentials/contract.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { rotationStatusText } from "../../rotation-text.ts";
 
@@ -10,17 +10,14 @@ export function confirmCommand(context: Context): Command {
     .argument("<name>", "name of the rotation in the configuration");
   return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
-    const path = `/v1/rotations/${encodeURIComponent(name)}/confirm`;
-    const { report, isServed } = await context.ask(options, {
-      here: async ({ credentials }) => {
-        const confirmed = await credentials.confirm(name, context.actor);
-        return { report: confirmed, isServed: await credentials.isServed(confirmed.profile) };
-      },
-      there: async (worker) => ({ report: await worker.post<RotationReport>(path), isServed: true }),
+    await context.connect(options, async ({ client, app }) => {
+      const report = await client.call(confirmRotation, { params: { name } });
+      output.answer(report, (shown) => rotationStatusText(shown));
+      // A remote worker carries rotations out itself.
+      const isServed = app === undefined || (await app.credentials.isServed(report.profile));
+      if (!isServed) {
+        output.say(`No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`);
+      }
     });
-    output.answer(report, (shown) => rotationStatusText(shown));
-    if (!isServed) {
-      output.say(`No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`);
-    }
   }) as unknown as Command;
 }

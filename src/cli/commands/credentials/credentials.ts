@@ -1,6 +1,6 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
 import { Command } from "@commander-js/extra-typings";
-import type { SetReport } from "#jobs/credentials/service.ts";
+import { listCredentials, type SetReport } from "#jobs/credentials/contract.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
 import { ageText, referencesText } from "./columns.ts";
@@ -21,14 +21,9 @@ function listCommand(context: Context): Command {
   const command = new Command("list").description("list the account's Credential Sets: age, last use, references");
   return withCommon(command, "simfleet credentials list").action(async (options) => {
     const output = context.output(options);
-    const page = await context.ask(options, {
-      here: async (app, { profile }) => ({
-        credentials: await app.credentials.list(profile, context.io.interrupt),
-        nextCursor: null,
-      }),
-      there: (worker) =>
-        worker.get<{ credentials: SetReport[]; nextCursor: null }>("/v1/credentials", worker.ofProfile()),
-    });
+    const page = await context.connect(options, ({ client, profile }) =>
+      client.call(listCredentials, { query: { profile } }),
+    );
     output.answer(page, (shown) => listText(shown.credentials));
   });
 }

@@ -1,12 +1,10 @@
 /** `simfleet credentials rotate`: gives a Credential Set a new secret, and shows the progress. */
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app/app.ts";
 import { SimfleetError } from "#core/errors.ts";
-import type { RotationReport } from "#jobs/credentials/report.ts";
-import { type Context, confirm, withCommon } from "../../context.ts";
-import { followRotation, followRemoteRotation } from "../../follow/follow-rotation.ts";
+import * as routes from "#jobs/credentials/contract.ts";
+import { type Caller, type Context, confirm, withCommon } from "../../context.ts";
+import { followRotation } from "../../follow/follow-rotation.ts";
 import type { Output } from "../../output.ts";
-import type { RemoteWorker } from "../../remote-worker.ts";
 import { rotationStatusText, waitText } from "../../rotation-text.ts";
 
 export function rotateCommand(context: Context): Command {
@@ -19,40 +17,25 @@ export function rotateCommand(context: Context): Command {
     .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
-    const asked = { name, output, interrupt: context.io.interrupt };
     const choice = { profile: options.profile, isAgreed: options.yes === true, isDetached: options.detach === true };
-    const exitCode = await context.ask(options, {
-      here: (app) => rotate(localActions(app, { ...asked, by: context.actor }), { ...asked, context, choice }),
-      there: (worker) => rotate(remoteActions(worker, asked), { ...asked, context, choice }),
-    });
+    const exitCode = await context.connect(options, (caller) => rotate(caller, { name, output, context, choice }));
     context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
-interface Asked {
-  readonly name: string;
-  readonly output: Output;
-  readonly interrupt: AbortSignal;
-}
-
-/** The operations, local or remote. */
-interface Actions {
-  /** The current rotation, and its Credential Set. */
-  present(): Promise<RotationReport & { readonly set: string }>;
-  rotate(): Promise<RotationReport>;
-  follow(profile: string): Promise<{ report: RotationReport; exitCode: number }>;
-  isServed(profile: string): Promise<boolean>;
-}
-
 async function rotate(
-  hands: Actions,
-  ask: Asked & {
+  caller: Caller,
+  ask: {
+    name: string;
+    output: Output;
     context: Context;
     choice: { profile: string | undefined; isAgreed: boolean; isDetached: boolean };
   },
 ): Promise<number> {
+  const { client, app } = caller;
   const { name, output, context, choice } = ask;
-  const { profile, nextStep, strategy, set } = await hands.present();
+  const params = { name };
+  const { profile, nextStep, strategy, credentialsId } = await client.call(routes.showRotation, { params });
   if (choice.profile !== undefined && choice.profile !== profile) {
     throw new SimfleetError(
       "USAGE",
@@ -61,51 +44,28 @@ async function rotate(
   }
   if (nextStep === null && !choice.isAgreed) {
     const what = strategy === "successor" ? "a successor of" : "a new secret for";
+    const set = credentialsId ?? name;
     if (!(await confirm(context.io, `Create ${what} ${set} and deliver it to its sinks?`))) return 1;
   }
-  const begun = await hands.rotate();
+  const begun = await client.call(routes.rotateCredentials, { params });
+  // A remote worker carries rotations out itself.
+  const isServed = async (): Promise<boolean> => app === undefined || app.credentials.isServed(profile);
   if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
   if (choice.isDetached) {
     output.answer(begun, (shown) => shown.rotationId ?? "");
-    if (!(await hands.isServed(profile))) {
+    if (!(await isServed())) {
       output.say(`No worker is running: the rotation continues with the next one (simfleet worker)`);
     }
     return 0;
   }
-  const { report, exitCode } = await hands.follow(profile);
+  const { interrupt } = context.io;
+  const { report, exitCode } = await followRotation(caller, { name, profile, output, interrupt });
   output.answer(report, (shown) => rotationStatusText(shown));
   if (report.nextStep !== null) {
     output.say(waitText(report));
-    if (!(await hands.isServed(profile))) {
+    if (!(await isServed())) {
       output.say(`No worker is running: run simfleet worker, or resume later with simfleet credentials rotate ${name}`);
     }
   }
   return exitCode;
-}
-
-function localActions(app: App, { by, ...asked }: Asked & { readonly by: string }): Actions {
-  const { credentials } = app;
-  const { name, interrupt } = asked;
-  return {
-    async present() {
-      const { profile, strategy, credentialsId } = credentials.rotation(name);
-      return { ...(await credentials.report(name)), profile, strategy, set: credentialsId };
-    },
-    rotate: () => credentials.rotate(name, { by, signal: interrupt }),
-    follow: (profile) => followRotation({ ...asked, app, profile }),
-    isServed: (profile) => credentials.isServed(profile),
-  };
-}
-
-function remoteActions(worker: RemoteWorker, asked: Asked): Actions {
-  const path = `/v1/rotations/${encodeURIComponent(asked.name)}`;
-  return {
-    async present() {
-      const report = await worker.get<RotationReport>(path);
-      return { ...report, set: report.credentialsId ?? report.name };
-    },
-    rotate: () => worker.post<RotationReport>(`${path}/rotate`),
-    follow: () => followRemoteRotation({ ...asked, worker }),
-    isServed: () => Promise.resolve(true),
-  };
 }

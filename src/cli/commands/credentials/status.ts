@@ -1,6 +1,6 @@
 /** `simfleet credentials status`: the status of every rotation. */
 import { Command } from "@commander-js/extra-typings";
-import type { RotationReport } from "#jobs/credentials/report.ts";
+import { listRotations, type RotationReport } from "#jobs/credentials/contract.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
 import { rotationStatusText } from "../../rotation-text.ts";
@@ -12,23 +12,15 @@ export function statusCommand(context: Context): Command {
   );
   return withCommon(command, "simfleet credentials status --json").action(async (options) => {
     const output = context.output(options);
-    const { rotations, unknown } = await context.ask(options, {
-      here: (app, { profile, profiles }) => {
-        const asked = options.profile === undefined ? Object.keys(profiles) : [profile];
-        return app.credentials.status(asked, context.io.interrupt);
-      },
-      there: (worker) => worker.get<Standing>("/v1/rotations", { profile: options.profile }),
-    });
-    output.answer({ rotations, unknown }, (shown) => statusText(shown.rotations));
-    for (const [profile, reason] of Object.entries(unknown)) {
+    // Of all profiles, unless the command names one.
+    const status = await context.connect(options, ({ client }) =>
+      client.call(listRotations, { query: { profile: options.profile } }),
+    );
+    output.answer(status, (shown) => statusText(shown.rotations));
+    for (const [profile, reason] of Object.entries(status.unknown)) {
       output.say(`The Credential Sets of ${profile} could not be read: ${reason}`);
     }
   });
-}
-
-interface Standing {
-  readonly rotations: RotationReport[];
-  readonly unknown: Record<string, string>;
 }
 
 function statusText(rotations: readonly RotationReport[]): string {

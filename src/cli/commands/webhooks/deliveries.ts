@@ -1,10 +1,9 @@
 /** `simfleet deliveries …`: messages to webhooks and their delivery status. */
 import { Command, Option } from "@commander-js/extra-typings";
-import type { DeliveryDocument, DeliveryReport } from "#jobs/webhooks/report.ts";
+import * as routes from "#jobs/webhooks/contract.ts";
+import { type DeliveryDocument, type DeliveryReport, deliveryStates } from "#jobs/webhooks/contract.ts";
 import { type Context, asCount, withCommon } from "../../context.ts";
 import { table } from "../../output.ts";
-
-const states = ["pending", "delivered", "failed"] as const;
 
 export function deliveriesCommand(context: Context): Command {
   return new Command("deliveries")
@@ -18,35 +17,26 @@ function listCommand(context: Context): Command {
   const command = new Command("list")
     .description("list messages, newest event first")
     .option("--webhook <name>", "only messages to this webhook")
-    .addOption(new Option("--state <state>", "only messages in this state").choices(states))
+    .addOption(new Option("--state <state>", "only messages in this state").choices(deliveryStates))
     .option("--limit <n>", "maximum number of results", asCount, 50)
     .option("--cursor <cursor>", "continue after the page that returned this cursor");
   return withCommon(command, "simfleet deliveries list --webhook ops --state failed").action(async (options) => {
     const output = context.output(options);
-    const { webhook, limit, cursor } = options;
-    const state = states.find((one) => one === options.state);
-    const page = await context.ask(options, {
-      here: (app) => app.webhooks.deliveries({ webhook, state }, { limit, cursor }),
-      there: (worker) => worker.get<Page>("/v1/deliveries", { webhook, state, limit, cursor }),
-    });
+    const { webhook, state, limit, cursor } = options;
+    const query = { webhook, state, limit, cursor };
+    const page = await context.connect(options, ({ client }) => client.call(routes.listDeliveries, { query }));
     output.answer(page, (shown) => deliveryTable(shown.deliveries));
     if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
   });
-}
-
-interface Page {
-  readonly deliveries: DeliveryReport[];
-  readonly nextCursor: string | null;
 }
 
 function showCommand(context: Context): Command {
   const command = new Command("show").description("show one message and its event").argument("<delivery>", "its id");
   return withCommon(command, "simfleet deliveries show ops.1790000000000-0").action(async (deliveryId, options) => {
     const output = context.output(options);
-    const shown = await context.ask(options, {
-      here: (app) => app.webhooks.delivery(deliveryId),
-      there: (worker) => worker.get<DeliveryDocument>(`/v1/deliveries/${encodeURIComponent(deliveryId)}`),
-    });
+    const shown = await context.connect(options, ({ client }) =>
+      client.call(routes.showDelivery, { params: { deliveryId } }),
+    );
     output.answer(shown, deliveryText);
   }) as unknown as Command;
 }
@@ -58,16 +48,13 @@ function redeliverCommand(context: Context): Command {
   return withCommon(command, "simfleet deliveries redeliver ops.1790000000000-0").action(
     async (deliveryId, options) => {
       const output = context.output(options);
-      const path = `/v1/deliveries/${encodeURIComponent(deliveryId)}/redeliver`;
-      const { shown, isServed } = await context.ask(options, {
-        here: async ({ webhooks }) => {
-          const sent = await webhooks.redeliver(deliveryId);
-          return { shown: sent, isServed: await webhooks.isServed(sent.webhook) };
-        },
-        there: async (worker) => ({ shown: await worker.post<DeliveryDocument>(path), isServed: true }),
+      await context.connect(options, async ({ client, app }) => {
+        const sent = await client.call(routes.redeliver, { params: { deliveryId } });
+        output.answer(sent, (shown) => `Resending ${shown.deliveryId}.`);
+        // A remote worker delivers itself.
+        const isServed = app === undefined || (await app.webhooks.isServed(sent.webhook));
+        if (!isServed) output.say("No worker is running: the message is sent by the next one (simfleet worker)");
       });
-      output.answer(shown, (printed) => `Resending ${printed.deliveryId}.`);
-      if (!isServed) output.say("No worker is running: the message is sent by the next one (simfleet worker)");
     },
   ) as unknown as Command;
 }

@@ -1,6 +1,7 @@
 /** `simfleet webhooks …`: endpoints that receive events. */
 import { Command } from "@commander-js/extra-typings";
-import type { TestReport, WebhookReport } from "#jobs/webhooks/report.ts";
+import * as routes from "#jobs/webhooks/contract.ts";
+import type { TestReport, WebhookReport } from "#jobs/webhooks/contract.ts";
 import { type Context, withCommon } from "../../context.ts";
 import { grouped, table } from "../../output.ts";
 
@@ -16,10 +17,7 @@ function listCommand(context: Context): Command {
   const command = new Command("list").description("list the configured webhooks and their status");
   return withCommon(command, "simfleet webhooks list").action(async (options) => {
     const output = context.output(options);
-    const page = await context.ask(options, {
-      here: async (app) => ({ webhooks: await app.webhooks.list(), nextCursor: null }),
-      there: (worker) => worker.get<{ webhooks: WebhookReport[]; nextCursor: null }>("/v1/webhooks"),
-    });
+    const page = await context.connect(options, ({ client }) => client.call(routes.listWebhooks));
     output.answer(page, (shown) => webhookTable(shown.webhooks));
   });
 }
@@ -30,10 +28,9 @@ function testCommand(context: Context): Command {
     .argument("<name>", "the webhook");
   return withCommon(command, "simfleet webhooks test ops").action(async (name, options) => {
     const output = context.output(options);
-    const report = await context.ask(options, {
-      here: (app) => app.webhooks.test(name),
-      there: (worker) => worker.post<TestReport>(`/v1/webhooks/${encodeURIComponent(name)}/test`),
-    });
+    const report = await context.connect(options, ({ client }) =>
+      client.call(routes.testWebhook, { params: { name } }),
+    );
     output.answer(report, (shown) => testText(shown));
     if (!report.accepted) context.io.setExitCode(1);
   }) as unknown as Command;
@@ -45,13 +42,13 @@ function resumeCommand(context: Context): Command {
     .argument("<name>", "the webhook");
   return withCommon(command, "simfleet webhooks resume ops").action(async (name, options) => {
     const output = context.output(options);
-    const path = `/v1/webhooks/${encodeURIComponent(name)}/resume`;
-    const { report, isServed } = await context.ask(options, {
-      here: async ({ webhooks }) => ({ report: await webhooks.resume(name), isServed: await webhooks.isServed(name) }),
-      there: async (worker) => ({ report: await worker.post<WebhookReport>(path), isServed: true }),
+    await context.connect(options, async ({ client, app }) => {
+      const report = await client.call(routes.resumeWebhook, { params: { name } });
+      output.answer(report, (shown) => webhookTable([shown]));
+      // A remote worker delivers itself.
+      const isServed = app === undefined || (await app.webhooks.isServed(name));
+      if (!isServed) output.say("No worker is running: the messages are sent by the next one.");
     });
-    output.answer(report, (shown) => webhookTable([shown]));
-    if (!isServed) output.say("No worker is running: the messages are sent by the next one.");
   }) as unknown as Command;
 }
 

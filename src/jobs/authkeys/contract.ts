@@ -1,0 +1,103 @@
+/** The routes of the AuthKeys of the user that a profile authenticates as. No answer contains a secret. */
+import { z } from "zod";
+import { currentProblem, id, instant, list, ofProfile } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+
+const replace = id.optional().describe("revoke this AuthKey first, where both are taken");
+
+export const authKeyReport = z.object({
+  authKeyId: z.string(),
+  createdAt: instant.nullable().describe("null if the platform does not report it"),
+  ageDays: z.number().nullable(),
+  lastUsedAt: instant.nullable().describe("null: never used, or not reported"),
+  configured: z
+    .enum(["first", "second"])
+    .nullable()
+    .describe("its position in the profile's configuration: the first is preferred"),
+  usedBy: list(z.string()).describe("live processes that use it"),
+});
+
+export type AuthKeyReport = Readonly<z.infer<typeof authKeyReport>>;
+
+export const authKeyRotationReport = z.object({
+  rotationId: z.string(),
+  profile: z.string(),
+  state: z.enum([
+    "begun",
+    "making-room",
+    "creating",
+    "created",
+    "proved",
+    "handed-over",
+    "taken-up",
+    "revoking",
+    "revoked",
+    "taking-back",
+    "done",
+    "failed",
+  ]),
+  oldAuthKeyId: z.string().nullable(),
+  newAuthKeyId: z.string().nullable(),
+  now: z.string().nullable().describe("what it does or waits for; null when it has ended"),
+  startedAt: instant,
+  startedBy: z.string().nullable().describe("who requested it; null if not known"),
+  finishedAt: instant.nullable(),
+  reason: z.string().nullable().describe("why it failed"),
+  problem: currentProblem,
+});
+
+export type AuthKeyRotationReport = Readonly<z.infer<typeof authKeyRotationReport>>;
+
+export const authKeyPlan = z.object({
+  profile: z.string(),
+  oldAuthKeyId: z.string().nullable().describe("the AuthKey that is replaced; null if not known yet"),
+  isInProgress: z.boolean().describe("whether a rotation is in progress, which a request to rotate resumes"),
+});
+
+export type AuthKeyPlan = Readonly<z.infer<typeof authKeyPlan>>;
+
+export const listAuthKeys = route({
+  method: "GET",
+  path: "/authkeys",
+  role: "viewer",
+  tag: "authkeys",
+  summary: "List the user's AuthKeys, with the current or last rotation",
+  query: z.strictObject(ofProfile),
+  answer: z.object({
+    authKeys: list(authKeyReport),
+    nextCursor: z.null(),
+    rotation: authKeyRotationReport.nullable(),
+  }),
+});
+
+export const showAuthKeyRotation = route({
+  method: "GET",
+  path: "/authkeys/rotation",
+  role: "viewer",
+  tag: "authkeys",
+  summary: "Get the current or last rotation, without a call to the platform",
+  query: z.strictObject(ofProfile),
+  answer: authKeyRotationReport,
+});
+
+export const planAuthKeyRotation = route({
+  method: "GET",
+  path: "/authkeys/rotation/plan",
+  role: "viewer",
+  tag: "authkeys",
+  summary: "Preview a rotation: the AuthKey that it would replace, or what prevents it",
+  query: z.strictObject({ ...ofProfile, replace }),
+  answer: authKeyPlan,
+});
+
+export const rotateAuthKey = route({
+  method: "POST",
+  path: "/authkeys/rotate",
+  role: "admin",
+  tag: "authkeys",
+  summary: "Rotate the AuthKey in use, or resume its rotation",
+  query: z.strictObject(ofProfile),
+  body: z.strictObject({ replace }).nullish(),
+  answer: authKeyRotationReport,
+  status: 202,
+});

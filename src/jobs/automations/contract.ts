@@ -1,0 +1,81 @@
+/** The routes of automations. */
+import { z } from "zod";
+import { count, id, instant, list, pageOf } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+
+const ofAutomation = z.strictObject({ name: id });
+
+export const automationReport = z.object({
+  name: z.string(),
+  profile: z.string(),
+  on: list(z.string()),
+  where: z.string().describe("the condition as a filter; empty if there is none"),
+  job: z.string(),
+  speedClass: z.string().nullable(),
+  state: z.enum(["active", "paused", "stopped"]),
+  reason: z.string().nullable().describe("why it is stopped"),
+  done: count.describe("events that it acted on"),
+  unchanged: count.describe("events that required no action"),
+  failed: count.describe("events that it failed to act on"),
+  lastEventAt: instant.nullable(),
+  lastRef: z.string().nullable().describe("the run, sync or rotation that it started last"),
+  mostPerHour: count,
+});
+
+export type AutomationReport = Readonly<z.infer<typeof automationReport>>;
+
+/** An automation's decision on one event. */
+export const decisionReport = z.object({
+  event: z.string(),
+  at: instant,
+  type: z.string(),
+  sim: z.string().nullable(),
+  decision: z
+    .enum(["act", "done", "condition", "unchanged", "gone", "loop"])
+    .describe("`act`: it would act on the event; `done`: it has acted on it; else why it does nothing"),
+});
+
+export type DecisionReport = Readonly<z.infer<typeof decisionReport>>;
+
+export const listAutomations = route({
+  method: "GET",
+  path: "/automations",
+  role: "viewer",
+  tag: "automations",
+  summary: "List automations: state, counts, last action",
+  answer: pageOf("automations", automationReport),
+});
+
+export const pauseAutomation = route({
+  method: "POST",
+  path: "/automations/:name/pause",
+  role: "operator",
+  tag: "automations",
+  summary: "Pause an automation",
+  params: ofAutomation,
+  answer: automationReport,
+});
+
+export const resumeAutomation = route({
+  method: "POST",
+  path: "/automations/:name/resume",
+  role: "operator",
+  tag: "automations",
+  summary: "Resume an automation for events from now on",
+  params: ofAutomation,
+  answer: automationReport,
+});
+
+export const dryRunAutomation = route({
+  method: "POST",
+  path: "/automations/:name/dry-run",
+  role: "operator",
+  tag: "automations",
+  summary: "Preview what an automation would do with the events of the last hours",
+  params: ofAutomation,
+  query: z.strictObject({ hours: z.coerce.number().min(0.01).max(24).default(24) }),
+  answer: z.object({
+    decisions: list(decisionReport).describe("oldest first, a thousand at most"),
+    counts: z.record(z.string(), count).describe("all of them, by decision"),
+  }),
+});

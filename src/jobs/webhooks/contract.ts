@@ -1,0 +1,116 @@
+/** The routes of webhooks, and of what was delivered to them. */
+import { z } from "zod";
+import { count, id, instant, list, ofPage, pageOf } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+import { eventDocument } from "#events/contract.ts";
+import { webhookFormats } from "#fleet/webhook.ts";
+
+const ofWebhook = z.strictObject({ name: id });
+const ofDelivery = z.strictObject({ deliveryId: id });
+
+export const deliveryStates = ["pending", "delivered", "failed"] as const;
+
+export const deliveryReport = z.object({
+  deliveryId: z.string(),
+  webhook: z.string(),
+  eventId: z.string(),
+  eventType: z.string(),
+  state: z.enum(deliveryStates),
+  attempts: count,
+  lastStatus: count.nullable().describe("HTTP status of the last attempt"),
+  lastReason: z.string().nullable(),
+  createdAt: instant,
+  finishedAt: instant.nullable(),
+  nextAttemptAt: instant.nullable(),
+});
+
+export type DeliveryReport = Readonly<z.infer<typeof deliveryReport>>;
+
+export const deliveryDocument = deliveryReport.extend({ event: eventDocument });
+
+export type DeliveryDocument = Readonly<z.infer<typeof deliveryDocument>>;
+
+export const webhookReport = z.object({
+  name: z.string(),
+  url: z.string().describe("scheme and host alone"),
+  events: list(z.string()),
+  profile: z.string().nullable(),
+  format: z.enum(webhookFormats),
+  state: z.enum(["active", "stopped"]),
+  reason: z.string().nullable().describe("why it is stopped"),
+  pending: count.describe("pending deliveries"),
+  dropped: count.describe("pending deliveries that were dropped so far to make room for newer ones"),
+  lastDelivery: deliveryReport.nullable(),
+});
+
+export type WebhookReport = Readonly<z.infer<typeof webhookReport>>;
+
+/** The result of a test message. */
+export const testReport = z.object({
+  webhook: z.string(),
+  messageId: z.string(),
+  accepted: z.boolean(),
+  status: count.nullable(),
+  reason: z.string().nullable(),
+});
+
+export type TestReport = Readonly<z.infer<typeof testReport>>;
+
+export const listWebhooks = route({
+  method: "GET",
+  path: "/webhooks",
+  role: "viewer",
+  tag: "webhooks",
+  summary: "List webhooks: state, pending messages, last delivery",
+  answer: pageOf("webhooks", webhookReport),
+});
+
+export const testWebhook = route({
+  method: "POST",
+  path: "/webhooks/:name/test",
+  role: "operator",
+  tag: "webhooks",
+  summary: "Send a test message and return the result",
+  params: ofWebhook,
+  answer: testReport,
+});
+
+export const resumeWebhook = route({
+  method: "POST",
+  path: "/webhooks/:name/resume",
+  role: "operator",
+  tag: "webhooks",
+  summary: "Resume a stopped webhook",
+  params: ofWebhook,
+  answer: webhookReport,
+});
+
+export const listDeliveries = route({
+  method: "GET",
+  path: "/deliveries",
+  role: "viewer",
+  tag: "webhooks",
+  summary: "List deliveries, newest event first",
+  query: z.strictObject({ ...ofPage, webhook: id.optional(), state: z.enum(deliveryStates).optional() }),
+  answer: pageOf("deliveries", deliveryReport),
+});
+
+export const showDelivery = route({
+  method: "GET",
+  path: "/deliveries/:deliveryId",
+  role: "viewer",
+  tag: "webhooks",
+  summary: "Get a delivery with its event",
+  params: ofDelivery,
+  answer: deliveryDocument,
+});
+
+export const redeliver = route({
+  method: "POST",
+  path: "/deliveries/:deliveryId/redeliver",
+  role: "operator",
+  tag: "webhooks",
+  summary: "Resend a message with the same message id",
+  params: ofDelivery,
+  answer: deliveryDocument,
+});
