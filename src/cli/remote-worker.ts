@@ -60,11 +60,6 @@ export class RemoteWorker {
     return (await (await this.#ask("POST", path, handing)).json()) as T;
   }
 
-  /** As `get`, with the method DELETE. */
-  async delete<T>(path: string): Promise<T> {
-    return (await (await this.#ask("DELETE", path, {})).json()) as T;
-  }
-
   /** A streamed response, as it arrives. */
   async *text(
     path: string,
