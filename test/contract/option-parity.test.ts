@@ -1,4 +1,4 @@
-/** Options whose value is empty or too late: the same answer where a command works itself and where it asks a worker. */
+/** A command answers the same locally and with a remote worker: options out of range, and the documents that it prints. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "#cli/program.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
@@ -49,6 +49,12 @@ describe.each(["local", "remote"] as const)("a command that works %s", (where) =
     expect([code, stdout]).toEqual([2, ""]);
   });
 
+  test.each(["sims list", "sims changes", "audit list"])("%s refuses more results than a page has", async (command) => {
+    const { code, stdout, stderr } = await give([...command.split(" "), "--limit", "1001"], where);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("<=1000");
+  });
+
   test("says whether the inventory has been read whole", async () => {
     const { code, stderr } = await give(["sims", "list"], where);
     expect([code, stderr]).toEqual([0, expect.stringContaining("has not been synced yet")]);
@@ -70,6 +76,29 @@ describe.each(["local", "remote"] as const)("a command that works %s", (where) =
     expect(await harness.app.freezes.ordered()).toBeUndefined();
     const { events } = await harness.app.feed.newest({ types: ["changes.frozen"] }, { limit: 1 });
     expect(events).toEqual([]);
+  });
+});
+
+describe("the document of a command", () => {
+  beforeAll(async () => {
+    await give(["freeze", "on", "--reason", "parity"], "local");
+    await give(["freeze", "off"], "remote");
+  });
+
+  test.each([
+    "quota",
+    "sims list",
+    "sims changes",
+    "sims export",
+    "events tail",
+    "freeze status",
+    "audit list",
+    "schedules list",
+  ])("%s is the same locally and with a remote worker", async (command) => {
+    const words = [...command.split(" "), "--json"];
+    const [local, remote] = [await give(words, "local"), await give(words, "remote")];
+    expect([local.code, remote.code]).toEqual([0, 0]);
+    expect(JSON.parse(local.stdout)).toEqual(JSON.parse(remote.stdout));
   });
 });
 
