@@ -39,6 +39,7 @@ export const modules = {
     reason: "It states the platform's contract a second time, so that a mistake of the client is not mirrored.",
   },
 
+  "jobs/profiles": { imports: ["contract", "core"], reason: "The accounts of the configuration, without secrets." },
   "jobs/audit": { imports: ["contract", "redis", "core"], reason: "The audit knows who did what, not how." },
   "jobs/freezes": {
     imports: ["contract", "engine", "redis", "fleet", "core"],
@@ -122,8 +123,8 @@ export const modules = {
   },
 };
 
-/** The files that start a process; they import whatever they start. */
-export const entries = ["cli.ts", "worker.ts"];
+/** The files that start a process, and the list of features; they import whatever they start or list. */
+export const entries = ["cli.ts", "worker.ts", "features.ts"];
 
 /** Packages with one owner; modules of `types` may import their types, which leave no trace at run time. */
 export const packages = {
@@ -148,7 +149,8 @@ const importRules = Object.entries(modules).map(([module, { imports, reason }]) 
   name: `imports-of-${module.replace("/", "-")}`,
   comment: `${module} imports from ${imports.join(", ") || "no other module"}. ${reason}`,
   severity: "error",
-  from: { path: `^src/${module}/` },
+  // A feature.ts ties a feature to the app and to the command line.
+  from: { path: `^src/${module}/`, pathNot: "/feature[.]ts$" },
   to: { path: "^src/", pathNot: `^src/(${[module, ...imports].join("|")})/` },
 }));
 

@@ -13,20 +13,20 @@ async function main(): Promise<void> {
     process.exit(2);
   }
   keepHeapSmall();
-  const [{ runProgram }, { runWorker }, { version }] = await Promise.all([
+  const [{ runProgram }, { runWorker }, { version }, { features }] = await Promise.all([
     import("#cli/program.ts"),
     import("#worker.ts"),
     import("#app/app.ts"),
+    import("#features.ts"),
   ]);
   const interrupt = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.on(name, () => {
-      // A second signal does not wait any longer.
-      if (interrupt.signal.aborted) process.exit(130);
-      interrupt.abort(new Error(`stopped by ${name}`));
-    });
-  }
-  // A reader that has exited, such as `head`, is not an error; a run continues without that output.
+  const stop = (name: NodeJS.Signals): void => {
+    // A second signal does not wait any longer.
+    if (interrupt.signal.aborted) process.exit(130);
+    interrupt.abort(new Error(`stopped by ${name}`));
+  };
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  // A reader that has exited, such as `head`, is no error.
   process.stderr.on("error", () => undefined);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
@@ -45,6 +45,7 @@ async function main(): Promise<void> {
       },
     },
     runWorker,
+    features,
     version,
   });
   await Promise.all([drained(process.stdout), drained(process.stderr)]);

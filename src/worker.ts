@@ -19,14 +19,16 @@ async function main(): Promise<never> {
   keepHeapSmall();
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
-  const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }] = await Promise.all([
+  const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { features }] = await Promise.all([
     import("#config/load.ts"),
     import("#core/errors.ts"),
     import("#telemetry/logger.ts"),
+    import("#features.ts"),
   ]);
   try {
-    const config = loadConfig({ env: process.env });
-    await runWorker({ config, env: process.env, logger: createLogger({ level: config.logLevel }), stop: stop.signal });
+    const { env } = process;
+    const config = loadConfig({ env, features });
+    await runWorker({ config, env, features, logger: createLogger({ level: config.logLevel }), stop: stop.signal });
     process.exit(0);
   } catch (thrown) {
     createLogger({ level: "fatal" }).fatal({ error: thrown }, messageOf(thrown));

@@ -27,7 +27,7 @@ import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { type App, version } from "./app.ts";
-import { endpointsOf } from "./endpoints.ts";
+import { endpointsOf, type FeatureRoutes } from "./endpoints.ts";
 
 /**
  * Starts the HTTP server.
@@ -37,10 +37,12 @@ import { endpointsOf } from "./endpoints.ts";
 export async function openHttp(deps: {
   app: App;
   config: Config;
+  /** Those whose routes are served. */
+  features: readonly FeatureRoutes[];
   logger: Logger;
   health: Health;
 }): Promise<HttpServer> {
-  const { app, config, logger, health } = deps;
+  const { app, config, features, logger, health } = deps;
   const { host, port, hosts, uploadBytes } = config.http;
   const clock = systemClock;
   const access = await openAccess(config, logger);
@@ -54,7 +56,10 @@ export async function openHttp(deps: {
   const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
   const shared = { spool, plans, streams, sessions, authFailures };
   const windowsOf = (bucket: string): readonly BucketWindow[] => windows.of(bucket);
-  const endpoints = [...endpointsOf(app, { plans, clock, windowsOf }), planRowsEndpoint({ runs: app.runs, plans })];
+  const endpoints = [
+    ...endpointsOf(features, app, { plans, clock, windowsOf }),
+    planRowsEndpoint({ runs: app.runs, plans }),
+  ];
   const control = { app, endpoints, config, access, clock, logger, version, ...shared };
   const server = await startHttp({ host, port, hosts, version, health, control });
   const stopSampling = every(config.limits.periodMs, () => void sample(app, windows));

@@ -5,6 +5,7 @@ import { every, minuteMs } from "#core/time.ts";
 import type { Incident } from "#engine/queue/working.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App, type Working } from "./app.ts";
+import type { FeatureRoutes } from "./endpoints.ts";
 
 /** A worker that has not picked up waiting work for this long is unhealthy. */
 const standstillMs = 60_000;
@@ -14,6 +15,7 @@ const trimEveryMs = 60 * minuteMs;
 export interface ServeOptions {
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
+  readonly features: readonly FeatureRoutes[];
   readonly logger: Logger;
   readonly stop: AbortSignal;
   /** Called with the address once the server accepts requests. */
@@ -25,7 +27,7 @@ export interface ServeOptions {
  * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { config, logger, stop } = options;
+  const { config, features, logger, stop } = options;
   for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
   if (config.seal === undefined && Object.keys(config.rotations).length > 0) {
     logger.warn({ where: "seal.keyFile" }, "rotations are configured but will not run: no key to seal secrets is set");
@@ -42,7 +44,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     // Loaded only here, so that the other commands start without the server's dependencies.
     const { openHttp } = await import("./http.ts");
     const http = await openHttp({
-      ...{ app, config, logger },
+      ...{ app, config, features, logger },
       health: {
         isMoving: async () => (await Promise.all(consumers.map((c) => c.isMoving(standstillMs)))).every(Boolean),
         isReady: async () => (await app.ping()) && !stop.aborted,

@@ -4,9 +4,10 @@ import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { App } from "#app/app.ts";
-import { endpointsOf } from "#app/endpoints.ts";
+import { endpointsOf, type FeatureRoutes } from "#app/endpoints.ts";
 import { type Client, localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
+import type { FeatureSection } from "#config/section.ts";
 import { readSecretFile } from "#config/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
@@ -101,11 +102,14 @@ export interface GivenCommand {
 
 export class Context {
   readonly io: ProcessIo;
+  readonly features: readonly (FeatureRoutes & FeatureSection)[];
   /** Set before the command's action runs. */
   command: GivenCommand | undefined;
 
-  constructor(io: ProcessIo) {
+  /** @param features those whose commands call their routes in this process */
+  constructor(io: ProcessIo, features: readonly (FeatureRoutes & FeatureSection)[]) {
     this.io = io;
+    this.features = features;
   }
 
   /** The user of the operating system, as runs and events name who did something. */
@@ -164,7 +168,7 @@ export class Context {
   /** Calls routes in this process. */
   localCaller(app: App): Caller {
     const plans = onePlan(systemClock);
-    const endpoints = endpointsOf(app, { plans, clock: systemClock, windowsOf: () => [] });
+    const endpoints = endpointsOf(this.features, app, { plans, clock: systemClock, windowsOf: () => [] });
     const eventSource: Caller["eventSource"] = (choice) => localEvents(app, choice, this.io.interrupt);
     return {
       client: localClient(endpoints, { by: this.actor, signal: this.io.interrupt }),
@@ -209,7 +213,7 @@ export class Context {
     const { env } = this.io;
     const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
     const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
-    return loadConfig({ file: options.config, env: { ...env, ...profile, ...server } });
+    return loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, features: this.features });
   }
 
   /** Opens the app, calls `use`, and always closes the app again. */

@@ -3,7 +3,8 @@ import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { RunWorker } from "./commands/worker.ts";
 import { visibleLines } from "#core/visible-text.ts";
-import { commandEffects } from "./command-effects.ts";
+import { type CommandEffect, processEffects } from "./command-effects.ts";
+import type { Feature } from "./feature.ts";
 import { Context, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
 
@@ -21,38 +22,30 @@ export async function runProgram(argv: readonly string[], deps: Deps): Promise<v
   }
 }
 
-type Deps = { io: ProcessIo; runWorker: RunWorker; version: string };
-type Load = (context: Context, deps: Deps) => Promise<Command>;
+type Deps = { io: ProcessIo; runWorker: RunWorker; features: readonly Feature[]; version: string };
+type Load = (context: Context) => Promise<Command>;
 
-/** Every command, in the order of the help. Each is loaded on demand, so that a worker does not load the others. */
-const commands: Readonly<Record<string, Load>> = {
-  plan: async (context) => (await import("./commands/plan.ts")).planCommand(context),
-  apply: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
-  runs: async (context) => (await import("./commands/runs/runs.ts")).runsCommand(context),
-  sims: async (context) => (await import("./commands/sims/sims.ts")).simsCommand(context),
-  credentials: async (context) => (await import("./commands/credentials/credentials.ts")).credentialsCommand(context),
-  authkeys: async (context) => (await import("./commands/authkeys/authkeys.ts")).authKeysCommand(context),
-  schedules: async (context) => (await import("./commands/schedules.ts")).schedulesCommand(context),
-  automations: async (context) => (await import("./commands/automations.ts")).automationsCommand(context),
-  freeze: async (context) => (await import("./commands/freeze.ts")).freezeCommand(context),
-  events: async (context) => (await import("./commands/events/events.ts")).eventsCommand(context),
-  webhooks: async (context) => (await import("./commands/webhooks/webhooks.ts")).webhooksCommand(context),
-  deliveries: async (context) => (await import("./commands/webhooks/deliveries.ts")).deliveriesCommand(context),
-  quota: async (context) => (await import("./commands/quota.ts")).quotaCommand(context),
-  tokens: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
-  audit: async (context) => (await import("./commands/audit.ts")).auditCommand(context),
-  check: async (context) => (await import("./commands/check.ts")).checkCommand(context),
-  worker: async (context, { runWorker }) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
-  sandbox: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
-  demo: async (context, { runWorker }) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
-};
+/** Commands that start a process or look at all of simfleet. They follow those of the features in the help. */
+function processCommands({ runWorker }: Deps): Readonly<Record<string, Load>> {
+  return {
+    tokens: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
+    check: async (context) => (await import("./commands/check.ts")).checkCommand(context),
+    worker: async (context) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
+    sandbox: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
+    demo: async (context) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
+  };
+}
 
 /**
  * All commands, or one.
  * @param asked the command's name where it is the first word; else all are needed, for the help or a suggestion
  */
 export async function buildProgram(deps: Deps, asked?: string): Promise<Command> {
-  const context = new Context(deps.io);
+  const context = new Context(deps.io, deps.features);
+  const ofFeatures = <T>(part: (feature: Feature) => Readonly<Record<string, T>> | undefined): Record<string, T> =>
+    Object.fromEntries(deps.features.flatMap((feature) => Object.entries(part(feature) ?? {})));
+  const commands = { ...ofFeatures<Load>((feature) => feature.commands), ...processCommands(deps) };
+  const effects = { ...ofFeatures((feature) => feature.effects), ...processEffects };
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
     .description("Looks after a fleet of SIMs through a rate-limited connectivity API.")
@@ -60,7 +53,7 @@ export async function buildProgram(deps: Deps, asked?: string): Promise<Command>
     .addHelpText("after", "\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv");
   const one = asked !== undefined && Object.hasOwn(commands, asked) ? commands[asked] : undefined;
   const loads = one === undefined ? Object.values(commands) : [one];
-  for (const command of await Promise.all(loads.map((load) => load(context, deps)))) program.addCommand(command);
+  for (const command of await Promise.all(loads.map((load) => load(context)))) program.addCommand(command);
   forEachCommand(program, (command) => {
     command.exitOverride().showHelpAfterError("(add --help for the options)");
     command.configureOutput({
@@ -69,16 +62,16 @@ export async function buildProgram(deps: Deps, asked?: string): Promise<Command>
     });
   });
   program.hook("preAction", (_, command) => {
-    context.command = given(command as unknown as Command);
+    context.command = given(command as unknown as Command, effects);
   });
   return program;
 }
 
-/** @throws Error for a command without an entry in `commandEffects` */
-function given(command: Command): GivenCommand {
+/** @throws Error for a command whose feature does not say what it changes */
+function given(command: Command, effects: Readonly<Record<string, CommandEffect>>): GivenCommand {
   const name = nameOf(command);
-  const effect = Object.hasOwn(commandEffects, name) ? commandEffects[name] : undefined;
-  if (effect === undefined) throw new Error(`${name} is not in the table of command-effects.ts`);
+  const effect = Object.hasOwn(effects, name) ? effects[name] : undefined;
+  if (effect === undefined) throw new Error(`the feature of ${name} does not say what the command changes (effects)`);
   refuseEmptyValues(command);
   const { where = [], dryRun }: { where?: readonly string[]; dryRun?: boolean } = command.opts();
   const about = command.args.length > 0 ? command.args : where;

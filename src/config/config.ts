@@ -16,6 +16,7 @@ import type { Deployment } from "./deployment.ts";
 import type { HttpConfig } from "./sections/http-access.ts";
 import type { RedisConfig } from "./sections/redis.ts";
 import type { ValueOf } from "./schema.ts";
+import type { Section } from "./section.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
 import type { Hooks } from "./sections/schedules.ts";
 import type { WebhookConfig } from "./sections/webhooks.ts";
@@ -101,6 +102,8 @@ export interface Config {
   /** How long the audit log is kept. */
   readonly audit: { readonly keepMs: number };
   readonly logLevel: ValueOf<"logLevel">;
+  /** The sections of features that the loader does not know by name: entries by name, by the path of the section. */
+  readonly sections: Readonly<Record<string, ReadonlyMap<string, unknown>>>;
   /** What works but not as it may have been meant. */
   readonly warnings: readonly Problem[];
 }
@@ -113,6 +116,11 @@ export interface PlatformAccess {
   readonly authEndpoint: string;
   /** Absent: decided by the verified token's claims. */
   readonly coverage: Coverage | undefined;
+}
+
+/** The entries of a feature's section, by name, in the order of the file. */
+export function sectionOf<T>({ sections }: Config, { path }: Section<T>): ReadonlyMap<string, T> {
+  return (sections[path] ?? new Map()) as ReadonlyMap<string, T>;
 }
 
 /**

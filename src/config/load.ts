@@ -22,6 +22,7 @@ import { readRedis } from "./sections/redis.ts";
 import { readRotations } from "./sections/rotations.ts";
 import { fileVariable, placesOf, settingIds, settingOf } from "./schema.ts";
 import { readSchedules } from "./sections/schedules.ts";
+import { type FeatureSection, readSection, type Section } from "./section.ts";
 import { sections } from "./sections.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -39,8 +40,8 @@ const usualFile = "config/simfleet.yaml";
  * @param from `file` is that of `--config`; else `SIMFLEET_CONFIG`, else `config/simfleet.yaml` if it is there
  * @throws ConfigError with all problems
  */
-export function loadConfig(from: { readonly file?: string | undefined; readonly env?: Environment } = {}): Config {
-  const { env = process.env } = from;
+export function loadConfig(from: ConfigSource = {}): Config {
+  const { env = process.env, features = [] } = from;
   const problems: Problem[] = [];
   const named = from.file ?? (env[fileVariable] || undefined);
   const file = named ?? (existsSync(usualFile) ? usualFile : undefined);
@@ -49,16 +50,28 @@ export function loadConfig(from: { readonly file?: string | undefined; readonly 
   if (file !== undefined) checkOwner(file, read, named !== undefined, problems);
   checkKeys(
     tree,
-    sections.map(({ path }) => path),
+    [...sections, ...ownSections(features)].map(({ path }) => path),
     problems,
   );
   checkVariables(env, problems);
-  const config = assemble({ file, isNamed: named !== undefined, tree, env, problems });
+  const config = assemble({ file, isNamed: named !== undefined, tree, env, features, problems });
   if (problems.length > 0) throw new ConfigError(withoutRepeats(problems));
   return frozen(config);
 }
 
+export interface ConfigSource {
+  readonly file?: string | undefined;
+  readonly env?: Environment;
+  /** Features with a section of their own. */
+  readonly features?: readonly FeatureSection[];
+}
+
+function ownSections(features: readonly FeatureSection[]): Section[] {
+  return features.flatMap(({ section }) => section ?? []);
+}
+
 interface Source {
+  readonly features: readonly FeatureSection[];
   readonly file: string | undefined;
   readonly isNamed: boolean;
   readonly tree: Tree;
@@ -119,6 +132,9 @@ function assemble(source: Source): Config {
     server: readServer(values),
     audit: { keepMs: values.getOrDefault("auditKeepDays") * dayMs },
     logLevel: values.getOrDefault("logLevel"),
+    sections: Object.fromEntries(
+      ownSections(source.features).map((section) => [section.path, readSection(source.tree, section, problems)]),
+    ),
     warnings,
   };
 }

@@ -69,6 +69,19 @@ export function says(message: string): { readonly error: string; readonly when: 
   return { error: message, when: () => true };
 }
 
+/** A section of the file that belongs to one feature: its entries by name, or all of it as one mapping. */
+export interface Section<T = unknown> {
+  readonly path: string;
+  readonly schema: z.ZodType<T>;
+  /** What the documentation says of it. */
+  readonly about: string;
+}
+
+/** A feature as far as the configuration is concerned. */
+export interface FeatureSection {
+  readonly section?: Section;
+}
+
 const entryName = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/;
 
 /**

@@ -35,6 +35,12 @@ const ofFiring = {
 const ofFile = { file: "its name", run: "id of its run, also if the run was not created" } as const;
 const ofRunBySomebody = { ...ofRun, by: "who did it, if known" } as const;
 
+/** When an event is emitted, and what each of its fields holds. */
+export interface EventFacts {
+  readonly when: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
 export const eventCatalogue = {
   "run.submitted": { when: "A run was submitted; its rows will be processed.", fields: ofRunBySomebody },
   "run.awaiting-approval": {
@@ -291,7 +297,7 @@ export const eventCatalogue = {
     when: "A receiver answered 410 Gone: nothing is sent to it until `simfleet webhooks resume`.",
     fields: { ...ofDelivery, reason: "why" },
   },
-} as const satisfies Record<string, { readonly when: string; readonly fields: Readonly<Record<string, string>> }>;
+} as const satisfies Record<string, EventFacts>;
 
 export type EventType = keyof typeof eventCatalogue;
 

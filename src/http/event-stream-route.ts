@@ -5,7 +5,6 @@ import type { Call } from "#contract/route.ts";
 import type { listEvents } from "#events/contract.ts";
 import type { ControlDeps } from "./deps.ts";
 import type { HttpPart } from "./mount.ts";
-import { profileOf } from "./plans/order.ts";
 
 const mostInId = 2n ** 64n - 1n;
 const eventId = z
@@ -14,7 +13,7 @@ const eventId = z
   .refine((id) => BigInt(id.split("-")[1] ?? "0") <= mostInId, "has to be the id of an event");
 const streamType = "text/event-stream";
 
-export function eventStream({ streams, config }: Pick<ControlDeps, "streams" | "config">): HttpPart {
+export function eventStream({ streams, app }: Pick<ControlDeps, "streams" | "app">): HttpPart {
   return {
     headers: z.object({ "last-event-id": eventId.optional() }),
     preHandler: async (request, reply) => {
@@ -24,7 +23,7 @@ export function eventStream({ streams, config }: Pick<ControlDeps, "streams" | "
       const afterId = since === undefined ? undefined : idBefore(Date.parse(since));
       await streams.serve(request, reply, {
         types: asList(type),
-        profile: profile === undefined ? undefined : profileOf(profile, { config }),
+        profile: profile === undefined ? undefined : app.profileOf(profile),
         fromId: typeof lastId === "string" ? lastId : afterId,
       });
       return reply;

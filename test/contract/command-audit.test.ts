@@ -2,7 +2,8 @@
 import { hostname, userInfo } from "node:os";
 import type { Command } from "@commander-js/extra-typings";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { commandEffects } from "#cli/command-effects.ts";
+import { processEffects } from "#cli/command-effects.ts";
+import { features } from "#features.ts";
 import type { ProcessIo } from "#cli/context.ts";
 import { buildProgram, nameOf, runProgram } from "#cli/program.ts";
 import { ControlHarness } from "./support/control-harness.ts";
@@ -14,6 +15,13 @@ beforeAll(async () => {
   });
 });
 afterAll(() => harness[Symbol.asyncDispose]());
+
+/** What every command changes. */
+const commandEffects: Readonly<Record<string, string>> = Object.assign(
+  {},
+  ...features.map(({ effects }) => effects),
+  processEffects,
+);
 
 interface Ended {
   code: number;
@@ -38,7 +46,7 @@ const runWorker = (): Promise<void> => Promise.reject(new Error("no worker is st
 
 async function give(line: string): Promise<Ended> {
   const ended: Ended = { code: 0, stdout: "", stderr: "" };
-  await runProgram(line.split(" "), { io: surroundingsOf(ended), runWorker, version: "0" });
+  await runProgram(line.split(" "), { io: surroundingsOf(ended), runWorker, features, version: "0" });
   return ended;
 }
 
@@ -78,6 +86,7 @@ test("every command says whether it changes something, and nothing else does", a
   const program = await buildProgram({
     io: surroundingsOf({ code: 0, stdout: "", stderr: "" }),
     runWorker,
+    features,
     version: "0",
   });
   const names = program.commands.flatMap((command) => leaves(command as Command)).map(nameOf);

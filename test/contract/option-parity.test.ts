@@ -1,6 +1,7 @@
 /** A command answers the same locally and with a remote worker: options out of range, and the documents that it prints. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "#cli/program.ts";
+import { features } from "#features.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 let harness: ControlHarness;
@@ -28,7 +29,7 @@ async function give(words: readonly string[], where: "local" | "remote"): Promis
       ended.code = code;
     },
   };
-  await runProgram(words, { io, runWorker: () => Promise.resolve(), version: "0" });
+  await runProgram(words, { io, runWorker: () => Promise.resolve(), features, version: "0" });
   return ended;
 }
 

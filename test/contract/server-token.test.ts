@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runProgram } from "#cli/program.ts";
+import { features } from "#features.ts";
 
 let dataDir: string;
 beforeAll(async () => {
@@ -29,7 +30,7 @@ async function give(
       ended.code = code;
     },
   };
-  await runProgram(line.split(" "), { io, runWorker: () => Promise.resolve(), version: "0" });
+  await runProgram(line.split(" "), { io, runWorker: () => Promise.resolve(), features, version: "0" });
   return ended;
 }
 

@@ -8,6 +8,7 @@ import { until } from "../support/until.ts";
 import { loadConfig } from "#config/load.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { openHttp } from "#app/http.ts";
+import { features } from "#features.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 const policy =
@@ -133,7 +134,7 @@ describe("without credentials for the control API", () => {
     const log: string[] = [];
     const logger = createLogger({ level: "info", destination: { write: (line) => log.push(line) } });
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
-    const [first, second] = await Promise.all([1, 2].map(() => openHttp({ app, config, logger, health })));
+    const [first, second] = await Promise.all([1, 2].map(() => openHttp({ app, config, features, logger, health })));
     const file = join(harness.folder, "own", "admin-token");
     const token = (await readFile(file, "utf8")).trim();
     expect(token).toMatch(/^sf_[\w-]{43}$/);
@@ -156,7 +157,7 @@ describe("without credentials for the control API", () => {
     const env = { HOME: harness.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_DATA_DIR: dataDir };
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
     const logger = createLogger({ level: "silent" });
-    const opening = openHttp({ app: harness.app, config: loadConfig({ env }), logger, health });
+    const opening = openHttp({ app: harness.app, config: loadConfig({ env }), features, logger, health });
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_INVALID",
       message: expect.stringContaining("less than 32 characters"),
@@ -168,7 +169,7 @@ describe("without credentials for the control API", () => {
     const env = { HOME: harness.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_HTTP_HOST: "0.0.0.0" };
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
     const logger = createLogger({ level: "silent" });
-    const opening = openHttp({ app: harness.app, config: loadConfig({ env }), logger, health });
+    const opening = openHttp({ app: harness.app, config: loadConfig({ env }), features, logger, health });
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_INVALID",
       message: expect.stringContaining("SIMFLEET_HTTP_ADMIN_TOKEN_FILE"),

@@ -110,7 +110,7 @@ async function keepUp(demo: {
     output.sayLines(`\nSandbox and worker stay up until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
     output.sayLines("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
   };
-  await runWorker({ config, env, logger, stop: interrupt, onReady });
+  await runWorker({ config, env, features: context.features, logger, stop: interrupt, onReady });
 }
 
 interface Demo {

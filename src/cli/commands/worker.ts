@@ -14,7 +14,7 @@ export function workerCommand(context: Context, runWorker: RunWorker): Command {
     const config = context.config(options);
     const format = stderr.isTTY === true ? "lines" : "json";
     const logger = createLogger({ level: config.logLevel, destination: stderr, format });
-    await runWorker({ config, env, logger, stop: interrupt });
+    await runWorker({ config, env, features: context.features, logger, stop: interrupt });
     context.output(options).answer({ stopped: true }, () => "");
   });
 }

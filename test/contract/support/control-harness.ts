@@ -15,6 +15,7 @@ import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { App } from "#app/app.ts";
+import { features } from "#features.ts";
 import { openHttp } from "#app/http.ts";
 
 export const tokens = { viewer: "sf_viewer", operator: "sf_operator", admin: "sf_admin" } as const;
@@ -96,7 +97,7 @@ export class ControlHarness implements AsyncDisposable {
       consumers.push(await app.consume("default", onIncident), await app.consumeSyncs("default", onIncident));
     }
     const health = { isMoving: () => Promise.resolve(true), isReady: () => app.ping() };
-    const server = await openHttp({ app, config, logger, health });
+    const server = await openHttp({ app, config, features, logger, health });
     return new ControlHarness({
       ...{ app, sandbox, folder, log, http: server },
       env: { ...io, SIMFLEET_CONFIG: file },

@@ -111,7 +111,7 @@ it.each([[[]], [["--json"]]])("tokens create %j prints the token that it made", 
   const [stdout, stderr] = [new Sink(), new Sink()];
   const { interrupt } = { interrupt: new AbortController().signal };
   const io = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
-  const command = tokensCommand(new Context(io));
+  const command = tokensCommand(new Context(io, []));
   await command.parseAsync(["create", "--name", "ci", "--role", "viewer", ...options], { from: "user" });
   expect(stdout.text).toMatch(/sf_[A-Za-z0-9_-]{43}/);
   expect(stdout.text).not.toContain("[secret]");
@@ -174,8 +174,8 @@ describe("text from outside does not steer the terminal", () => {
     const runWorker = (): never => {
       throw new SimfleetError("USAGE", hostile);
     };
-    await runProgram(["worker", "--config", `/nowhere/${hostile}`], { io, runWorker, version: "1" });
-    await runProgram([hostile], { io, runWorker, version: "1" });
+    await runProgram(["worker", "--config", `/nowhere/${hostile}`], { io, runWorker, features: [], version: "1" });
+    await runProgram([hostile], { io, runWorker, features: [], version: "1" });
     expect(stderr.text).toContain("\\x1b[2J");
     expect(stderr.text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });

@@ -7,15 +7,17 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import type * as app from "#app/app.ts";
-import type * as worker from "#worker.ts";
 import type * as program from "#cli/program.ts";
+import type * as list from "#features.ts";
+import type * as worker from "#worker.ts";
 import type { CommandRequest } from "./command-server.ts";
 import type { Ended } from "./process.ts";
 
 const dist = dirname(process.argv[2] ?? "");
 const load = <T>(file: string): Promise<T> => import(pathToFileURL(join(dist, file)).href) as Promise<T>;
 const { runProgram } = await load<typeof program>("cli/program.js");
-const { runWorker } = await load<typeof worker>("app/serve.js");
+const { runWorker } = await load<typeof worker>("worker.js");
+const { features } = await load<typeof list>("features.js");
 const { version } = await load<typeof app>("app/app.js");
 
 async function run({ args, env, cwd }: CommandRequest): Promise<Ended> {
@@ -36,6 +38,7 @@ async function run({ args, env, cwd }: CommandRequest): Promise<Ended> {
       },
     },
     runWorker,
+    features,
     version,
   });
   return ended;

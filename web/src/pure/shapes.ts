@@ -6,7 +6,7 @@ import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { PlanDocument, PlanRow, RowReport, RunReport } from "#jobs/runs/contract.ts";
 
 export type { Me } from "#contract/me.ts";
-export type { ProfileReport } from "#contract/profiles.ts";
+export type { ProfileReport } from "#jobs/profiles/contract.ts";
 export type { AuditEntry } from "#jobs/audit/contract.ts";
 export type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/contract.ts";
 export type { Change, FleetPoint, FleetReport, SyncReport } from "#jobs/inventory/contract.ts";

@@ -1,7 +1,7 @@
 /** The route of the configured profiles (accounts). It belongs to no feature. */
 import { z } from "zod";
-import { list, pageOf } from "./fields.ts";
-import { route } from "./route.ts";
+import { list, pageOf } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
 
 const profileReport = z.object({
   name: z.string(),

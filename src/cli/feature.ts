@@ -1,0 +1,20 @@
+/**
+ * A feature: everything that it adds to simfleet, in one value. The server mounts its routes, the command line adds its
+ * commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
+ */
+import type { Command } from "@commander-js/extra-typings";
+import type { FeatureRoutes } from "#app/endpoints.ts";
+import type { FeatureSection } from "#config/section.ts";
+import type { EventFacts } from "#events/event.ts";
+import type { CommandEffect } from "./command-effects.ts";
+import type { Context } from "./context.ts";
+
+export interface Feature extends FeatureRoutes, FeatureSection {
+  readonly name: string;
+  /** Its commands by their first word, in the order of the help. Each is loaded on demand. */
+  readonly commands?: Readonly<Record<string, (context: Context) => Promise<Command>>>;
+  /** What each command changes, by its words; the audit log needs it. */
+  readonly effects?: Readonly<Record<string, CommandEffect>>;
+  /** Events that it emits, with their fields. */
+  readonly events?: Readonly<Record<string, EventFacts>>;
+}

@@ -1,0 +1,29 @@
+/** All features, in the order of the help. To add one, add its folder in src/jobs and its line here. */
+import { profiles } from "#jobs/profiles/feature.ts";
+import type { Feature } from "#cli/feature.ts";
+import { events } from "#events/feature.ts";
+import { audit } from "#jobs/audit/feature.ts";
+import { authKeys } from "#jobs/authkeys/feature.ts";
+import { automations } from "#jobs/automations/feature.ts";
+import { credentials } from "#jobs/credentials/feature.ts";
+import { freezes } from "#jobs/freezes/feature.ts";
+import { inventory } from "#jobs/inventory/feature.ts";
+import { quota } from "#jobs/quota/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
+import { schedules } from "#jobs/schedules/feature.ts";
+import { webhooks } from "#jobs/webhooks/feature.ts";
+
+export const features: readonly Feature[] = [
+  profiles,
+  runs,
+  inventory,
+  credentials,
+  authKeys,
+  schedules,
+  automations,
+  freezes,
+  events,
+  webhooks,
+  quota,
+  audit,
+];

@@ -1,0 +1,25 @@
+/** The inventory: SIMs as they were last seen, and the syncs that read them. */
+import type { Feature } from "#cli/feature.ts";
+import { inventoryEndpoints } from "./endpoints.ts";
+
+export const inventory: Feature = {
+  name: "inventory",
+  endpoints: (app) =>
+    inventoryEndpoints({
+      sims: app.sims,
+      fleet: app.control.fleet,
+      profiles: Object.keys(app.config.profiles),
+      profileOf: (name) => app.profileOf(name),
+      assertCallable: (profile) => void app.client(profile),
+    }),
+  commands: {
+    sims: async (context) => (await import("#cli/commands/sims/sims.ts")).simsCommand(context),
+  },
+  effects: {
+    "sims sync": "changes profile",
+    "sims list": "reads",
+    "sims show": "reads",
+    "sims export": "reads",
+    "sims changes": "reads",
+  },
+};

@@ -1,0 +1,14 @@
+/** Quotas: what is left of each bucket. */
+import type { Feature } from "#cli/feature.ts";
+import { quotaEndpoints } from "./endpoints.ts";
+
+export const quota: Feature = {
+  name: "quota",
+  endpoints: (app, { windowsOf }) => quotaEndpoints({ buckets: () => app.runs.buckets(), windowsOf }),
+  commands: {
+    quota: async (context) => (await import("#cli/commands/quota.ts")).quotaCommand(context),
+  },
+  effects: {
+    quota: "reads",
+  },
+};

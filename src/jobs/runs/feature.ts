@@ -1,0 +1,34 @@
+/** Runs: bulk changes, from a plan to their results. */
+import type { Feature } from "#cli/feature.ts";
+import { runEndpoints } from "./endpoints.ts";
+
+export const runs: Feature = {
+  name: "runs",
+  endpoints: (app, { plans, clock }) =>
+    runEndpoints({
+      runs: app.runs,
+      plans,
+      clock,
+      profileOf: (name) => app.profileOf(name),
+      assertUsable: (profile) => void app.client(profile),
+    }),
+  commands: {
+    plan: async (context) => (await import("#cli/commands/plan.ts")).planCommand(context),
+    apply: async (context) => (await import("#cli/commands/apply.ts")).applyCommand(context),
+    runs: async (context) => (await import("#cli/commands/runs/runs.ts")).runsCommand(context),
+  },
+  effects: {
+    plan: "reads",
+    apply: "changes",
+    "runs list": "reads",
+    "runs show": "reads",
+    "runs watch": "reads",
+    "runs pause": "changes",
+    "runs resume": "changes",
+    "runs cancel": "changes",
+    "runs retry": "changes",
+    "runs undo": "changes",
+    "runs approve": "changes",
+    "runs results": "reads",
+  },
+};

@@ -1,0 +1,21 @@
+/** Webhooks and the deliveries of their messages. */
+import type { Feature } from "#cli/feature.ts";
+import { webhookEndpoints } from "./endpoints.ts";
+
+export const webhooks: Feature = {
+  name: "webhooks",
+  endpoints: (app) => webhookEndpoints(app.webhooks),
+  commands: {
+    webhooks: async (context) => (await import("#cli/commands/webhooks/webhooks.ts")).webhooksCommand(context),
+    deliveries: async (context) => (await import("#cli/commands/webhooks/deliveries.ts")).deliveriesCommand(context),
+  },
+  effects: {
+    "webhooks list": "reads",
+    // It sends a message.
+    "webhooks test": "changes",
+    "webhooks resume": "changes",
+    "deliveries list": "reads",
+    "deliveries show": "reads",
+    "deliveries redeliver": "changes",
+  },
+};
