@@ -34,7 +34,7 @@ export default defineConfig({
     pool: "forks",
     // Most files wait for windows, deadlines and processes, so that two cores have time for more than two of them. Long
     // forms compute and start processes most of the time.
-    maxWorkers: isLong ? 2 : 4,
+    maxWorkers: isLong ? 2 : 3,
     maxConcurrency: 3,
     sequence: { sequencer: LongestFirst },
     execArgv: ["--conditions=source"],
