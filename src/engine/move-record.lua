@@ -27,6 +27,6 @@ if #set > 0 then redis.call('HSET', KEYS[1], unpack(set)) end
 if #away > 0 then redis.call('HDEL', KEYS[1], unpack(away)) end
 while ARGV[place] do
   local event = take()
-  tell(KEYS[2], most_events, event[1], profile, unpack(event, 2))
+  emit(KEYS[2], most_events, event[1], profile, unpack(event, 2))
 end
 return 'moved'

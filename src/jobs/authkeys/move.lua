@@ -37,6 +37,6 @@ local away = take()
 if #away > 0 then redis.call('HDEL', KEYS[1], unpack(away)) end
 while ARGV[place] do
   local event = take()
-  tell(KEYS[3], most_events, event[1], profile, unpack(event, 2))
+  emit(KEYS[3], most_events, event[1], profile, unpack(event, 2))
 end
 return 'moved'

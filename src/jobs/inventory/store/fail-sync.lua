@@ -11,5 +11,5 @@ local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase')
 if sync[1] ~= sync_id or (sync[2] ~= 'listing' and sync[2] ~= 'sweeping') then return 'stale' end
 redis.call('HSET', KEYS[9], 'phase', 'failed', 'finishedAtMs', inv.now, 'reason', reason)
 clear_problem(KEYS[9])
-tell(inv.events, inv.most, 'sync.failed', profile, 'cause', sync_id, 'reason', reason)
+emit(inv.events, inv.most, 'sync.failed', profile, 'cause', sync_id, 'reason', reason)
 return 'failed'
