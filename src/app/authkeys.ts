@@ -19,7 +19,7 @@ import { authKeyQueues } from "#jobs/authkeys/queue.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import type { ProfileJobs, ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 import { AuthKeyService } from "#jobs/authkeys/service.ts";
-import { AuthKeyRotations, isRotationOver } from "#jobs/authkeys/record.ts";
+import { type AuthKeyRotations, authKeyRotations, isRotationOver } from "#jobs/authkeys/record.ts";
 import { type AuthKeyUsers, believedMs } from "#jobs/authkeys/users.ts";
 import { Seal } from "#engine/seal.ts";
 import type { Accounts } from "./accounts.ts";
@@ -49,7 +49,7 @@ export class AuthKeys {
   constructor(appDeps: AppDeps) {
     const { config, redis, queueDeps, lifecycle, accounts, users } = appDeps;
     this.#appDeps = appDeps;
-    this.#rotations = new AuthKeyRotations({ redis, keys: queueDeps.keys, bounds: config.events });
+    this.#rotations = authKeyRotations({ redis, keys: queueDeps.keys, bounds: config.events });
     this.#queues = authKeyQueues(queueDeps);
     lifecycle.onStop("AuthKey queues", () => this.#queues.close());
     this.service = new AuthKeyService({

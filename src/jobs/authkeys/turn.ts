@@ -3,9 +3,10 @@ import { backoffMs } from "#core/backoff.ts";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Secret } from "#core/secret.ts";
+import type { MoveEvent } from "#engine/move-record.ts";
 import { nextProblem } from "#engine/problem.ts";
 import type { Sink } from "#fleet/rotation.ts";
-import type { AuthKeyChange, AuthKeyEvent, AuthKeyRotation, AuthKeyRotations } from "./record.ts";
+import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations } from "./record.ts";
 import type { AuthKeyUsers } from "./users.ts";
 import type { Seal } from "#engine/seal.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
@@ -69,7 +70,7 @@ export class Turn {
   }
 
   /** Makes a transition; if another process was faster, the next step reads the new state from the record. */
-  async to(change: AuthKeyChange, ...events: readonly AuthKeyEvent[]): Promise<Next> {
+  async to(change: AuthKeyChange, ...events: readonly MoveEvent[]): Promise<Next> {
     await this.deps.rotations.move(this.record, change, { events });
     return "again";
   }
@@ -167,13 +168,13 @@ export class Turn {
 }
 
 /** The final transition of a rotation that failed. */
-export function failed(reason: string, oldId: string | undefined): [AuthKeyChange, AuthKeyEvent] {
+export function failed(reason: string, oldId: string | undefined): [AuthKeyChange, MoveEvent] {
   return [
     { phase: "failed", reason, finishedAtMs: "now", sealed: undefined },
     { type: "authkey.failed", fields: { authKeyId: oldId ?? "", reason } },
   ];
 }
 
-export function revoked(authKeyId: string, reason: "rotated" | "replaced" | "lost" | "taken-back"): AuthKeyEvent {
+export function revoked(authKeyId: string, reason: "rotated" | "replaced" | "lost" | "taken-back"): MoveEvent {
   return { type: "authkey.revoked", fields: { authKeyId, reason } };
 }

@@ -8,8 +8,7 @@ import { AccountSets, type RotationAccount } from "./account-sets.ts";
 import { currentSet, planRotation } from "./plan.ts";
 import { type Reference, referencesIn } from "./references.ts";
 import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
-import type { RotationLog } from "./record-store.ts";
-import { isRotationOver, type RotationRecord } from "./record.ts";
+import { isRotationOver, type RotationLog, type RotationRecord } from "./record.ts";
 import { type RotationReport, reportOfRotation, type SetFacts } from "./report.ts";
 
 /** A Credential Set of the account, without its secret, which the platform never shows. */

@@ -24,7 +24,12 @@ import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
-import { type AuthKeyRotation, AuthKeyRotations, isRotationOver } from "#jobs/authkeys/record.ts";
+import {
+  type AuthKeyRotation,
+  type AuthKeyRotations,
+  authKeyRotations,
+  isRotationOver,
+} from "#jobs/authkeys/record.ts";
 import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
 import { Seal } from "#engine/seal.ts";
 import { OpenPermits } from "../../unit/api/support.ts";
@@ -64,7 +69,7 @@ export class KeyHarness {
     this.who = who;
     sandbox.accounts.reset();
     const all = { redis, keys, bounds: keptBounds };
-    this.rotations = new AuthKeyRotations(all);
+    this.rotations = authKeyRotations(all);
     this.users = new AuthKeyUsers(all);
     this.#feed = new Feed({ ...all, clock: systemClock });
     const { authKeyId, authKey, userAuthKeyId, userAuthKey } = sandbox.options;

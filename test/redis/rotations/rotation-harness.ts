@@ -23,8 +23,7 @@ import { type ReportIncident, workOnRotations } from "#jobs/credentials/work.ts"
 import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { RotationLog } from "#jobs/credentials/record-store.ts";
-import type { RotationRecord } from "#jobs/credentials/record.ts";
+import { type RotationRecord, rotationLog } from "#jobs/credentials/record.ts";
 import { Seal } from "#engine/seal.ts";
 import { OpenPermits, type Platform, startPlatform } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -161,7 +160,7 @@ export class RotationHarness {
     const webhooks = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" });
     onTestFinished(() => webhooks.close());
     return {
-      log: between("log", new RotationLog({ ...place, bounds: keptBounds })),
+      log: between("log", rotationLog({ ...place, bounds: keptBounds })),
       seal: between("seal", new Seal({ key: this.key, previousKey: undefined })),
       clock: this.clock,
       sinkDeps: {
@@ -223,7 +222,7 @@ export class RotationHarness {
   }
 
   async record(): Promise<RotationRecord> {
-    const record = await new RotationLog({ ...this.#options.place, bounds: keptBounds }).record(this.rotation.name);
+    const record = await rotationLog({ ...this.#options.place, bounds: keptBounds }).record(this.rotation.name);
     if (record === undefined) throw new Error("no rotation was begun");
     return record;
   }

@@ -7,8 +7,13 @@ import type { Clock } from "#core/time.ts";
 import { nextProblem } from "#engine/problem.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
-import type { RotationLog } from "../record-store.ts";
-import { isRotationOver, type RotationChange, type RotationRecord, type RotationWait } from "../record.ts";
+import {
+  isRotationOver,
+  type RotationChange,
+  type RotationLog,
+  type RotationRecord,
+  type RotationWait,
+} from "../record.ts";
 import type { Seal, SealedFields } from "#engine/seal.ts";
 import { AccountSets, type RotationAccount } from "../account-sets.ts";
 import { forgetAll } from "./new-secret.ts";

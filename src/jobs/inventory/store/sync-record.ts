@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { encodeName } from "#fleet/field-text.ts";
 import { type Problem, problemIn } from "#engine/problem.ts";
 import { Script } from "#redis/script.ts";
+import { redisTimeMs } from "#redis/time.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { type ListedSims, LineEncoder, PageEncoder } from "./page-encoder.ts";
@@ -199,9 +200,8 @@ export class SyncLog {
   }
 
   /** Redis's clock, ms. */
-  async nowMs(): Promise<number> {
-    const [seconds, micros] = await this.#storeDeps.redis.time();
-    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  nowMs(): Promise<number> {
+    return redisTimeMs(this.#storeDeps.redis);
   }
 
   #run(script: Script, profile: string, args: readonly (string | number | Buffer)[]): Promise<unknown> {
