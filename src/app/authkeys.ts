@@ -12,7 +12,7 @@ import { requireOperation, requireOperations } from "#fleet/required-operation.t
 import { AuthKeyAccount, authKeyOperationIds, listKeys } from "#jobs/authkeys/account.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import { rotateAuthKey } from "#jobs/authkeys/rotate.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver, type SinkDeps } from "#jobs/credentials/sinks.ts";
 import { authKeyQueues } from "#jobs/authkeys/queue.ts";
@@ -88,10 +88,10 @@ export class AuthKeys {
   }
 
   #deps(profile: string): AuthKeyDeps {
-    const { accounts, users } = this.#appDeps;
+    const { accounts, users, clock } = this.#appDeps;
     const { operations, options, keys } = this.#requirements(profile);
     return {
-      ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: options.sinks },
+      ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: options.sinks, clock },
       account: new AuthKeyAccount(accounts.account(profile).client, operations),
       // How long the last announcement of a process is trusted.
       quietMs: Math.max(options.graceMs, believedMs),

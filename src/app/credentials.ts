@@ -9,7 +9,7 @@ import { WebhookSender } from "#events/webhook.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
-import type { RotationContext } from "#jobs/credentials/steps/turn.ts";
+import type { RotationContext } from "#jobs/credentials/steps/step-context.ts";
 import { statusOf, workOnRotations } from "#jobs/credentials/work.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import type { ProfileJobs, ProfileJobsOptions } from "#engine/queue/profile-queue.ts";

@@ -1,7 +1,7 @@
 /** Kills a process before and after every call of a rotation, and continues with new objects. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PlatformError } from "#core/errors.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { openTestRedis } from "../../support/redis.ts";

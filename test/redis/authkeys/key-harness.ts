@@ -17,7 +17,7 @@ import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import { AuthKeyAccount } from "#jobs/authkeys/account.ts";
 import { rotateAuthKey } from "#jobs/authkeys/rotate.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver } from "#jobs/credentials/sinks.ts";
 import type { Redis } from "ioredis";
@@ -200,6 +200,7 @@ export class KeyHarness {
       seal: around(new Seal({ key: this.#sealKey, previousKey: undefined }), "seal"),
       account: around(account, "account"),
       sinks: this.sinks,
+      clock: systemClock,
       quietMs: 30,
       inUseHere: inUse,
       handOver: around({ give }, "sinks").give,

@@ -18,7 +18,7 @@ import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { planRotation } from "#jobs/credentials/plan.ts";
-import type { RotationContext } from "#jobs/credentials/steps/turn.ts";
+import type { RotationContext } from "#jobs/credentials/steps/step-context.ts";
 import { type ReportIncident, workOnRotations } from "#jobs/credentials/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
