@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook.ts";
-import { DeliveryQueues } from "#jobs/webhooks/queue.ts";
+import { deliveryQueues } from "#jobs/webhooks/queue.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { WebhookService } from "#jobs/webhooks/service.ts";
@@ -23,7 +23,7 @@ function open() {
   const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
   const harness = new DeliveryDeps({ redis, keys: own }, webhooks);
   const workerRegistry = new WorkerRegistry({ redis, keys: own });
-  const queues = new DeliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock });
+  const queues = deliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock });
   const sent: WebhookMessage[] = [];
   let answer: Sent = { kind: "accepted", status: 200 };
   const runs = new WebhookService({
