@@ -53,11 +53,14 @@ export function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortS
   );
 }
 
+/** A wait that the record shows already is not saved again. */
 async function saveWait(step: StepContext, wait: Wait<AuthKeyChange>): Promise<void> {
   const { record, deps } = step;
-  const { delayMs, reason, isProblem, tries = record.tries, change } = wait;
+  const { delayMs, reason, isProblem = false, tries = record.tries, change } = wait;
+  const isKnown = record.waitsFor === reason && record.problem === undefined && tries === record.tries;
+  if (isKnown && !isProblem && change === undefined) return;
   const failure = { message: reason, nowMs: await deps.rotations.nowMs(), delayMs };
-  const problem = isProblem === true ? nextProblem(record.problem, failure) : undefined;
+  const problem = isProblem ? nextProblem(record.problem, failure) : undefined;
   await step.save({ waitsFor: reason, tries, problem, ...change });
 }
 
