@@ -63,7 +63,7 @@ export interface HarnessOptions {
   readonly withWebhook?: true;
 }
 
-/** Stands between the work and what it works with; it may throw at any of its turns. */
+/** Wraps what the work uses; its calls may throw. */
 export type Between = <T extends object>(name: string, thing: T) => T;
 
 export class RotationHarness {
@@ -160,8 +160,8 @@ export class RotationHarness {
     const webhooks = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" });
     onTestFinished(() => webhooks.close());
     return {
-      log: between("log", rotationLog({ ...place, bounds: keptBounds })),
-      seal: between("seal", new Seal({ key: this.key, previousKey: undefined })),
+      log: rotationLog({ redis: between("redis", place.redis), keys: place.keys, bounds: keptBounds }),
+      seal: new Seal({ key: this.key, previousKey: undefined }),
       clock: this.clock,
       sinkDeps: {
         commands: between("command", new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
