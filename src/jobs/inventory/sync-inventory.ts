@@ -17,6 +17,7 @@ import type { SyncLog, SyncPhase, SyncState } from "./store/sync-record.ts";
 import type { ListedSims } from "./store/page-encoder.ts";
 import type { Account } from "#api/account.ts";
 import { faultRules } from "#engine/fault-policy.ts";
+import type { Problem } from "#engine/problem.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { again, giveUp, runSteps, type StepResult, type Steps } from "#engine/steps.ts";
 
@@ -71,11 +72,11 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
       stateOf: ({ state }) => state.phase,
       steps,
       save: () => Promise.resolve(),
-      saveWait: async ({ state }, { isProblem, reason: message, delayMs }) => {
-        if (isProblem === true) await syncs.recordProblem(profile, state.syncId, { message, delayMs });
+      saveWait: async ({ state, problem }, { isProblem, reason: message, delayMs }) => {
+        if (isProblem === true) await syncs.recordProblem({ ...state, problem }, { message, delayMs });
       },
-      saveGivingUp: ({ state }, reason) => syncs.fail(profile, state.syncId, reason),
-      faultRules: (step) => ({ rules, tries: step.failedAttempts }),
+      saveGivingUp: ({ state }, reason) => syncs.fail(state, reason),
+      faultRules: ({ problem }) => ({ rules, tries: problem?.attempts ?? 0 }),
     },
     signal,
   );
@@ -99,9 +100,9 @@ class SyncStep {
     this.#pages = state.pages;
   }
 
-  /** Failed attempts to read the next page; each stored page clears them. */
-  get failedAttempts(): number {
-    return this.#pages === this.state.pages ? (this.state.problem?.attempts ?? 0) : 0;
+  /** Why the next page could not be read; each stored page clears it. */
+  get problem(): Problem | undefined {
+    return this.#pages === this.state.pages ? this.state.problem : undefined;
   }
 
   /** Marks the SIMs that the list no longer shows. */
