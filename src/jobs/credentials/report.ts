@@ -1,4 +1,5 @@
 /** The report of a rotation, for display and JSON. */
+import { isoTime } from "#core/time.ts";
 import { type ProblemReport, reportOfProblem } from "#engine/problem.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { Reference } from "./references.ts";
@@ -79,7 +80,7 @@ export function reportOfRotation(
     strategy: rotation?.strategy ?? record?.strategy ?? "",
     type: rotation?.type ?? record?.type ?? "",
     ...turnOf(record),
-    lastUsedAt: instant(facts?.lastUsedAtMs),
+    lastUsedAt: isoTime(facts?.lastUsedAtMs),
     references: facts?.references ?? null,
     ...setOf(deps),
     ...courseOf(record, rotation),
@@ -94,10 +95,10 @@ function turnOf(
 ): Part<"rotationId" | "startedAt" | "startedBy" | "confirmedBy" | "finishedAt" | "waitsFor" | "reason" | "handedTo"> {
   return {
     rotationId: record?.rotationId ?? null,
-    startedAt: instant(record?.startedAtMs),
+    startedAt: isoTime(record?.startedAtMs),
     startedBy: record?.startedBy ?? null,
     confirmedBy: record?.confirmedBy ?? null,
-    finishedAt: instant(record?.finishedAtMs),
+    finishedAt: isoTime(record?.finishedAtMs),
     waitsFor: record?.waitsFor ?? null,
     reason: record?.reason ?? null,
     handedTo: record?.handedToNames ?? [],
@@ -114,7 +115,7 @@ function setOf(of: {
   const rotatedAtMs = facts?.sinceMs ?? record?.rotatedAtMs;
   if (rotatedAtMs === undefined) return { credentialsId, rotatedAt: null, ageDays: null };
   const ageDays = Math.max(0, Math.round(((nowMs - rotatedAtMs) / dayMs) * 10) / 10);
-  return { credentialsId, rotatedAt: instant(rotatedAtMs), ageDays };
+  return { credentialsId, rotatedAt: isoTime(rotatedAtMs), ageDays };
 }
 
 /** The sets before and after a rotation in progress. */
@@ -129,7 +130,7 @@ function courseOf(
     before: record.oldId ?? null,
     successor: record.strategy === "successor" ? record.newId : null,
     nextStep: nextSteps[record.state],
-    nextAt: instant(nextInstantOf(record, rotation)),
+    nextAt: isoTime(nextInstantOf(record, rotation)),
   };
 }
 
@@ -140,8 +141,4 @@ function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): 
   if (waitsFor === "grace" && quietSinceMs !== undefined && rotation !== undefined)
     return quietSinceMs + rotation.graceMs;
   return nextAtMs === 0 ? undefined : nextAtMs;
-}
-
-function instant(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }
