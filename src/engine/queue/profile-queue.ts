@@ -6,7 +6,7 @@
 import type { Job } from "bullmq";
 import { messageOf } from "#core/errors.ts";
 import type { WorkResult } from "./job-result.ts";
-import { type QueueDeps, type WorkQueues, workQueues } from "./work-queues.ts";
+import { type QueueDeps, workQueues } from "./work-queues.ts";
 import type { Incident, Working } from "./working.ts";
 
 interface ProfileReference {
@@ -33,60 +33,48 @@ export interface ProfileWork {
   readonly onIncident: (incident: Incident) => void;
 }
 
-export class ProfileJobs {
-  readonly #kind: KindOfWork;
-  readonly #queues: WorkQueues<ProfileReference>;
+export type ProfileJobs = ReturnType<typeof profileJobs>;
 
-  constructor(kind: KindOfWork, deps: ProfileJobsOptions) {
-    this.#kind = kind;
-    this.#queues = workQueues({ connection: kind.queue, nameOf: (profile) => `${kind.queue}-${profile}` }, deps);
-  }
+export function profileJobs(kind: KindOfWork, deps: ProfileJobsOptions) {
+  const { job, jobId } = kind;
+  const nameOf = (profile: string): string => `${kind.queue}-${profile}`;
+  const queues = workQueues<ProfileReference>({ connection: kind.queue, nameOf }, deps);
 
   /**
    * Enqueues the profile's work. Has no effect while the work is in progress.
    * @param others `now` also runs work at once that waits for a retry or has failed too often, because a user asked for it
    */
-  async enqueue(profile: string, others: "leave" | "now" = "leave"): Promise<void> {
-    const { job, jobId } = this.#kind;
-    const queue = this.#queues.queue(profile);
+  const enqueue = async (profile: string, others: "leave" | "now" = "leave"): Promise<void> => {
+    const queue = queues.queue(profile);
     if (others === "now") {
       const present: Job<ProfileReference> | undefined = await queue.getJob(jobId);
       if (await present?.isFailed()) await present?.remove();
       if (await present?.isDelayed()) await present?.promote().catch(() => undefined);
     }
     await queue.add(job, { profile }, { jobId });
-  }
-
-  /** Whether a live process handles this work of the profile. */
-  isServed(profile: string): Promise<boolean> {
-    return this.#queues.isServed(profile);
-  }
+  };
 
   /** Processes the work of a profile until stopped. */
-  consume(profile: string, deps: ProfileWork): Promise<Working> {
-    const restore = (): Promise<void> => this.#restore(profile, deps);
-    return this.#queues.consume(profile, {
+  const consume = (profile: string, { work, status, onIncident }: ProfileWork): Promise<Working> => {
+    /** Adds the job if there is work without one, or if the job is delayed although its work is due. */
+    const restore = async (): Promise<void> => {
+      try {
+        const found = await status(profile);
+        if (found !== "none") await enqueue(profile, found === "due" ? "now" : "leave");
+      } catch (thrown) {
+        onIncident({ message: `the job ${job} could not be put back into the queue: ${messageOf(thrown)}` });
+      }
+    };
+    return queues.consume(profile, {
       atOnce: 1,
-      work: (_, signal) => deps.work(profile, signal),
+      work: (_, signal) => work(profile, signal),
       restore,
       // Work that was created just as the previous job ended has no job yet.
       afterReporting: () => void restore(),
-      onIncident: ({ message }) => deps.onIncident({ message }),
+      onIncident: ({ message }) => onIncident({ message }),
     });
-  }
+  };
 
-  /** Adds the job if there is work without one, or if the job is delayed although its work is due. */
-  async #restore(profile: string, deps: ProfileWork): Promise<void> {
-    try {
-      const status = await deps.status(profile);
-      if (status !== "none") await this.enqueue(profile, status === "due" ? "now" : "leave");
-    } catch (thrown) {
-      const what = this.#kind.job;
-      deps.onIncident({ message: `the job ${what} could not be put back into the queue: ${messageOf(thrown)}` });
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#queues.close();
-  }
+  const { isServed, close } = queues;
+  return { enqueue, isServed, consume, close };
 }
