@@ -29,7 +29,7 @@ const tickMs = 500;
 /** Longest interval between two polls of a schedule, and between two comparisons of BullMQ's schedulers with the configuration. */
 const fullCheckMs = 10 * secondMs;
 const lateMs = 30 * secondMs;
-const jobs = { fire: "fire", poll: "look" } as const;
+const jobs = { fire: "fire", poll: "poll" } as const;
 
 /** Called by BullMQ for the next time; uses the same cron parser as the rest of simfleet. */
 function nextTime(
@@ -90,7 +90,7 @@ class ScheduleClock {
   readonly #deps: ScheduleDeps;
   readonly #clock: Clock;
   readonly #nextPollMs = new Map<string, number>();
-  readonly #looking = new Map<string, Promise<void>>();
+  readonly #polling = new Map<string, Promise<void>>();
   #nextSetMs = 0;
   #setting: Promise<void> | undefined;
 
@@ -115,11 +115,11 @@ class ScheduleClock {
 
   /** Runs one poll at a time; a failed poll is reported and repeated. */
   poll(schedule: Schedule): Promise<void> {
-    const present = this.#looking.get(schedule.name);
+    const present = this.#polling.get(schedule.name);
     if (present !== undefined) return present;
-    const looking = this.#pollNow(schedule).finally(() => this.#looking.delete(schedule.name));
-    this.#looking.set(schedule.name, looking);
-    return looking;
+    const polling = this.#pollNow(schedule).finally(() => this.#polling.delete(schedule.name));
+    this.#polling.set(schedule.name, polling);
+    return polling;
   }
 
   async #pollNow(schedule: Schedule): Promise<void> {
@@ -135,7 +135,7 @@ class ScheduleClock {
 
   /** Resolves when no poll is in progress. */
   async settled(): Promise<void> {
-    await Promise.allSettled([...this.#looking.values(), this.#setting]);
+    await Promise.allSettled([...this.#polling.values(), this.#setting]);
   }
 
   /** Updates BullMQ's schedulers to match the configuration. */
