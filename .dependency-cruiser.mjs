@@ -32,7 +32,7 @@ export const modules = {
   },
   engine: {
     imports: ["events", "redis", "core"],
-    reason: "Durable work (records, queues, results, problems) knows no feature.",
+    reason: "Durable work (records, steps, fault policy, queues, results) knows no feature.",
   },
   sandbox: {
     imports: ["fleet", "core"],

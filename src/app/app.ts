@@ -26,7 +26,7 @@ import type { Limiter } from "#limiter/limiter.ts";
 import { Consumer } from "#jobs/runs/work/consumer.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
-import { SyncQueues } from "#jobs/inventory/queue.ts";
+import { type SyncQueues, syncQueues } from "#jobs/inventory/queue.ts";
 import { type RedisConnections, type RedisFacts, type RedisServerTarget, verifyRedis } from "#redis/connection.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { openRedis } from "#redis/open.ts";
@@ -130,7 +130,7 @@ export class App {
       ...{ clock: deps.clock, periodMs, policy, wordingOf, speedClasses: deps.config.deployment.speedClasses },
     });
     const queueDeps = { connect, keys, workerRegistry, clock: deps.clock };
-    this.#syncQueues = new SyncQueues(queueDeps);
+    this.#syncQueues = syncQueues(queueDeps);
     deps.lifecycle.onStop("sync queues", () => this.#syncQueues.close());
     this.sims = new SimService({ inventory, syncs, syncQueues: this.#syncQueues, feed, wordingOf });
     const { accounts, freezeDeps } = { accounts: this.#accounts, freezeDeps: this.#freezeDeps };

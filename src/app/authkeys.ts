@@ -12,14 +12,14 @@ import { requireOperation, requireOperations } from "#fleet/required-operation.t
 import { AuthKeyAccount, authKeyOperationIds, listKeys } from "#jobs/authkeys/account.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import { rotateAuthKey } from "#jobs/authkeys/rotate.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver, type SinkDeps } from "#jobs/credentials/sinks.ts";
 import { authKeyQueues } from "#jobs/authkeys/queue.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import type { ProfileJobs, ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 import { AuthKeyService } from "#jobs/authkeys/service.ts";
-import { AuthKeyRotations, isRotationOver } from "#jobs/authkeys/record.ts";
+import { type AuthKeyRotations, authKeyRotations, isRotationOver } from "#jobs/authkeys/record.ts";
 import { type AuthKeyUsers, believedMs } from "#jobs/authkeys/users.ts";
 import { Seal } from "#engine/seal.ts";
 import type { Accounts } from "./accounts.ts";
@@ -49,7 +49,7 @@ export class AuthKeys {
   constructor(appDeps: AppDeps) {
     const { config, redis, queueDeps, lifecycle, accounts, users } = appDeps;
     this.#appDeps = appDeps;
-    this.#rotations = new AuthKeyRotations({ redis, keys: queueDeps.keys, bounds: config.events });
+    this.#rotations = authKeyRotations({ redis, keys: queueDeps.keys, bounds: config.events });
     this.#queues = authKeyQueues(queueDeps);
     lifecycle.onStop("AuthKey queues", () => this.#queues.close());
     this.service = new AuthKeyService({
@@ -88,10 +88,10 @@ export class AuthKeys {
   }
 
   #deps(profile: string): AuthKeyDeps {
-    const { accounts, users } = this.#appDeps;
+    const { accounts, users, clock } = this.#appDeps;
     const { operations, options, keys } = this.#requirements(profile);
     return {
-      ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: options.sinks },
+      ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: options.sinks, clock },
       account: new AuthKeyAccount(accounts.account(profile).client, operations),
       // How long the last announcement of a process is trusted.
       quietMs: Math.max(options.graceMs, believedMs),

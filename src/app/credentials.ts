@@ -9,13 +9,13 @@ import { WebhookSender } from "#events/webhook.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
-import type { RotationContext } from "#jobs/credentials/steps/turn.ts";
+import type { RotationContext } from "#jobs/credentials/steps/step-context.ts";
 import { statusOf, workOnRotations } from "#jobs/credentials/work.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import type { ProfileJobs, ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 import { rotationQueues } from "#jobs/credentials/queue.ts";
 import { CredentialService } from "#jobs/credentials/service.ts";
-import { RotationLog } from "#jobs/credentials/record-store.ts";
+import { type RotationLog, rotationLog } from "#jobs/credentials/record.ts";
 import { Seal } from "#engine/seal.ts";
 
 const feature = "Rotating Credential Sets";
@@ -42,7 +42,7 @@ export class Rotations {
   constructor(appDeps: AppDeps) {
     const { config, clock, redis, queueDeps, lifecycle } = appDeps;
     this.#appDeps = appDeps;
-    this.#log = new RotationLog({ redis, keys: queueDeps.keys, bounds: config.events });
+    this.#log = rotationLog({ redis, keys: queueDeps.keys, bounds: config.events });
     this.#queues = rotationQueues(queueDeps);
     lifecycle.onStop("rotation queues", () => this.#queues.close());
     this.service = new CredentialService({

@@ -12,7 +12,7 @@ import { DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { type ScheduleContext, workOnSchedule } from "#jobs/schedules/work.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import type { ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
-import { ScheduleQueue } from "#jobs/schedules/queue.ts";
+import { type ScheduleQueue, scheduleQueue } from "#jobs/schedules/queue.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
 import { AutomationService } from "#jobs/automations/service.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
@@ -58,7 +58,7 @@ export class Unattended {
     const { config, clock, storeDeps, queueDeps, lifecycle, freezes } = appDeps;
     this.#appDeps = appDeps;
     const tasks = new ServiceTasks(appDeps);
-    this.#scheduleQueue = new ScheduleQueue(queueDeps);
+    this.#scheduleQueue = scheduleQueue(queueDeps);
     lifecycle.onStop("schedule queue", () => this.#scheduleQueue.close());
     const log = new ScheduleLog(storeDeps);
     this.#scheduleContext = { log, clock, tasks, freezeOf: (profile) => freezes.of(profile) };

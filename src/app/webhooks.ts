@@ -13,7 +13,7 @@ import { WebhookSender } from "#events/webhook.ts";
 import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
 import { type DeliveryContext, deliverEvent, type Endpoint } from "#jobs/webhooks/deliver-event.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
-import { DeliveryQueues } from "#jobs/webhooks/queue.ts";
+import { type DeliveryQueues, deliveryQueues } from "#jobs/webhooks/queue.ts";
 import type { ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 import { WebhookService } from "#jobs/webhooks/service.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
@@ -44,7 +44,7 @@ export class Webhooks {
     const { config, clock, redis, queueDeps, lifecycle, userAgent } = appDeps;
     this.#appDeps = appDeps;
     this.#log = new DeliveryLog({ redis, keys: queueDeps.keys, clock, bounds: config.events });
-    this.#queues = new DeliveryQueues(queueDeps);
+    this.#queues = deliveryQueues(queueDeps);
     lifecycle.onStop("delivery queues", () => this.#queues.close());
     const sender = new WebhookSender({ clock, userAgent });
     lifecycle.onStop("webhooks", () => sender.close());

@@ -29,6 +29,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** ISO 8601, UTC; null for no time. */
+export function isoTime(atMs: number | undefined): string | null {
+  return atMs === undefined ? null : new Date(atMs).toISOString();
+}
+
 /** Resolves after everything that is ready in this iteration of the event loop has been handled: for batching. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {

@@ -1,22 +1,29 @@
 /** Makes one transition of a record's state machine and emits its events, in one script (move-record.lua). */
-import type { Redis } from "ioredis";
 import type { EventType } from "#events/event.ts";
-import { type FeedBounds, emitScriptPart } from "#events/feed.ts";
+import { emitScriptPart } from "#events/feed.ts";
 import { Script } from "#redis/script.ts";
-
-const script = Script.load(emitScriptPart, new URL("./move-record.lua", import.meta.url));
+import type { StoreDeps } from "./store-deps.ts";
 
 export interface Move {
-  /** Keys of the record and of the event stream. */
-  readonly keys: readonly [record: string, events: string];
+  /** Key of the record. */
+  readonly key: string;
   readonly profile: string;
   /** `field, value, …` that the record must have; an empty value stands for a missing field. */
   readonly guard: readonly string[];
-  /** `field, value, …` */
+  /** `field, value, …`; the value `now` of a field whose name ends with `Ms` stands for Redis's time. */
   readonly set: readonly (string | number)[];
   /** Fields to remove. */
-  readonly away: readonly string[];
+  readonly remove: readonly string[];
   readonly events: readonly MoveEvent[];
+  /** What else must hold, besides the guard. */
+  readonly condition?: MoveCondition | undefined;
+}
+
+/** Checked by a Lua part in the script of the move (see move-record.lua). */
+export interface MoveCondition {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
 }
 
 /** An event that is emitted with the transition; a field without a value is left out. */
@@ -25,14 +32,23 @@ export interface MoveEvent {
   readonly fields: Readonly<Record<string, string | number | undefined>>;
 }
 
-/** @returns whether the transition was made; false if the record no longer matches the guard */
-export async function makeMove(redis: Redis, bounds: FeedBounds, move: Move): Promise<boolean> {
-  const { keys, profile, guard, set, away } = move;
+/** Loads the script with the parts of a condition. */
+export function moveScript(...condition: readonly URL[]): Script {
+  return Script.load(emitScriptPart, ...condition, new URL("./move-record.lua", import.meta.url));
+}
+
+const unconditional = moveScript(new URL("./unconditional.lua", import.meta.url));
+
+/** @returns `moved`; `stale` if the record no longer matches the guard, or the reply of the condition: nothing was changed */
+export async function makeMove({ redis, keys, bounds }: StoreDeps, move: Move): Promise<string> {
+  const { key, profile, guard, set, remove, condition } = move;
   const events = move.events.flatMap(({ type, fields }) =>
     counted([type, ...Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [name, value]))]),
   );
-  const args = [profile, bounds.most, ...counted(guard), ...counted(set), ...counted(away), ...events];
-  return (await script.run(redis, keys, args)) === "moved";
+  const args = [guard, condition?.args ?? [], set, remove].flatMap(counted);
+  const { script = unconditional } = condition ?? {};
+  const allKeys = [key, keys.events(), ...(condition?.keys ?? [])];
+  return (await script.run(redis, allKeys, [profile, bounds.most, ...args, ...events])) as string;
 }
 
 function counted(items: readonly (string | number)[]): (string | number)[] {

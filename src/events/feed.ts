@@ -1,6 +1,6 @@
 /**
  * The event stream: one Redis stream for all profiles, oldest first, limited in number and age. Scripts of other folders
- * write to it together with their changes (tell.lua); this file reads it from any position, and trims it.
+ * write to it together with their changes (emit.lua); this file reads it from any position, and trims it.
  */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
@@ -11,9 +11,9 @@ import { Script } from "#redis/script.ts";
 import { type Event, type EventType, eventTypes } from "./event.ts";
 
 /** Lua part that precedes a script that emits events. */
-export const emitScriptPart = new URL("./tell.lua", import.meta.url);
+export const emitScriptPart = new URL("./emit.lua", import.meta.url);
 
-const emitOnceScript = Script.load(emitScriptPart, new URL("./tell-once.lua", import.meta.url));
+const emitOnceScript = Script.load(emitScriptPart, new URL("./emit-once.lua", import.meta.url));
 const markSeconds = 30 * 86_400;
 
 /** How many events are kept; whichever limit is reached first applies. */

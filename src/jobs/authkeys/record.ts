@@ -12,16 +12,14 @@
  *   any up to proved -> taking-back -> failed   the new AuthKey is revoked; the old one was never changed
  * Times are Redis's. A transition can require that no process uses an AuthKey; the script checks this atomically.
  */
-import type { Redis } from "ioredis";
-import type { EventType } from "#events/event.ts";
-import { type FeedBounds, emitScriptPart } from "#events/feed.ts";
-import { type Problem, problemFields, problemIn } from "#engine/problem.ts";
-import type { Keys } from "#redis/keys.ts";
-import { Script } from "#redis/script.ts";
+import { type MoveEvent, moveScript } from "#engine/move-record.ts";
+import type { Problem } from "#engine/problem.ts";
+import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
+import { redisTimeMs } from "#redis/time.ts";
 import { usersScriptPart } from "./users.ts";
 
-const beginScript = Script.load(new URL("./begin.lua", import.meta.url));
-const moveScript = Script.load(emitScriptPart, usersScriptPart, new URL("./move.lua", import.meta.url));
+const unlessUsed = moveScript(usersScriptPart, new URL("./unless-used.lua", import.meta.url));
 
 export type AuthKeyPhase =
   | "begun"
@@ -78,110 +76,57 @@ export function isRotationOver({ phase }: Pick<AuthKeyRotation, "phase">): boole
   return phase === "done" || phase === "failed";
 }
 
-/** Fields changed by a transition; undefined removes a field, `now` stands for the time of the transition. */
-export type AuthKeyChange = {
-  readonly [Field in Exclude<keyof AuthKeyRotation, "profile" | "rotationId" | "startedAtMs" | "movedAtMs">]?:
-    | AuthKeyRotation[Field]
-    | (AuthKeyRotation[Field] extends number | undefined ? "now" : never)
-    | undefined;
+const kind: RecordKind<AuthKeyRotation> = {
+  idField: "rotationId",
+  stateField: "phase",
+  numbers: ["tries"],
+  lists: ["knownIds", "handedTo"],
+  kept: [],
+  defaults: (profile) => ({ profile, knownIds: [], handedTo: [], tries: 0 }),
+  entering: { movedAtMs: "now", waitsFor: undefined, problem: undefined, tries: 0 },
+  isOver: isRotationOver,
 };
 
-export interface AuthKeyEvent {
-  readonly type: EventType;
-  readonly fields: Readonly<Record<string, string>>;
-}
+/** Fields changed by a move; undefined removes a field, `now` stands for the time of the move. */
+export type AuthKeyChange = Change<Omit<AuthKeyRotation, "profile" | "rotationId" | "startedAtMs">>;
 
-export class AuthKeyRotations {
-  readonly #redis: Redis;
-  readonly #keys: Keys;
-  readonly #bounds: FeedBounds;
+/** The store of AuthKey rotations. */
+export type AuthKeyRotations = ReturnType<typeof authKeyRotations>;
 
-  constructor(storeDeps: { readonly redis: Redis; readonly keys: Keys; readonly bounds: FeedBounds }) {
-    this.#redis = storeDeps.redis;
-    this.#keys = storeDeps.keys;
-    this.#bounds = storeDeps.bounds;
-  }
+export function authKeyRotations(deps: StoreDeps) {
+  const { keys } = deps;
+  const store = recordStore(kind, deps, (profile) => keys.authKeyRotation(profile));
 
-  /** Begins a rotation, or returns the id of the one in progress. */
-  async begin(
+  /** Begins a rotation, or returns the one in progress. */
+  const begin = (
     profile: string,
     how: { rotationId: string; replaceId?: string | undefined; by?: string | undefined },
-  ): Promise<AuthKeyRotation> {
-    const { rotationId, replaceId = "", by = "" } = how;
-    await beginScript.run(this.#redis, [this.#keys.authKeyRotation(profile)], [rotationId, replaceId, by]);
-    const record = await this.record(profile);
-    if (record === undefined) throw new Error(`the AuthKey rotation of ${profile} vanished`);
-    return record;
-  }
+  ): Promise<AuthKeyRotation> => {
+    const { rotationId, replaceId, by: startedBy } = how;
+    const begun = { phase: "begun", startedAtMs: "now", movedAtMs: "now", tries: 0 } as const;
+    return store.begin(profile, { profile, rotationId, replaceId, startedBy, ...begun });
+  };
 
   /** The rotation in progress, or the last one; undefined if there never was one. */
-  async record(profile: string): Promise<AuthKeyRotation | undefined> {
-    const hash = await this.#redis.hgetall(this.#keys.authKeyRotation(profile));
-    if (hash.rotationId === undefined) return undefined;
-    const fields = Object.entries(hash).map(([field, text]) => [field, valueOf(field, text)] as const);
-    return {
-      knownIds: [],
-      handedTo: [],
-      tries: 0,
-      ...Object.fromEntries(fields),
-      problem: problemIn(hash),
-      profile,
-    } as unknown as AuthKeyRotation;
-  }
+  const record = (profile: string): Promise<AuthKeyRotation | undefined> => store.get(profile);
 
   /**
-   * Makes a transition from the phase in which the record was read.
-   * @param terms `unused` is an AuthKey that no live process may be using
+   * Makes a move from the phase in which the record was read.
+   * @param how `unused` is an AuthKey that no live process may be using
    * @returns `stale` if the rotation has moved on, `used` if a process uses that AuthKey; nothing is changed then
    */
-  async move(
-    { profile, rotationId, phase, startedBy }: AuthKeyRotation,
+  const move = async (
+    of: AuthKeyRotation,
     change: AuthKeyChange,
-    storeDeps: { readonly unused?: string | undefined; readonly events?: readonly AuthKeyEvent[] } = {},
-  ): Promise<"moved" | "stale" | "used"> {
-    const set: string[] = [];
-    const away: string[] = [];
-    const { problem, ...others } = change;
-    const changed = "problem" in change ? { ...others, ...problemFields(problem) } : others;
-    for (const [field, value] of Object.entries(changed)) {
-      if (value === undefined) away.push(field);
-      else set.push(field, Array.isArray(value) ? JSON.stringify(value) : String(value));
-    }
-    const by = startedBy === undefined ? {} : { by: startedBy };
-    const reported = (storeDeps.events ?? []).flatMap(({ type, fields }) => {
-      const event = [type, ...Object.entries({ ...fields, cause: rotationId, ...by }).flat()];
-      return [event.length, ...event];
-    });
-    const reply = await moveScript.run(
-      this.#redis,
-      [this.#keys.authKeyRotation(profile), this.#keys.authKeyUsers(profile), this.#keys.events()],
-      [
-        profile,
-        this.#bounds.most,
-        rotationId,
-        phase,
-        storeDeps.unused ?? "",
-        set.length,
-        ...set,
-        away.length,
-        ...away,
-        ...reported,
-      ],
-    );
-    return reply as "moved" | "stale" | "used";
-  }
+    { unused, events = [] }: { readonly unused?: string | undefined; readonly events?: readonly MoveEvent[] } = {},
+  ): Promise<"moved" | "stale" | "used"> => {
+    const users = keys.authKeyUsers(of.profile);
+    const condition = unused === undefined ? undefined : { script: unlessUsed, keys: [users], args: [unused] };
+    return (await store.move(of.profile, of, change, { events, condition })) as "moved" | "stale" | "used";
+  };
 
   /** Redis's clock, ms. */
-  async nowMs(): Promise<number> {
-    const [seconds, micros] = await this.#redis.time();
-    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
-  }
-}
+  const nowMs = (): Promise<number> => redisTimeMs(deps.redis);
 
-/** Parses a field of the hash; its name determines the type. */
-function valueOf(field: string, text: string): string | number | readonly string[] {
-  if (lists.has(field)) return JSON.parse(text) as string[];
-  return field.endsWith("Ms") || field === "tries" ? Number(text) : text;
+  return { begin, record, move, nowMs };
 }
-
-const lists: ReadonlySet<string> = new Set(["knownIds", "handedTo"]);

@@ -1,4 +1,5 @@
 /** Reports on AuthKeys and their rotation, for display and JSON. They never contain a secret. */
+import { isoTime } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { AuthKey } from "./account.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "./contract.ts";
@@ -15,9 +16,9 @@ export function reportOfKey(
   const place = facts.configuredIds.indexOf(authKeyId);
   return {
     authKeyId,
-    createdAt: instant(createdAtMs),
+    createdAt: isoTime(createdAtMs),
     ageDays: createdAtMs === undefined ? null : Math.max(0, Math.floor((facts.nowMs - createdAtMs) / dayMs)),
-    lastUsedAt: instant(lastUsedAtMs),
+    lastUsedAt: isoTime(lastUsedAtMs),
     configured: place === 0 ? "first" : place > 0 ? "second" : null,
     usedBy: facts.users.filter((user) => user.authKeyId === authKeyId).map(({ worker }) => worker),
   };
@@ -33,7 +34,7 @@ export function reportOfRotation(record: AuthKeyRotation): AuthKeyRotationReport
     now: phase === "done" || phase === "failed" ? null : (waitsFor ?? doing[phase]),
     startedAt: new Date(startedAtMs).toISOString(),
     startedBy: startedBy ?? null,
-    finishedAt: instant(finishedAtMs),
+    finishedAt: isoTime(finishedAtMs),
     reason: reason ?? null,
     ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
   };
@@ -51,7 +52,3 @@ const doing: Readonly<Record<Exclude<AuthKeyPhase, "done" | "failed">, string>> 
   revoked: "is about to end",
   "taking-back": "takes the new AuthKey back",
 };
-
-function instant(atMs: number | undefined): string | null {
-  return atMs === undefined ? null : new Date(atMs).toISOString();
-}

@@ -4,14 +4,17 @@
  * and the old one revoked, or the old one is in use and the new one revoked. It never revokes an AuthKey that this process
  * or another live process uses.
  */
-import { isRotationOver, type AuthKeyPhase } from "./record.ts";
+import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
+import { nextProblem } from "#engine/problem.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
+import { type Steps, type Wait, runSteps } from "#engine/steps.ts";
 import { awaitTakeUp, handOver } from "./give.ts";
 import { begin, create, makeRoom, prove } from "./make.ts";
+import type { AuthKeyChange, AuthKeyPhase, AuthKeyRotation } from "./record.ts";
 import { awaitQuiet, finish, revokeOld, takeBack } from "./retire.ts";
-import { type AuthKeyDeps, type Next, Turn } from "./turn.ts";
+import { type AuthKeyDeps, failed, StepContext } from "./step-context.ts";
 
-const steps: Readonly<Record<Exclude<AuthKeyPhase, "done" | "failed">, (turn: Turn) => Promise<Next>>> = {
+const steps: Steps<Exclude<AuthKeyPhase, "done" | "failed">, StepContext, AuthKeyChange> = {
   begun: begin,
   "making-room": makeRoom,
   creating: create,
@@ -29,21 +32,66 @@ const steps: Readonly<Record<Exclude<AuthKeyPhase, "done" | "failed">, (turn: Tu
  * @param signal aborts when this process stops or has lost the job
  * @throws errors of the store; the queue then retries the job
  */
-export async function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
-  for (;;) {
+export function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
+  const open = async (): Promise<StepContext | undefined> => {
     const record = await deps.rotations.record(profile);
-    if (record === undefined || isRotationOver(record)) return { kind: "ended" };
-    if (signal.aborted) return { kind: "handed-back" };
-    const turn = new Turn(record, deps, signal);
-    const step = steps[record.phase as keyof typeof steps];
-    let next: Next;
-    try {
-      next = await step(turn);
-    } catch (thrown) {
-      next = await turn.afterFault(thrown);
-    } finally {
-      turn.release();
-    }
-    if (next !== "again") return next;
-  }
+    return record && new StepContext(record, deps, signal);
+  };
+  return runSteps(
+    {
+      open,
+      clock: deps.clock,
+      stateOf: ({ record }) => record.phase,
+      steps,
+      save: (step, change, events) => step.save(change, events),
+      saveWait,
+      saveGivingUp,
+      faultRules: ({ record }) => ({ rules: rulesFor(record), tries: record.tries }),
+      close: (step) => step.release(),
+    },
+    signal,
+  );
+}
+
+/** A wait that the record shows already is not saved again. */
+async function saveWait(step: StepContext, wait: Wait<AuthKeyChange>): Promise<void> {
+  const { record, deps } = step;
+  const { delayMs, reason, isProblem = false, tries = record.tries, change } = wait;
+  const isKnown = record.waitsFor === reason && record.problem === undefined && tries === record.tries;
+  if (isKnown && !isProblem && change === undefined) return;
+  const failure = { message: reason, nowMs: await deps.rotations.nowMs(), delayMs };
+  const problem = isProblem ? nextProblem(record.problem, failure) : undefined;
+  await step.save({ waitsFor: reason, tries, problem, ...change });
+}
+
+/** Rolls the rotation back to the old AuthKey. */
+function saveGivingUp(step: StepContext, reason: string): Promise<void> {
+  const { phase, oldId } = step.record;
+  if (phase !== "begun") return step.save({ phase: "taking-back", reason });
+  const { change, event } = failed(reason, oldId);
+  return step.save(change, [event]);
+}
+
+const rules = faultRules({
+  PLATFORM_UNAUTHORIZED: { delay: 30_000, countsTry: true },
+  PLATFORM_FORBIDDEN: { delay: 30_000, countsTry: true },
+  PLATFORM_REJECTED: retryRule,
+  PLATFORM_CONTRACT: retryRule,
+  SEAL_DECRYPTION_FAILED: retryRule,
+  CONFIG_INVALID: "throw",
+});
+/** Nothing was changed yet, so the rotation ends. */
+const endingRules: FaultRules = {
+  ...rules,
+  PLATFORM_UNAUTHORIZED: "give-up",
+  PLATFORM_FORBIDDEN: "give-up",
+  PLATFORM_REJECTED: "give-up",
+  PLATFORM_CONTRACT: "give-up",
+};
+
+function rulesFor({ phase, tries }: AuthKeyRotation): FaultRules {
+  // For example, the deployment defines no path for a sub-user's AuthKeys.
+  if (phase === "begun") return { ...endingRules, CONFIG_INVALID: "give-up" };
+  // The platform can reject a creation because an earlier one, whose response was lost, took the slot: check once more.
+  return phase === "making-room" || (phase === "creating" && tries > 0) ? endingRules : rules;
 }

@@ -56,15 +56,15 @@ export class AutomationLog {
   }
 
   /** Changes its state and emits the event. @returns false if it is no longer in the expected state */
-  move(
+  async move(
     of: { readonly name: string; readonly profile: string },
     move: { from: AutomationState; to: AutomationState; reason?: string; atMs: number; event: MoveEvent },
   ): Promise<boolean> {
     const { name, profile } = of;
     const { from, to, reason, atMs, event } = move;
-    const { keys, bounds } = this.#storeDeps;
-    return makeMove(this.#redis, bounds, {
-      keys: [keys.automation(name), keys.events()],
+    const { keys } = this.#storeDeps;
+    const reply = await makeMove(this.#storeDeps, {
+      key: keys.automation(name),
       profile,
       guard: ["state", from === "active" ? "" : from],
       // An automation without a record is active.
@@ -74,9 +74,10 @@ export class AutomationLog {
         atMs,
         ...(reason === undefined ? [] : ["reason", reason]),
       ],
-      away: [...(to === "active" ? ["state"] : []), ...(reason === undefined ? ["reason"] : [])],
+      remove: [...(to === "active" ? ["state"] : []), ...(reason === undefined ? ["reason"] : [])],
       events: [{ ...event, fields: { automation: name, ...event.fields } }],
     });
+    return reply === "moved";
   }
 
   /** Counts processed events. */
@@ -97,15 +98,15 @@ export class AutomationLog {
     { name, profile }: { readonly name: string; readonly profile: string },
     { ref, events, event }: { ref: string; events: number; event: MoveEvent },
   ): Promise<void> {
-    const { keys, bounds } = this.#storeDeps;
+    const { keys } = this.#storeDeps;
     const { lastRef = "" } = await this.record(name);
     if (lastRef === ref) return;
-    const isFirst = await makeMove(this.#redis, bounds, {
-      keys: [keys.automation(name), keys.events()],
-      ...{ profile, guard: ["lastRef", lastRef], set: ["lastRef", ref], away: [] },
+    const reply = await makeMove(this.#storeDeps, {
+      key: keys.automation(name),
+      ...{ profile, guard: ["lastRef", lastRef], set: ["lastRef", ref], remove: [] },
       events: [{ ...event, fields: { automation: name, ...event.fields } }],
     });
-    if (isFirst) await this.#redis.hincrby(keys.automation(name), "done", events);
+    if (reply === "moved") await this.#redis.hincrby(keys.automation(name), "done", events);
   }
 
   /**

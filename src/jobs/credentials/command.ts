@@ -49,7 +49,7 @@ export class CommandRunner {
     storeDeps: {
       input: string;
       env?: Readonly<Record<string, string>>;
-      complaint: "told" | "left-out";
+      complaint: "included" | "left-out";
       signal: AbortSignal;
     },
   ): Promise<Ended> {

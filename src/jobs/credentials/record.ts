@@ -1,5 +1,19 @@
-/** The stored record of a rotation: a flat hash, read as one value. */
-import { type Problem, problemFieldNames, problemFields, problemIn } from "#engine/problem.ts";
+/**
+ * The stored record of a rotation: one per name, saved move by move, so an interrupted rotation can be resumed or rolled back.
+ * Times are the wall clock of the process that made the move, since the waits take hours. Moves:
+ *   planned -> generated            the new secret is generated and stored encrypted
+ *   generated -> handed-over        every sink has it; each success is saved before the next sink is called
+ *   handed-over -> created          successor: the new set exists on the platform
+ *   created -> repointed            every reference to the old set was changed to the new one, or a user confirmed it
+ *   repointed -> done               the old set was unused for the grace period, nothing refers to it, and it was deleted
+ *   handed-over -> updated -> done  in-place: the set was updated with the new secret, and the update was verified
+ *   planned | generated | handed-over | created -> rolling-back -> failed   it cannot continue and was rolled back
+ * The encrypted secret is removed with the last move, not before.
+ */
+import type { MoveEvent } from "#engine/move-record.ts";
+import type { Problem } from "#engine/problem.ts";
+import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
 import type { RotationStrategy } from "#fleet/rotation.ts";
 
 export const rotationStates = [
@@ -83,70 +97,81 @@ export function isRotationOver({ state }: Pick<RotationRecord, "state">): boolea
   return state === "done" || state === "failed";
 }
 
-const texts = ["reason", "sealed", "currentId", "expiryReportedOf", "oldId", "startedBy", "confirmedBy"] as const;
-const instants = [
-  "confirmedAtMs",
-  "quietSinceMs",
-  "updatedBeforeMs",
-  "finishedAtMs",
-  "rotatedAtMs",
-  "expiryCheckAtMs",
-] as const;
-const lists = ["handedTo", "handedToNames", "groups"] as const;
-
-/** Fields that are removed when the next rotation begins. */
-export const fieldsOfOneTurn: readonly string[] = [
-  ...["waitsFor", "reason", "sealed", "oldId", "confirmedAtMs", "quietSinceMs", "updatedBeforeMs", "finishedAtMs"],
-  ...["startedBy", "confirmedBy"],
-  ...lists,
-  ...problemFieldNames,
-];
-
-/** Fields changed by a transition; undefined removes a field. */
-export type RotationChange = {
-  readonly [Field in Exclude<keyof RotationRecord, "name" | "profile" | "rotationId">]?:
-    | RotationRecord[Field]
-    | undefined;
+const kind: RecordKind<RotationRecord> = {
+  idField: "rotationId",
+  stateField: "state",
+  numbers: ["tries"],
+  lists: ["handedTo", "handedToNames", "groups"],
+  kept: ["currentId", "rotatedAtMs", "expiryReportedOf", "expiryCheckAtMs"],
+  defaults: (name) => ({ name, nextAtMs: 0, tries: 0, handedTo: [], handedToNames: [], groups: [] }),
+  entering: { waitsFor: undefined, reason: undefined, problem: undefined, nextAtMs: 0, tries: 0 },
+  isOver: isRotationOver,
 };
 
-/** Encodes a change as fields to set (field, value, …) and fields to remove. */
-export function encodeChange(change: RotationChange): { set: string[]; away: string[] } {
-  const set: string[] = [];
-  const away: string[] = [];
-  const { problem, ...others } = change;
-  const fields = "problem" in change ? { ...others, ...problemFields(problem) } : others;
-  for (const [field, value] of Object.entries(fields)) {
-    if (value === undefined) away.push(field);
-    else set.push(field, Array.isArray(value) ? JSON.stringify(value) : String(value));
-  }
-  return { set, away };
-}
+/** Fields changed by a move; undefined removes a field. */
+export type RotationChange = Change<Omit<RotationRecord, keyof RotationHead>>;
 
-/** @returns undefined if there never was a rotation with this name */
-export function decodeRotation(name: string, hash: Readonly<Record<string, string>>): RotationRecord | undefined {
-  if (hash.rotationId === undefined) return undefined;
-  const number = (field: string): number => Number(hash[field] ?? 0);
-  const some = <T>(fields: readonly string[], read: (text: string) => T): Record<string, T> =>
-    Object.fromEntries(fields.flatMap((field) => (hash[field] === undefined ? [] : [[field, read(hash[field])]])));
-  return {
-    name,
-    rotationId: hash.rotationId,
-    profile: hash.profile ?? "",
-    strategy: hash.strategy as RotationStrategy,
-    type: hash.type ?? "",
-    newId: hash.newId ?? "",
-    startedAtMs: number("startedAtMs"),
-    state: hash.state as RotationState,
-    movedAtMs: number("movedAtMs"),
-    nextAtMs: number("nextAtMs"),
-    tries: number("tries"),
-    ...(hash.waitsFor === undefined ? {} : { waitsFor: hash.waitsFor as RotationWait }),
-    problem: problemIn(hash),
-    ...some(texts, (text) => text),
-    ...some(instants, Number),
-    handedTo: [],
-    handedToNames: [],
-    groups: [],
-    ...some(lists, (text) => JSON.parse(text) as string[]),
+/** The store of rotations. */
+export type RotationLog = ReturnType<typeof rotationLog>;
+
+export function rotationLog(deps: StoreDeps) {
+  const { redis, keys } = deps;
+  const store = recordStore(kind, deps, (name) => keys.rotation(name));
+
+  /** The rotation with this name that is in progress, or the last one. */
+  const record = (name: string): Promise<RotationRecord | undefined> => store.get(name);
+
+  /** Begins a rotation, or returns the one in progress. */
+  const begin = async (head: RotationHead): Promise<RotationRecord> => {
+    await redis.sadd(keys.rotations(head.profile), head.name);
+    return store.begin(head.name, { ...head, state: "planned", movedAtMs: head.startedAtMs, nextAtMs: 0, tries: 0 });
   };
+
+  /** All rotations that a profile ever began, sorted by name. */
+  const records = async (profile: string): Promise<RotationRecord[]> => {
+    const names = await redis.smembers(keys.rotations(profile));
+    const found = await Promise.all(names.sort().map(record));
+    // A rotation that was assigned to another profile is in both sets.
+    return found.filter((one) => one !== undefined).filter((one) => one.profile === profile);
+  };
+
+  const inProgress = async (profile: string): Promise<RotationRecord[]> =>
+    (await records(profile)).filter((one) => !isRotationOver(one));
+
+  const save = (
+    of: { readonly name: string; readonly profile: string } & Partial<RotationRecord>,
+    change: RotationChange,
+    events: readonly MoveEvent[],
+  ): Promise<string> => {
+    const named = events.map(({ type, fields }) => ({ type, fields: { rotation: of.name, ...fields } }));
+    return store.move(of.name, of, change, { events: named });
+  };
+
+  /**
+   * Makes a move from the state in which the record was read, and emits its events in the same script.
+   * @returns the new record; undefined if another process has moved the rotation on
+   */
+  const move = async (
+    of: RotationRecord,
+    change: RotationChange,
+    events: readonly MoveEvent[] = [],
+  ): Promise<RotationRecord | undefined> =>
+    (await save(of, change, events)) === "moved" ? record(of.name) : undefined;
+
+  /** The set whose age was reported, and the time of the next check; also for a rotation that never began. */
+  const ageCheck = async (name: string): Promise<{ reportedOf: string | undefined; checkAtMs: number }> => {
+    const [reportedOf, checkAtMs] = await redis.hmget(keys.rotation(name), "expiryReportedOf", "expiryCheckAtMs");
+    return { reportedOf: reportedOf ?? undefined, checkAtMs: Number(checkAtMs ?? 0) };
+  };
+
+  /** Saves an age check, and emits the event if one is due. */
+  const noteAge = async (
+    { name, profile }: { readonly name: string; readonly profile: string },
+    change: { readonly expiryCheckAtMs: number; readonly expiryReportedOf?: string },
+    events: readonly MoveEvent[],
+  ): Promise<void> => {
+    await save((await record(name)) ?? { name, profile }, change, events);
+  };
+
+  return { begin, record, records, inProgress, move, ageCheck, noteAge };
 }

@@ -1,4 +1,5 @@
 /** The report of a rotation, for display and JSON. */
+import { isoTime } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { RotationReport } from "./contract.ts";
@@ -44,7 +45,7 @@ export function reportOfRotation(
     strategy: rotation?.strategy ?? record?.strategy ?? "",
     type: rotation?.type ?? record?.type ?? "",
     ...turnOf(record),
-    lastUsedAt: instant(facts?.lastUsedAtMs),
+    lastUsedAt: isoTime(facts?.lastUsedAtMs),
     references: facts?.references ?? null,
     ...setOf(deps),
     ...courseOf(record, rotation),
@@ -59,10 +60,10 @@ function turnOf(
 ): Part<"rotationId" | "startedAt" | "startedBy" | "confirmedBy" | "finishedAt" | "waitsFor" | "reason" | "handedTo"> {
   return {
     rotationId: record?.rotationId ?? null,
-    startedAt: instant(record?.startedAtMs),
+    startedAt: isoTime(record?.startedAtMs),
     startedBy: record?.startedBy ?? null,
     confirmedBy: record?.confirmedBy ?? null,
-    finishedAt: instant(record?.finishedAtMs),
+    finishedAt: isoTime(record?.finishedAtMs),
     waitsFor: record?.waitsFor ?? null,
     reason: record?.reason ?? null,
     handedTo: record?.handedToNames ?? [],
@@ -79,7 +80,7 @@ function setOf(of: {
   const rotatedAtMs = facts?.sinceMs ?? record?.rotatedAtMs;
   if (rotatedAtMs === undefined) return { credentialsId, rotatedAt: null, ageDays: null };
   const ageDays = Math.max(0, Math.round(((nowMs - rotatedAtMs) / dayMs) * 10) / 10);
-  return { credentialsId, rotatedAt: instant(rotatedAtMs), ageDays };
+  return { credentialsId, rotatedAt: isoTime(rotatedAtMs), ageDays };
 }
 
 /** The sets before and after a rotation in progress. */
@@ -94,7 +95,7 @@ function courseOf(
     before: record.oldId ?? null,
     successor: record.strategy === "successor" ? record.newId : null,
     nextStep: nextSteps[record.state],
-    nextAt: instant(nextInstantOf(record, rotation)),
+    nextAt: isoTime(nextInstantOf(record, rotation)),
   };
 }
 
@@ -105,8 +106,4 @@ function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): 
   if (waitsFor === "grace" && quietSinceMs !== undefined && rotation !== undefined)
     return quietSinceMs + rotation.graceMs;
   return nextAtMs === 0 ? undefined : nextAtMs;
-}
-
-function instant(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

@@ -2,15 +2,14 @@
  * Operations on Credential Sets and their rotations, shared by the CLI and the HTTP API.
  */
 import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, isoTime } from "#core/time.ts";
 import { isSetOf, type Rotation } from "#fleet/rotation.ts";
 import { AccountSets, type RotationAccount } from "./account-sets.ts";
 import type { RotationReport, SetReport } from "./contract.ts";
 import { currentSet, planRotation } from "./plan.ts";
 import { type Reference, referencesIn } from "./references.ts";
 import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
-import type { RotationLog } from "./record-store.ts";
-import { isRotationOver, type RotationRecord } from "./record.ts";
+import { isRotationOver, type RotationLog, type RotationRecord } from "./record.ts";
 import { reportOfRotation, type SetFacts } from "./report.ts";
 
 /** Dependencies of the service. */
@@ -45,9 +44,9 @@ export class CredentialService {
       credentialsId: set.credentialsId,
       type: set.type ?? null,
       description: set.description ?? null,
-      createdAt: instant(set.createdAtMs),
-      updatedAt: instant(set.updatedAtMs),
-      lastUsedAt: instant(set.lastUsedAtMs),
+      createdAt: isoTime(set.createdAtMs),
+      updatedAt: isoTime(set.updatedAtMs),
+      lastUsedAt: isoTime(set.lastUsedAtMs),
       references: named?.get(set.credentialsId) ?? null,
       rotation: rotations.find((one) => isSetOf(one, set.credentialsId))?.name ?? null,
     }));
@@ -205,8 +204,4 @@ function notWaiting(name: string, record: RotationRecord | undefined): string {
   if (record === undefined || isRotationOver(record)) return `the rotation ${name} is not under way`;
   const what = record.reason ?? `it is ${record.state}`;
   return `the rotation ${name} does not wait for a confirmation: ${what}`;
-}
-
-function instant(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

@@ -78,7 +78,7 @@ export async function handOver(sink: Sink, what: Handover, deps: SinkDeps, signa
       };
       const { fault } = await deps.commands.run(sink.command, {
         ...{ input: contentOf(what), env, signal },
-        complaint: "told",
+        complaint: "included",
       });
       if (fault !== undefined) throw new SinkError(sink, fault, { isFinal: false });
       return;

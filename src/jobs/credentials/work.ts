@@ -2,11 +2,12 @@
  * Processes the rotations of a profile: advances each as far as possible, and returns when to poll again. A rotation
  * continues from its record only, so it does not matter which process does it, or how the previous one ended.
  */
-import { backoffMs } from "#core/backoff.ts";
-import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
+import type { PlatformError, SimfleetError } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
+import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
 import { nextProblem } from "#engine/problem.ts";
-import type { RotationState } from "./record.ts";
+import { type StepMachine, type Steps, type Wait, runSteps } from "#engine/steps.ts";
+import type { RotationChange, RotationRecord, RotationState } from "./record.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { checkAges } from "./steps/age.ts";
 import { handOverToAll, makeSecret } from "./steps/hand-over.ts";
@@ -14,8 +15,8 @@ import { createSuccessor, updateInPlace, verifyUpdate } from "./steps/put-on-pla
 import { repoint } from "./steps/repoint.ts";
 import { retire } from "./steps/retire.ts";
 import { rollBack } from "./steps/roll-back.ts";
+import { type RotationContext, StepContext } from "./steps/step-context.ts";
 import { SinkError } from "./sinks.ts";
-import { MovedByAnother, type RotationContext, Turn } from "./steps/turn.ts";
 
 /** Called with incidents that an operator should know about. */
 export type ReportIncident = (incident: {
@@ -23,14 +24,6 @@ export type ReportIncident = (incident: {
   readonly refusal?: PlatformError;
   readonly isInReport?: boolean;
 }) => void;
-
-const sleepInPlaceMs = 2_000;
-const refusalPauseMs = 30 * secondMs;
-const unreachablePauseMs = 5 * secondMs;
-const humanPauseMs = 10 * minuteMs;
-const configPauseMs = minuteMs;
-const sinkTries = 6;
-const sinkBackoff = { baseMs: 1_000, capMs: minuteMs };
 
 /**
  * Advances every rotation of the profile that is in progress as far as possible.
@@ -78,91 +71,83 @@ async function workOnRotation(
   context: RotationContext,
   { signal, emit }: { signal: AbortSignal; emit: ReportIncident },
 ): Promise<void> {
-  const record = await context.log.record(name);
-  if (record === undefined) return;
+  const { log, clock } = context;
   const rotation = context.rotationOf(name);
-  if (rotation === undefined) {
-    const reason = `the rotation ${name} is under way and no longer in the configuration: put it back, so that it can end`;
-    emit({ message: reason, isInReport: true });
-    const nowMs = context.clock.wallMs();
-    const problem = nextProblem(record.problem, { message: reason, nowMs, delayMs: configPauseMs });
-    await context.log.move(record, { waitsFor: "fault", reason, nextAtMs: nowMs + configPauseMs, problem });
-    return;
-  }
-  const turn = new Turn({ record, rotation, context, signal });
-  try {
-    while (!turn.isOver && turn.record.nextAtMs <= turn.nowMs) {
-      if (signal.aborted) return;
-      await stepOn(turn, emit);
-    }
-  } catch (thrown) {
-    if (thrown instanceof MovedByAnother || signal.aborted) return;
-    throw thrown;
-  } finally {
-    turn.release();
-  }
+  if (rotation === undefined) return waitForConfiguration(name, context, emit);
+  const open = async (): Promise<StepContext | undefined> => {
+    const record = await log.record(name);
+    const isDue = record !== undefined && record.nextAtMs <= clock.wallMs();
+    return isDue ? new StepContext({ record, rotation, context, signal }) : undefined;
+  };
+  const machine: StepMachine<StepContext, RotationChange> = {
+    open,
+    clock,
+    stateOf: ({ record }) => record.state,
+    steps,
+    save: (step, change, events) => step.save(change, events),
+    saveWait,
+    saveGivingUp: (step, reason) => step.save({ state: "rolling-back", reason }),
+    faultRules: ({ record }, fault) => ({ rules: rulesFor(record, fault), tries: record.tries }),
+    onFault: ({ message }, refusal) => {
+      const incident = { message: `rotation ${name}: ${message}`, isInReport: true };
+      emit(refusal === undefined ? incident : { ...incident, refusal });
+    },
+    close: (step) => step.release(),
+  };
+  await runSteps(machine, signal);
 }
 
-const steps: Record<RotationState, (turn: Turn) => Promise<void>> = {
+async function waitForConfiguration(name: string, { log, clock }: RotationContext, emit: ReportIncident) {
+  const record = await log.record(name);
+  if (record === undefined) return;
+  const reason = `the rotation ${name} is under way and no longer in the configuration: put it back, so that it can end`;
+  emit({ message: reason, isInReport: true });
+  const nowMs = clock.wallMs();
+  const problem = nextProblem(record.problem, { message: reason, nowMs, delayMs: minuteMs });
+  await log.move(record, { waitsFor: "fault", reason, nextAtMs: nowMs + minuteMs, problem });
+}
+
+const steps: Steps<Exclude<RotationState, "done" | "failed">, StepContext, RotationChange> = {
   planned: makeSecret,
   generated: handOverToAll,
-  "handed-over": (turn) => (turn.record.strategy === "successor" ? createSuccessor(turn) : updateInPlace(turn)),
+  "handed-over": (step) => (step.record.strategy === "successor" ? createSuccessor(step) : updateInPlace(step)),
   created: repoint,
   updated: verifyUpdate,
   repointed: retire,
   "rolling-back": rollBack,
-  done: () => Promise.resolve(),
-  failed: () => Promise.resolve(),
 };
 
-/** In these states the new secret is active, or is being rolled back: a rejected call is retried instead of rolled back. */
+/** Events are emitted unless the rotation already waited for the same. */
+function saveWait(step: StepContext, wait: Wait<RotationChange>): Promise<void> {
+  const { record, nowMs } = step;
+  const { delayMs, reason, isProblem, tries = record.tries, change = {}, events = [] } = wait;
+  const waiting: RotationChange = {
+    waitsFor: "fault",
+    ...change,
+    reason,
+    tries,
+    nextAtMs: nowMs + Math.max(1, Math.ceil(delayMs)),
+    problem: isProblem === true ? nextProblem(record.problem, { message: reason, nowMs, delayMs }) : undefined,
+  };
+  const isKnown = record.waitsFor === waiting.waitsFor && record.reason === reason;
+  return step.save(waiting, isKnown ? [] : events);
+}
+
+const rules = faultRules({
+  PLATFORM_THROTTLED: { delay: secondMs, retryAfter: "replaces", sleepUpToMs: 2 * secondMs },
+  PLATFORM_UNAVAILABLE: { delay: 5 * secondMs },
+  SINK_FAILED: { ...retryRule, mostTries: 6 },
+});
+const finalSinkRules: FaultRules = { SINK_FAILED: "give-up" };
+/** The new secret is active, or is being rolled back: a person is waited for, instead of rolling back. */
+const rejectedLater: FaultRules = {
+  ...rules,
+  PLATFORM_REJECTED: { delay: 10 * minuteMs },
+  PLATFORM_CONTRACT: { delay: 10 * minuteMs },
+};
 const beyondReturn: ReadonlySet<RotationState> = new Set(["updated", "repointed", "rolling-back"]);
 
-async function stepOn(turn: Turn, emit: ReportIncident): Promise<void> {
-  try {
-    await steps[turn.record.state](turn);
-  } catch (thrown) {
-    if (turn.signal.aborted) return;
-    if (!(thrown instanceof SimfleetError)) throw thrown;
-    await afterFault(turn, thrown, emit);
-  }
-}
-
-async function afterFault(turn: Turn, fault: SimfleetError, emit: ReportIncident): Promise<void> {
-  const later = (delayMs: number, more: { tries?: number; refusal?: PlatformError } = {}): Promise<void> => {
-    const { tries, refusal } = more;
-    const message = `rotation ${turn.record.name}: ${fault.message}`;
-    emit({ message, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
-    const change = tries === undefined ? {} : { tries };
-    return turn.wait({ waitsFor: "fault", reason: fault.message, delayMs, ...change });
-  };
-  if (fault instanceof SinkError) {
-    const tries = turn.record.tries + 1;
-    if (fault.isFinal || tries >= sinkTries) return turn.giveUp(fault.message);
-    return later(Math.max(backoffMs(sinkBackoff, tries), fault.retryAfterMs ?? 0), { tries });
-  }
-  switch (fault.code) {
-    case "PLATFORM_THROTTLED":
-      return afterThrottle(turn, fault, later);
-    case "PLATFORM_UNAUTHORIZED":
-    case "PLATFORM_FORBIDDEN":
-      return later(refusalPauseMs, fault instanceof PlatformError ? { refusal: fault } : {});
-    case "PLATFORM_REJECTED":
-    case "PLATFORM_CONTRACT":
-      return beyondReturn.has(turn.record.state) ? later(humanPauseMs) : turn.giveUp(fault.message);
-    case "PLATFORM_UNAVAILABLE":
-      return later(unreachablePauseMs);
-    case "SECRET_GENERATION_FAILED":
-      return turn.giveUp(fault.message);
-    default:
-      // The user must fix this: a key that does not decrypt, or an operation removed from the deployment.
-      if (fault.code === "SEAL_DECRYPTION_FAILED" || fault instanceof ConfigError) return later(configPauseMs);
-      throw fault;
-  }
-}
-
-async function afterThrottle(turn: Turn, fault: SimfleetError, later: (delayMs: number) => Promise<void>) {
-  const delayMs = (fault instanceof PlatformError ? fault.retryAfterMs : undefined) ?? secondMs;
-  if (delayMs > sleepInPlaceMs) return later(delayMs);
-  await turn.context.clock.sleep(delayMs, turn.signal).catch(() => undefined);
+function rulesFor({ state }: RotationRecord, fault: SimfleetError): FaultRules {
+  if (fault instanceof SinkError && fault.isFinal) return finalSinkRules;
+  return beyondReturn.has(state) ? rejectedLater : rules;
 }

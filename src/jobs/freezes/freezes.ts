@@ -54,28 +54,28 @@ export class Freezes {
    * @throws SimfleetError REQUEST_INVALID if that time is not in the future: the freeze would have no effect
    */
   async order({ by, reason, untilMs }: Omit<OrderedFreeze, "sinceMs">): Promise<void> {
-    const { keys, bounds, clock } = this.#storeDeps;
+    const { keys, clock } = this.#storeDeps;
     if (untilMs !== undefined && untilMs <= clock.wallMs()) {
       const message = `The freeze would end at ${new Date(untilMs).toISOString()}, which is in the past: give a later time, or none`;
       throw new SimfleetError("REQUEST_INVALID", message);
     }
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
     const set = ["by", by, "reason", reason, "sinceMs", clock.wallMs()];
-    await makeMove(this.#redis, bounds, {
-      keys: [keys.freeze(), keys.events()],
+    await makeMove(this.#storeDeps, {
+      key: keys.freeze(),
       ...{ profile: "", guard: [] },
       set: untilMs === undefined ? set : [...set, "untilMs", untilMs],
-      away: untilMs === undefined ? ["untilMs"] : [],
+      remove: untilMs === undefined ? ["untilMs"] : [],
       events: [{ type: "changes.frozen", fields: { by, reason, until } }],
     });
   }
 
   /** Ends the manual freeze; the configured windows still apply. */
   async end(by: string): Promise<void> {
-    const { keys, bounds } = this.#storeDeps;
-    await makeMove(this.#redis, bounds, {
-      keys: [keys.freeze(), keys.events()],
-      ...{ profile: "", guard: [], set: [], away: ["by", "reason", "sinceMs", "untilMs"] },
+    const { keys } = this.#storeDeps;
+    await makeMove(this.#storeDeps, {
+      key: keys.freeze(),
+      ...{ profile: "", guard: [], set: [], remove: ["by", "reason", "sinceMs", "untilMs"] },
       events: [{ type: "freeze.ended", fields: { by } }],
     });
   }

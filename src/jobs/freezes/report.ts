@@ -1,4 +1,5 @@
 /** The report of freezes, for display and JSON: the manual freeze, and what currently freezes each profile. */
+import { isoTime } from "#core/time.ts";
 import type { FreezeReport } from "./contract.ts";
 import type { Freezes } from "./freezes.ts";
 
@@ -10,7 +11,7 @@ export async function reportOfFreezes(freezes: Freezes, profiles: readonly strin
   const held = await Promise.all(
     profiles.map(async (name) => {
       const freeze = await freezes.of(name);
-      return [name, freeze === undefined ? null : { reason: freeze.reason, until: instant(freeze.untilMs) }] as const;
+      return [name, freeze === undefined ? null : { reason: freeze.reason, until: isoTime(freeze.untilMs) }] as const;
     }),
   );
   return {
@@ -21,7 +22,7 @@ export async function reportOfFreezes(freezes: Freezes, profiles: readonly strin
             by: ordered.by,
             reason: ordered.reason,
             since: new Date(ordered.sinceMs).toISOString(),
-            until: instant(ordered.untilMs),
+            until: isoTime(ordered.untilMs),
           },
     profiles: Object.fromEntries(held),
     windows: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
@@ -29,8 +30,4 @@ export async function reportOfFreezes(freezes: Freezes, profiles: readonly strin
       ...{ from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() },
     })),
   };
-}
-
-function instant(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

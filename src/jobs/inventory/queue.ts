@@ -1,7 +1,7 @@
 /** The queue of a profile's syncs: one at a time. */
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
-import { ProfileJobs, type ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
+import { type ProfileJobsOptions, profileJobs } from "#engine/queue/profile-queue.ts";
 
 /** Dependencies of the consumer of syncs. */
 export interface SyncDeps {
@@ -10,26 +10,14 @@ export interface SyncDeps {
   readonly onIncident: (incident: Incident) => void;
 }
 
-export class SyncQueues {
-  readonly #jobs: ProfileJobs;
+export type SyncQueues = ReturnType<typeof syncQueues>;
 
-  constructor(options: ProfileJobsOptions) {
-    this.#jobs = new ProfileJobs({ queue: "syncs", job: "sync-inventory", jobId: "the-sync" }, options);
-  }
-
-  /** See `ProfileJobs`. */
-  enqueue(profile: string, others: "leave" | "now" = "leave"): Promise<void> {
-    return this.#jobs.enqueue(profile, others);
-  }
-
-  /** Whether a live process handles the syncs of the profile. */
-  isServed(profile: string): Promise<boolean> {
-    return this.#jobs.isServed(profile);
-  }
+export function syncQueues(options: ProfileJobsOptions) {
+  const jobs = profileJobs({ queue: "syncs", job: "sync-inventory", jobId: "the-sync" }, options);
 
   /** Processes the syncs of a profile until stopped. */
-  consume(profile: string, { sync, isInProgress, onIncident }: SyncDeps): Promise<Working> {
-    return this.#jobs.consume(profile, {
+  const consume = (profile: string, { sync, isInProgress, onIncident }: SyncDeps): Promise<Working> =>
+    jobs.consume(profile, {
       onIncident,
       // Never `due`: a sync that waits for the quota must not start early.
       status: async (name) => ((await isInProgress(name)) ? "waiting" : "none"),
@@ -42,9 +30,6 @@ export class SyncQueues {
         return result;
       },
     });
-  }
 
-  close(): Promise<void> {
-    return this.#jobs.close();
-  }
+  return { ...jobs, consume };
 }

@@ -6,7 +6,6 @@
 import type { Page } from "#api/pages.ts";
 import { type SimRecord, recordsIn } from "#api/operations/sims.ts";
 import type { RecordList } from "#api/record-list.ts";
-import { backoffMs } from "#core/backoff.ts";
 import { PlatformError } from "#core/errors.ts";
 import { makeRoomForPages } from "#core/heap-room.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
@@ -14,10 +13,13 @@ import { jsonWithoutSecrets, visitFields } from "#fleet/sim-fields.ts";
 import { isImsi, isSimId } from "#fleet/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 import { digestOf } from "./store/sim-record.ts";
-import { type SyncLog, type SyncState, isSyncOver } from "./store/sync-record.ts";
+import type { SyncLog, SyncPhase, SyncState } from "./store/sync-record.ts";
 import type { ListedSims } from "./store/page-encoder.ts";
 import type { Account } from "#api/account.ts";
+import { faultRules } from "#engine/fault-policy.ts";
+import type { Problem } from "#engine/problem.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
+import { again, giveUp, runSteps, type StepResult, type Steps } from "#engine/steps.ts";
 
 export interface SyncContext {
   readonly syncs: SyncLog;
@@ -27,11 +29,8 @@ export interface SyncContext {
   readonly newSyncId: () => string;
 }
 
-const sleepInPlaceMs = 2_000;
 /** How long to wait for the next request to be sent before processing the current page. */
 const sendingMs = 5;
-const refusalPauseMs = 30_000;
-const unreachableBackoff = { baseMs: 5_000, capMs: 30_000 };
 /** Page size after a response that was too large, if no size was configured. */
 const firstShorterLimit = 1_000;
 
@@ -43,59 +42,96 @@ interface ShorterPages {
 /** What a sync has learned from responses that were too large, by profile. Kept across waits for the quota. */
 const shorterPages = new WeakMap<SyncLog, Map<string, ShorterPages>>();
 
+const rules = faultRules({
+  PLATFORM_UNAVAILABLE: { delay: { baseMs: 5_000, capMs: 30_000 } },
+  CONFIG_INVALID: "throw",
+});
+
+/** A page is stored and the position saved in one script, so the steps save their moves themselves. */
+type SyncResult = StepResult<never>;
+
+const steps: Steps<Exclude<SyncPhase, "finished" | "failed">, SyncStep, never> = {
+  listing: (step) => step.list(),
+  sweeping: (step) => step.sweep(),
+};
+
 /**
  * Continues the sync of a profile that is in progress.
  * @param signal aborts when this process stops or has lost the job
  * @throws errors of the store; the queue then retries the job
  */
-export async function syncInventory(profile: string, context: SyncContext, signal: AbortSignal): Promise<WorkResult> {
-  for (;;) {
-    const state = await context.syncs.state(profile);
-    if (state === undefined || isSyncOver(state)) return { kind: "ended" };
-    if (signal.aborted) return { kind: "handed-back" };
-    if (state.phase === "sweeping") {
-      await context.syncs.sweep(profile, state, context.accountFor(profile).choice.fields);
-      continue;
-    }
-    const interruption = await new Listing(profile, state, context, signal).read();
-    if (interruption !== undefined) return interruption;
-  }
+export function syncInventory(profile: string, context: SyncContext, signal: AbortSignal): Promise<WorkResult> {
+  const { syncs, clock } = context;
+  return runSteps<SyncStep, never>(
+    {
+      open: async () => {
+        const state = await syncs.state(profile);
+        return state && new SyncStep(profile, state, context, signal);
+      },
+      clock,
+      stateOf: ({ state }) => state.phase,
+      steps,
+      save: () => Promise.resolve(),
+      saveWait: async ({ state, problem }, { isProblem, reason: message, delayMs }) => {
+        if (isProblem === true) await syncs.recordProblem({ ...state, problem }, { message, delayMs });
+      },
+      saveGivingUp: ({ state }, reason) => syncs.fail(state, reason),
+      faultRules: ({ problem }) => ({ rules, tries: problem?.attempts ?? 0 }),
+    },
+    signal,
+  );
 }
 
-/** Reads the list, starting at the saved position. */
-class Listing {
+/** One step of a sync: reads the list, starting at the saved position, or marks the SIMs that it did not show. */
+class SyncStep {
+  readonly state: SyncState;
   readonly #profile: string;
-  readonly #state: SyncState;
   readonly #context: SyncContext;
   readonly #account: Account;
   readonly #signal: AbortSignal;
   #pages: number;
 
   constructor(profile: string, state: SyncState, context: SyncContext, signal: AbortSignal) {
+    this.state = state;
     this.#profile = profile;
-    this.#state = state;
     this.#context = context;
     this.#account = context.accountFor(profile);
     this.#signal = signal;
     this.#pages = state.pages;
   }
 
-  /** @returns undefined if the sync's record must be read again: the listing is complete, or the sync ended or was replaced */
-  async read(): Promise<WorkResult | undefined> {
+  /** Why the next page could not be read; each stored page clears it. */
+  get problem(): Problem | undefined {
+    return this.#pages === this.state.pages ? this.state.problem : undefined;
+  }
+
+  /** Marks the SIMs that the list no longer shows. */
+  async sweep(): Promise<SyncResult> {
+    await this.#context.syncs.sweep(this.#profile, this.state, this.#account.choice.fields);
+    return again;
+  }
+
+  /** Reads the list to its end, or until another process has taken over the sync. */
+  async list(): Promise<SyncResult> {
     try {
       await this.#readPages();
-      return undefined;
+      return again;
     } catch (thrown) {
-      if (this.#signal.aborted) return { kind: "handed-back" };
-      if (thrown instanceof PlatformError) return this.#afterFault(thrown);
-      throw thrown;
+      if (this.#signal.aborted || !(thrown instanceof PlatformError)) throw thrown;
+      if (thrown.isAnswerTooLarge) return this.#askForLess(thrown);
+      // The platform may no longer know a cursor saved long ago; a cursor from this pass is known.
+      const isOldCursor = this.#pages > 0 && this.#pages === this.state.pages;
+      if (thrown.code !== "PLATFORM_REJECTED" || !isOldCursor) throw thrown;
+      const { syncs, newSyncId } = this.#context;
+      await syncs.begin(this.#profile, newSyncId(), "restart", this.state.startedBy);
+      return again;
     }
   }
 
   /** Requested page size. */
   get #pageLimit(): number | undefined {
     const shorter = shorterPages.get(this.#context.syncs)?.get(this.#profile);
-    return shorter?.syncId === this.#state.syncId ? shorter.limit : this.#account.pageLimit;
+    return shorter?.syncId === this.state.syncId ? shorter.limit : this.#account.pageLimit;
   }
 
   async #readPages(): Promise<void> {
@@ -105,7 +141,7 @@ class Listing {
     const quiet = this.#otherFields(facts);
     const codes = await syncs.codes(this.#profile);
     await syncs.forgetOldClaims(this.#profile);
-    const input = { lastEvaluatedKey: this.#state.cursor, limit: this.#pageLimit };
+    const input = { lastEvaluatedKey: this.state.cursor, limit: this.#pageLimit };
     let sent = Promise.withResolvers<void>();
     const onSending = (): void => sent.resolve();
     const pages = client.pages(recordsIn(wording, choice.secrets), input, { signal: this.#signal, onSending });
@@ -130,7 +166,7 @@ class Listing {
         knownMs = taken;
         this.#signal.throwIfAborted();
         taking = syncs.takePage(this.#profile, {
-          syncId: this.#state.syncId,
+          syncId: this.state.syncId,
           pagesBefore: this.#pages,
           sims,
           nextKey: page.nextKey,
@@ -180,64 +216,17 @@ class Listing {
     };
   }
 
-  async #afterFault(fault: PlatformError): Promise<WorkResult | undefined> {
-    const { clock, syncs } = this.#context;
-    const later = (delayMs: number): WorkResult => ({
-      kind: "postponed",
-      delayMs,
-      scope: "job",
-      reason: fault.message,
-      ...(fault.exitCode === 3 ? { refusal: fault } : {}),
-    });
-    const laterWithProblem = async (delayMs: number): Promise<WorkResult> => {
-      await syncs.recordProblem(this.#profile, this.#state.syncId, { message: fault.message, delayMs });
-      return later(delayMs);
-    };
-    if (fault.isAnswerTooLarge) return this.#askForLess(fault);
-    switch (fault.code) {
-      case "PLATFORM_THROTTLED": {
-        const delayMs = fault.retryAfterMs ?? 1_000;
-        if (delayMs > sleepInPlaceMs) return later(delayMs);
-        await clock.sleep(delayMs, this.#signal).catch(() => undefined);
-        return undefined;
-      }
-      case "PLATFORM_UNAUTHORIZED":
-      case "PLATFORM_FORBIDDEN":
-        return laterWithProblem(refusalPauseMs);
-      case "PLATFORM_REJECTED":
-        // The platform may no longer know a cursor saved long ago; a cursor from this pass is known.
-        if (this.#pages > 0 && this.#pages === this.#state.pages) {
-          await syncs.begin(this.#profile, this.#context.newSyncId(), "restart", this.#state.startedBy);
-          return undefined;
-        }
-        return this.#fail(fault);
-      case "PLATFORM_CONTRACT":
-        return this.#fail(fault);
-      default: {
-        // Pages read since the record was loaded cleared its problem: start counting attempts again.
-        const attempts = this.#pages === this.#state.pages ? (this.#state.problem?.attempts ?? 0) : 0;
-        return laterWithProblem(backoffMs(unreachableBackoff, attempts + 1));
-      }
-    }
-  }
-
   /** Retries with half the page size; if the page does not get smaller, the sync fails. */
-  async #askForLess(fault: PlatformError): Promise<WorkResult | undefined> {
+  #askForLess(fault: PlatformError): SyncResult {
     const limit = this.#pageLimit;
     if (limit !== 1) {
-      const { syncId } = this.#state;
+      const { syncId } = this.state;
       const shorter = limit === undefined ? firstShorterLimit : Math.floor(limit / 2);
       const bySync = shorterPages.get(this.#context.syncs) ?? new Map<string, ShorterPages>();
       shorterPages.set(this.#context.syncs, bySync.set(this.#profile, { syncId, limit: shorter }));
-      return undefined;
+      return again;
     }
-    const message = `${fault.message} Even a page of one SIM is too large: does the platform take a limit?`;
-    return this.#fail(new PlatformError("PLATFORM_CONTRACT", message, { operation: fault.operation }));
-  }
-
-  async #fail(error: PlatformError): Promise<WorkResult> {
-    await this.#context.syncs.fail(this.#profile, this.#state.syncId, error.message);
-    return { kind: "ended" };
+    return giveUp(`${fault.message} Even a page of one SIM is too large: does the platform take a limit?`);
   }
 }
 

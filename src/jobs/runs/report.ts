@@ -1,4 +1,5 @@
 /** The report of a run, shared by `runs show --json`, `apply --json` and the control API. */
+import { isoTime } from "#core/time.ts";
 import { isLasting, reportOfProblem } from "#engine/problem.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { RunReport } from "./contract.ts";
@@ -18,8 +19,8 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     counts: tally,
     calls,
     throttled,
-    startedAt: instant(run.startedAtMs),
-    finishedAt: instant(run.finishedAtMs),
+    startedAt: isoTime(run.startedAtMs),
+    finishedAt: isoTime(run.finishedAtMs),
     etaSeconds: hasEta ? Math.ceil(leftMs / 1_000) : null,
     ...(reason === undefined ? {} : { reason }),
     ...(hasProblem ? { problem: reportOfProblem(problem) } : {}),
@@ -27,10 +28,6 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),
   };
-}
-
-function instant(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }
 
 /** Exit code of a command that followed a run to its end. */

@@ -4,17 +4,12 @@
  * only on the record, and concurrent polls do no harm.
  */
 import type { Queue } from "bullmq";
-import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
-import { type Clock, every, secondMs } from "#core/time.ts";
+import { type Clock, secondMs } from "#core/time.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
-import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
-import type { ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
-import { openQueue } from "#engine/queue/open-queue.ts";
-import { QueueWorker } from "#engine/queue/queue-worker.ts";
-import { jobOptions } from "#engine/queue/job-options.ts";
+import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 
 interface ScheduleReference {
   readonly schedule: string;
@@ -34,7 +29,7 @@ const tickMs = 500;
 /** Longest interval between two polls of a schedule, and between two comparisons of BullMQ's schedulers with the configuration. */
 const fullCheckMs = 10 * secondMs;
 const lateMs = 30 * secondMs;
-const jobs = { fire: "fire", poll: "look" } as const;
+const jobs = { fire: "fire", poll: "poll" } as const;
 
 /** Called by BullMQ for the next time; uses the same cron parser as the rest of simfleet. */
 function nextTime(
@@ -44,32 +39,28 @@ function nextTime(
   return parseCron(pattern, tz).next(afterMs);
 }
 
-export class ScheduleQueue {
-  readonly #options: ProfileJobsOptions;
-  #queue: Queue<ScheduleReference> | undefined;
+export type ScheduleQueue = ReturnType<typeof scheduleQueue>;
 
-  constructor(options: ProfileJobsOptions) {
-    this.#options = options;
-  }
+export function scheduleQueue(deps: QueueDeps) {
+  const queues = workQueues<ScheduleReference>(
+    { connection: queueName, nameOf: () => queueName, queueOptions: { settings: { repeatStrategy: nextTime } } },
+    deps,
+  );
 
   /** Makes some process poll a schedule at once. */
-  async wake(schedule: string): Promise<void> {
-    await this.#open().add(jobs.poll, { schedule });
-  }
+  const wake = async (schedule: string): Promise<void> => {
+    await queues.queue(queueName).add(jobs.poll, { schedule });
+  };
 
   /** Whether a live process handles schedules. */
-  async isServed(): Promise<boolean> {
-    return (await this.#options.workerRegistry.workers(queueName)).length > 0;
-  }
+  const isServed = (): Promise<boolean> => queues.isServed(queueName);
 
   /** Processes the schedules until stopped; removes the BullMQ schedulers of schedules that are no longer configured. */
-  async consume(deps: ScheduleDeps): Promise<Working> {
-    const clock = new ScheduleClock(this.#open(), deps, this.#options.clock);
+  const consume = async (work: ScheduleDeps): Promise<Working> => {
+    const clock = new ScheduleClock(queues.queue(queueName), work, deps.clock);
     await clock.set();
-    const byName = new Map(deps.schedules.map((schedule) => [schedule.name, schedule]));
-    const worker = await QueueWorker.start<ScheduleReference, WorkResult>({
-      ...this.#options,
-      queue: this.#open(),
+    const byName = new Map(work.schedules.map((schedule) => [schedule.name, schedule]));
+    const working = await queues.consume(queueName, {
       atOnce: 8,
       repeatStrategy: nextTime,
       work: async ({ schedule: name }) => {
@@ -77,35 +68,20 @@ export class ScheduleQueue {
         if (schedule !== undefined) await clock.poll(schedule);
         return { kind: "ended" };
       },
-      onIncident: ({ message }) => deps.onIncident({ message }),
+      restore: () => clock.tick(),
+      restoreEveryMs: tickMs,
+      onIncident: ({ message }) => work.onIncident({ message }),
     });
-    const stopTicking = every(tickMs, () => clock.tick());
     return {
-      isMoving: (withinMs) => worker.isMoving(withinMs),
+      isMoving: (withinMs) => working.isMoving(withinMs),
       stop: async () => {
-        stopTicking();
-        await worker.stop();
+        await working.stop();
         await clock.settled();
       },
     };
-  }
+  };
 
-  async close(): Promise<void> {
-    await this.#queue?.close();
-  }
-
-  #open(): Queue<ScheduleReference> {
-    if (this.#queue === undefined) {
-      const redis: Redis = this.#options.connect(queueName);
-      this.#queue = openQueue<ScheduleReference>(queueName, {
-        redis,
-        keys: this.#options.keys,
-        defaultJobOptions: jobOptions,
-        settings: { repeatStrategy: nextTime },
-      });
-    }
-    return this.#queue;
-  }
+  return { wake, isServed, consume, close: queues.close };
 }
 
 /** The timers of one process: when it polls each schedule, and whether BullMQ's schedulers match the configuration. */
@@ -114,7 +90,7 @@ class ScheduleClock {
   readonly #deps: ScheduleDeps;
   readonly #clock: Clock;
   readonly #nextPollMs = new Map<string, number>();
-  readonly #looking = new Map<string, Promise<void>>();
+  readonly #polling = new Map<string, Promise<void>>();
   #nextSetMs = 0;
   #setting: Promise<void> | undefined;
 
@@ -139,11 +115,11 @@ class ScheduleClock {
 
   /** Runs one poll at a time; a failed poll is reported and repeated. */
   poll(schedule: Schedule): Promise<void> {
-    const present = this.#looking.get(schedule.name);
+    const present = this.#polling.get(schedule.name);
     if (present !== undefined) return present;
-    const looking = this.#pollNow(schedule).finally(() => this.#looking.delete(schedule.name));
-    this.#looking.set(schedule.name, looking);
-    return looking;
+    const polling = this.#pollNow(schedule).finally(() => this.#polling.delete(schedule.name));
+    this.#polling.set(schedule.name, polling);
+    return polling;
   }
 
   async #pollNow(schedule: Schedule): Promise<void> {
@@ -159,7 +135,7 @@ class ScheduleClock {
 
   /** Resolves when no poll is in progress. */
   async settled(): Promise<void> {
-    await Promise.allSettled([...this.#looking.values(), this.#setting]);
+    await Promise.allSettled([...this.#polling.values(), this.#setting]);
   }
 
   /** Updates BullMQ's schedulers to match the configuration. */

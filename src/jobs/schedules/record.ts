@@ -78,18 +78,19 @@ export class ScheduleLog {
     change: ScheduleChange,
     events: readonly MoveEvent[] = [],
   ): Promise<boolean> {
-    const { keys, bounds } = this.#storeDeps;
+    const { keys } = this.#storeDeps;
     const { name, profile, record } = of;
     const written = Object.entries(change);
     const set = written.flatMap(([field, value]) => (value === undefined ? [] : [field, JSON.stringify(value)]));
-    return makeMove(this.#redis, bounds, {
-      keys: [keys.schedule(name), keys.events()],
+    const reply = await makeMove(this.#storeDeps, {
+      key: keys.schedule(name),
       profile,
       guard: ["revision", record.revision === 0 ? "" : String(record.revision)],
       set: ["revision", record.revision + 1, ...set],
-      away: written.flatMap(([field, value]) => (value === undefined ? [field] : [])),
+      remove: written.flatMap(([field, value]) => (value === undefined ? [field] : [])),
       events: events.map(({ type, fields }) => ({ type, fields: { schedule: name, ...fields } })),
     });
+    return reply === "moved";
   }
 
   /** Whether this is the first message with this id for the schedule; the id is stored for `seconds`. */

@@ -43,14 +43,14 @@ export async function workOnSchedule(schedule: Schedule, context: ScheduleContex
   const { name, profile } = schedule;
   for (;;) {
     const record = await log.record(name);
-    const next = await new Look(schedule, record, context).next();
+    const next = await new Poll(schedule, record, context).next();
     if (typeof next === "number") return next;
     await log.move({ name, profile, record }, next.change, next.events);
   }
 }
 
 /** One poll of a record: determines the transition that is due. */
-class Look {
+class Poll {
   readonly #schedule: Schedule;
   readonly #record: ScheduleRecord;
   readonly #context: ScheduleContext;

@@ -9,7 +9,7 @@
 
 local most_events, new_place, oldest_place = ARGV[1], ARGV[2], ARGV[3]
 local most_deliveries, lifetime_ms, now = ARGV[4], ARGV[5], ARGV[6]
-local tell_every_ms = 3600000
+local report_every_ms = 3600000
 
 local kept = deliveries(KEYS, most_events)
 local record = kept.record(new_place)
@@ -30,10 +30,10 @@ if over > 0 then
   for _, place in ipairs(redis.call('ZRANGE', kept.all, 0, over - 1)) do
     if redis.call('HGET', kept.record(place), 'state') == 'pending' then
       redis.call('HINCRBY', kept.head, 'dropped', 1)
-      local told = tonumber(redis.call('HGET', kept.head, 'droppedToldAtMs') or 0)
-      if tonumber(now) - told >= tell_every_ms then
+      local reported = tonumber(redis.call('HGET', kept.head, 'droppedToldAtMs') or 0)
+      if tonumber(now) - reported >= report_every_ms then
         redis.call('HSET', kept.head, 'droppedToldAtMs', now)
-        kept.tell_of('webhook.failed', place, 'too many messages wait, and the oldest make room')
+        kept.emit_about('webhook.failed', place, 'too many messages wait, and the oldest make room')
       end
     end
     kept.drop(place)

@@ -10,10 +10,10 @@ local function deliveries(keys, most_events)
   function kept.record(place) return keys[4] .. place end
 
   -- Emits an event about the webhook or a delivery, unless the delivered event is itself about a webhook: that would loop.
-  function kept.tell_of(kind, place, reason)
+  function kept.emit_about(kind, place, reason)
     local at = redis.call('HMGET', kept.record(place), 'deliveryId', 'webhook', 'type', 'profile')
     if not at[1] or (kind == 'webhook.failed' and string.sub(at[3], 1, 8) == 'webhook.') then return end
-    tell(kept.events, most_events, kind, at[4], 'webhook', at[2], 'delivery', at[1], 'event', at[3], 'reason', reason)
+    emit(kept.events, most_events, kind, at[4], 'webhook', at[2], 'delivery', at[1], 'event', at[3], 'reason', reason)
   end
 
   function kept.drop(place)

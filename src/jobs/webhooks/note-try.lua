@@ -22,9 +22,9 @@ end
 redis.call('HSET', record, 'state', result == 'delivered' and 'delivered' or 'failed', 'finishedAtMs', now)
 redis.call('HDEL', record, 'nextAttemptAtMs')
 redis.call('ZREM', kept.pending, place)
-if result == 'failed' then kept.tell_of('webhook.failed', place, reason) end
+if result == 'failed' then kept.emit_about('webhook.failed', place, reason) end
 if result == 'stopped' and redis.call('HGET', kept.head, 'state') ~= 'stopped' then
   redis.call('HSET', kept.head, 'state', 'stopped', 'stoppedAtMs', now, 'reason', reason)
-  kept.tell_of('webhook.stopped', place, reason)
+  kept.emit_about('webhook.stopped', place, reason)
 end
 return 'noted'

@@ -1,4 +1,5 @@
 /** Reports on webhooks and deliveries, for display and JSON. Only the origin of an address is shown: the rest may be secret. */
+import { isoTime } from "#core/time.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { DeliveryReport, WebhookReport } from "./contract.ts";
 import type { WebhookStatus } from "./delivery-log.ts";
@@ -11,8 +12,8 @@ export function reportOfDelivery(delivery: Delivery): DeliveryReport {
     lastStatus: delivery.lastStatus ?? null,
     lastReason: delivery.lastReason ?? null,
     createdAt: new Date(createdAtMs).toISOString(),
-    finishedAt: instantOf(finishedAtMs),
-    nextAttemptAt: instantOf(nextAttemptAtMs),
+    finishedAt: isoTime(finishedAtMs),
+    nextAttemptAt: isoTime(nextAttemptAtMs),
   };
 }
 
@@ -27,8 +28,4 @@ export function reportOfWebhook(
     dropped: now.status.dropped,
     lastDelivery: now.last === undefined ? null : reportOfDelivery(now.last),
   };
-}
-
-function instantOf(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

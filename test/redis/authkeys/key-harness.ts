@@ -17,23 +17,25 @@ import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import { AuthKeyAccount } from "#jobs/authkeys/account.ts";
 import { rotateAuthKey } from "#jobs/authkeys/rotate.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/turn.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver } from "#jobs/credentials/sinks.ts";
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
-import { type AuthKeyRotation, AuthKeyRotations, isRotationOver } from "#jobs/authkeys/record.ts";
+import {
+  type AuthKeyRotation,
+  type AuthKeyRotations,
+  authKeyRotations,
+  isRotationOver,
+} from "#jobs/authkeys/record.ts";
 import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
 import { Seal } from "#engine/seal.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
 import { OpenPermits } from "../../unit/api/support.ts";
+import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-
-export class Crash extends Error {}
-
-/** Called at every boundary with the name of the call and whether it has been made; may throw. */
-export type Boundary = (call: string, when: "before" | "after") => void;
 
 export type Who = "root" | "sub-user";
 
@@ -53,6 +55,7 @@ export class KeyHarness {
   readonly users: AuthKeyUsers;
   readonly who: Who;
   readonly #feed: Feed;
+  readonly #storeDeps: StoreDeps;
   readonly #sealKey = new Secret(randomBytes(32).toString("base64url"));
   /** Over what a life would use. */
   change: (harness: AuthKeyDeps) => AuthKeyDeps = (harness) => harness;
@@ -64,7 +67,8 @@ export class KeyHarness {
     this.who = who;
     sandbox.accounts.reset();
     const all = { redis, keys, bounds: keptBounds };
-    this.rotations = new AuthKeyRotations(all);
+    this.#storeDeps = all;
+    this.rotations = authKeyRotations(all);
     this.users = new AuthKeyUsers(all);
     this.#feed = new Feed({ ...all, clock: systemClock });
     const { authKeyId, authKey, userAuthKeyId, userAuthKey } = sandbox.options;
@@ -111,11 +115,11 @@ export class KeyHarness {
     return events.toReversed().map(({ type, fields }) => `${type} ${fields.reason ?? fields.authKeyId ?? ""}`.trim());
   }
 
-  /** One life of a process: works on the rotation until it ends, with short waits. */
-  async live(boundary: Boundary = () => undefined, mostPolls = 500): Promise<AuthKeyRotation> {
+  /** One life of a process: works on the rotation until it ends, with short waits. @param around wraps what it uses */
+  async live(around: Around = (_, thing) => thing, mostPolls = 500): Promise<AuthKeyRotation> {
     const { client, watch } = this.#open();
     try {
-      const harness = this.change(this.#harnessOf(client, watch, boundary));
+      const harness = this.change(this.#harnessOf(client, watch, around));
       for (let poll = 0; poll < mostPolls; poll += 1) {
         const result = await rotateAuthKey(this.profile, harness, new AbortController().signal);
         const record = await this.record();
@@ -150,7 +154,7 @@ export class KeyHarness {
     return { client, watch };
   }
 
-  #harnessOf(client: PlatformClient, watch: WatchedCredentials, boundary: Boundary): AuthKeyDeps {
+  #harnessOf(client: PlatformClient, watch: WatchedCredentials, around: Around): AuthKeyDeps {
     const { listAuthKeys, createAuthKey, revokeAuthKey } = operationOptions;
     const account = new AuthKeyAccount(client, {
       listAuthKeys: listAuthKeys.example,
@@ -169,12 +173,12 @@ export class KeyHarness {
         return this.users.list(profile);
       },
     };
+    const own = authKeyRotations({ ...this.#storeDeps, redis: around("redis", this.#storeDeps.redis) });
     const rotations = {
-      record: (profile: string) => this.rotations.record(profile),
-      nowMs: () => this.rotations.nowMs(),
+      ...own,
       move: async (...args: Parameters<AuthKeyRotations["move"]>) => {
         await this.users.say(this.profile, "w-1", inUse());
-        return this.rotations.move(...args);
+        return own.move(...args);
       },
     };
     const sinkDeps = {
@@ -188,32 +192,16 @@ export class KeyHarness {
       const what = { ...named, type: "auth-key", secrets: { authKey }, constants: { authKeyId }, field: undefined };
       return handOver(sink, { ...what, startedAtMs }, sinkDeps, signal);
     };
-    const around = <T extends object>(part: T, name: string): T => bounded(part, name, boundary);
     return {
-      rotations: around(rotations, "rotations"),
-      users: around(users, "users"),
-      seal: around(new Seal({ key: this.#sealKey, previousKey: undefined }), "seal"),
-      account: around(account, "account"),
+      rotations,
+      users,
+      seal: new Seal({ key: this.#sealKey, previousKey: undefined }),
+      account: around("account", account),
       sinks: this.sinks,
+      clock: systemClock,
       quietMs: 30,
       inUseHere: inUse,
-      handOver: around({ give }, "sinks").give,
+      handOver: around("sinks", { give }).give,
     };
   }
-}
-
-/** The same object with a boundary before and after each of its calls. */
-function bounded<T extends object>(part: T, name: string, boundary: Boundary): T {
-  return new Proxy(part, {
-    get: (target, key) => {
-      const value: unknown = Reflect.get(target, key);
-      if (typeof value !== "function") return value;
-      return async (...args: unknown[]): Promise<unknown> => {
-        boundary(`${name}.${String(key)}`, "before");
-        const answer: unknown = await Reflect.apply(value, target, args);
-        boundary(`${name}.${String(key)}`, "after");
-        return answer;
-      };
-    },
-  });
 }

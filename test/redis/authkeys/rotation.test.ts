@@ -5,7 +5,8 @@ import { PlatformError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secret.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { Crash, KeyHarness, sandboxFor, type Who } from "./key-harness.ts";
+import { Crash } from "../engine/crashes.ts";
+import { KeyHarness, sandboxFor, type Who } from "./key-harness.ts";
 
 const { redis, keys } = openTestRedis();
 let sandbox: Sandbox;
@@ -234,14 +235,20 @@ describe("a rotation that cannot continue is rolled back:", () => {
     const harness = open();
     let other: string | undefined;
     await harness.begin();
-    const dies = (call: string, when: string): void => {
-      if (call === "account.create" && when === "before" && other === undefined) {
-        other = sandbox.accounts.authKeys.create(undefined).authKeyId;
-        sandbox.accounts.authKeys.noteUse(other);
-        throw new Crash();
-      }
-    };
-    await expect(harness.live(dies)).rejects.toBeInstanceOf(Crash);
+    harness.change = (deps) => ({
+      ...deps,
+      account: {
+        ...{ list: (signal) => deps.account.list(signal), prove: (key) => deps.account.prove(key) },
+        revoke: (id, signal) => deps.account.revoke(id, signal),
+        create: () => {
+          other = sandbox.accounts.authKeys.create(undefined).authKeyId;
+          sandbox.accounts.authKeys.noteUse(other);
+          return Promise.reject(new Crash());
+        },
+      },
+    });
+    await expect(harness.live()).rejects.toBeInstanceOf(Crash);
+    harness.change = (deps) => deps;
     const record = await harness.live();
     expect(record).toMatchObject({ phase: "failed", reason: expect.stringContaining(`made the AuthKey ${other}`) });
     expect(harness.ids()).toEqual([harness.old, other]);

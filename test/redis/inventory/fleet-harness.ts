@@ -12,10 +12,11 @@ import type { Account } from "#api/account.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import type { Inventory, SimPresence } from "#jobs/inventory/store/inventory.ts";
+import { Inventory, type SimPresence } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import type { SyncLog, SyncState } from "#jobs/inventory/store/sync-record.ts";
+import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";
 import type { TestRedis } from "../../support/redis.ts";
+import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { type SyncParts, accountOf, syncParts, workOn } from "./sync-parts.ts";
 
@@ -37,6 +38,7 @@ export class FleetHarness {
   account: Account;
   readonly #deps: SyncParts;
   readonly #options: FleetOptions;
+  readonly #place: Place;
   #syncNumber = 0;
 
   private constructor(sandbox: Sandbox, place: Place, options: FleetOptions) {
@@ -55,6 +57,7 @@ export class FleetHarness {
     this.ledger = new Ledger(storeDeps);
     this.feed = new Feed(storeDeps);
     this.#options = options;
+    this.#place = place;
     this.account = this.keeping();
   }
 
@@ -89,6 +92,15 @@ export class FleetHarness {
   begin(how: "resume" | "restart" = "resume"): Promise<SyncState> {
     this.#syncNumber += 1;
     return this.syncs.begin(this.profile, `s-${this.#syncNumber}`, how);
+  }
+
+  /** A process that works on the same fleet. @param around wraps what it uses */
+  process(around: Around): { work: () => Promise<WorkResult> } {
+    const { redis, keys } = this.#place;
+    const storeDeps = { redis: around("redis", redis), keys, bounds: keptBounds };
+    const client = around("client", this.#deps.client);
+    const deps = { ...this.#deps, inventory: new Inventory(storeDeps), syncs: new SyncLog(storeDeps) };
+    return { work: () => workOn(deps, { ...this.account, client }) };
   }
 
   work(signal?: AbortSignal): Promise<WorkResult> {

@@ -18,13 +18,12 @@ import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { planRotation } from "#jobs/credentials/plan.ts";
-import type { RotationContext } from "#jobs/credentials/steps/turn.ts";
+import type { RotationContext } from "#jobs/credentials/steps/step-context.ts";
 import { type ReportIncident, workOnRotations } from "#jobs/credentials/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { RotationLog } from "#jobs/credentials/record-store.ts";
-import type { RotationRecord } from "#jobs/credentials/record.ts";
+import { type RotationRecord, rotationLog } from "#jobs/credentials/record.ts";
 import { Seal } from "#engine/seal.ts";
 import { OpenPermits, type Platform, startPlatform } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -64,7 +63,7 @@ export interface HarnessOptions {
   readonly withWebhook?: true;
 }
 
-/** Stands between the work and what it works with; it may throw at any of its turns. */
+/** Wraps what the work uses; its calls may throw. */
 export type Between = <T extends object>(name: string, thing: T) => T;
 
 export class RotationHarness {
@@ -161,8 +160,8 @@ export class RotationHarness {
     const webhooks = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" });
     onTestFinished(() => webhooks.close());
     return {
-      log: between("log", new RotationLog({ ...place, bounds: keptBounds })),
-      seal: between("seal", new Seal({ key: this.key, previousKey: undefined })),
+      log: rotationLog({ redis: between("redis", place.redis), keys: place.keys, bounds: keptBounds }),
+      seal: new Seal({ key: this.key, previousKey: undefined }),
       clock: this.clock,
       sinkDeps: {
         commands: between("command", new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
@@ -223,7 +222,7 @@ export class RotationHarness {
   }
 
   async record(): Promise<RotationRecord> {
-    const record = await new RotationLog({ ...this.#options.place, bounds: keptBounds }).record(this.rotation.name);
+    const record = await rotationLog({ ...this.#options.place, bounds: keptBounds }).record(this.rotation.name);
     if (record === undefined) throw new Error("no rotation was begun");
     return record;
   }

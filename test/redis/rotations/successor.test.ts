@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret, liveSecrets } from "#core/secret.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { Seal } from "#engine/seal.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -371,4 +371,15 @@ describe("a manual fix", () => {
     harness.clock.pass(60_000);
     expect((await harness.workToEnd()).state).toBe("done");
   });
+});
+
+it("leaves no secret registered for redaction", async () => {
+  const harness = await open({ withWebhook: true });
+  harness.makeOldSet();
+  const known = new Set(liveSecrets());
+  await harness.begin();
+  await harness.workToEnd();
+  const left = liveSecrets().filter((secret) => !known.has(secret) && secret === harness.handed);
+  expect(left).toEqual([]);
+  expect(new Secret("x").toString()).toBe("[secret]");
 });

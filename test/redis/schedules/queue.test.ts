@@ -5,7 +5,7 @@ import { systemClock } from "#core/time.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { ScheduleQueue } from "#jobs/schedules/queue.ts";
+import { scheduleQueue } from "#jobs/schedules/queue.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
@@ -29,7 +29,7 @@ async function consuming(
   const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
   const looked: string[] = [];
   const late: string[] = [];
-  const queue = new ScheduleQueue({ connect, keys, workerRegistry: new WorkerRegistry({ redis, keys }), clock });
+  const queue = scheduleQueue({ connect, keys, workerRegistry: new WorkerRegistry({ redis, keys }), clock });
   const working = await queue.consume({
     schedules,
     poll: ({ name }) => {

@@ -39,9 +39,9 @@ describe("an event", () => {
     const harness = open();
     const { id } = eventOf(1);
     for (let times = 0; times < 3; times += 1) expect([...(await harness.begin(eventOf(1)))]).toEqual([["ops", [id]]]);
-    expect((await harness.turn("ops", id)).kind).toBe("ended");
+    expect((await harness.attempt("ops", id)).kind).toBe("ended");
     expect([...(await harness.begin(eventOf(1)))]).toEqual([]);
-    expect((await harness.turn("ops", id)).kind).toBe("ended");
+    expect((await harness.attempt("ops", id)).kind).toBe("ended");
     expect([harness.sent.length, (await harness.log.newest("ops", { limit: 9 })).length]).toEqual([1, 1]);
   });
 });
@@ -51,9 +51,9 @@ describe("a delivery", () => {
     const harness = open();
     await harness.begin(eventOf(1));
     harness.answers = [500, 204];
-    await harness.turn("ops", eventOf(1).id);
+    await harness.attempt("ops", eventOf(1).id);
     harness.nowMs += minuteMs;
-    await harness.turn("ops", eventOf(1).id);
+    await harness.attempt("ops", eventOf(1).id);
     const message = {
       ...{ url: "https://ops.example/", id: `msg_${eventOf(1).id}`, contentType: "application/json" },
       body: JSON.stringify({
@@ -76,13 +76,13 @@ describe("a delivery", () => {
     harness.answers = Array.from({ length: 8 }, () => 500);
     const delays: number[] = [];
     for (;;) {
-      const result = await harness.turn("ops", id);
+      const result = await harness.attempt("ops", id);
       if (result.kind !== "postponed") break;
       expect(result.scope).toBe("job");
       // Before its time a turn sends nothing.
       const sent = harness.sent.length;
       harness.nowMs += result.delayMs - 1;
-      expect(await harness.turn("ops", id)).toMatchObject({ kind: "postponed", delayMs: 1 });
+      expect(await harness.attempt("ops", id)).toMatchObject({ kind: "postponed", delayMs: 1 });
       expect(harness.sent.length).toBe(sent);
       harness.nowMs += 1;
       delays.push(result.delayMs);
@@ -109,7 +109,7 @@ describe("a delivery", () => {
     const harness = open();
     await harness.begin(eventOf(1));
     harness.answers = [{ kind: "refused", status, isFinal: false, retryAfterMs }];
-    const result = await harness.turn("ops", eventOf(1).id);
+    const result = await harness.attempt("ops", eventOf(1).id);
     const delayMs = result.kind === "postponed" ? result.delayMs : -1;
     expect([delayMs >= leastMs, delayMs <= leastMs * 1.3]).toEqual([true, true]);
   });
@@ -118,14 +118,14 @@ describe("a delivery", () => {
     const harness = open();
     await harness.begin(eventOf(1));
     harness.answers = [status];
-    expect((await harness.turn("ops", eventOf(1).id)).kind).toBe("postponed");
+    expect((await harness.attempt("ops", eventOf(1).id)).kind).toBe("postponed");
   });
 
   it("ends once, even if several processes attempt it", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     const before = await harness.delivery("ops", eventOf(1).id);
-    await harness.turn("ops", eventOf(1).id);
+    await harness.attempt("ops", eventOf(1).id);
     expect(await harness.log.noteTry(before, { kind: "failed", reason: "too late" })).toBe("over");
     expect((await harness.delivery("ops", eventOf(1).id)).state).toBe("delivered");
     expect(await harness.reported()).toEqual([]);
@@ -134,9 +134,9 @@ describe("a delivery", () => {
   it("is returned by a stopping process, and skipped if its webhook is not configured", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
-    expect(await harness.turn("ops", eventOf(1).id, AbortSignal.abort())).toEqual({ kind: "handed-back" });
+    expect(await harness.attempt("ops", eventOf(1).id, AbortSignal.abort())).toEqual({ kind: "handed-back" });
     const without = open([]);
-    expect(await without.turn("ops", eventOf(1).id)).toEqual({ kind: "ended" });
+    expect(await without.attempt("ops", eventOf(1).id)).toEqual({ kind: "ended" });
     expect(harness.sent).toEqual([]);
   });
 
@@ -146,15 +146,15 @@ describe("a delivery", () => {
     await harness.begin(eventOf(1));
     harness.answers = Array.from({ length: 9 }, () => 500);
     for (let tries = 0; tries < 8; tries += 1) {
-      await harness.turn("ops", id);
+      await harness.attempt("ops", id);
       harness.nowMs += 13 * hourMs;
     }
     expect((await harness.delivery("ops", id)).state).toBe("failed");
     expect(await harness.log.redeliver(`ops.${id}`)).toBe("pending");
     expect(await harness.log.due("ops", 9)).toEqual([id]);
-    expect((await harness.turn("ops", id)).kind).toBe("postponed");
+    expect((await harness.attempt("ops", id)).kind).toBe("postponed");
     harness.nowMs += hourMs;
-    await harness.turn("ops", id);
+    await harness.attempt("ops", id);
     expect(await harness.delivery("ops", id)).toMatchObject({ state: "delivered", attempts: 10 });
     expect([await harness.log.redeliver("ops.1-1"), await harness.log.redeliver("nonsense")]).toEqual(["gone", "gone"]);
   });
@@ -166,7 +166,7 @@ describe("a webhook whose receiver answers 410", () => {
     const harness = open();
     await harness.begin(eventOf(1), eventOf(2), eventOf(4));
     harness.answers = [410];
-    await harness.turn("ops", eventOf(1).id);
+    await harness.attempt("ops", eventOf(1).id);
     expect(await harness.delivery("ops", eventOf(1).id)).toMatchObject({ state: "failed", lastStatus: 410 });
     expect(await harness.log.status("ops")).toEqual({
       ...{ state: "stopped", reason: "it answered 410 Gone", stoppedAtMs: beganAtMs, dropped: 0 },
@@ -188,11 +188,11 @@ describe("a webhook whose receiver answers 410", () => {
       "it answered 410 Gone",
     ]);
     expect([...(await harness.begin(eventOf(3)))]).toEqual([]);
-    expect((await harness.turn("ops", eventOf(2).id)).kind).toBe("ended");
+    expect((await harness.attempt("ops", eventOf(2).id)).kind).toBe("ended");
     expect(harness.sent).toHaveLength(1);
     await harness.log.resume("ops");
     expect(await harness.log.due("ops", 9)).toEqual([eventOf(2).id]);
-    await harness.turn("ops", eventOf(2).id);
+    await harness.attempt("ops", eventOf(2).id);
     expect((await harness.delivery("ops", eventOf(2).id)).state).toBe("delivered");
     expect(await harness.log.delivery(`ops.${eventOf(3).id}`)).toBeUndefined();
   });
@@ -202,7 +202,7 @@ describe("the delivery log", () => {
   it("is limited in number: the oldest are dropped, and a pending one is reported", async () => {
     const harness = open(undefined, 3);
     await harness.begin(eventOf(1), eventOf(2));
-    await harness.turn("ops", eventOf(1).id);
+    await harness.attempt("ops", eventOf(1).id);
     await harness.begin(eventOf(3), eventOf(4), eventOf(10));
     const kept = await harness.log.newest("ops", { limit: 9 });
     expect(kept.map(({ event }) => event.id)).toEqual([10, 4, 3].map((n) => eventOf(n).id));
@@ -218,7 +218,7 @@ describe("the delivery log", () => {
     expect([(await harness.log.status("ops")).dropped, (await harness.reported()).length]).toEqual([4, 2]);
     expect(await harness.log.due("ops", 9)).toEqual([11, 12, 13].map((n) => eventOf(n).id));
     // A turn whose delivery is gone ends.
-    expect(await harness.turn("ops", eventOf(2).id)).toEqual({ kind: "ended" });
+    expect(await harness.attempt("ops", eventOf(2).id)).toEqual({ kind: "ended" });
   });
 
   it("is limited in time", async () => {
@@ -235,7 +235,7 @@ describe("the delivery log", () => {
     const harness = open();
     await harness.begin(eventOf(1));
     await redis.del(harness.keyOf("ops", eventOf(1).id));
-    expect([await harness.log.due("ops", 9), await harness.turn("ops", eventOf(1).id)]).toEqual([
+    expect([await harness.log.due("ops", 9), await harness.attempt("ops", eventOf(1).id)]).toEqual([
       [eventOf(1).id],
       { kind: "ended" },
     ]);

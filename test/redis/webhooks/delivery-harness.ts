@@ -7,10 +7,10 @@ import type { Webhook } from "#fleet/webhook.ts";
 import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/deliver-event.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import type { Keys } from "#redis/keys.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
 import { type Delivery, placeOf } from "#jobs/webhooks/delivery-record.ts";
 import type { TestRedis } from "../../support/redis.ts";
+import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 export const beganAtMs = 1_790_000_000_000;
@@ -34,12 +34,12 @@ export class DeliveryDeps {
   nowMs = beganAtMs;
   answers: (Sent | number)[] = [];
   readonly #context: DeliveryContext;
-  readonly #keys: Keys;
+  readonly #place: Pick<TestRedis, "redis" | "keys">;
 
   constructor(place: Pick<TestRedis, "redis" | "keys">, webhooks: readonly Webhook[], most?: number) {
     const clock = { ...systemClock, wallMs: () => this.nowMs };
     this.webhooks = webhooks;
-    this.#keys = place.keys;
+    this.#place = place;
     this.feed = new Feed({ ...place, clock, bounds: keptBounds });
     this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds, ...(most !== undefined && { most }) });
     this.#context = {
@@ -66,8 +66,22 @@ export class DeliveryDeps {
   }
 
   /** One attempt of a delivery. */
-  turn(webhook: string, eventId: string, signal = new AbortController().signal): Promise<WorkResult> {
+  attempt(webhook: string, eventId: string, signal = new AbortController().signal): Promise<WorkResult> {
     return deliverEvent({ webhook, eventId }, this.#context, signal);
+  }
+
+  /** A process that works with the same webhooks. @param around wraps what it uses */
+  process(around: Around): Pick<DeliveryDeps, "begin"> & {
+    readonly attempt: (webhook: string, eventId: string) => Promise<WorkResult>;
+  } {
+    const { clock, sender } = this.#context;
+    const place = { redis: around("redis", this.#place.redis), keys: this.#place.keys };
+    const log = new DeliveryLog({ ...place, clock, bounds: keptBounds });
+    const context = { ...this.#context, log, sender: around("sender", sender) };
+    return {
+      begin: (...events) => beginDeliveries(events, { log, webhooks: this.webhooks }),
+      attempt: (webhook, eventId) => deliverEvent({ webhook, eventId }, context, new AbortController().signal),
+    };
   }
 
   async delivery(webhook: string, eventId: string): Promise<Delivery> {
@@ -78,7 +92,7 @@ export class DeliveryDeps {
 
   /** Where the record of a delivery lies. */
   keyOf(webhook: string, eventId: string): string {
-    return this.#keys.delivery(webhook, placeOf(eventId));
+    return this.#place.keys.delivery(webhook, placeOf(eventId));
   }
 
   /** Events about webhooks in the feed, oldest first. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook.ts";
-import { DeliveryQueues } from "#jobs/webhooks/queue.ts";
+import { deliveryQueues } from "#jobs/webhooks/queue.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { WebhookService } from "#jobs/webhooks/service.ts";
@@ -23,7 +23,7 @@ function open() {
   const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
   const harness = new DeliveryDeps({ redis, keys: own }, webhooks);
   const workerRegistry = new WorkerRegistry({ redis, keys: own });
-  const queues = new DeliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock });
+  const queues = deliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock });
   const sent: WebhookMessage[] = [];
   let answer: Sent = { kind: "accepted", status: 200 };
   const runs = new WebhookService({
@@ -53,9 +53,9 @@ describe("the list of webhooks", () => {
   it("shows each with its status and only the origin of its address", async () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1), eventOf(2));
-    await harness.turn("ops", eventOf(1).id);
+    await harness.attempt("ops", eventOf(1).id);
     harness.answers = [410];
-    await harness.turn("chat", eventOf(2).id);
+    await harness.attempt("chat", eventOf(2).id);
     const list = await runs.list();
     expect(list.map(({ name, url, state, pending, reason }) => [name, url, state, pending, reason])).toEqual([
       ["chat", "https://chat.example", "stopped", 1, "it answered 410 Gone"],
@@ -97,7 +97,7 @@ describe("the list of deliveries", () => {
   it("can be filtered by webhook and state", async () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1), eventOf(2), eventOf(3));
-    for (const n of [1, 3]) await harness.turn("ops", eventOf(n).id);
+    for (const n of [1, 3]) await harness.attempt("ops", eventOf(n).id);
     const page = await runs.deliveries({ webhook: "ops", state: "delivered" }, { limit: 1 });
     expect(page.deliveries.map(({ eventId }) => eventId)).toEqual([eventOf(3).id]);
     const next = await runs.deliveries(
@@ -156,7 +156,7 @@ describe("a delivery that is sent again manually", () => {
   it("waits for a worker, and not for its next try", async () => {
     const { harness, runs, queues } = open();
     await harness.begin(eventOf(1));
-    await harness.turn("ops", eventOf(1).id);
+    await harness.attempt("ops", eventOf(1).id);
     const again = await runs.redeliver(`ops.${eventOf(1).id}`);
     expect([again.state, await harness.log.due("ops", 9)]).toEqual(["pending", [eventOf(1).id]]);
     expect(await queues.isServed("ops")).toBe(false);
@@ -180,7 +180,7 @@ describe("a delivery that is sent again manually", () => {
     await harness.begin(eventOf(1), eventOf(2));
     expect(await codeOf(runs.redeliver("ops.1-1"))).toBe("DELIVERY_NOT_FOUND");
     harness.answers = [410];
-    await harness.turn("ops", eventOf(1).id);
+    await harness.attempt("ops", eventOf(1).id);
     expect(await codeOf(runs.redeliver(`ops.${eventOf(1).id}`))).toBe("WEBHOOK_STOPPED");
     expect((await runs.resume("ops")).state).toBe("active");
     expect(await codeOf(runs.redeliver(`ops.${eventOf(1).id}`))).toBe("none");

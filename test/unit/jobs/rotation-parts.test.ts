@@ -116,7 +116,7 @@ describe("a program", () => {
   it("sees nothing of our own variables, and its complaint is told", async () => {
     const { fault } = await commands.run(["sh", "-c", "env >&2; exit 7"], {
       input: "",
-      complaint: "told",
+      complaint: "included",
       signal: never,
     });
     expect(fault).toMatch(/^sh ended with exit code 7: .*PATH=/);
@@ -129,7 +129,7 @@ describe("a program", () => {
     ["that says too much", ["head", "-c", "70000", "/dev/zero"], "head printed more than 65536 bytes"],
     ["that was killed", ["sh", "-c", "kill -9 $$"], "sh ended with SIGKILL"],
   ] as const)("%s is a fault", async (_, command, fault) => {
-    expect(await commands.run([...command] as [string], { input: "x", complaint: "told", signal: never })).toEqual({
+    expect(await commands.run([...command] as [string], { input: "x", complaint: "included", signal: never })).toEqual({
       output: "",
       fault,
     });
@@ -143,7 +143,7 @@ describe("a program", () => {
     const pidFile = join(folder, `pid-of-${background.length}`);
     const script = `(${background}) & echo $! > ${pidFile}; echo started`;
     const startMs = performance.now();
-    const { fault } = await commands.run(["sh", "-c", script], { input: "", complaint: "told", signal: never });
+    const { fault } = await commands.run(["sh", "-c", script], { input: "", complaint: "included", signal: never });
     expect(fault).toBe("sh ended, but a process that it started kept its output open for 0.4 s");
     expect(performance.now() - startMs).toBeLessThan(10_000);
     if (background.startsWith("setsid")) return;
@@ -154,20 +154,20 @@ describe("a program", () => {
   it("that starts others is ended with all of them when its time is over", async () => {
     const pidFile = join(folder, "pid-of-child");
     const script = `sleep 30 & echo $! > ${pidFile}; wait`;
-    const { fault } = await commands.run(["sh", "-c", script], { input: "", complaint: "told", signal: never });
+    const { fault } = await commands.run(["sh", "-c", script], { input: "", complaint: "included", signal: never });
     expect(fault).toBe("sh did not end within 0.4 s");
     await until("the process is gone", () => !isAlive(Number(readFileSync(pidFile, "utf8"))));
   });
 
   it("is stopped with us", async () => {
     const stop = new AbortController();
-    const running = commands.run(["sleep", "30"], { input: "", complaint: "told", signal: stop.signal });
+    const running = commands.run(["sleep", "30"], { input: "", complaint: "included", signal: stop.signal });
     stop.abort(new Error("this process is stopping"));
     await expect(running).rejects.toThrow("this process is stopping");
   });
 
   it("that does not read its input is judged by how it ends", async () => {
-    const { fault } = await commands.run(["true"], { input: "x".repeat(60_000), complaint: "told", signal: never });
+    const { fault } = await commands.run(["true"], { input: "x".repeat(60_000), complaint: "included", signal: never });
     expect(fault).toBeUndefined();
   });
 });

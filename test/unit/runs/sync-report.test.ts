@@ -5,7 +5,7 @@ const counts = { pages: 3, sims: 250, added: 1, changed: 2, returned: 3, gone: 4
 
 describe("a sync's report", () => {
   it("has no end and no length while the sync is under way", () => {
-    const state = { syncId: "s-1", phase: "listing", startedAtMs: 0, cursor: "k", ...counts } as const;
+    const state = { profile: "p", syncId: "s-1", phase: "listing", startedAtMs: 0, cursor: "k", ...counts } as const;
     expect(reportOfSync("p", state)).toEqual({
       ...{ syncId: "s-1", profile: "p", state: "listing", ...counts },
       ...{ startedAt: "1970-01-01T00:00:00.000Z", startedBy: null, finishedAt: null, seconds: null },
@@ -14,6 +14,7 @@ describe("a sync's report", () => {
 
   it("says how long the sync took in seconds, and why it failed", () => {
     const state = {
+      profile: "p",
       syncId: "s-1",
       phase: "failed",
       startedAtMs: 500,

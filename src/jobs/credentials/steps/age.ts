@@ -6,7 +6,7 @@ import type { MoveEvent } from "#engine/move-record.ts";
 import { isRotationOver } from "../record.ts";
 import { AccountSets } from "../account-sets.ts";
 import { currentSet } from "../plan.ts";
-import type { RotationContext } from "./turn.ts";
+import type { RotationContext } from "./step-context.ts";
 
 const pollIntervalMs = 60 * minuteMs;
 

@@ -1,27 +1,28 @@
 /** The first steps of every rotation: generates and encrypts the new secret, then delivers it to every sink. */
+import { move } from "#engine/steps.ts";
 import { forgetAll, newSecret } from "./new-secret.ts";
 import { handOver, sinkKey, sinkName } from "../sinks.ts";
-import type { Turn } from "./turn.ts";
+import type { RotationResult, StepContext } from "./step-context.ts";
 
 /** planned -> generated. If a generated secret was not saved, nobody knows it, and a new one is generated. */
-export async function makeSecret(turn: Turn): Promise<void> {
-  const { rotation, account, context, signal, record } = turn;
+export async function makeSecret(step: StepContext): Promise<RotationResult> {
+  const { rotation, account, context, signal, record } = step;
   const secrets = await newSecret(rotation, account.deployment.credentialTypes, context.sinkDeps, signal);
   try {
     const sealed = await context.seal.seal(record.rotationId, secrets);
-    await turn.move({ state: "generated", sealed });
+    return move({ state: "generated", sealed });
   } finally {
     forgetAll(secrets);
   }
 }
 
 /** generated -> handed-over, sink by sink. */
-export async function handOverToAll(turn: Turn): Promise<void> {
-  const { rotation, context, signal } = turn;
+export async function handOverToAll(step: StepContext): Promise<RotationResult> {
+  const { rotation, context, signal } = step;
   const { name, profile, constants, source } = rotation;
-  const secrets = await turn.secrets();
+  const secrets = await step.secrets();
   for (const sink of rotation.sinks) {
-    const { rotationId, newId, type, handedTo, handedToNames, startedAtMs } = turn.record;
+    const { rotationId, newId, type, handedTo, handedToNames, startedAtMs } = step.record;
     const key = sinkKey(sink);
     if (handedTo.includes(key)) continue;
     const what = {
@@ -29,9 +30,9 @@ export async function handOverToAll(turn: Turn): Promise<void> {
       ...{ field: source.field, startedAtMs },
     };
     await handOver(sink, what, context.sinkDeps, signal);
-    await turn.move({ handedTo: [...handedTo, key], handedToNames: [...handedToNames, sinkName(sink)] }, [
-      { type: "credential.handed-over", fields: { sink: sinkName(sink) } },
-    ]);
+    const done = { handedTo: [...handedTo, key], handedToNames: [...handedToNames, sinkName(sink)] };
+    const event = { type: "credential.handed-over", fields: { sink: sinkName(sink) } } as const;
+    await step.save({ ...done, tries: 0, waitsFor: undefined, reason: undefined, problem: undefined }, [event]);
   }
-  await turn.move({ state: "handed-over" });
+  return move({ state: "handed-over" });
 }

@@ -6,8 +6,9 @@ import type { CredentialInput, CredentialSet } from "#api/operations/credentials
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
+import { giveUp, move, wait } from "#engine/steps.ts";
 import type { RotationChange, RotationRecord } from "../record.ts";
-import type { Turn } from "./turn.ts";
+import type { RotationResult, StepContext } from "./step-context.ts";
 
 /** Maximum clock difference for attributing a set to this rotation by its creation time. */
 const mostClockDriftMs = 10 * minuteMs;
@@ -17,71 +18,77 @@ const mostRepeatsAtOnce = 5;
 const laterMs = 10 * minuteMs;
 
 /** handed-over -> created: creates the successor. */
-export async function createSuccessor(turn: Turn): Promise<void> {
-  const { newId } = turn.record;
-  await withInput(turn, async (input) => {
+export async function createSuccessor(step: StepContext): Promise<RotationResult> {
+  const { newId } = step.record;
+  await withInput(step, async (input) => {
     try {
-      await turn.sets.create(input);
+      await step.sets.create(input);
     } catch (thrown) {
       if (!isDoubtful(thrown)) throw thrown;
-      const found = await turn.sets.find(newId);
-      if (found === undefined || !isOurs(found, turn.record)) throw thrown;
+      const found = await step.sets.find(newId);
+      if (found === undefined || !isOurs(found, step.record)) throw thrown;
     }
   });
-  await turn.move({ state: "created" }, [
+  return move(
+    { state: "created" },
     { type: "credential.created", fields: { credentialsId: newId, strategy: "successor" } },
-  ]);
+  );
 }
 
 /** handed-over -> updated: updates the set itself with the new secret. */
-export async function updateInPlace(turn: Turn): Promise<void> {
-  if (turn.record.updatedBeforeMs === undefined) {
-    const before = await turn.sets.find(turn.record.newId);
-    if (before === undefined) return turn.giveUp(`the Credential Set ${turn.record.newId} is gone`);
+export async function updateInPlace(step: StepContext): Promise<RotationResult> {
+  if (step.record.updatedBeforeMs === undefined) {
+    const before = await step.sets.find(step.record.newId);
+    if (before === undefined) return giveUp(`the Credential Set ${step.record.newId} is gone`);
     // Saved before the call, so that a resumed rotation compares with the time before the first attempt.
-    await turn.move({ updatedBeforeMs: before.updatedAtMs ?? 0 });
+    await step.save({ updatedBeforeMs: before.updatedAtMs ?? 0 });
   }
-  await sendUpdate(turn);
-  await turn.move({ state: "updated" }, [
-    { type: "credential.created", fields: { credentialsId: turn.record.newId, strategy: "in-place" } },
-  ]);
+  await sendUpdate(step);
+  return move(
+    { state: "updated" },
+    { type: "credential.created", fields: { credentialsId: step.record.newId, strategy: "in-place" } },
+  );
 }
 
 /** updated -> done, when the set's update time has changed. */
-export async function verifyUpdate(turn: Turn): Promise<void> {
-  const { newId, updatedBeforeMs, tries } = turn.record;
-  const found = await turn.sets.find(newId);
+export async function verifyUpdate(step: StepContext): Promise<RotationResult> {
+  const { newId, updatedBeforeMs, tries } = step.record;
+  const found = await step.sets.find(newId);
   if (found === undefined) {
     const reason = `the Credential Set ${newId} is gone after it was updated`;
-    return turn.wait({ waitsFor: "fault", reason, delayMs: laterMs });
+    return wait({ isProblem: true, reason, delayMs: laterMs });
   }
   // If the platform reports no update times, its success response must suffice.
-  if (found.updatedAtMs === undefined || found.updatedAtMs !== updatedBeforeMs) return finishInPlace(turn);
-  await sendUpdate(turn);
+  if (found.updatedAtMs === undefined || found.updatedAtMs !== updatedBeforeMs) return finishInPlace(step);
+  await sendUpdate(step);
   const delayMs = tries < mostRepeatsAtOnce ? untilUpdateShowsMs : laterMs;
   const reason = `the platform has taken the update of ${newId} and does not show it yet`;
-  await turn.wait({ waitsFor: "fault", reason, delayMs, tries: tries + 1 });
+  return wait({ isProblem: true, reason, delayMs, tries: tries + 1 });
 }
 
-async function finishInPlace(turn: Turn): Promise<void> {
-  const { newId } = turn.record;
+function finishInPlace(step: StepContext): RotationResult {
+  const { newId } = step.record;
   const done: RotationChange = {
-    ...{ finishedAtMs: turn.nowMs, sealed: undefined, currentId: newId, rotatedAtMs: turn.nowMs },
-    ...{ expiryReportedOf: undefined, expiryCheckAtMs: undefined },
     state: "done",
+    finishedAtMs: step.nowMs,
+    sealed: undefined,
+    currentId: newId,
+    rotatedAtMs: step.nowMs,
+    expiryReportedOf: undefined,
+    expiryCheckAtMs: undefined,
   };
-  await turn.move(done, [{ type: "credential.rotated", fields: { credentialsId: newId, oldId: newId } }]);
+  return move(done, { type: "credential.rotated", fields: { credentialsId: newId, oldId: newId } });
 }
 
 /** Sends the update. A rejection does not count if an earlier attempt, whose response was lost, may have succeeded. */
-async function sendUpdate(turn: Turn): Promise<void> {
-  const { newId, updatedBeforeMs } = turn.record;
-  await withInput(turn, async (input) => {
+async function sendUpdate(step: StepContext): Promise<void> {
+  const { newId, updatedBeforeMs } = step.record;
+  await withInput(step, async (input) => {
     try {
-      await turn.sets.update(input);
+      await step.sets.update(input);
     } catch (thrown) {
       if (!isDoubtful(thrown)) throw thrown;
-      const found = await turn.sets.find(newId);
+      const found = await step.sets.find(newId);
       if (found?.updatedAtMs === undefined || found.updatedAtMs === updatedBeforeMs) throw thrown;
     }
   });
@@ -100,9 +107,9 @@ export function isOurs(found: CredentialSet, { rotationId, startedAtMs }: Rotati
 }
 
 /** Constants are not secret, but are handled like secrets during a call. */
-async function withInput<T>(turn: Turn, use: (input: CredentialInput) => Promise<T>): Promise<T> {
-  const { record, rotation } = turn;
-  const secrets = await turn.secrets();
+async function withInput<T>(step: StepContext, use: (input: CredentialInput) => Promise<T>): Promise<T> {
+  const { record, rotation } = step;
+  const secrets = await step.secrets();
   const constants = Object.entries(rotation.constants).map(([name, value]) => [name, new Secret(value)] as const);
   const mark = `(simfleet ${record.rotationId})`;
   try {

@@ -29,7 +29,7 @@ local function mark_gone(sim)
   redis.call('HINCRBY', inv.head, 'known', -1)
   redis.call('HINCRBY', inv.head, 'gone', 1)
   redis.call('HINCRBY', KEYS[9], 'gone', 1)
-  tell_of(inv, 'sim.gone', sim, 'outside', sync_id)
+  emit_about(inv, 'sim.gone', sim, 'outside', sync_id)
 end
 
 if count > 0 then
@@ -59,6 +59,6 @@ redis.call('HSET', KEYS[9], 'phase', 'finished', 'finishedAtMs', inv.now)
 redis.call('HSET', inv.head, 'settled', sync_id, 'fields', stored_fields, 'listedAtMs', redis.call('HGET', KEYS[9], 'startedAtMs'))
 redis.call('UNLINK', inv.seen)
 local done = redis.call('HMGET', KEYS[9], 'sims', 'added', 'changed', 'returned', 'gone')
-tell(inv.events, inv.most, 'sync.completed', profile, 'cause', sync_id, 'sims', done[1], 'added', done[2], 'changed',
+emit(inv.events, inv.most, 'sync.completed', profile, 'cause', sync_id, 'sims', done[1], 'added', done[2], 'changed',
   done[3], 'returned', done[4], 'gone', done[5])
 return 'finished'

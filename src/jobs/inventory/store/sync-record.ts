@@ -5,8 +5,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { encodeName } from "#fleet/field-text.ts";
-import { type Problem, problemIn } from "#engine/problem.ts";
+import { type Problem, nextProblem } from "#engine/problem.ts";
+import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
 import { Script } from "#redis/script.ts";
+import { redisTimeMs } from "#redis/time.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { type ListedSims, LineEncoder, PageEncoder } from "./page-encoder.ts";
@@ -15,9 +17,6 @@ import { ValueCodes } from "./value-codes.ts";
 const beginScript = inventoryScript("begin-sync.lua");
 const pageScript = inventoryScript("take-page.lua");
 const sweepScript = inventoryScript("sweep.lua");
-const failScript = inventoryScript("fail-sync.lua");
-const problemScript = inventoryScript("record-sync-problem.lua");
-
 const releaseScript = Script.load(new URL("./release-claims.lua", import.meta.url));
 /** The outcome of a call that was in flight when its run ended arrives within this time, or never. */
 const lateOutcomeMs = 10 * 60_000;
@@ -29,6 +28,7 @@ export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
 
 /** State of the current or last sync. Times are Redis's. */
 export interface SyncState {
+  readonly profile: string;
   readonly syncId: string;
   readonly phase: SyncPhase;
   readonly startedAtMs: number;
@@ -51,19 +51,33 @@ export interface SyncState {
   /** Why it failed. */
   readonly reason?: string;
   /** Why the next page currently cannot be read. */
-  readonly problem?: Problem;
+  readonly problem?: Problem | undefined;
 }
 
 export function isSyncOver({ phase }: SyncState): boolean {
   return phase === "finished" || phase === "failed";
 }
 
+const kind: RecordKind<SyncState> = {
+  idField: "syncId",
+  stateField: "phase",
+  numbers: ["chunk", "pages", "sims", "added", "changed", "returned", "gone"],
+  lists: [],
+  kept: [],
+  defaults: (profile) => ({ profile }),
+  entering: { problem: undefined },
+  isOver: isSyncOver,
+};
+
 export class SyncLog {
   readonly #storeDeps: StoreDeps;
   readonly #lineEncoder = new LineEncoder();
 
+  readonly #records: RecordStore<SyncState>;
+
   constructor(storeDeps: StoreDeps) {
     this.#storeDeps = storeDeps;
+    this.#records = recordStore(kind, storeDeps, (profile) => storeDeps.keys.sync(profile));
   }
 
   /**
@@ -78,28 +92,9 @@ export class SyncLog {
     return state;
   }
 
-  async state(profile: string): Promise<SyncState | undefined> {
-    const hash = await this.#storeDeps.redis.hgetall(this.#storeDeps.keys.sync(profile));
-    if (hash.syncId === undefined) return undefined;
-    const number = (name: string): number => Number(hash[name] ?? 0);
-    const problem = problemIn(hash);
-    return {
-      syncId: hash.syncId,
-      phase: hash.phase as SyncPhase,
-      startedAtMs: number("startedAtMs"),
-      ...(hash.startedBy === undefined ? {} : { startedBy: hash.startedBy }),
-      ...(hash.finishedAtMs === undefined ? {} : { finishedAtMs: number("finishedAtMs") }),
-      ...(hash.cursor === undefined ? {} : { cursor: hash.cursor }),
-      ...(hash.chunk === undefined ? {} : { chunk: number("chunk") }),
-      pages: number("pages"),
-      sims: number("sims"),
-      added: number("added"),
-      changed: number("changed"),
-      returned: number("returned"),
-      gone: number("gone"),
-      ...(hash.reason === undefined ? {} : { reason: hash.reason }),
-      ...(problem === undefined ? {} : { problem }),
-    };
+  /** The sync in progress, or the last one; undefined if there never was one. */
+  state(profile: string): Promise<SyncState | undefined> {
+    return this.#records.get(profile);
   }
 
   /**
@@ -163,16 +158,16 @@ export class SyncLog {
   }
 
   /** Records why the next page cannot be read; the problem lasts until a page is stored. */
-  async recordProblem(
-    profile: string,
-    syncId: string,
-    problem: { readonly message: string; readonly delayMs: number },
-  ): Promise<void> {
-    await this.#run(problemScript, profile, [syncId, problem.message, Math.ceil(problem.delayMs)]);
+  async recordProblem(state: SyncState, failure: { message: string; delayMs: number }): Promise<void> {
+    const problem = nextProblem(state.problem, { ...failure, nowMs: await this.nowMs() });
+    await this.#records.move(state.profile, state, { problem });
   }
 
-  async fail(profile: string, syncId: string, reason: string): Promise<void> {
-    await this.#run(failScript, profile, [syncId, reason]);
+  /** Ends a sync that cannot continue; the next one starts from scratch. */
+  async fail(state: SyncState, reason: string): Promise<void> {
+    const failed = { phase: "failed", finishedAtMs: "now", reason } as const;
+    const event = { type: "sync.failed", fields: { reason, by: undefined } } as const;
+    await this.#records.move(state.profile, state, failed, { events: [event] });
   }
 
   /**
@@ -199,9 +194,8 @@ export class SyncLog {
   }
 
   /** Redis's clock, ms. */
-  async nowMs(): Promise<number> {
-    const [seconds, micros] = await this.#storeDeps.redis.time();
-    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  nowMs(): Promise<number> {
+    return redisTimeMs(this.#storeDeps.redis);
   }
 
   #run(script: Script, profile: string, args: readonly (string | number | Buffer)[]): Promise<unknown> {

@@ -19,17 +19,18 @@
 -- A SIM that a run changed after the page was requested is left unchanged: the page may be older than the change.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
-local taking, slice = ARGV[13], ARGV[14]
+local sync_id, pages_before, next_key, as_of = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+local taking, slice, page_length = ARGV[13], ARGV[14], tonumber(ARGV[15])
 local is_last = slice == 'last' or slice == 'only'
 local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase', 'pages', 'taking')
-if sync[1] ~= ARGV[3] or sync[2] ~= 'listing' or sync[3] ~= ARGV[4] then return 'stale' end
+if sync[1] ~= sync_id or sync[2] ~= 'listing' or sync[3] ~= pages_before then return 'stale' end
 if (slice == 'next' or slice == 'last') and sync[4] ~= taking then return 'stale' end
-local as_of = tonumber(ARGV[6])
 local quiet = {}
 for name in string.gmatch(ARGV[7], '[^,]+') do quiet[name] = true end
-local page_keys, page_digests, signatures, lines = ARGV[8], ARGV[9], ARGV[11], ARGV[12]
+local page_keys, page_digests, sent_places = ARGV[8], ARGV[9], ARGV[10]
+local signatures, lines = ARGV[11], ARGV[12]
 local length = #page_digests / DIGEST
-local count = { sims = is_last and tonumber(ARGV[15]) or 0, added = 0, changed = 0, returned = 0 }
+local count = { sims = is_last and page_length or 0, added = 0, changed = 0, returned = 0 }
 
 -- A class that a run is just setting is attributed to the run, even if the listing shows it first.
 local function by_of_claim(sim)
@@ -38,7 +39,7 @@ local function by_of_claim(sim)
       local run, class = string.match(redis.call('HGET', inv.claims, sim) or '', '^(%S+) (%S+)$')
       if class and after == '=' .. class then return 'run', run end
     end
-    return 'outside', ARGV[3]
+    return 'outside', sync_id
   end
 end
 
@@ -49,14 +50,14 @@ local function take(sim, seen)
   local digest = digest_of(inv, record.ordinal)
   if record.by == 'run' and tonumber(record.updated) >= as_of then return end
   if digest == seen.digest then return end
-  if welcome_back(inv, sim, record, 'outside', ARGV[3]) then count.returned = count.returned + 1 end
+  if welcome_back(inv, sim, record, 'outside', sync_id) then count.returned = count.returned + 1 end
   if record.lines ~= seen.lines then
     local before, after = fields_of(record.lines), fields_of(seen.lines)
     if digest == UNLISTED then
       for name, value in pairs(after) do before[name] = before[name] or value end
     end
-    local told = tell_changes(inv, sim, before, after, quiet, by_of_claim(sim))
-    if told > 0 then count.changed = count.changed + 1 end
+    local emitted = emit_changes(inv, sim, before, after, quiet, by_of_claim(sim))
+    if emitted > 0 then count.changed = count.changed + 1 end
     record.lines = seen.lines
     record.updated = inv.now
     record.by = 'sync'
@@ -134,9 +135,9 @@ end
 local nth_of, from, to = {}, {}, {}
 if has_open then
   local place_of
-  if ARGV[10] ~= '*' then
+  if sent_places ~= '*' then
     place_of = {}
-    for place in string.gmatch(ARGV[10], '%d+') do place_of[#place_of + 1] = tonumber(place) end
+    for place in string.gmatch(sent_places, '%d+') do place_of[#place_of + 1] = tonumber(place) end
   end
   local at, nth = 1, 0
   while at <= #lines do
@@ -145,18 +146,18 @@ if has_open then
     nth_of[place], from[place], to[place] = nth, at, ends - 1
     at, nth = ends + 1, nth + 1
   end
-  local untold = {}
+  local unsent = {}
   for place = 0, length - 1 do
-    if is_open[place] and not nth_of[place] then untold[#untold + 1] = place end
+    if is_open[place] and not nth_of[place] then unsent[#unsent + 1] = place end
   end
-  if #untold > 0 then return untold end
+  if #unsent > 0 then return unsent end
 end
 
 -- Adds consecutive new SIMs, starting at a place. Returns the place after them.
 local function add_from(first)
   local room, place, nth = room_for_new(inv), first, nth_of[first]
   repeat
-    add_lines(inv, keys[place + 1], string.sub(lines, from[place], to[place]), 'outside', ARGV[3])
+    add_lines(inv, keys[place + 1], string.sub(lines, from[place], to[place]), 'outside', sync_id)
     place = place + 1
   until place - first == room or not is_missing[place] or inv.is_new[keys[place + 1]] or nth_of[place] ~= nth + place - first
   add_slots(inv, string.sub(signatures, nth * SIGNATURE + 1, (nth + place - first) * SIGNATURE),
@@ -193,10 +194,10 @@ end
 redis.call('HDEL', KEYS[9], 'taking')
 redis.call('HINCRBY', KEYS[9], 'pages', 1)
 clear_problem(KEYS[9])
-if ARGV[5] == '' then
+if next_key == '' then
   redis.call('HSET', KEYS[9], 'phase', 'sweeping', 'chunk', 0)
   redis.call('HDEL', KEYS[9], 'cursor')
 else
-  redis.call('HSET', KEYS[9], 'cursor', ARGV[5])
+  redis.call('HSET', KEYS[9], 'cursor', next_key)
 end
 return inv.now

@@ -111,12 +111,12 @@ local function sign_also(inv, ordinal, signature)
   sign(inv, ordinal, table.concat(joined))
 end
 
-local function tell_of(inv, kind, sim, by, cause, ...)
-  tell(inv.events, inv.most, kind, inv.profile, 'sim', sim, 'by', by, 'cause', cause, ...)
+local function emit_about(inv, kind, sim, by, cause, ...)
+  emit(inv.events, inv.most, kind, inv.profile, 'sim', sim, 'by', by, 'cause', cause, ...)
 end
 
--- by_of(field, after) returns who changed the field, and the run or sync that is the cause.
-local function tell_changes(inv, sim, before, after, quiet, by_of)
+-- Emits an event for each changed field; returns how many. by_of(field, after) returns who changed the field, and the run or sync that is the cause.
+local function emit_changes(inv, sim, before, after, quiet, by_of)
   local names = {}
   for name, value in pairs(after) do
     if before[name] ~= value then names[#names + 1] = name end
@@ -125,18 +125,18 @@ local function tell_changes(inv, sim, before, after, quiet, by_of)
     if after[name] == nil then names[#names + 1] = name end
   end
   table.sort(names)
-  local told = 0
+  local emitted = 0
   for _, name in ipairs(names) do
     if not covers(quiet, name) then
       local by, cause = by_of(name, after[name])
       local pairs_of = { 'field', name }
       if before[name] then pairs_of[#pairs_of + 1] = 'before' pairs_of[#pairs_of + 1] = before[name] end
       if after[name] then pairs_of[#pairs_of + 1] = 'after' pairs_of[#pairs_of + 1] = after[name] end
-      tell_of(inv, 'sim.changed', sim, by, cause, unpack(pairs_of))
-      told = told + 1
+      emit_about(inv, 'sim.changed', sim, by, cause, unpack(pairs_of))
+      emitted = emitted + 1
     end
   end
-  return told
+  return emitted
 end
 
 -- Redis allocates twice the needed size for growing strings: rewrite the previous chunk at its size, and create the new one whole.
@@ -183,7 +183,7 @@ local function add_lines(inv, sim, lines, by, cause)
   new.fields[2 * at - 1] = sim
   new.fields[2 * at] = inv.next .. (by == 'run' and inv.header_by_run or inv.header) .. lines
   inv.next = inv.next + 1
-  if inv.is_settled then tell_of(inv, 'sim.added', sim, by, cause) end
+  if inv.is_settled then emit_about(inv, 'sim.added', sim, by, cause) end
 end
 
 -- Signatures and digests may cover several consecutive SIMs, whose lines are added one by one afterwards.
@@ -198,12 +198,12 @@ local function welcome_back(inv, sim, record, by, cause)
   record.gone = '-'
   redis.call('HINCRBY', inv.head, 'known', 1)
   redis.call('HINCRBY', inv.head, 'gone', -1)
-  tell_of(inv, 'sim.returned', sim, by, cause)
+  emit_about(inv, 'sim.returned', sim, by, cause)
   return true
 end
 
--- Stores the response to one of our changes: `told_of` is the set of fields that it contained; the others stay unchanged.
-local function take_answer(inv, sim, seen, told_of, run)
+-- Stores the response to one of our changes: `returned` is the set of fields that it contained; the others stay unchanged.
+local function take_answer(inv, sim, seen, returned, run)
   local text = redis.call('HGET', inv.sims, sim)
   if not text then
     if inv.is_new[sim] then return end
@@ -216,16 +216,16 @@ local function take_answer(inv, sim, seen, told_of, run)
   local before, after = fields_of(record.lines), fields_of(seen.lines)
   local lines = { seen.lines }
   for name, value in pairs(before) do
-    if not covers(told_of, name) then
+    if not covers(returned, name) then
       after[name] = value
       lines[#lines + 1] = name .. value
     end
   end
-  local told = tell_changes(inv, sim, before, after, NO_FIELDS, function(field)
+  local emitted = emit_changes(inv, sim, before, after, NO_FIELDS, function(field)
     if field == 'speedClass' then return 'run', run end
     return 'outside', run
   end)
-  if told > 0 then
+  if emitted > 0 then
     table.sort(lines)
     record.lines = table.concat(lines, '\n')
     if digest_of(inv, record.ordinal) ~= UNLISTED then set_digest(inv, record.ordinal, UNKNOWN) end

@@ -9,24 +9,25 @@
 -- Atomic: everything. An existing run stays unchanged and the draft is deleted, so committing twice has no effect.
 -- Moves: (none) -> running | awaiting-approval | completed (no row makes a call)
 
+local run, segments, created_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local most_events, by = ARGV[4], ARGV[5]
 if redis.call('EXISTS', KEYS[1]) == 1 then
   redis.call('UNLINK', KEYS[2])
   -- The same draft is committed twice if the first response was lost.
   return redis.call('HGET', KEYS[1], 'draft') == KEYS[2] and 'committed' or 'exists'
 end
-local segments = tonumber(ARGV[2])
 if redis.call('HLEN', KEYS[2]) < segments then return 'expired' end
 if segments > 0 then
   redis.call('RENAME', KEYS[2], KEYS[3])
   redis.call('PERSIST', KEYS[3])
 end
 redis.call('HSET', KEYS[1], 'draft', KEYS[2], unpack(ARGV, 6))
-redis.call('ZADD', KEYS[4], ARGV[3], ARGV[1])
-tell_run(KEYS[5], ARGV[4], 'run.submitted', KEYS[1], ARGV[1], ARGV[5])
+redis.call('ZADD', KEYS[4], created_ms, run)
+emit_run(KEYS[5], most_events, 'run.submitted', KEYS[1], run, by)
 local state = redis.call('HGET', KEYS[1], 'state')
 if state == 'awaiting-approval' then
-  tell_run(KEYS[5], ARGV[4], 'run.awaiting-approval', KEYS[1], ARGV[1], ARGV[5])
+  emit_run(KEYS[5], most_events, 'run.awaiting-approval', KEYS[1], run, by)
 elseif state == 'completed' then
-  tell_run(KEYS[5], ARGV[4], 'run.completed', KEYS[1], ARGV[1], '')
+  emit_run(KEYS[5], most_events, 'run.completed', KEYS[1], run, '')
 end
 return 'committed'

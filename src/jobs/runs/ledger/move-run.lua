@@ -26,7 +26,7 @@ for i = 7, #ARGV do
     local is_approved = state == 'awaiting-approval' and new_state == 'running'
     if is_approved then redis.call('HSET', KEYS[1], 'startedAtMs', now, 'approvedBy', by) end
     if state ~= new_state then
-      tell_run(KEYS[2], most_events, is_approved and 'run.approved' or KINDS[new_state], KEYS[1], run_id, by)
+      emit_run(KEYS[2], most_events, is_approved and 'run.approved' or KINDS[new_state], KEYS[1], run_id, by)
     end
     break
   end

@@ -20,5 +20,5 @@ if not stalled_after then
 end
 redis.call('HDEL', run, 'problemHeldUntilMs')
 if tonumber(next) - since >= stalled_after and redis.call('HSETNX', run, 'isStalled', 1) == 1 then
-  tell_run(KEYS[2], most_events, 'run.stalled', run, run_id, '', message)
+  emit_run(KEYS[2], most_events, 'run.stalled', run, run_id, '', message)
 end

@@ -17,6 +17,9 @@
 
 local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed' }
 
+local now, segment, calls, throttled = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local profile, most_events, run = ARGV[5], ARGV[6], ARGV[7]
+
 local head = redis.call('HMGET', KEYS[1], 'state', 'total', 'done', 'skipped', 'rejected', 'failed', 'failures',
   'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs', 'problem',
   'problemHeldUntilMs')
@@ -25,17 +28,16 @@ if not state then return { 'gone', 0, 0 } end
 local function number(i) return tonumber(head[i] or '') or 0 end
 local count = { done = number(3), skipped = number(4), rejected = number(5), failed = number(6) }
 local failures, canary_left = number(7), number(10)
-local is_canary = tonumber(ARGV[2]) < number(9)
+local is_canary = tonumber(segment) < number(9)
 local canary_failed = false
-local is_packed = redis.call('HEXISTS', KEYS[4], ARGV[2]) == 1
-local inv = inventory({ unpack(KEYS, 5) }, ARGV[5], ARGV[6])
-local run = ARGV[7]
+local is_packed = redis.call('HEXISTS', KEYS[4], segment) == 1
+local inv = inventory({ unpack(KEYS, 5) }, profile, most_events)
 
 local function take_answer_of(sim, answer)
-  local told, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n(.*)$')
-  local told_of = {}
-  for name in string.gmatch(told, '[^,]+') do told_of[name] = true end
-  take_answer(inv, sim, { signature = signature, lines = lines }, told_of, run)
+  local fields, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n(.*)$')
+  local returned = {}
+  for name in string.gmatch(fields, '[^,]+') do returned[name] = true end
+  take_answer(inv, sim, { signature = signature, lines = lines }, returned, run)
 end
 
 -- After this, a change that a listing shows is external.
@@ -78,11 +80,11 @@ local function set(field, value)
   update[#update + 1] = field
   update[#update + 1] = value
 end
-if not head[11] or head[11] == '' then set('startedAtMs', ARGV[1]) end
+if not head[11] or head[11] == '' then set('startedAtMs', now) end
 
 local held = 0
 -- If calls were in flight when the run was aborted or cancelled, it finishes with the last of them.
-if has_settled and (state == 'aborted' or state == 'cancelled') then set('finishedAtMs', ARGV[1]) end
+if has_settled and (state == 'aborted' or state == 'cancelled') then set('finishedAtMs', now) end
 if state == 'running' or state == 'paused' then
   local most = tonumber(head[8] or '')
   local reason
@@ -102,17 +104,17 @@ if state == 'running' or state == 'paused' then
   end
   if state == 'completed' or state == 'aborted' then
     set('state', state)
-    set('finishedAtMs', ARGV[1])
+    set('finishedAtMs', now)
   end
 end
 redis.call('HSET', KEYS[1], unpack(update))
-local is_held = number(13) > tonumber(ARGV[1])
+local is_held = number(13) > tonumber(now)
 if head[12] and ((has_answer and not is_held) or (state ~= 'running' and state ~= 'paused')) then
   clear_problem(KEYS[1])
   local was_stalled = redis.call('HDEL', KEYS[1], 'isStalled') == 1
-  if was_stalled and has_answer then tell_run(KEYS[11], ARGV[6], 'run.recovered', KEYS[1], run, '', '') end
+  if was_stalled and has_answer then emit_run(KEYS[11], most_events, 'run.recovered', KEYS[1], run, '', '') end
 end
-if head[1] ~= state then tell_run(KEYS[11], ARGV[6], 'run.' .. state, KEYS[1], run, '') end
-if tonumber(ARGV[3]) > 0 then redis.call('HINCRBY', KEYS[1], 'calls', ARGV[3]) end
-if tonumber(ARGV[4]) > 0 then redis.call('HINCRBY', KEYS[1], 'throttled', ARGV[4]) end
+if head[1] ~= state then emit_run(KEYS[11], most_events, 'run.' .. state, KEYS[1], run, '') end
+if calls > 0 then redis.call('HINCRBY', KEYS[1], 'calls', calls) end
+if throttled > 0 then redis.call('HINCRBY', KEYS[1], 'throttled', throttled) end
 return { state, pending, held }

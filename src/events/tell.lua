@@ -1,8 +1,0 @@
--- Included in scripts that change something: emits the event of the change in the same step.
---
--- tell(stream, most, type, profile, field, value, …) adds an event to the stream (limited to about `most` events, the
--- oldest are removed first) and returns its id.
-
-local function tell(stream, most, kind, profile, ...)
-  return redis.call('XADD', stream, 'MAXLEN', '~', most, '*', 'type', kind, 'profile', profile, ...)
-end

@@ -1,0 +1,26 @@
+/** Durable work survives a crash at any point: another process completes it, as if nothing had happened. */
+import { afterAll, beforeAll, describe, it } from "vitest";
+import type { Sandbox } from "#sandbox/server.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { sandboxFor } from "../authkeys/key-harness.ts";
+import { authKeyCases } from "./authkey-crashes.ts";
+import { surviveEachCrash } from "./crashes.ts";
+import { credentialCases } from "./credential-crashes.ts";
+import { deliveryCases } from "./delivery-crashes.ts";
+import { syncCases } from "./sync-crashes.ts";
+
+const place = openTestRedis();
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await sandboxFor({ revokeKillsPairs: true });
+});
+afterAll(() => sandbox.close());
+
+describe("a crash at any boundary is survived by", () => {
+  it.each([
+    ...credentialCases(place),
+    ...authKeyCases(() => ({ ...place, sandbox })),
+    ...syncCases(place),
+    ...deliveryCases(place),
+  ])("$name", { timeout: 120_000 }, surviveEachCrash);
+});

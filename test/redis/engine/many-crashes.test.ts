@@ -1,0 +1,27 @@
+/** Durable work survives many crashes in a row, while the platform stumbles and answers are lost. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Sandbox } from "#sandbox/server.ts";
+import { seeds } from "../../support/long.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { sandboxFor } from "../authkeys/key-harness.ts";
+import { beginAuthKeyBySeed } from "./authkey-crashes.ts";
+import { surviveManyCrashes } from "./crashes.ts";
+import { beginCredentialsBySeed } from "./credential-crashes.ts";
+
+const place = openTestRedis();
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await sandboxFor({ revokeKillsPairs: true });
+});
+afterAll(() => sandbox.close());
+
+it("rotations of credentials survive many crashes by seed", { timeout: 240_000 }, async () => {
+  const ends = await surviveManyCrashes(seeds(12, 60), 0.04, (seed) => beginCredentialsBySeed(place, seed));
+  expect(Object.keys(ends).toSorted()).toEqual(["new secret", "old secret"]);
+});
+
+it("rotations of AuthKeys survive many crashes by seed", { timeout: 120_000 }, async () => {
+  const begin = (seed: number, random: () => number) => beginAuthKeyBySeed({ ...place, sandbox }, seed, random);
+  const ends = await surviveManyCrashes(seeds(10, 40), 0.06, begin);
+  expect(Object.keys(ends).toSorted()).toEqual(["done", "failed"]);
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { authKeyRotations } from "#jobs/authkeys/record.ts";
+import { rotationLog } from "#jobs/credentials/record.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+
+const { redis, keys } = openTestRedis();
+const deps = { redis, keys, bounds: keptBounds };
+const rotations = authKeyRotations(deps);
+const log = rotationLog(deps);
+
+const head = {
+  profile: "p",
+  rotationId: "t-1",
+  strategy: "successor",
+  type: "psk",
+  newId: "new",
+  startedAtMs: 5,
+} as const;
+
+describe("a durable record", () => {
+  it("is begun once, until its work is over", async () => {
+    const first = await log.begin({ ...head, name: "once" });
+    expect(await log.begin({ ...head, name: "once", rotationId: "t-2" })).toEqual(first);
+    await log.move(first, { state: "done" });
+    expect((await log.begin({ ...head, name: "once", rotationId: "t-2" })).rotationId).toBe("t-2");
+  });
+
+  it("keeps only the fields that outlive its work", async () => {
+    const first = await log.begin({ ...head, name: "kept", oldId: "old" });
+    await log.move(first, { state: "done", currentId: "new", rotatedAtMs: 7, reason: "a reason", groups: ["g-1"] });
+    const second = await log.begin({ ...head, name: "kept", rotationId: "t-2" });
+    expect(second).toMatchObject({ state: "planned", currentId: "new", rotatedAtMs: 7, groups: [] });
+    expect(second).not.toHaveProperty("oldId");
+    expect(second).not.toHaveProperty("reason");
+  });
+
+  it("is moved by one of two processes that read the same state", async () => {
+    const record = await rotations.begin("two", { rotationId: "k-1" });
+    const replies = [rotations.move(record, { phase: "creating" }), rotations.move(record, { phase: "making-room" })];
+    expect((await Promise.all(replies)).toSorted()).toEqual(["moved", "stale"]);
+  });
+
+  it("loses what it waited for when it enters another state", async () => {
+    const record = await rotations.begin("waits", { rotationId: "k-1" });
+    const problem = { message: "m", sinceMs: 1, attempts: 2, nextAttemptMs: 3 };
+    await rotations.move(record, { waitsFor: "w", tries: 2, problem });
+    expect(await rotations.record("waits")).toMatchObject({ waitsFor: "w", tries: 2, problem });
+    await rotations.move(record, { phase: "creating" });
+    const moved = await rotations.record("waits");
+    expect(moved).toMatchObject({ phase: "creating", tries: 0, problem: undefined });
+    expect(moved).not.toHaveProperty("waitsFor");
+  });
+
+  it("is readable as earlier versions have stored it", async () => {
+    await redis.hset(keys.authKeyRotation("earlier"), {
+      ...{ rotationId: "k-1", phase: "taken-up", startedAtMs: "1790000000000", movedAtMs: "1790000000001", tries: "0" },
+      ...{ oldId: "keyId-1", newId: "keyId-2", knownIds: '["keyId-1"]', handedTo: '["sink"]', startedBy: "cli:anna" },
+      ...{ problem: "m", problemSinceMs: "1", problemAttempts: "2", problemNextMs: "3" },
+    });
+    const record = await rotations.record("earlier");
+    expect(record).toEqual({
+      ...{ profile: "earlier", rotationId: "k-1", phase: "taken-up", startedBy: "cli:anna", tries: 0 },
+      ...{ startedAtMs: 1_790_000_000_000, movedAtMs: 1_790_000_000_001 },
+      ...{ oldId: "keyId-1", newId: "keyId-2", knownIds: ["keyId-1"], handedTo: ["sink"] },
+      problem: { message: "m", sinceMs: 1, attempts: 2, nextAttemptMs: 3 },
+    });
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { PlatformError, SimfleetError } from "#core/errors.ts";
+import { actionAfter, faultRules, retryRule } from "#engine/fault-policy.ts";
+
+const rules = faultRules({});
+const platform = (code: ConstructorParameters<typeof PlatformError>[0], retryAfterMs?: number): PlatformError =>
+  new PlatformError(code, "m", { operation: "listSims", retryAfterMs });
+
+describe("after a fault, durable work", () => {
+  it("sleeps through a short wait for the quota, and postpones a long one without a problem", () => {
+    expect(actionAfter(platform("PLATFORM_THROTTLED", 2_000), 0, rules)).toEqual({ kind: "sleep", delayMs: 2_000 });
+    const long = { kind: "wait", delayMs: 2_001, isProblem: false, tries: 0, refusal: undefined };
+    expect(actionAfter(platform("PLATFORM_THROTTLED", 2_001), 0, rules)).toEqual(long);
+  });
+
+  it("waits for an operator if the platform rejects the credentials", () => {
+    const fault = platform("PLATFORM_UNAUTHORIZED");
+    const action = { kind: "wait", delayMs: 30_000, isProblem: true, tries: 0, refusal: fault };
+    expect(actionAfter(fault, 0, rules)).toEqual(action);
+  });
+
+  it("retries an unreachable platform with growing delays, and counts the attempts", () => {
+    const [first, later] = [0, 5].map((tries) => actionAfter(platform("PLATFORM_UNAVAILABLE"), tries, rules));
+    expect(first).toMatchObject({ kind: "wait", isProblem: true, tries: 1 });
+    expect(first?.kind === "wait" && first.delayMs).toBeLessThanOrEqual(1_000);
+    expect(later).toMatchObject({ kind: "wait", tries: 6 });
+    expect(later?.kind === "wait" && later.delayMs).toBeGreaterThanOrEqual(16_000);
+    const asked = actionAfter(platform("PLATFORM_UNAVAILABLE", 90_000), 0, rules);
+    expect(asked).toMatchObject({ delayMs: 90_000 });
+  });
+
+  it("gives up on a rejected call, and with the last attempt that a rule allows", () => {
+    expect(actionAfter(platform("PLATFORM_REJECTED"), 0, rules)).toEqual({ kind: "give-up" });
+    const few = faultRules({ SINK_FAILED: { ...retryRule, mostTries: 2 } });
+    expect(actionAfter(new SimfleetError("SINK_FAILED", "m"), 0, few)).toMatchObject({ kind: "wait", tries: 1 });
+    expect(actionAfter(new SimfleetError("SINK_FAILED", "m"), 1, few)).toEqual({ kind: "give-up" });
+  });
+
+  it("throws what no rule covers, so that the queue retries the job", () => {
+    for (const fault of [new Error("a bug"), new SimfleetError("STORE_UNAVAILABLE", "m")]) {
+      expect(() => actionAfter(fault, 0, rules)).toThrow(fault);
+    }
+    const strict = faultRules({ PLATFORM_REJECTED: "throw" });
+    expect(() => actionAfter(platform("PLATFORM_REJECTED"), 0, strict)).toThrow("m");
+  });
+});
