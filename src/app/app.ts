@@ -45,6 +45,7 @@ import { isSyncOver } from "#jobs/inventory/store/sync-record.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Accounts } from "./accounts.ts";
 import { AuthKeys } from "./authkeys.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
 import { buildStores, type Stores } from "./stores.ts";
 import { Unattended } from "./unattended.ts";
 import { ControlParts } from "./control.ts";
@@ -150,6 +151,11 @@ export class App {
     this.tail = new FeedTail({ feed, connect: () => connect("tail"), clock: deps.clock });
     deps.lifecycle.onStop("followers of the feed", () => this.tail.close());
     this.control = new ControlParts({ ...{ ...appDeps, sims, connect }, auditKeepMs: deps.config.audit.keepMs });
+  }
+
+  /** What the store of a feature needs. */
+  get storeDeps(): StoreDeps {
+    return this.#stores.storeDeps;
   }
 
   get ledger(): Ledger {

@@ -5,7 +5,6 @@
 import type { Command } from "@commander-js/extra-typings";
 import type { FeatureRoutes } from "#app/endpoints.ts";
 import type { FeatureSection } from "#config/section.ts";
-import type { EventFacts } from "#events/event.ts";
 import type { CommandEffect } from "./command-effects.ts";
 import type { Context } from "./context.ts";
 
@@ -15,6 +14,4 @@ export interface Feature extends FeatureRoutes, FeatureSection {
   readonly commands?: Readonly<Record<string, (context: Context) => Promise<Command>>>;
   /** What each command changes, by its words; the audit log needs it. */
   readonly effects?: Readonly<Record<string, CommandEffect>>;
-  /** Events that it emits, with their fields. */
-  readonly events?: Readonly<Record<string, EventFacts>>;
 }

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { addEvents } from "#events/event.ts";
 import { keptFields, secretFields } from "#fleet/sim-fields.ts";
 import { keyColumnOf } from "#fleet/sim.ts";
 import { ConfigError, type Problem } from "#core/errors.ts";
@@ -43,6 +44,8 @@ const usualFile = "config/simfleet.yaml";
 export function loadConfig(from: ConfigSource = {}): Config {
   const { env = process.env, features = [] } = from;
   const problems: Problem[] = [];
+  // Schedules, automations and webhooks may name them.
+  for (const { events } of features) addEvents(events ?? {});
   const named = from.file ?? (env[fileVariable] || undefined);
   const file = named ?? (existsSync(usualFile) ? usualFile : undefined);
   const read = file === undefined ? { tree: {} } : readOwnedYaml(file, problems);

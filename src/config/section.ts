@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { Kind } from "./kind.ts";
 import { suggestion } from "#core/suggest.ts";
+import type { EventFacts } from "#events/event.ts";
 import { isTree, type Tree, valueAt } from "./yaml-file.ts";
 
 /** What the documentation says of a value. */
@@ -69,7 +70,7 @@ export function says(message: string): { readonly error: string; readonly when: 
   return { error: message, when: () => true };
 }
 
-/** A section of the file that belongs to one feature: its entries by name, or all of it as one mapping. */
+/** A section of the file that belongs to one feature. */
 export interface Section<T = unknown> {
   readonly path: string;
   readonly schema: z.ZodType<T>;
@@ -79,7 +80,10 @@ export interface Section<T = unknown> {
 
 /** A feature as far as the configuration is concerned. */
 export interface FeatureSection {
+  /** Its section: entries by a name of the operator's choice. */
   readonly section?: Section;
+  /** Events that it emits, with their fields. */
+  readonly events?: Readonly<Record<string, EventFacts>>;
 }
 
 const entryName = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/;

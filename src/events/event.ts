@@ -301,7 +301,20 @@ export const eventCatalogue = {
 
 export type EventType = keyof typeof eventCatalogue;
 
+/** All types, with those of features that add their own. */
 export const eventTypes = Object.keys(eventCatalogue) as EventType[];
+
+/** Adds the events of a feature to the known types. Adding them again has no effect. */
+export function addEvents(events: Readonly<Record<string, EventFacts>>): void {
+  for (const type of Object.keys(events) as EventType[]) if (!eventTypes.includes(type)) eventTypes.push(type);
+}
+
+/** The type with a name, for the events that a feature has added. @throws Error if there is none */
+export function eventTypeOf(name: string): EventType {
+  const known = eventTypes.find((type) => type === name);
+  if (known === undefined) throw new Error(`no feature declares the event ${name}`);
+  return known;
+}
 
 /** Something that happened. */
 export interface Event {

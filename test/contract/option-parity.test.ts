@@ -1,8 +1,7 @@
 /** A command answers the same locally and with a remote worker: options out of range, and the documents that it prints. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runProgram } from "#cli/program.ts";
-import { features } from "#features.ts";
-import { ControlHarness, tokens } from "./support/control-harness.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+import { type Ended, runCommand } from "./support/run-command.ts";
 
 let harness: ControlHarness;
 beforeAll(async () => {
@@ -10,28 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 
-interface Ended {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-async function give(words: readonly string[], where: "local" | "remote"): Promise<Ended> {
-  const ended: Ended = { code: 0, stdout: "", stderr: "" };
-  const remote = { SIMFLEET_SERVER: harness.url, SIMFLEET_SERVER_TOKEN: tokens.admin };
-  const io = {
-    env: { ...harness.env, ...(where === "remote" ? remote : {}) },
-    stdout: { write: (text: string) => (ended.stdout += text) },
-    stderr: { write: (text: string) => (ended.stderr += text) },
-    stdin: process.stdin,
-    interrupt: new AbortController().signal,
-    setExitCode: (code: number) => {
-      ended.code = code;
-    },
-  };
-  await runProgram(words, { io, runWorker: () => Promise.resolve(), features, version: "0" });
-  return ended;
-}
+const give = (words: readonly string[], where: "local" | "remote"): Promise<Ended> => runCommand(harness, words, where);
 
 describe.each(["local", "remote"] as const)("a command that works %s", (where) => {
   test.each([

@@ -15,6 +15,7 @@ import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { App } from "#app/app.ts";
+import type { Feature } from "#cli/feature.ts";
 import { features } from "#features.ts";
 import { openHttp } from "#app/http.ts";
 
@@ -29,6 +30,8 @@ export interface HarnessOptions {
   readonly furnish?: (folder: string) => Promise<string>;
   /** Whether runs and syncs are processed. */
   readonly works?: boolean;
+  /** Features besides simfleet's own. */
+  readonly more?: readonly Feature[];
 }
 
 export class ControlHarness implements AsyncDisposable {
@@ -65,6 +68,7 @@ export class ControlHarness implements AsyncDisposable {
     http = "",
     furnish,
     works = false,
+    more = [],
   }: HarnessOptions = {}): Promise<ControlHarness> {
     const sandbox = await startSandbox({
       ...{ periodSeconds: 2, sims: 50 },
@@ -86,7 +90,8 @@ export class ControlHarness implements AsyncDisposable {
       SIMFLEET_RATE_PERIOD_SECONDS: String(sandbox.options.periodSeconds),
       ...env,
     };
-    const config = loadConfig({ file, env: io });
+    const all = [...features, ...more];
+    const config = loadConfig({ file, env: io, features: all });
     const log: string[] = [];
     const destination = { write: (text: string) => log.push(text) };
     const logger = createLogger({ level: "debug", destination });
@@ -97,7 +102,7 @@ export class ControlHarness implements AsyncDisposable {
       consumers.push(await app.consume("default", onIncident), await app.consumeSyncs("default", onIncident));
     }
     const health = { isMoving: () => Promise.resolve(true), isReady: () => app.ping() };
-    const server = await openHttp({ app, config, features, logger, health });
+    const server = await openHttp({ app, config, features: all, logger, health });
     return new ControlHarness({
       ...{ app, sandbox, folder, log, http: server },
       env: { ...io, SIMFLEET_CONFIG: file },

@@ -1,0 +1,69 @@
+/**
+ * A feature is a folder and one line: test/features/tickets has a record with three states, routes, commands, a section of
+ * the configuration and an event, and is added to the list of features here. No other file knows it.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadConfig } from "#config/load.ts";
+import { tickets } from "../features/tickets/feature.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+import { type Ended, runCommand } from "./support/run-command.ts";
+
+const section = 'tickets:\n  support: { about: "Questions of customers" }\n  billing: { about: "Invoices" }\n';
+
+let harness: ControlHarness;
+beforeAll(async () => {
+  harness = await ControlHarness.open({ more: [tickets], furnish: () => Promise.resolve(section) });
+});
+afterAll(() => harness[Symbol.asyncDispose]());
+
+const run = (line: string, where: "local" | "remote"): Promise<Ended> =>
+  runCommand(harness, line.split(" "), where, [tickets]);
+
+async function post(path: string, as: string, body?: object): Promise<{ status: number; body: unknown }> {
+  const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  const init = { method: "POST", headers, body: body === undefined ? null : JSON.stringify(body), as };
+  const answer = await harness.ask(path, init);
+  return { status: answer.status, body: await answer.json() };
+}
+
+describe("the example feature", () => {
+  test("moves its record over HTTP and emits its event", async () => {
+    expect(await post("/v1/tickets/support", "operator", { subject: "late" })).toMatchObject({
+      status: 201,
+      body: { queue: "support", state: "open", subject: "late", openedBy: "token:operator" },
+    });
+    expect(await post("/v1/tickets/support/close", "admin")).toMatchObject({ status: 400, body: { code: "USAGE" } });
+    expect(await post("/v1/tickets/support/answer", "operator")).toMatchObject({ body: { state: "answered" } });
+    expect(await post("/v1/tickets/support/close", "admin")).toMatchObject({ body: { state: "closed" } });
+    const events = await harness.ask("/v1/events?type=ticket.closed", { as: "viewer" });
+    expect(await events.json()).toMatchObject({
+      events: [{ type: "ticket.closed", profile: "default", fields: { queue: "support", subject: "late" } }],
+    });
+  });
+
+  test("has the roles, checks and description of every route", async () => {
+    expect(await post("/v1/tickets/support/close", "operator")).toMatchObject({ status: 403 });
+    expect(await post("/v1/tickets/support", "operator", { subject: "" })).toMatchObject({ status: 400 });
+    expect(await post("/v1/tickets/sales", "operator", { subject: "late" })).toMatchObject({ status: 404 });
+    const description = (await (await harness.ask("/docs/json")).json()) as { paths: Record<string, unknown> };
+    expect(Object.keys(description.paths)).toEqual(expect.arrayContaining(["/v1/tickets", "/v1/tickets/{queue}"]));
+  });
+
+  test.each(["local", "remote"] as const)("has commands that work %s", async (where) => {
+    const opened = await run("tickets open billing twice --json", where);
+    expect([opened.code, opened.stderr]).toEqual([0, ""]);
+    expect(JSON.parse(opened.stdout)).toMatchObject({ queue: "billing", state: "open", subject: "twice" });
+    expect((await run("tickets answer billing", where)).stdout).toContain("billing: twice (answered, opened by ");
+    expect((await run("tickets close billing", where)).code).toBe(0);
+    expect((await run("tickets close billing", where)).code).toBe(2);
+    expect((await run("tickets list", where)).stdout).toContain("billing: twice (closed, ");
+    const { entries } = await harness.app.control.audit.list({ limit: 1 });
+    expect(entries[0]?.action).toBe(where === "local" ? "simfleet tickets close" : "POST /v1/tickets/:queue/close");
+  });
+
+  test("has a section whose problems are reported, and is unknown where it is not listed", () => {
+    const env = { ...harness.env, SIMFLEET_TICKETS: "x" };
+    expect(() => loadConfig({ env, features: [tickets] })).toThrow(/SIMFLEET_TICKETS/);
+    expect(() => loadConfig({ env: harness.env })).toThrow(/tickets/);
+  });
+});

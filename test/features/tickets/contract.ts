@@ -1,0 +1,53 @@
+/** The routes of tickets. */
+import { z } from "zod";
+import { id, instant, list } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+
+const ticket = z.object({
+  ticketId: z.string(),
+  queue: z.string(),
+  state: z.enum(["open", "answered", "closed"]),
+  subject: z.string(),
+  openedBy: z.string(),
+  openedAt: instant,
+});
+
+export type TicketReport = Readonly<z.infer<typeof ticket>>;
+
+const ofQueue = z.strictObject({ queue: id });
+const shared = { tag: "tickets", params: ofQueue, answer: ticket } as const;
+
+export const listTickets = route({
+  method: "GET",
+  path: "/tickets",
+  role: "viewer",
+  tag: "tickets",
+  summary: "List the current ticket of each queue",
+  answer: z.object({ tickets: list(ticket) }),
+});
+
+export const openTicket = route({
+  ...shared,
+  method: "POST",
+  path: "/tickets/:queue",
+  role: "operator",
+  summary: "Open a ticket, or get the one that is open",
+  body: z.strictObject({ subject: z.string().min(1).max(100) }),
+  status: 201,
+});
+
+export const answerTicket = route({
+  ...shared,
+  method: "POST",
+  path: "/tickets/:queue/answer",
+  role: "operator",
+  summary: "Answer a ticket",
+});
+
+export const closeTicket = route({
+  ...shared,
+  method: "POST",
+  path: "/tickets/:queue/close",
+  role: "admin",
+  summary: "Close an answered ticket",
+});

@@ -1,0 +1,38 @@
+/**
+ * The record of a ticket, one per queue. Moves: open -> answered -> closed; after that, the next ticket of the queue may be
+ * opened.
+ */
+import type { EventFacts } from "#events/event.ts";
+import type { Problem } from "#engine/problem.ts";
+import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
+
+export interface Ticket {
+  readonly profile: string;
+  readonly queue: string;
+  readonly ticketId: string;
+  readonly state: "open" | "answered" | "closed";
+  readonly subject: string;
+  readonly startedBy?: string;
+  readonly startedAtMs: number;
+  readonly problem?: Problem | undefined;
+}
+
+export const ticketEvents = {
+  "ticket.closed": { when: "An answered ticket was closed.", fields: { queue: "its queue", subject: "its subject" } },
+} as const satisfies Record<string, EventFacts>;
+
+const kind: RecordKind<Ticket> = {
+  idField: "ticketId",
+  stateField: "state",
+  numbers: [],
+  lists: [],
+  kept: [],
+  defaults: (queue) => ({ queue }),
+  entering: {},
+  isOver: ({ state }) => state === "closed",
+};
+
+export function ticketStore(deps: StoreDeps): RecordStore<Ticket> {
+  return recordStore(kind, deps, (queue) => `${deps.keys.prefix}:ticket:${queue}`);
+}
