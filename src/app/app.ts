@@ -27,7 +27,7 @@ import { Consumer } from "#jobs/runs/work/consumer.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
 import { type SyncQueues, syncQueues } from "#jobs/inventory/queue.ts";
-import { type RedisConnections, type RedisFacts, type RedisServerTarget, verifyRedis } from "#redis/connection.ts";
+import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/connection.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { openRedis } from "#redis/open.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
@@ -45,6 +45,7 @@ import { isSyncOver } from "#jobs/inventory/store/sync-record.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Accounts } from "./accounts.ts";
 import { AuthKeys } from "./authkeys.ts";
+import { redisTargetOf } from "./redis-target.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { buildStores, type Stores } from "./stores.ts";
 import { Unattended } from "./unattended.ts";
@@ -190,7 +191,7 @@ export class App {
     const clock = deps.clock ?? systemClock;
     const lifecycle = new Lifecycle(clock);
     try {
-      const connections = await openRedis(redisPlaceOf(config), {
+      const connections = await openRedis(redisTargetOf(config), {
         ...{ clock, lifecycle },
         cacheDir: join(deps.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet"),
         path: deps.env.PATH ?? "/usr/bin:/bin",
@@ -385,18 +386,4 @@ export class App {
   close(deadlineMs?: number): Promise<string[]> {
     return this.#lifecycle.stop(deadlineMs);
   }
-}
-
-/** As plain options; the password leaves its Secret here. */
-function redisPlaceOf({ redis, dataDir }: Config): RedisServerTarget | { readonly dataDir: string } {
-  if (redis === undefined) return { dataDir };
-  const { host, port, username, database, tls } = redis;
-  return {
-    host,
-    port,
-    username,
-    password: redis.password?.reveal(),
-    database,
-    tls: tls === undefined ? undefined : { ca: tls.ca, cert: tls.cert, key: tls.key?.reveal() },
-  };
 }
