@@ -14,7 +14,7 @@ function withLongForm(): string[] {
 /** Files that wait for processes and windows come first, so that none of them is alone at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const folders = ["unit", "docs", "redis", "contract", "web", "walk"];
+    const folders = ["unit", "docs", "redis", "contract", "web", "e2e"];
     const rank = ({ moduleId }: TestSpecification): number =>
       folders.findIndex((folder) => moduleId.includes(`/test/${folder}/`));
     return (await super.sort(files)).toSorted((a, b) => rank(b) - rank(a));

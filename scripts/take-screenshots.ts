@@ -9,9 +9,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { startSandbox } from "#sandbox/server.ts";
-import { RunningProcess } from "../test/walk/support/process.ts";
+import { RunningProcess } from "../test/e2e/support/process.ts";
 import { type Look, openBrowser, WatchedPage } from "../test/web/support/browser.ts";
-import { furnish, furnishedEnvironment, furnishedSandbox, tokens } from "../test/web/support/furniture.ts";
+import { writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "../test/web/support/fixtures.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const pictures = join(root, "docs", "pictures");
@@ -65,13 +65,13 @@ async function seePlan(page: Page): Promise<void> {
 const folder = mkdtempSync(join(tmpdir(), "simfleet-pictures-"));
 const fleetFile = join(folder, "stadium.csv");
 const sandbox = await startSandbox({
-  ...furnishedSandbox,
+  ...sandboxFixtures,
   port: 0,
   limits: { Sim: quota.callsPerPeriod, Credential: 600, Group: 600, Operator: 600, Auth: 600 },
   periodSeconds: quota.periodSeconds,
   latencyMs: [15, 60],
 });
-furnish({ folder, sandbox });
+writeFixtures({ folder, sandbox });
 const worker = new RunningProcess({
   program: process.execPath,
   args: [join(root, "dist", "cli.js"), "worker"],
@@ -85,7 +85,7 @@ const worker = new RunningProcess({
     SIMFLEET_AUTH_KEY: sandbox.options.authKey,
     SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
     SIMFLEET_RESERVE: "0.1",
-    ...furnishedEnvironment,
+    ...environmentFixtures,
   },
 });
 try {

@@ -11,7 +11,7 @@ import { ControlHarness } from "./support/control-harness.ts";
 let harness: ControlHarness;
 beforeAll(async () => {
   harness = await ControlHarness.open({
-    furnish: () => Promise.resolve(`schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
+    prepare: () => Promise.resolve(`schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
   });
 });
 afterAll(() => harness[Symbol.asyncDispose]());

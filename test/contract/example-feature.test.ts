@@ -12,7 +12,7 @@ const section = 'tickets:\n  support: { about: "Questions of customers" }\n  bil
 
 let harness: ControlHarness;
 beforeAll(async () => {
-  harness = await ControlHarness.open({ more: [tickets], furnish: () => Promise.resolve(section) });
+  harness = await ControlHarness.open({ more: [tickets], prepare: () => Promise.resolve(section) });
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 

@@ -11,7 +11,7 @@ const sharedKey = Buffer.alloc(32, "shared-key");
 let harness: ControlHarness;
 beforeAll(async () => {
   harness = await ControlHarness.open({
-    furnish: async (folder) => {
+    prepare: async (folder) => {
       const file = join(folder, "hook");
       await writeFile(file, `whsec_${key.toString("base64")}\n`, { mode: 0o600 });
       const shared = join(folder, "shared");

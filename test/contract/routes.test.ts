@@ -269,7 +269,7 @@ async function prepare(): Promise<Prepared> {
       SIMFLEET_DEPLOYMENT: "soracom",
       SIMFLEET_CHANGES_APPROVAL_ABOVE: "15",
     },
-    furnish: withRotations,
+    prepare: withRotations,
     http: "  authFailuresPerMinute: 1000\n",
   });
   worker.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });

@@ -191,7 +191,7 @@ describe("metrics", () => {
 
   test("tell of what works unattended", async () => {
     await using harness = await ControlHarness.open({
-      furnish: () =>
+      prepare: () =>
         Promise.resolve(`webhooks:
   ops: { url: "http://127.0.0.1:9/", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, events: ["run.*"] }
 automations: { new-ones: { on: sim.added, job: apply, speedClass: s1.minimum } }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
-import { openCommandServer } from "../walk/support/command-server.ts";
+import { openCommandServer } from "../e2e/support/command-server.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {

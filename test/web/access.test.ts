@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
-import { tokens } from "./support/furniture.ts";
+import { tokens } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;

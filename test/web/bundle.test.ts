@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { builtCli } from "../walk/support/built-cli.ts";
+import { builtCli } from "../e2e/support/built-cli.ts";
 
 const mostBytes = 60_000;
 let files: { name: string; text: string }[];

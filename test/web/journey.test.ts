@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
-import { tokens } from "./support/furniture.ts";
+import { tokens } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
@@ -29,21 +29,21 @@ describe.skipIf(withoutBrowser)(`the dashboard${withoutBrowser === undefined ? "
     "takes a file from the drop to its results, and pauses and resumes its run, %d px wide",
     async (width) => {
       // So narrow a quota that the run cannot end before it is paused, and then a wide one.
-      const { throttle } = harness.walk.sandbox;
+      const { throttle } = harness.cli.sandbox;
       throttle.changeLimit({ group: "Sim", limit: 10, afterMs: 0 });
-      const file = await harness.walk.fleet("fleet.csv", 240);
+      const file = await harness.cli.fleet("fleet.csv", 240);
       await using watched = await harness.page({ width });
       const { page } = watched;
       await page.goto("/#/new");
       await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
       await page.getByRole("button", { name: "Sign in" }).click();
 
-      if (width > 600) await drop(page, await harness.walk.read(file));
-      else await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.walk.path(file));
+      if (width > 600) await drop(page, await harness.cli.read(file));
+      else await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
       await page.getByLabel("Name", { exact: true }).fill("by hand");
       await page.getByRole("button", { name: "Preview" }).click();
       const rows = page.getByRole("table", { name: "Rows of the plan" });
-      await rows.getByText(harness.walk.simId(0)).waitFor();
+      await rows.getByText(harness.cli.simId(0)).waitFor();
       expect(await page.getByRole("heading", { name: "Plan" }).isVisible()).toBe(true);
 
       await page.getByRole("button", { name: "Start the run" }).click();
@@ -69,9 +69,9 @@ describe.skipIf(withoutBrowser)(`the dashboard${withoutBrowser === undefined ? "
       await page.getByRole("button", { name: "Results" }).click();
       const download = await coming;
       expect(download.suggestedFilename()).toBe(`${runId}.results.csv`);
-      const results = await harness.walk.run(["runs", "results", runId, "--out", "by-command.csv"]);
+      const results = await harness.cli.run(["runs", "results", runId, "--out", "by-command.csv"]);
       expect(results.code).toBe(0);
-      expect(await readFile(await download.path(), "utf8")).toBe(await harness.walk.read("by-command.csv"));
+      expect(await readFile(await download.path(), "utf8")).toBe(await harness.cli.read("by-command.csv"));
       expect(await watched.overflow()).toBe(0);
       expect(watched.faults).toEqual([]);
     },

@@ -1,7 +1,7 @@
 /** What the page does by itself while one looks at it: events as they happen, and a worker that goes away and comes back. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
-import { tokens } from "./support/furniture.ts";
+import { tokens } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
@@ -19,7 +19,7 @@ describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${
     const { page } = watched;
     await page.goto("/#/events");
     await page.getByText("Live", { exact: true }).waitFor();
-    const csv = await harness.walk.read(await harness.walk.fleet("two.csv", 2));
+    const csv = await harness.cli.read(await harness.cli.fleet("two.csv", 2));
     const { runId } = await harness.ask<{ runId: string }>("/v1/runs", { method: "POST", csv });
     const events = page.getByRole("table", { name: "Events" });
     await events.getByRole("row", { name: "run.completed" }).getByRole("link", { name: runId }).waitFor();
@@ -67,15 +67,15 @@ describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${
     await page.getByText("Live", { exact: true }).waitFor();
     const before = await harness.ask<{ runId: string }>("/v1/runs", {
       method: "POST",
-      csv: await harness.walk.read("two.csv"),
+      csv: await harness.cli.read("two.csv"),
     });
     const events = page.getByRole("table", { name: "Events" });
     const ended = events.getByRole("row", { name: "run.completed" });
     await ended.getByRole("link", { name: before.runId }).waitFor();
     await harness.stopWorker();
     await page.getByText("Connection lost, trying again").waitFor();
-    const csv = await harness.walk.fleet("meanwhile.csv", 3);
-    const meanwhile = await harness.walk.json(["apply", csv, "--yes"]);
+    const csv = await harness.cli.fleet("meanwhile.csv", 3);
+    const meanwhile = await harness.cli.json(["apply", csv, "--yes"]);
     await harness.startWorker();
     await page.getByText("Live", { exact: true }).waitFor();
     await ended.getByRole("link", { name: meanwhile.document.runId }).waitFor();

@@ -2,9 +2,9 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.ts";
-import type { RunDocument } from "../walk/support/walk.ts";
+import type { RunDocument } from "../e2e/support/cli-harness.ts";
 import { withoutBrowser } from "./support/browser.ts";
-import { tokens } from "./support/furniture.ts";
+import { tokens } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
@@ -47,7 +47,7 @@ async function runAfter(page: Page, runId: string): Promise<string> {
 }
 
 function classesOf(places: readonly number[]): string[] {
-  return places.map((place) => harness.walk.sandbox.state.sims.speedClassAt(place));
+  return places.map((place) => harness.cli.sandbox.state.sims.speedClassAt(place));
 }
 
 describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
@@ -60,14 +60,14 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
   });
 
   it("begins when somebody approves it who has not submitted it, and not before", async () => {
-    const before = harness.walk.changes;
-    const csv = await harness.walk.read(await harness.walk.fleet("many.csv", 41));
+    const before = harness.cli.changes;
+    const csv = await harness.cli.read(await harness.cli.fleet("many.csv", 41));
     await using own = await harness.page({ width: 1280, token: tokens.operator });
     const runId = await submitted(own.page, "many", csv);
     await press(own.page, "Approve", /^Approve and start$/);
     await own.page.getByText("someone else has to approve it").waitFor();
     expect(await shown(runId)).toMatchObject({ state: "awaiting-approval", startedAt: null });
-    expect(harness.walk.changes).toBe(before);
+    expect(harness.cli.changes).toBe(before);
     expect(own.faults).toEqual([`${harness.origin}/v1/runs/${runId}/approve answered 409`]);
 
     await using others = await harness.page({ width: 360, token: tokens.admin });
@@ -75,7 +75,7 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
     await press(others.page, "Approve", /^Approve and start$/);
     await untilState(runId, "completed");
     expect((await shown(runId)).counts.done).toBe(41);
-    expect(harness.walk.changes).toBe(before + 41);
+    expect(harness.cli.changes).toBe(before + 41);
     expect(others.faults).toEqual([]);
   });
 
@@ -83,7 +83,7 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
     const places = Array.from({ length: 12 }, (_, n) => 100 + n);
     const before = classesOf(places);
     const rows = places.map(
-      (place, n) => `${harness.walk.simId(place)},${before[n] === "s1.fast" ? "s1.slow" : "s1.fast"}\n`,
+      (place, n) => `${harness.cli.simId(place)},${before[n] === "s1.fast" ? "s1.slow" : "s1.fast"}\n`,
     );
     await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
@@ -99,11 +99,11 @@ describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` ($
   });
 
   it("is paused, resumed and cancelled, and a retry redoes what it left", async () => {
-    const { throttle } = harness.walk.sandbox;
+    const { throttle } = harness.cli.sandbox;
     // So narrow a quota that the run is still under way when it is cancelled.
     throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
     const places = Array.from({ length: 40 }, (_, n) => 200 + n);
-    const rows = ["8.94231E+18,s1.4xfast\n", ...places.map((place) => `${harness.walk.simId(place)},s1.4xfast\n`)];
+    const rows = ["8.94231E+18,s1.4xfast\n", ...places.map((place) => `${harness.cli.simId(place)},s1.4xfast\n`)];
     await using watched = await harness.page({ width: 360, token: tokens.operator });
     const { page } = watched;
     const runId = await submitted(page, "half", `simId,speedClass\n${rows.join("")}`);

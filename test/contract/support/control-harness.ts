@@ -27,7 +27,7 @@ export interface HarnessOptions {
   /** Lines under `http:` in the configuration file, in addition to the tokens. */
   readonly http?: string;
   /** Adds files that the configuration needs to the folder. Returns lines for the top of the configuration file. */
-  readonly furnish?: (folder: string) => Promise<string>;
+  readonly prepare?: (folder: string) => Promise<string>;
   /** Whether runs and syncs are processed. */
   readonly works?: boolean;
   /** Features besides simfleet's own. */
@@ -66,7 +66,7 @@ export class ControlHarness implements AsyncDisposable {
     sandbox: given = {},
     env = {},
     http = "",
-    furnish,
+    prepare,
     works = false,
     more = [],
   }: HarnessOptions = {}): Promise<ControlHarness> {
@@ -77,7 +77,7 @@ export class ControlHarness implements AsyncDisposable {
     });
     const folder = await mkdtemp(join(tmpdir(), "contract-"));
     const file = join(folder, "simfleet.yaml");
-    await writeFile(file, `${(await furnish?.(folder)) ?? ""}${configuration(http)}`, { mode: 0o600 });
+    await writeFile(file, `${(await prepare?.(folder)) ?? ""}${configuration(http)}`, { mode: 0o600 });
     const io = {
       PATH: process.env.PATH ?? "",
       HOME: folder,

@@ -6,7 +6,7 @@ import { systemClock } from "#core/time.ts";
 import { DropFolderWatch } from "#jobs/drop-folder/watch.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
-import { dropParts } from "./drop-parts.ts";
+import { dropParts } from "./drop-harness.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", path = "", profile = ""] = process.argv.slice(2);

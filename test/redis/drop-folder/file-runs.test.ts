@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
-import { dropParts } from "./drop-parts.ts";
+import { dropParts } from "./drop-harness.ts";
 
 const { redis, keys, connect } = openTestRedis();
 const folder = mkdtempSync(join(tmpdir(), "simfleet-file-runs-"));

@@ -14,9 +14,9 @@ import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { RunningProcess } from "../../walk/support/process.ts";
-import { redisOnPort } from "../../walk/support/redis-server.ts";
-import { RunEvents } from "./told-runs.ts";
+import { RunningProcess } from "../../e2e/support/process.ts";
+import { redisOnPort } from "../../e2e/support/redis-server.ts";
+import { RunEvents } from "./run-events.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const { redis, keys } = openTestRedis();

@@ -17,7 +17,7 @@ import { seededRandom } from "#sandbox/seeded.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-import { type Course, choice, classAfter, courses, runOnSims } from "./told-runs.ts";
+import { type Course, choice, classAfter, courses, runOnSims } from "./run-events.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", seedText = ""] = process.argv.slice(2);

@@ -18,7 +18,7 @@ import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-import { type SyncParts, accountOf, syncParts, workOn } from "./sync-parts.ts";
+import { type SyncParts, accountOf, syncParts, workOn } from "./sync-harness.ts";
 
 export interface FleetOptions extends Partial<SandboxOptions> {
   readonly wording?: Wording;

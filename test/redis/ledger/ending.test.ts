@@ -13,7 +13,7 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { choice } from "../events/told-runs.ts";
+import { choice } from "../events/run-events.ts";
 import { begunAtMs, keptBounds, submit } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();

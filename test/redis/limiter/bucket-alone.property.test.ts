@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { beforeAll, describe, it } from "vitest";
 import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { allOf, nameOf, noRefusal, ours, rightRefreshes } from "./judges.ts";
-import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, incident } from "./scenarios.ts";
+import { allOf, nameOf, noRefusal, ours, rightRefreshes } from "./checks.ts";
+import { type Check, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, incident } from "./scenarios.ts";
 import { SimulatedBucket } from "./simulated-bucket.ts";
 import { leaseMs } from "./simulation.ts";
 
@@ -15,7 +15,7 @@ describe("the bucket with the quota to itself", () => {
     "meets no 429 and always knows the refresh, whatever crashes, is lost or comes late",
     async () => {
       const scenarios = scenariosOf({ ...quiet, ...incident });
-      await expectOfAll(redis, "alone", { scenarios, judge: allOf(noRefusal, rightRefreshes), runs: seeds(12, 60) });
+      await expectOfAll(redis, "alone", { scenarios, check: allOf(noRefusal, rightRefreshes), runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -31,14 +31,14 @@ describe("the bucket with the quota to itself", () => {
         answerMs: fc.constant([1, 25] as const),
         redisMs: fc.constantFrom(0.2, 1, 5),
       });
-      const judge: Judge = ({ windows }) =>
+      const check: Check = ({ windows }) =>
         windows
           .slice(1, -1)
           .filter((w) => ours(w.counted) < w.limit - 1)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
       await expectOfAll(redis, "use", {
         scenarios,
-        judge: allOf(noRefusal, rightRefreshes, judge),
+        check: allOf(noRefusal, rightRefreshes, check),
         runs: seeds(12, 60),
       });
     },
@@ -65,7 +65,7 @@ describe("the bucket after a break", () => {
         lengthInWindows: fc.constant(6.2),
         periodMs: fc.constant(10_000),
       });
-      const judge: Judge = ({ windows, freshProcessFromMs = 0 }, scenario) => {
+      const check: Check = ({ windows, freshProcessFromMs = 0 }, scenario) => {
         const from = freshProcessFromMs + 2 * scenario.periodMs + leaseMs;
         const whole = windows.filter((w) => w.beginMs >= from).slice(0, -1);
         if (whole.length === 0) return ["no whole window was seen after the crash"];
@@ -73,7 +73,7 @@ describe("the bucket after a break", () => {
           .filter((w) => ours(w.counted) < w.limit - 1)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
       };
-      await expectOfAll(redis, "after a crash", { scenarios, judge, runs: seeds(12, 60) });
+      await expectOfAll(redis, "after a crash", { scenarios, check, runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { beforeAll, describe, it } from "vitest";
 import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { allOf, nameOf, onePerWindow, ours, rightRefreshes, staysShut } from "./judges.ts";
-import { type Judge, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, incident } from "./scenarios.ts";
+import { allOf, nameOf, onePerWindow, ours, rightRefreshes, staysShut } from "./checks.ts";
+import { type Check, expectOfAll, propertyTimeoutMs, quiet, scenariosOf, incident } from "./scenarios.ts";
 import { SimulatedBucket } from "./simulated-bucket.ts";
 
 const { redis } = openTestRedis();
@@ -28,8 +28,8 @@ describe("the bucket in company", () => {
   it(
     "meets one 429 a window at most while another caller spends steadily, and stays shut after it",
     async () => {
-      const judge = allOf(onePerWindow, staysShut, rightRefreshes);
-      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), judge, runs: seeds(12, 60) });
+      const check = allOf(onePerWindow, staysShut, rightRefreshes);
+      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), check, runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -50,7 +50,7 @@ describe("the bucket in company", () => {
       });
       await expectOfAll(redis, "random company", {
         scenarios,
-        judge: allOf(staysShut, rightRefreshes),
+        check: allOf(staysShut, rightRefreshes),
         runs: seeds(12, 60),
       });
     },
@@ -67,14 +67,14 @@ describe("the bucket in company", () => {
         priorityShare: fc.constantFrom(0, 0, 0.1),
         others: fc.record({ how: fc.constantFrom("none", "steady", "random"), perSecond: fc.constantFrom(0.5, 1, 2) }),
       });
-      const judge: Judge = ({ windows }, { reserve }) =>
+      const check: Check = ({ windows }, { reserve }) =>
         windows
           // A call that was lost while the refresh was in doubt may be taken for another caller's.
           .filter((w) => w.counted.normal - w.unheard > Math.max(1, w.limit - Math.ceil(w.limit * reserve)))
           .map(
             (w) => `${nameOf(w)} counted ${w.counted.normal} normal calls of ${w.limit} with a reserve of ${reserve}`,
           );
-      await expectOfAll(redis, "reserve", { scenarios, judge, runs: seeds(12, 60) });
+      await expectOfAll(redis, "reserve", { scenarios, check, runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -90,12 +90,12 @@ describe("the bucket on platforms of other kinds", () => {
         callersEach: fc.integer({ min: 4, max: 8 }),
         lengthInWindows: fc.constant(3.5),
       });
-      const isUsed: Judge = ({ windows }) =>
+      const isUsed: Check = ({ windows }) =>
         windows
           .slice(1, -1)
           .filter((w) => ours(w.counted) < w.limit * 0.8)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
-      await expectOfAll(redis, "anchored", { scenarios, judge: allOf(onePerWindow, isUsed), runs: seeds(12, 60) });
+      await expectOfAll(redis, "anchored", { scenarios, check: allOf(onePerWindow, isUsed), runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -108,7 +108,7 @@ describe("the bucket on platforms of other kinds", () => {
         platformRestartAt: fc.integer({ min: 1, max: 2_000 }).map((n) => n / 1_000),
         lengthInWindows: fc.constant(3.5),
       });
-      await expectOfAll(redis, "restart", { scenarios, judge: onePerWindow, runs: seeds(12, 60) });
+      await expectOfAll(redis, "restart", { scenarios, check: onePerWindow, runs: seeds(12, 60) });
     },
     propertyTimeoutMs,
   );
@@ -123,14 +123,14 @@ describe("the bucket on platforms of other kinds", () => {
         }),
         { minLength: 1, maxLength: 3 },
       );
-      const judge: Judge = (seen, scenario) =>
+      const check: Check = (seen, scenario) =>
         seen.windows
           .filter(({ refused }) => ours(refused) > scenario.processes * scenario.callersEach)
           .map((w) => `${nameOf(w)} met ${ours(w.refused)} answers of 429`);
       const scenarios = scenariosOf({ ...short, limitChanges });
       await expectOfAll(redis, "limit", {
         scenarios,
-        judge: allOf(judge, rightRefreshes, staysShut),
+        check: allOf(check, rightRefreshes, staysShut),
         runs: seeds(12, 60),
       });
     },

@@ -47,7 +47,7 @@ export function scenariosOf(deps: { [key in keyof Scenario]?: fc.Arbitrary<Scena
 }
 
 /** What is wrong with what was seen, one sentence each; nothing where all is well. */
-export type Judge = (seen: Seen, scenario: Scenario) => readonly string[];
+export type Check = (seen: Seen, scenario: Scenario) => readonly string[];
 
 /** For long hauls by hand: that many times the runs, from another seed. */
 const times = Number(process.env.PROPERTY_RUNS_TIMES ?? 1);
@@ -55,13 +55,13 @@ const seed = Number(process.env.PROPERTY_SEED ?? 4_711);
 export const propertyTimeoutMs = 180_000 * times;
 
 /**
- * Checks that `judge` finds nothing wrong in any of the scenarios.
+ * Checks that `check` finds nothing wrong in any of the scenarios.
  * @throws Error with the smallest scenario found, what is wrong, and the story around it
  */
 export async function expectOfAll(
   redis: Redis,
   name: string,
-  options: { scenarios: fc.Arbitrary<Scenario>; judge: Judge; runs: number },
+  options: { scenarios: fc.Arbitrary<Scenario>; check: Check; runs: number },
 ): Promise<void> {
   const sums = { runs: 0, calls: 0, exchanges: 0, refused: 0 };
   const found = await fc.check(
@@ -71,13 +71,13 @@ export async function expectOfAll(
       sums.calls += seen.calls;
       sums.exchanges += seen.exchanges;
       sums.refused += seen.windows.reduce((sum, { refused }) => sum + refused.normal + refused.priority, 0);
-      return options.judge(seen, scenario).length === 0;
+      return options.check(seen, scenario).length === 0;
     }),
     { numRuns: options.runs * times, seed, plugins: [fc.interruptAfterTimeLimit(propertyTimeoutMs - 12_000)] },
   );
   const [smallest] = (found.counterexample as [Scenario] | null) ?? [];
   if (smallest !== undefined) {
-    const error = new Error(await emit(redis, smallest, options.judge), { cause: found.errorInstance });
+    const error = new Error(await emit(redis, smallest, options.check), { cause: found.errorInstance });
     delete error.stack; // the story says where; a trace only repeats it
     throw error;
   }
@@ -87,7 +87,7 @@ export async function expectOfAll(
   console.log(`${name}: ${JSON.stringify(sums)}`);
 }
 
-async function emit(redis: Redis, scenario: Scenario, judge: Judge): Promise<string> {
+async function emit(redis: Redis, scenario: Scenario, check: Check): Promise<string> {
   const seen = await simulate(redis, scenario, true);
   const bad = seen.story.findIndex((line) => line.includes("REFUSES"));
   const from = bad < 0 ? Math.max(0, seen.story.length - 80) : Math.max(0, bad - 60);
@@ -95,7 +95,7 @@ async function emit(redis: Redis, scenario: Scenario, judge: Judge): Promise<str
     "The smallest scenario found:",
     JSON.stringify(scenario),
     "What is wrong in it:",
-    ...judge(seen, scenario)
+    ...check(seen, scenario)
       .slice(0, 8)
       .map((line) => `  ${line}`),
     "Its story around that:",

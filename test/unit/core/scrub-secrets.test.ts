@@ -5,7 +5,7 @@ import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 import { Secret } from "#core/secret.ts";
 import { pickFields } from "#fleet/sim-fields.ts";
 import { scrub } from "#telemetry/scrub.ts";
-import { encodings } from "../../walk/support/canary.ts";
+import { encodings } from "../../e2e/support/canary.ts";
 
 const canaries: readonly [string, string][] = [
   ["with characters that every encoding changes", `canary pass/word+"q"&<ö>-'!?~\\n%41`],

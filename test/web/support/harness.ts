@@ -1,14 +1,14 @@
-/** A furnished worker with its dashboard, the sandbox behind it, and a browser: one of each for a file of tests. */
+/** A worker with its dashboard, the sandbox behind it, and a browser: one of each for a file of tests. */
 import type { Browser } from "playwright-core";
 import { until } from "../../support/until.ts";
-import { Walk, type WalkOptions } from "../../walk/support/walk.ts";
-import type { RunningProcess } from "../../walk/support/process.ts";
+import { CliHarness, type CliHarnessOptions } from "../../e2e/support/cli-harness.ts";
+import type { RunningProcess } from "../../e2e/support/process.ts";
 import { type Look, openBrowser, WatchedPage } from "./browser.ts";
-import { type Furniture, furnish, furnishedEnvironment, furnishedSandbox, tokens } from "./furniture.ts";
+import { type Fixtures, writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "./fixtures.ts";
 
-interface HarnessOptions extends WalkOptions {
+interface HarnessOptions extends CliHarnessOptions {
   /** Puts into the folder what the configuration needs, and says what it has of its own. */
-  readonly furnish?: (walk: Walk) => Furniture;
+  readonly writeFixtures?: (cli: CliHarness) => Fixtures;
 }
 
 interface Asking {
@@ -19,32 +19,32 @@ interface Asking {
 }
 
 export class WebHarness implements AsyncDisposable {
-  readonly walk: Walk;
+  readonly cli: CliHarness;
   /** `http://127.0.0.1:41234` */
   readonly origin: string;
   readonly #browser: Browser;
   #worker: RunningProcess;
 
-  private constructor(deps: { walk: Walk; origin: string; browser: Browser; worker: RunningProcess }) {
-    this.walk = deps.walk;
+  private constructor(deps: { cli: CliHarness; origin: string; browser: Browser; worker: RunningProcess }) {
+    this.cli = deps.cli;
     this.origin = deps.origin;
     this.#browser = deps.browser;
     this.#worker = deps.worker;
   }
 
-  static async open({ env, limits, furnish: own, ...options }: HarnessOptions = {}): Promise<WebHarness> {
+  static async open({ env, limits, writeFixtures: own, ...options }: HarnessOptions = {}): Promise<WebHarness> {
     const browser = await openBrowser();
-    const walk = await Walk.open({
-      ...furnishedSandbox,
+    const cli = await CliHarness.open({
+      ...sandboxFixtures,
       ...options,
       limits: { Credential: 1_000, Group: 1_000, Operator: 1_000, ...limits },
       // Tests ask as often as they can while they wait.
-      env: { ...furnishedEnvironment, SIMFLEET_HTTP_REQUESTS_PER_MINUTE: "1000000", ...env },
+      env: { ...environmentFixtures, SIMFLEET_HTTP_REQUESTS_PER_MINUTE: "1000000", ...env },
     });
-    furnish(walk, own?.(walk));
-    const worker = await walk.worker();
+    writeFixtures(cli, own?.(cli));
+    const worker = await cli.worker();
     const [, origin = ""] = await worker.said(/"http":"(http:[^"]+)"/);
-    return new WebHarness({ walk, origin, browser, worker });
+    return new WebHarness({ cli, origin, browser, worker });
   }
 
   /** A page of its own, with nothing kept from others. */
@@ -59,7 +59,7 @@ export class WebHarness implements AsyncDisposable {
 
   /** Another worker where the first one was. */
   async startWorker(): Promise<void> {
-    this.#worker = await this.walk.worker({ SIMFLEET_HTTP_PORT: new URL(this.origin).port });
+    this.#worker = await this.cli.worker({ SIMFLEET_HTTP_PORT: new URL(this.origin).port });
   }
 
   /** Asks the control API without a browser. */
@@ -85,6 +85,6 @@ export class WebHarness implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#browser.close();
-    await this.walk[Symbol.asyncDispose]();
+    await this.cli[Symbol.asyncDispose]();
   }
 }

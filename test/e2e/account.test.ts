@@ -1,0 +1,137 @@
+/** Accounts of every kind: credential forms, coverage, wording, brand, language. */
+import { describe, expect, test } from "vitest";
+import { column } from "./support/results.ts";
+import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+
+const noAuthKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
+const mfaSecret = "JBSWY3DPEHPK3PXP";
+
+describe.concurrent("an account signs in", () => {
+  test.each<[string, CliHarnessOptions]>([
+    ["by an AuthKey", {}],
+    [
+      "by e-mail address and password",
+      { env: { ...noAuthKey, SIMFLEET_EMAIL: "root@example.com", SIMFLEET_PASSWORD: "sandbox-password" } },
+    ],
+    [
+      "by e-mail address, password and one-time code",
+      {
+        rootMfaSecret: mfaSecret,
+        env: {
+          ...noAuthKey,
+          SIMFLEET_EMAIL: "root@example.com",
+          SIMFLEET_PASSWORD: "sandbox-password",
+          SIMFLEET_MFA_SECRET: mfaSecret,
+        },
+      },
+    ],
+    [
+      "as a sub-user with a one-time code",
+      {
+        userMfaSecret: mfaSecret,
+        env: {
+          ...noAuthKey,
+          SIMFLEET_OPERATOR_ID: "OP0000000001",
+          SIMFLEET_USER_NAME: "robot",
+          SIMFLEET_PASSWORD: "sandbox-password",
+          SIMFLEET_MFA_SECRET: "jbsw y3dp ehpk 3pxp",
+        },
+      },
+    ],
+    ["under another brand", { brand: "Soracom", env: { SIMFLEET_BRAND: "Soracom" } }],
+  ])("%s", async (_, options) => {
+    await using harness = await CliHarness.open(options);
+    await harness.fleet("fleet.csv", 3);
+    const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
+    expect(applied).toMatchObject({ code: 0, document: { counts: { done: 3 } } });
+    expect(harness.sandbox.state.totals.byOperation).toMatchObject({ auth: 1, updateSimSpeedClass: 3 });
+  });
+
+  test("with a lifetime of the pair that was asked for, and for Japan coverage", async () => {
+    await using harness = await CliHarness.open({ coverageTypes: ["jp"], serves: ["jp"] });
+    const env = { SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_ENDPOINT_JAPAN: harness.sandbox.url, SIMFLEET_COVERAGE: "jp" };
+    await harness.fleet("fleet.csv", 3);
+    expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
+      code: 0,
+      document: { counts: { done: 3 } },
+    });
+    const checked = await harness.run(["check"], {
+      ...env,
+      SIMFLEET_JWKS_URL: `${harness.sandbox.url}/.well-known/jwks.json`,
+    });
+    expect(checked.code).toBe(0);
+    expect(checked.stdout).toMatch(/ok +credentials +OP0000000001, coverage jp, token valid until /);
+    expect(checked.stdout).toMatch(/ok +token +signature verified\n$/);
+  });
+});
+
+test.concurrent("the earlier wording names SIMs by IMSI", async () => {
+  await using harness = await CliHarness.open({ env: { SIMFLEET_WORDING: "subscribers" } });
+  const imsis = [0, 1, 2].map((n) => harness.sandbox.state.sims.imsiAt(n));
+  await harness.write("fleet.csv", `IMSI;speedClass\n${imsis.map((imsi) => `${imsi};s1.4xfast\n`).join("")}`);
+  const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
+  expect(applied).toMatchObject({ code: 0, document: { counts: { done: 3 } } });
+  expect(imsis.map((imsi) => harness.sandbox.state.speedClassOf(imsi))).toEqual(imsis.map(() => "s1.4xfast"));
+  expect(column(await harness.read(applied.document.results ?? ""), "IMSI")).toEqual(imsis);
+  await harness.fleet("by-id.csv", 2);
+  expect((await harness.run(["plan", "by-id.csv"])).stderr).toBe(
+    "simfleet: The file names its SIMs by simId, but the configured wording is subscribers, which needs a column imsi. " +
+      "Set SIMFLEET_WORDING=sims to work with simId, or give the file a column imsi.\n",
+  );
+});
+
+test.concurrent("the platform's Japanese reasons stand in the results file", async () => {
+  await using harness = await CliHarness.open({ env: { SIMFLEET_LANGUAGE: "ja" } });
+  await harness.write("fleet.csv", `simId,speedClass\n${harness.simId(0)},s1.warp\n8942319999999999999,s1.fast\n`);
+  const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
+  expect(applied).toMatchObject({ code: 1, document: { counts: { rejected: 2 } } });
+  expect(column(await harness.read(applied.document.results ?? ""), "reason")).toEqual([
+    "updateSimSpeedClass: refused (400 SIM0003: この SIM では使用できない速度クラスです。).",
+    "updateSimSpeedClass: refused (404 SIM0001: 指定された SIM は存在しません。).",
+  ]);
+});
+
+describe.concurrent("a refusal of the account is one clear sentence and exit code 3:", () => {
+  test.each<[string, CliHarnessOptions, string]>([
+    [
+      "a wrong AuthKey",
+      { env: { SIMFLEET_AUTH_KEY: "not-the-secret" } },
+      "auth: not authorized (401 AUM0011: The credentials are not correct.). Check SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY.",
+    ],
+    [
+      "a wrong password",
+      { env: { ...noAuthKey, SIMFLEET_EMAIL: "root@example.com", SIMFLEET_PASSWORD: "not-the-password" } },
+      "auth: not authorized (401 AUM0011: The credentials are not correct.). Check SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET.",
+    ],
+    [
+      "a one-time code that is missing",
+      {
+        rootMfaSecret: mfaSecret,
+        env: { ...noAuthKey, SIMFLEET_EMAIL: "root@example.com", SIMFLEET_PASSWORD: "sandbox-password" },
+      },
+      "auth: not authorized (401 AUM0012: Multi-factor authentication is enabled: mfaOTPCode is required.). " +
+        "Check SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET.",
+    ],
+  ])("%s", async (_, options, message) => {
+    await using harness = await CliHarness.open(options);
+    await harness.fleet("fleet.csv", 3);
+    const refused = await harness.run(["apply", "fleet.csv", "--yes"]);
+    expect(refused).toMatchObject({ code: 3, stdout: "" });
+    expect(refused.stderr.trimEnd().split("\n").at(-1)).toBe(`simfleet: ${message}`);
+    expect((await harness.run(["check"])).code).toBe(3);
+    expect(harness.changes).toBe(0);
+  });
+
+  test("the wrong coverage, of which the plan knew nothing", async () => {
+    await using harness = await CliHarness.open({ coverageTypes: ["g"], serves: ["jp"] });
+    await harness.fleet("fleet.csv", 3);
+    const refused = await harness.run(["apply", "fleet.csv", "--yes"]);
+    expect(refused.code).toBe(3);
+    expect(refused.stderr).toContain(
+      "The platform rejected the credentials: updateSimSpeedClass: not permitted (403 AUM0004: The operator's coverage types do not " +
+        "match this address.). Give the account or sub-user this permission.\n",
+    );
+    expect(refused.stderr).toMatch(/Resume with: simfleet runs resume r-/);
+    expect(harness.changes).toBe(0);
+  });
+});

@@ -1,0 +1,313 @@
+/** The harness of the main road: a file, its plan, its run, its results. */
+import { hostname } from "node:os";
+import { describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { column, counted, resultRows } from "./support/results.ts";
+import { type RunDocument, CliHarness } from "./support/cli-harness.ts";
+
+const runKeys = [
+  "runId",
+  "name",
+  "state",
+  "profile",
+  "counts",
+  "calls",
+  "throttled",
+  "startedAt",
+  "finishedAt",
+  "etaSeconds",
+  "submittedBy",
+];
+const countKeys = ["total", "done", "skipped", "rejected", "failed", "cancelled", "pending"];
+const exampleIds = [
+  "8942310526018159081",
+  "8942310301661318602",
+  "8942310913909960308",
+  "8942310824628194824",
+  "8942310199351819099",
+  "8942310378657975439",
+  "8942310231948757498",
+  "8981100118625276011",
+  "8981100895559797118",
+  "8981100471049746501",
+  "8981100752917034231",
+  "8981100667127684262",
+];
+
+describe.concurrent("a file of speed classes", () => {
+  test("is planned without a call to the platform", async () => {
+    await using harness = await CliHarness.open({ simIds: exampleIds });
+    const file = await harness.example("speed-classes.csv");
+    const planned = await harness.run(["plan", file]);
+    expect(planned).toEqual({
+      code: 0,
+      stderr: "",
+      stdout:
+        "speed-classes.csv: 12 rows\n  12 to change\n" +
+        "12 calls, duration unknown until the first response reports the quota\n",
+    });
+    expect(harness.sandbox.state.totals.calls).toBe(0);
+  });
+
+  test("is applied row by row, and the results file carries its columns along in order", async () => {
+    await using harness = await CliHarness.open({ simIds: exampleIds });
+    const file = await harness.example("speed-classes.csv");
+    const applied = await harness.run(["apply", file, "--yes"]);
+    expect(applied.code).toBe(0);
+    expect(applied.stdout).toMatch(
+      /^r-\d{8}-\d{6}-[a-z0-9]{8} {2}speed-classes\.csv\n {2}completed\n {2}12 rows: 12 done\n/,
+    );
+    const [results = ""] = await harness.files(".results.csv");
+    expect(applied.stderr).toContain(`Results: ${results}\n`);
+    const input = (await harness.read(file)).trimEnd().split("\n");
+    const output = (await harness.read(results)).trimEnd().split("\n");
+    expect(output[0]).toBe(`${input[0]},outcome,reason,previousSpeedClass,attempts,finishedAt`);
+    expect(output).toHaveLength(input.length);
+    output.slice(1).forEach((line, n) => {
+      expect(line).toMatch(/,done,,,1,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect(line.startsWith(`${input[n + 1]},`)).toBe(true);
+    });
+    for (const row of resultRows(await harness.read(results))) {
+      expect(harness.sandbox.state.speedClassOf(row["simId"] ?? "")).toBe(row["speedClass"]);
+    }
+  });
+
+  test("of ids only needs one class for all", async () => {
+    await using harness = await CliHarness.open({ simIds: exampleIds });
+    const file = await harness.example("ids-only.csv");
+    const refused = await harness.run(["apply", file, "--yes"]);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toBe(
+      "simfleet: The header has no column speedClass. Columns found: simId. " +
+        "Add the column, or give one class for all rows with --speed-class.\n",
+    );
+    const applied = await harness.json(["apply", file, "--speed-class", "s1.slow", "--yes"]);
+    expect(applied).toMatchObject({ code: 0, document: { counts: { total: 12, done: 12 } } });
+    expect(exampleIds.map((id) => harness.sandbox.state.speedClassOf(id))).toEqual(exampleIds.map(() => "s1.slow"));
+  });
+
+  test("with invalid rows is refused whole, and nothing is sent", async () => {
+    await using harness = await CliHarness.open({ simIds: exampleIds });
+    const file = await harness.example("spoiled.csv");
+    const refused = await harness.run(["apply", file, "--yes"]);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain(
+      "simfleet: 8 of 11 rows cannot be sent (the first: line 3: The row has 2 cells where the header has 3. " +
+        "Include empty cells, too.). Nothing was started. Fix them, or use --partial to process only the valid rows.\n",
+    );
+    expect(harness.sandbox.state.totals.calls).toBe(0);
+    expect((await harness.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toEqual([]);
+    expect(await harness.files(".results.csv")).toEqual([]);
+  });
+
+  test("with invalid rows gives its valid ones with --partial, and every row has its reason", async () => {
+    await using harness = await CliHarness.open({ simIds: exampleIds });
+    const file = await harness.example("spoiled.csv");
+    const applied = await harness.json(["apply", file, "--yes", "--partial"]);
+    expect(applied.code).toBe(1);
+    expect(applied.document.counts).toEqual({
+      total: 11,
+      done: 3,
+      skipped: 0,
+      rejected: 8,
+      failed: 0,
+      cancelled: 0,
+      pending: 0,
+    });
+    const rows = resultRows(await harness.read(applied.document.results ?? ""));
+    const conflict = "The same SIM is given different speed classes on lines 10, 12. Keep one of them.";
+    expect(rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      ["done", ""],
+      ["rejected", "The row has 2 cells where the header has 3. Include empty cells, too."],
+      ["rejected", "The cell simId is empty."],
+      [
+        "rejected",
+        "8.94231E+18 is a spreadsheet's rounding of a SIM ID; the digits are lost. Format the column as text and export again",
+      ],
+      ["done", ""],
+      ["rejected", '"8942310/../123" cannot be a SIM ID: letters, digits, - and _ only, at most 64 of them.'],
+      ["rejected", "The cell speedClass is empty."],
+      ["rejected", '"very fast!" cannot be a speed class: letters, digits, dot, - and _ only, at most 64 of them.'],
+      ["rejected", conflict],
+      ["done", ""],
+      ["rejected", conflict],
+    ]);
+    expect(harness.sandbox.state.totals.byOperation).toMatchObject({ updateSimSpeedClass: 3 });
+  });
+
+  test.each([
+    ["a byte order mark", (text: string) => `\uFEFF${text}`],
+    ["CRLF line ends", (text: string) => text.replaceAll("\n", "\r\n")],
+    ["semicolons", (text: string) => text.replaceAll(",", ";")],
+    ["tabs", (text: string) => text.replaceAll(",", "\t")],
+    [
+      "blank lines, and no line end after the last row",
+      (text: string) => `\n\n${text.replaceAll("\n", "\n\n").trimEnd()}`,
+    ],
+    ["spelled-out column names", (text: string) => text.replace("simId,speedClass", "SIM ID,Speed_Class")],
+  ])("may have %s", async (_, write) => {
+    await using harness = await CliHarness.open();
+    const ids = [harness.simId(0), harness.simId(1)];
+    await harness.write("fleet.csv", write(`simId,speedClass,site\n${ids[0]},s1.fast,zürich\n${ids[1]},s1.slow,"a"\n`));
+    const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
+    expect(applied).toMatchObject({ code: 0, document: { counts: { total: 2, done: 2 } } });
+    expect(ids.map((id) => harness.sandbox.state.speedClassOf(id))).toEqual(["s1.fast", "s1.slow"]);
+    const results = await harness.read(applied.document.results ?? "");
+    expect(column(results, "site")).toEqual(["zürich", "a"]);
+  });
+
+  test("that names a SIM twice with one class makes one call, and both rows get its outcome", async () => {
+    await using harness = await CliHarness.open();
+    const [known, unknown] = [harness.simId(0), "8942319999999999999"];
+    await harness.write(
+      "fleet.csv",
+      `simId,speedClass\n${[known, unknown, known, unknown].map((id) => `${id},s1.fast\n`).join("")}`,
+    );
+    const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
+    expect(applied).toMatchObject({ code: 1, document: { calls: 2, counts: { total: 4, done: 2, rejected: 2 } } });
+    expect(column(await harness.read(applied.document.results ?? ""), "outcome")).toEqual([
+      "done",
+      "rejected",
+      "done",
+      "rejected",
+    ]);
+    expect(harness.changes).toBe(1);
+  });
+});
+
+describe.concurrent("the results file", () => {
+  test("defuses what a spreadsheet would run, and ndjson keeps it raw", async () => {
+    await using harness = await CliHarness.open();
+    const nasty = ['=HYPERLINK("http://x")', "+1-800", "@SUM(A1)", "-2+3", "＝1+1", "  =1", "-12.5", "plain"];
+    const quoted = nasty.map((cell) => `"${cell.replaceAll('"', '""')}"`);
+    await harness.write(
+      "fleet.csv",
+      `simId,speedClass,note\n${quoted.map((cell, n) => `${harness.simId(n)},s1.fast,${cell}\n`).join("")}`,
+    );
+    const { document } = await harness.json(["apply", "fleet.csv", "--yes"]);
+    expect(column(await harness.read(document.results ?? ""), "note")).toEqual(
+      nasty.map((cell) => (cell === "plain" || cell === "-12.5" ? cell : `'${cell}`)),
+    );
+    const raw = await harness.run(["runs", "results", document.runId, "--format", "ndjson"]);
+    const lines = raw.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { input: { note: string } });
+    expect(lines.map(({ input }) => input.note)).toEqual(nasty);
+  });
+
+  test("has failed rows that can be sent in again as they are", async () => {
+    await using harness = await CliHarness.open();
+    const missing = "8942319999999999999";
+    await harness.write("fleet.csv", `simId,speedClass,site\n${harness.simId(0)},s1.fast,a\n${missing},s1.fast,b\n`);
+    const first = await harness.json(["apply", "fleet.csv", "--yes"]);
+    expect(first.code).toBe(1);
+    const asked = ["runs", "results", first.document.runId, "--outcome", "rejected", "--out", "again.csv"];
+    expect(await harness.run(asked)).toMatchObject({ code: 0, stdout: "Results: again.csv\n" });
+    expect(column(await harness.read("again.csv"), "simId")).toEqual([missing]);
+    expect(column(await harness.read("again.csv"), "reason")).toEqual([
+      "updateSimSpeedClass: refused (404 SIM0001: There is no such SIM.).",
+    ]);
+    const second = await harness.json(["apply", "again.csv", "--yes"]);
+    expect(second).toMatchObject({ code: 1, document: { counts: { total: 1, rejected: 1 } } });
+    const [header] = (await harness.read(second.document.results ?? "")).split("\n");
+    expect(header).toBe("simId,speedClass,site,outcome,reason,previousSpeedClass,attempts,finishedAt");
+  });
+
+  test("goes into a pipe that is closed early without a complaint", async () => {
+    await using harness = await CliHarness.open({ sims: 3_000 });
+    await harness.fleet("fleet.csv", 3_000);
+    const { document } = await harness.json(["apply", "fleet.csv", "--yes"]);
+    const piped = harness.shell(`simfleet runs results ${document.runId} | head -1; echo "\${PIPESTATUS[0]}"`);
+    expect(await piped.ended).toEqual({
+      code: 0,
+      stderr: "",
+      stdout: "simId,speedClass,asset,outcome,reason,previousSpeedClass,attempts,finishedAt\n0\n",
+    });
+  });
+});
+
+test.concurrent("every command answers with one JSON document of the promised shape, and nothing else", async () => {
+  await using harness = await CliHarness.open();
+  await harness.redis();
+  await harness.fleet("fleet.csv", 6);
+  const plan = await harness.json<object>(["plan", "fleet.csv"]);
+  expect(Object.keys(plan.document)).toEqual([
+    ...["file", "sha256", "rows", "verdicts", "calls", "estimateSeconds", "problems", "problemsInAll", "warnings"],
+  ]);
+  const applied = await harness.json(["apply", "fleet.csv", "--yes", "--name", "first"]);
+  expect(Object.keys(applied.document)).toEqual([...runKeys, "results"]);
+  expect(Object.keys(applied.document.counts)).toEqual(countKeys);
+  expect(applied.document).toMatchObject({ name: "first", state: "completed", profile: "default", etaSeconds: null });
+  const { runId } = applied.document;
+  const shown = await harness.json(["runs", "show", runId]);
+  expect(Object.keys(shown.document)).toEqual(runKeys);
+  const { results: _, ...report } = applied.document;
+  expect(shown.document).toEqual(report);
+  const second = await harness.json(["apply", "fleet.csv", "--yes"]);
+  const newest = await harness.json<{ runs: RunDocument[]; nextCursor: string | null }>([
+    "runs",
+    "list",
+    "--limit",
+    "1",
+  ]);
+  expect(newest.document).toMatchObject({
+    runs: [{ runId: second.document.runId }],
+    nextCursor: second.document.runId,
+  });
+  const older = await harness.json(["runs", "list", "--cursor", second.document.runId]);
+  expect(older.document).toEqual({ runs: [report], nextCursor: null });
+  const results = await harness.json<{ runId: string; rows: { outcome: string }[] }>(["runs", "results", runId]);
+  expect(results.document.runId).toBe(runId);
+  expect(counted(results.document.rows.map(({ outcome }) => outcome))).toEqual({ done: 6 });
+  const quotaOf = () => harness.json<{ buckets: { waiters: unknown[] }[]; nextCursor: null }>(["quota"]);
+  let quota = await quotaOf();
+  // Who waited is shown for three seconds more.
+  const isQuiet = async (): Promise<boolean> => {
+    quota = await quotaOf();
+    return quota.document.buckets.every(({ waiters }) => waiters.length === 0);
+  };
+  await until("nobody waits", isQuiet);
+  expect(quota.document.nextCursor).toBe(null);
+  expect(quota.document.buckets).toMatchObject([
+    { bucket: "default.Sim", limit: 2_000, calls: 12, throttled: 0, waiters: [] },
+    {
+      bucket: `ip.${hostname().replace(/[^A-Za-z0-9_-]/g, "-")}.Auth-auth`,
+      limit: 1_000,
+      calls: 2,
+      throttled: 0,
+      waiters: [],
+    },
+  ]);
+  const check = await harness.json<{ ok: boolean; findings: { what: string; status: string }[] }>(["check"]);
+  expect(check).toMatchObject({ code: 0, document: { ok: true } });
+  expect(check.document.findings.map(({ what, status }) => `${what} ${status}`)).toEqual(
+    ["configuration", "redis", "clock", "address", "credentials", "token"].map((what) => `${what} ok`),
+  );
+  const unknown = await harness.json(["runs", "show", "r-0"]);
+  expect(unknown).toMatchObject({
+    code: 2,
+    document: {
+      error: { code: "RUN_NOT_FOUND", message: "There is no run r-0: simfleet runs list shows those there are" },
+    },
+  });
+});
+
+test.concurrent("what the inventory shows is not changed again with --skip-unchanged, and results tell what was before", async () => {
+  await using harness = await CliHarness.open();
+  const before = Array.from({ length: 10 }, (_, n) => harness.sandbox.state.speedClassOf(harness.simId(n)) ?? "");
+  const wanted = before.map((speedClass, n) =>
+    n % 2 === 0 ? speedClass : speedClass === "s1.fast" ? "s1.slow" : "s1.fast",
+  );
+  await harness.write(
+    "fleet.csv",
+    `simId,speedClass\n${wanted.map((speedClass, n) => `${harness.simId(n)},${speedClass}\n`).join("")}`,
+  );
+  expect((await harness.run(["sims", "sync"])).code).toBe(0);
+  const applied = await harness.json(["apply", "fleet.csv", "--yes", "--skip-unchanged"]);
+  expect(applied).toMatchObject({ code: 0, document: { calls: 5, counts: { total: 10, done: 5, skipped: 5 } } });
+  const results = await harness.read(applied.document.results ?? "");
+  expect(column(results, "outcome")).toEqual(before.map((_, n) => (n % 2 === 0 ? "skipped" : "done")));
+  expect(column(results, "previousSpeedClass")).toEqual(before);
+  expect(harness.changes).toBe(5);
+});

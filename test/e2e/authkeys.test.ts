@@ -1,0 +1,250 @@
+/** AuthKeys in real processes: two of them, files that change, and a rotation under a run that goes on. */
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { until } from "../support/until.ts";
+import { dumpOf, found, textsIn, titleOf } from "./support/canary.ts";
+import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const deployed = { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" };
+const noKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
+
+interface RotationDocument {
+  readonly state: string;
+  readonly oldAuthKeyId: string;
+  readonly newAuthKeyId: string;
+}
+
+interface KeyedWalk extends AsyncDisposable {
+  readonly harness: CliHarness;
+  /** Those of the AuthKeys that there were. */
+  readonly secrets: readonly string[];
+}
+
+/** A harness whose AuthKey lies in a file that is also the sink of its rotation. */
+async function withKeyFile({ env, ...options }: CliHarnessOptions = {}): Promise<KeyedWalk> {
+  const harness = await CliHarness.open({
+    operations: "all",
+    ...options,
+    limits: { Operator: 600, ...options.limits },
+    env: { ...deployed, ...noKey, SIMFLEET_AUTH_KEY_FILE: "auth-key", SIMFLEET_CONFIG: "rotation.yaml", ...env },
+  });
+  const { authKeyId, authKey, userAuthKeyId, userAuthKey } = harness.sandbox.options;
+  const first =
+    userAuthKeyId === undefined ? { authKeyId, authKey } : { authKeyId: userAuthKeyId, authKey: userAuthKey };
+  await put(harness, first);
+  await harness.write("seal-key", "5ea1".repeat(16));
+  await privately(harness, "seal-key");
+  await harness.write(
+    "rotation.yaml",
+    "authKeys: { default: { sinks: [{ file: auth-key }], graceSeconds: 1 } }\nseal: { keyFile: seal-key }\n",
+  );
+  const secrets: string[] = [String(first.authKey)];
+  const { authKeys } = harness.sandbox.accounts;
+  const create = authKeys.create.bind(authKeys);
+  authKeys.create = (userName) => {
+    const made = create(userName);
+    secrets.push(made.authKey);
+    return made;
+  };
+  return { harness, secrets, [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose]() };
+}
+
+async function put(harness: CliHarness, key: object): Promise<void> {
+  await harness.write("auth-key.new", JSON.stringify(key));
+  await privately(harness, "auth-key.new");
+  await rename(join(harness.folder, "auth-key.new"), join(harness.folder, "auth-key"));
+}
+
+function privately(harness: CliHarness, name: string): Promise<unknown> {
+  return harness.startProgram("/bin/chmod", ["600", name]).ended;
+}
+
+async function events(harness: CliHarness): Promise<string> {
+  const redis = await harness.redis();
+  return JSON.stringify(await redis.xrange("simfleet:events", "-", "+"));
+}
+
+/** So many that a rotation on a slow machine ends before them, at ten a second; what is left is let go at once then. */
+const rows = 1_500;
+
+describe.concurrent("a run goes on without a failed row while its AuthKey is rotated under it,", () => {
+  test.each<[string, CliHarnessOptions]>([
+    ["of the Root user", {}],
+    ["where revoking ends the pairs as well", { revokeKillsPairs: true }],
+    ["of a sub-user", { userAuthKeyId: "keyId-robot", userAuthKey: "secret-robot-canary" }],
+  ])("%s", async (_, options) => {
+    await using keyed = await withKeyFile({
+      authKey: "secret-canary-of-the-old-key",
+      ...options,
+      isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
+      limits: { Sim: 20 },
+      sims: rows,
+      env: { SIMFLEET_LOG_LEVEL: "trace" },
+    });
+    const { harness, secrets } = keyed;
+    let changesAtRevocation = rows;
+    const revoke = harness.sandbox.accounts.revoke.bind(harness.sandbox.accounts);
+    harness.sandbox.accounts.revoke = (userName, authKeyId) => {
+      changesAtRevocation = harness.changes;
+      revoke(userName, authKeyId);
+    };
+    const redis = await harness.redis();
+    await harness.fleet("fleet.csv", rows);
+    const worker = await harness.worker();
+    const applied = await harness.run(["apply", "fleet.csv", "--yes", "--detach"]);
+    const runId = applied.stdout.trim();
+    await harness.untilChanges(40);
+    const rotate = harness.start(["authkeys", "rotate", "--yes", "--json"]);
+    await until("the rotation has a process", async () => (await titleOf(rotate)).includes("authkeys"));
+    const titles = [await titleOf(rotate), await titleOf(worker)];
+    const sealed = (): Promise<string | null> => redis.hget("simfleet:authkeys:default:rotation", "sealed");
+    await until("the new secret lies sealed", async () => (await sealed()) !== null, 60_000);
+    const dumps = [await dumpOf(redis)];
+    const rotated = await rotate.ended;
+    expect(rotated.code).toBe(0);
+    const document = JSON.parse(rotated.stdout) as RotationDocument;
+    expect(document.state).toBe("done");
+    // Under the run, not after it.
+    expect(changesAtRevocation).toBeLessThan(rows);
+    const userName = options.userAuthKeyId === undefined ? undefined : harness.sandbox.options.userName;
+    const left = harness.sandbox.accounts.authKeys.list(userName).map(({ authKeyId }) => authKeyId);
+    expect(left).toEqual([document.newAuthKeyId]);
+
+    harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+    const watched = await harness.json(["runs", "watch", runId]);
+    expect(watched).toMatchObject({ code: 0, document: { counts: { total: rows, done: rows, failed: 0 } } });
+    const listed = await harness.run(["authkeys", "list"]);
+    expect(listed.stdout).toContain(document.newAuthKeyId);
+    const results = await harness.run(["runs", "results", runId, "--out", "results.csv"]);
+    worker.kill("SIGTERM");
+    const stopped = await worker.ended;
+    expect(stopped.stderr).not.toMatch(/"level":"error"/);
+
+    expect(secrets).toHaveLength(2);
+    const said = [rotated, listed, results, watched, stopped, applied].map(({ stdout, stderr }) => stdout + stderr);
+    expect(found(said.join("\n"), secrets)).toEqual([]);
+    expect(found(titles.join("\n"), secrets)).toEqual([]);
+    expect(found([...dumps, await dumpOf(redis)].join("\n"), secrets)).toEqual([]);
+    // The file that is meant to hold it is the only one.
+    await harness.write("auth-key", "");
+    expect(found(await textsIn(harness.folder), secrets)).toEqual([]);
+    expect(await events(harness)).toContain("authkey.rotated");
+  });
+});
+
+describe.concurrent("the command line rotates", () => {
+  test("by itself where no worker is up, and refuses when both slots are taken", async () => {
+    await using keyed = await withKeyFile();
+    const { harness } = keyed;
+    const { authKeyId: spare } = harness.sandbox.accounts.authKeys.create(undefined);
+    const refused = await harness.run(["authkeys", "rotate", "--yes"]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(
+      /Both AuthKeys that a user can hold are taken: keyId-sandbox \(.*in use here\); keyId-/,
+    );
+    expect(refused.stderr).toContain(`To revoke one first, add --replace ${spare}.`);
+    const rotated = await harness.json<RotationDocument>(["authkeys", "rotate", "--yes", "--replace", spare]);
+    expect(rotated).toMatchObject({ code: 0, document: { state: "done", oldAuthKeyId: "keyId-sandbox" } });
+    const listed = await harness.json<{ authKeys: { authKeyId: string; usedBy: string[] }[] }>(["authkeys", "list"]);
+    expect(listed.document.authKeys.map(({ authKeyId }) => authKeyId)).toEqual([rotated.document.newAuthKeyId]);
+    expect(listed.document.authKeys[0]?.usedBy).toHaveLength(1);
+    expect((await harness.run(["check"])).code).toBe(0);
+  });
+
+  test("to the end when its process was killed in the middle", async () => {
+    await using keyed = await withKeyFile();
+    const { harness } = keyed;
+    const redis = await harness.redis();
+    const killed = harness.start(["authkeys", "rotate", "--yes"]);
+    const sealed = (): Promise<string | null> => redis.hget("simfleet:authkeys:default:rotation", "sealed");
+    await until("the new secret lies sealed", async () => (await sealed()) !== null, 60_000);
+    killed.kill("SIGKILL");
+    await killed.ended;
+    expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
+    const rotated = await harness.json<RotationDocument>(["authkeys", "rotate"]);
+    expect(rotated.stderr).toContain("Resuming the rotation of keyId-sandbox.");
+    expect(rotated).toMatchObject({ code: 0, document: { state: "done", oldAuthKeyId: "keyId-sandbox" } });
+    const left = harness.sandbox.accounts.authKeys.list(undefined).map(({ authKeyId }) => authKeyId);
+    expect(left).toEqual([rotated.document.newAuthKeyId]);
+  });
+
+  test("and says what it lacks: operations, sinks, a seal", async () => {
+    await using keyed = await withKeyFile();
+    const { harness } = keyed;
+    const lacking = await harness.run(["authkeys", "rotate", "--yes"], { SIMFLEET_DEPLOYMENT: "svc" });
+    expect(lacking.code).toBe(2);
+    expect(lacking.stderr).toContain("operations.listAuthKeys, operations.createAuthKey, operations.revokeAuthKey");
+    expect((await harness.run(["authkeys", "list"], { SIMFLEET_DEPLOYMENT: "svc" })).stderr).toContain(
+      "Listing AuthKeys needs this operation",
+    );
+    await harness.write("empty.yaml", "");
+    const sinkless = await harness.run(["authkeys", "rotate", "--yes"], { SIMFLEET_CONFIG: "empty.yaml" });
+    expect(sinkless.stderr).toContain("sinks: [{ file: auth-key }]");
+    await harness.write("sealless.yaml", "authKeys: { default: { sinks: [{ file: auth-key }] } }\n");
+    const sealless = await harness.run(["authkeys", "rotate", "--yes"], { SIMFLEET_CONFIG: "sealless.yaml" });
+    expect(sealless.stderr).toContain("seal.keyFile: is required: Rotating AuthKeys");
+  });
+});
+
+test.concurrent("a pair is renewed by its token where the deployment has the operation", async () => {
+  await using harness = await CliHarness.open({
+    ...{ operations: "all", pairTtlSeconds: 16, sims: 110, limits: { Sim: 20, Operator: 600 } },
+    env: deployed,
+  });
+  await harness.fleet("fleet.csv", 110);
+  // Few connections, so that calls begin throughout the run: a pair is looked at when a call begins.
+  const env = { SIMFLEET_JWKS_URL: `${harness.sandbox.url}/.well-known/jwks.json`, SIMFLEET_CONNECTIONS: "4" };
+  expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
+    document: { counts: { done: 110 } },
+  });
+  const { auth, renewToken } = harness.sandbox.state.totals.byOperation;
+  expect(auth).toBe(1);
+  expect(renewToken).toBeGreaterThanOrEqual(1);
+});
+
+describe.concurrent("two AuthKeys", () => {
+  test("the second works where the first is refused, which is said once and checked for each", async () => {
+    await using harness = await CliHarness.open({
+      env: {
+        SIMFLEET_AUTH_KEY_ID: "keyId-gone",
+        SIMFLEET_AUTH_KEY: "secret-gone",
+        SIMFLEET_AUTH_KEY_ID_2: "keyId-sandbox",
+        SIMFLEET_AUTH_KEY_2: "secret-sandbox",
+        SIMFLEET_EGRESS: "site-a",
+      },
+    });
+    await harness.fleet("fleet.csv", 5);
+    const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
+    expect(applied).toMatchObject({ code: 0, document: { counts: { done: 5 } } });
+    expect(await events(harness)).toContain("authkey.refused");
+    const { document: quota } = await harness.json<{ buckets: { bucket: string }[] }>(["quota"]);
+    expect(quota.buckets.map(({ bucket }) => bucket)).toContain("ip.site-a.Auth-auth");
+    const checked = await harness.run(["check"]);
+    expect(checked.code).toBe(3);
+    expect(checked.stdout).toMatch(/FAIL +AuthKey +keyId-gone: auth: not authorized/);
+    expect(checked.stdout).toMatch(/ok +AuthKey +keyId-sandbox is accepted/);
+  });
+
+  test("a worker takes up a file that changes, and keeps what it has when that is faulty", async () => {
+    await using keyed = await withKeyFile();
+    const { harness } = keyed;
+    const worker = await harness.worker();
+    await harness.fleet("fleet.csv", 3);
+    await put(harness, { authKeyId: "keyId-half" });
+    await worker.said(/a secret file has changed but cannot be loaded/);
+    const next = harness.sandbox.accounts.authKeys.create(undefined);
+    await put(harness, next);
+    await worker.said(/a secret file has changed: authenticating with its new content/);
+    await until("the new AuthKey was used", () =>
+      harness.sandbox.accounts.authKeys
+        .list(undefined)
+        .some((key) => key.authKeyId === next.authKeyId && key.lastUsedDateTime),
+    );
+    harness.sandbox.accounts.revoke(undefined, "keyId-sandbox");
+    expect(await harness.json(["apply", "fleet.csv", "--yes"])).toMatchObject({ document: { counts: { done: 3 } } });
+    expect(await events(harness)).toMatch(/secret\.kept.*secret\.reloaded/);
+  });
+});

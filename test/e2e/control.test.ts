@@ -1,0 +1,302 @@
+/** Hands on a run: how it is started, bounded, held, stopped and taken up again. */
+import { userInfo } from "node:os";
+import { describe, expect, test } from "vitest";
+import { column, counted, runIdIn } from "./support/results.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+
+/** The user of the operating system, as runs and events name them. */
+const actor = `cli:${userInfo().username}`;
+
+/** Slow enough to get a word in while a run is under way. */
+const unhurried = { latencyMs: 40, env: { SIMFLEET_CONNECTIONS: "4" } } as const;
+
+/** A quota that holds the run up until it is raised. */
+const heldUp = { limits: { Sim: 12 }, periodSeconds: 5 } as const;
+
+function release(harness: CliHarness): void {
+  harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+}
+
+async function outcomesOf(harness: CliHarness, runId: string): Promise<Record<string, number>> {
+  return counted(column((await harness.run(["runs", "results", runId])).stdout, "outcome"));
+}
+
+describe.concurrent("a run", () => {
+  test("does not start without a yes where no terminal asks", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 3);
+    const refused = await harness.run(["apply", "fleet.csv"]);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toMatch(/simfleet: Not a terminal: add --yes to confirm\. Nothing was started\n$/);
+    expect(harness.changes).toBe(0);
+  });
+
+  // Shows S18.
+  test("waits, when it is large, until somebody else approves it", async () => {
+    await using harness = await CliHarness.open({ env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" } });
+    await harness.fleet("few.csv", 5);
+    expect(await harness.json(["apply", "few.csv", "--yes"])).toMatchObject({ document: { state: "completed" } });
+    await harness.fleet("many.csv", 6);
+    const before = harness.changes;
+    const submitted = await harness.json(["apply", "many.csv", "--yes"]);
+    expect(submitted).toMatchObject({ code: 0, document: { state: "awaiting-approval", startedAt: null } });
+    const { runId } = submitted.document;
+    expect(submitted.stderr).toContain(`waits for approval by someone else: simfleet runs approve ${runId}`);
+    const own = await harness.run(["runs", "approve", runId]);
+    expect(own.code).toBe(2);
+    expect(own.stderr).toMatch(/was submitted by cli:.*: someone else has to approve it/);
+    expect(harness.changes).toBe(before);
+    const cancelled = await harness.json(["runs", "cancel", runId]);
+    expect(cancelled.document).toMatchObject({ state: "cancelled", counts: { cancelled: 6 } });
+  });
+
+  test("is refused when it is larger than runs may be", async () => {
+    await using harness = await CliHarness.open({ env: { SIMFLEET_CHANGES_MOST_ROWS: "5" } });
+    await harness.fleet("many.csv", 6);
+    const refused = await harness.run(["apply", "many.csv", "--yes"]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("has 6 changes, more than the limit of 5 (changes.mostRows)");
+    expect(harness.changes).toBe(0);
+  });
+
+  test("goes on past its canary when all of it holds", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 60);
+    const applied = await harness.json(["apply", "fleet.csv", "--yes", "--canary", "5"]);
+    expect(applied).toMatchObject({ code: 0, document: { state: "completed", counts: { done: 60 } } });
+  });
+
+  test("ends at a canary row that fails, and the rest stays untouched", async () => {
+    await using harness = await CliHarness.open();
+    const ids = Array.from({ length: 60 }, (_, n) => (n === 3 ? "8942319999999999999" : harness.simId(n)));
+    await harness.write("fleet.csv", `simId,speedClass\n${ids.map((id) => `${id},s1.8xfast\n`).join("")}`);
+    const applied = await harness.json(["apply", "fleet.csv", "--yes", "--canary", "5"]);
+    expect(applied).toMatchObject({ code: 1, document: { state: "aborted", reason: "a canary row failed" } });
+    const { counts } = applied.document;
+    expect(counts.rejected).toBe(1);
+    expect(counts.done + counts.rejected).toBeLessThanOrEqual(5);
+    expect(counts.cancelled).toBe(60 - counts.done - counts.rejected);
+    expect(harness.changes).toBe(counts.done);
+    const results = await harness.read(applied.document.results ?? "");
+    expect(new Set(column(results, "outcome").slice(5))).toEqual(new Set(["cancelled"]));
+    expect(new Set(column(results, "reason").slice(5))).toEqual(new Set(["a canary row failed"]));
+  });
+
+  test.each([
+    ["10", 10, "11 rows failed or were rejected, more than the 10 allowed"],
+    ["5%", 10, "11 rows failed or were rejected, more than the 10 allowed"],
+    ["0", 0, "1 row failed or was rejected, more than the 0 allowed"],
+  ])("is aborted past --max-failures %s, and no more goes out than was in flight", async (limit, most, reason) => {
+    const inFlight = 4;
+    await using harness = await CliHarness.open({
+      sims: 200,
+      latencyMs: [5, 15],
+      env: { SIMFLEET_CONNECTIONS: String(inFlight) },
+    });
+    const rows = Array.from({ length: 200 }, (_, n) =>
+      n % 3 === 0 ? `894231888888888${1_000 + n}` : harness.simId(n),
+    );
+    await harness.write("fleet.csv", `simId,speedClass,n\n${rows.map((id, n) => `${id},s1.8xfast,${n}\n`).join("")}`);
+    const applied = await harness.json(["apply", "fleet.csv", "--yes", "--max-failures", limit]);
+    expect(applied.code).toBe(1);
+    const { state, counts } = applied.document;
+    expect(state).toBe("aborted");
+    expect(counts.rejected).toBeGreaterThan(most);
+    // Those in flight when the limit was passed still got their answers; each of four segments has that many lanes.
+    expect(counts.rejected).toBeLessThanOrEqual(most + 1 + 4 * inFlight);
+    expect(counts.cancelled).toBeGreaterThan(100);
+    if (counts.rejected === most + 1) expect(applied.document.reason).toBe(reason);
+    else expect(applied.document.reason).toMatch(/^\d+ rows? failed or w(as|ere) rejected, more than the \d+ allowed$/);
+  });
+
+  test("keeps to a rate of its own, as the platform's record shows", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 20);
+    const applied = await harness.json(["apply", "fleet.csv", "--yes", "--rate", "240"]);
+    expect(applied).toMatchObject({ code: 0, document: { counts: { done: 20 } } });
+    const windows = harness.sandbox.throttle.windows("Sim").map(({ accepted }) => accepted);
+    // 240 a minute are 8 in each window of 2 s, with one more at an edge.
+    expect(Math.max(...windows)).toBeLessThanOrEqual(9);
+    const { startedAt, finishedAt } = applied.document;
+    expect(Date.parse(finishedAt ?? "") - Date.parse(startedAt ?? "")).toBeGreaterThanOrEqual(4_500);
+  });
+
+  test("is handed to a worker with --detach, which works it off", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 30);
+    const worker = await harness.worker();
+    const detached = await harness.run(["apply", "fleet.csv", "--yes", "--detach"]);
+    expect(detached.code).toBe(0);
+    expect(detached.stdout).toMatch(/^r-\d{8}-\d{6}-[a-z0-9]{8}\n$/);
+    const watched = await harness.json(["runs", "watch", detached.stdout.trim()]);
+    expect(watched).toMatchObject({ code: 0, document: { state: "completed", counts: { done: 30 } } });
+    worker.kill("SIGTERM");
+    expect(await worker.ended).toMatchObject({ code: 0, stdout: "" });
+  });
+
+  test("waits with --detach where no worker is up, says so, and begins with the first one", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 30);
+    const detached = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
+    expect(detached).toMatchObject({ code: 0, document: { state: "running", counts: { pending: 30 } } });
+    const { runId } = detached.document;
+    expect(detached.stderr).toContain(
+      `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${runId}\n`,
+    );
+    expect(harness.changes).toBe(0);
+    await harness.worker();
+    await harness.untilState(runId, "completed");
+    expect(harness.changes).toBe(30);
+  });
+
+  test("is worked off by several workers, and apply only looks on", async () => {
+    await using harness = await CliHarness.open({ ...unhurried, env: { SIMFLEET_CONNECTIONS: "2" } });
+    await harness.fleet("fleet.csv", 100);
+    await Promise.all([harness.worker(), harness.worker()]);
+    const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
+    expect(applied).toMatchObject({ code: 0, document: { counts: { done: 100 }, calls: 100, throttled: 0 } });
+    expect(harness.changes).toBe(100);
+  });
+});
+
+describe.concurrent("while it is under way, a run", () => {
+  test("is paused, which apply tells of, and goes on with resume", async () => {
+    await using harness = await CliHarness.open(heldUp);
+    await harness.fleet("fleet.csv", 100);
+    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
+    const runId = runIdIn((await apply.said(/Run (r-\S+) started/))[0]);
+    await harness.untilChanges(10);
+    const paused = await harness.json(["runs", "pause", runId]);
+    expect(paused).toMatchObject({ code: 0, document: { state: "paused", reason: `paused by ${actor}` } });
+    const held = await apply.ended;
+    expect(held.code).toBe(1);
+    expect(held.stderr).toContain(
+      `The run was paused (paused by ${actor}). Resume with: simfleet runs resume ${runId}\n`,
+    );
+    const before = harness.changes;
+    // Rows in line for the quota are kept back as well: no more than one window's calls went out meanwhile.
+    expect(before - paused.document.counts.done).toBeLessThanOrEqual(heldUp.limits.Sim);
+    const shown = await harness.json(["runs", "show", runId]);
+    expect(shown.document.counts).toMatchObject({ done: before, pending: 100 - before });
+    release(harness);
+    const resumed = await harness.json(["runs", "resume", runId]);
+    expect(resumed).toMatchObject({ code: 0, document: { state: "completed", counts: { done: 100 } } });
+    expect(resumed.document).not.toHaveProperty("reason");
+    expect(harness.changes).toBe(100);
+  });
+
+  test("is cancelled, and retry redoes the rows that it had not come to", async () => {
+    await using harness = await CliHarness.open(heldUp);
+    await harness.fleet("fleet.csv", 100);
+    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
+    const runId = runIdIn((await apply.said(/Run (r-\S+) started/))[0]);
+    await harness.untilChanges(10);
+    const early = await harness.run(["runs", "retry", runId, "--yes"]);
+    expect(early).toMatchObject({ code: 2, stdout: "" });
+    expect(early.stderr).toMatch(/simfleet: Run r-\S+ is running; only a run that is over can be redone/);
+    expect((await harness.json(["runs", "cancel", runId])).document.state).toBe("cancelled");
+    expect((await apply.ended).code).toBe(1);
+    const { counts } = (await harness.json(["runs", "show", runId])).document;
+    expect(counts).toMatchObject({ done: harness.changes, cancelled: 100 - harness.changes, pending: 0 });
+    const again = await harness.run(["runs", "resume", runId]);
+    expect(again).toMatchObject({ code: 2, stdout: "" });
+    expect(again.stderr).toBe(
+      `simfleet: Run ${runId} is cancelled and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}\n`,
+    );
+    release(harness);
+    const retried = await harness.json(["runs", "retry", runId, "--yes"]);
+    expect(retried).toMatchObject({
+      code: 0,
+      document: {
+        name: "fleet.csv (retry)",
+        retryOf: runId,
+        counts: { total: counts.cancelled, done: counts.cancelled },
+      },
+    });
+    expect(harness.changes).toBe(100);
+  });
+
+  test("is left by Ctrl-C in a state to be resumed, and says how", async () => {
+    await using harness = await CliHarness.open(unhurried);
+    await harness.fleet("fleet.csv", 100);
+    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
+    await harness.untilChanges(10);
+    apply.kill("SIGINT");
+    const stopped = await apply.ended;
+    const runId = runIdIn(stopped.stderr);
+    expect(stopped.code).toBe(1);
+    expect(stopped.stderr).toMatch(/Stopping: waiting for calls in flight …\n/);
+    expect(stopped.stderr).toMatch(/Paused\. \d+ rows left; nothing is lost\.\n/);
+    expect(stopped.stderr).toContain(`Resume with: simfleet runs resume ${runId}\n`);
+    const { done = 0, pending = 0 } = await outcomesOf(harness, runId);
+    expect(done).toBe(harness.changes);
+    expect(done + pending).toBe(100);
+    const resumed = await harness.run(["runs", "resume", runId]);
+    expect(resumed.code).toBe(0);
+    expect(resumed.stdout).toContain("100 rows: 100 done\n");
+    expect(resumed.stdout).not.toContain("Ctrl-C");
+    expect(resumed.stderr).toContain(`Results: simfleet runs results ${runId} --out FILE\n`);
+    expect(await outcomesOf(harness, runId)).toEqual({ done: 100 });
+    expect(harness.changes).toBe(100);
+  });
+
+  test("goes on in its worker when a Ctrl-C ends only the looking on", async () => {
+    await using harness = await CliHarness.open(unhurried);
+    await harness.fleet("fleet.csv", 60);
+    await harness.worker();
+    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
+    await harness.untilChanges(10);
+    apply.kill("SIGINT");
+    const left = await apply.ended;
+    const runId = runIdIn(left.stderr);
+    expect(left.stderr).toContain(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}\n`);
+    await harness.untilState(runId, "completed");
+    expect(harness.changes).toBe(60);
+  });
+
+  test("is passed on when its worker is told to stop, and the next worker ends it", async () => {
+    await using harness = await CliHarness.open(unhurried);
+    await harness.fleet("fleet.csv", 60);
+    const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
+    const worker = await harness.worker();
+    await harness.untilChanges(10);
+    worker.kill("SIGTERM");
+    const stopped = await worker.ended;
+    expect(stopped.code).toBe(0);
+    expect(stopped.stderr).toContain("the worker has stopped");
+    await harness.worker();
+    await harness.untilState(document.runId, "completed");
+    expect(await outcomesOf(harness, document.runId)).toEqual({ done: 60 });
+    expect(harness.changes).toBe(60);
+  });
+
+  test("is held where the platform refuses the account, and resumes with new credentials", async () => {
+    await using harness = await CliHarness.open(unhurried);
+    await harness.fleet("fleet.csv", 60);
+    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
+    await harness.untilChanges(10);
+    // The AuthKey is withdrawn: the pair ends, and no other is to be had.
+    const { accounts, options } = harness.sandbox;
+    accounts.revoke(undefined, options.authKeyId);
+    const { authKeyId, authKey } = accounts.authKeys.create(undefined);
+    accounts.expirePairs();
+    const refused = await apply.ended;
+    const runId = runIdIn(refused.stderr);
+    expect(refused.code).toBe(3);
+    expect(refused.stderr).toContain(
+      "The platform rejected the credentials: auth: not authorized (401 AUM0011: The credentials are not correct.). " +
+        "Check SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY.\n",
+    );
+    expect((await harness.run(["runs", "resume", runId])).code).toBe(3);
+    // The rows were to be tried again after half a minute: a person who resumes does not wait for that.
+    const beforeMs = performance.now();
+    const resumed = await harness.json(["runs", "resume", runId], {
+      SIMFLEET_AUTH_KEY_ID: authKeyId,
+      SIMFLEET_AUTH_KEY: authKey,
+    });
+    expect(performance.now() - beforeMs).toBeLessThan(25_000);
+    expect(resumed).toMatchObject({ code: 0, document: { counts: { done: 60 } } });
+    expect(await outcomesOf(harness, runId)).toEqual({ done: 60 });
+    expect(harness.changes).toBe(60);
+  });
+});

@@ -1,0 +1,122 @@
+/**
+ * What is left when a process dies without a word: every row still ends with exactly one outcome, the platform holds
+ * what the file says, and no call is repeated that was not in flight.
+ */
+import { readFile } from "node:fs/promises";
+import { expect, test, vi } from "vitest";
+import { seededShare } from "#sandbox/seeded.ts";
+import { seeds } from "../support/long.ts";
+import { until } from "../support/until.ts";
+import { counted, resultRows, runIdIn } from "./support/results.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+
+vi.setConfig({ testTimeout: 150_000 });
+
+const rows = 120;
+const lanes = 8;
+const io = { sims: rows, latencyMs: [10, 40], env: { SIMFLEET_CONNECTIONS: String(lanes) } } as const;
+
+/** After how many changes the blow falls; the seed says so. */
+function blow(round: number): number {
+  return 1 + Math.floor(seededShare(2_026, round) * (rows - 20));
+}
+
+/** Changes that the platform has made and that no outcome tells of: calls that were in flight when the blow fell. */
+async function unsettled(harness: CliHarness, runId: string): Promise<number> {
+  const { document } = await harness.json(["runs", "show", runId]);
+  return harness.changes - document.counts.done;
+}
+
+async function expectWhole(harness: CliHarness, runId: string, most: { repeated: number }): Promise<void> {
+  const results = resultRows((await harness.run(["runs", "results", runId])).stdout);
+  expect(counted(results.map(({ outcome = "" }) => outcome))).toEqual({ done: rows });
+  for (const { simId = "", speedClass } of results) {
+    expect(harness.sandbox.state.speedClassOf(simId)).toBe(speedClass);
+    expect(harness.sandbox.state.acceptedChanges(simId)).toBeGreaterThan(0);
+  }
+  expect(harness.changes - rows).toBeLessThanOrEqual(most.repeated);
+  expect(harness.sandbox.state.totals.throttled).toBe(0);
+  const { counts } = (await harness.json(["runs", "show", runId])).document;
+  expect(counts).toEqual({ total: rows, done: rows, skipped: 0, rejected: 0, failed: 0, cancelled: 0, pending: 0 });
+}
+
+async function killAndResume(round: number): Promise<void> {
+  await using harness = await CliHarness.open(io);
+  await harness.redis();
+  await harness.fleet("fleet.csv", rows);
+  const apply = harness.start(["apply", "fleet.csv", "--yes"]);
+  await harness.untilChanges(blow(round));
+  apply.kill("SIGKILL");
+  const { code, stderr } = await apply.ended;
+  expect(code).toBe(137);
+  const runId = runIdIn(stderr);
+  const repeated = await unsettled(harness, runId);
+  // Each of the four segments under way may have had its lanes full.
+  expect(repeated).toBeLessThanOrEqual(4 * lanes);
+  const resumed = await harness.json(["runs", "resume", runId]);
+  expect(resumed).toMatchObject({ code: 0, document: { state: "completed" } });
+  await expectWhole(harness, runId, { repeated });
+}
+
+test.concurrent("a run whose process is killed at any instant is ended by resume, every time", async () => {
+  const rounds = await Promise.allSettled(Array.from({ length: seeds(3, 10) }, (_, round) => killAndResume(round)));
+  const failed = rounds.flatMap((ended, round) =>
+    ended.status === "rejected" ? [`round ${round}, after ${blow(round)} changes: ${String(ended.reason)}`] : [],
+  );
+  expect(failed).toEqual([]);
+});
+
+test.concurrent("a worker that is killed among several leaves its rows to the others", async () => {
+  await using harness = await CliHarness.open(io);
+  await harness.redis();
+  await harness.fleet("fleet.csv", rows);
+  const workers = await Promise.all([harness.worker(), harness.worker(), harness.worker()]);
+  const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
+  await harness.untilChanges(blow(20));
+  workers[1]?.kill("SIGKILL");
+  await harness.untilState(document.runId, "completed");
+  await expectWhole(harness, document.runId, { repeated: 4 * lanes });
+});
+
+test.concurrent("an embedded Redis that is killed comes back, and the run goes on by itself", async () => {
+  await using harness = await CliHarness.open(io);
+  await harness.fleet("fleet.csv", rows);
+  const apply = harness.start(["apply", "fleet.csv", "--yes", "--json"]);
+  await harness.untilChanges(blow(21));
+  const before = await harness.redisPid();
+  process.kill(before, "SIGKILL");
+  const ended = await apply.ended;
+  expect(ended).toMatchObject({ code: 0 });
+  const { runId, counts } = JSON.parse(ended.stdout) as { runId: string; counts: object };
+  expect(counts).toMatchObject({ done: rows });
+  await expectWhole(harness, runId, { repeated: 4 * lanes });
+});
+
+test.concurrent("a run is ended after everything was killed at once: apply, worker, Redis and what watches over it", async () => {
+  await using harness = await CliHarness.open(io);
+  await harness.fleet("fleet.csv", rows);
+  const worker = await harness.worker();
+  const apply = harness.start(["apply", "fleet.csv", "--yes"]);
+  await harness.untilChanges(blow(22));
+  const redis = await harness.redisPid();
+  for (const pid of [await parentOf(redis), redis, worker.pid, apply.pid]) process.kill(pid, "SIGKILL");
+  const { stderr } = await apply.ended;
+  await until("redis-server is gone", () => !isAlive(redis));
+  const runId = runIdIn(stderr);
+  const resumed = await harness.json(["runs", "resume", runId]);
+  expect(resumed).toMatchObject({ code: 0, document: { state: "completed" } });
+  await expectWhole(harness, runId, { repeated: 8 * lanes });
+});
+
+async function parentOf(pid: number): Promise<number> {
+  return Number(/^PPid:\s+(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1]);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

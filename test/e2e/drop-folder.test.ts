@@ -1,0 +1,98 @@
+/** The drop folder with the built worker: files put there in every way, refused ones, and a worker that is killed. */
+import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { counted, resultRows } from "./support/results.ts";
+import { type RunDocument, CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+
+/** A harness whose folder `in` is watched. */
+async function open({ env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
+  const settings = { SIMFLEET_DROP_FOLDER_PATH: "in", SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "2", ...env };
+  const harness = await CliHarness.open({ sims: 300, ...options, env: settings });
+  mkdirSync(harness.path("in"));
+  return harness;
+}
+
+function filesIn(harness: CliHarness, place: "done" | "failed" | "processing"): string[] {
+  return readdirSync(harness.path(`in/${place}`)).toSorted();
+}
+
+async function runs(harness: CliHarness): Promise<RunDocument[]> {
+  return (await harness.json<{ runs: RunDocument[] }>(["runs", "list"])).document.runs;
+}
+
+test.concurrent("files become runs and end in done/ or failed/ beside what became of them", async () => {
+  await using harness = await open();
+  const check = await harness.run(["check"]);
+  expect(check.stdout).toMatch(/^ok +drop folder +in$/m);
+  const worker = await harness.worker();
+  // Written under its own name, in pieces: whole when it is taken.
+  const rows = Array.from({ length: 40 }, (_, n) => `${harness.simId(n)},s1.slow\n`);
+  appendFileSync(harness.path("in/slowly.csv"), "simId,speedClass\n");
+  for (let at = 0; at < rows.length; at += 4) {
+    appendFileSync(harness.path("in/slowly.csv"), rows.slice(at, at + 4).join(""));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  await harness.write("in/spoiled.csv", `simId,speedClass\n${harness.simId(50)},s1.fast\n8.94231E+18,s1.fast\n`);
+  await harness.write("in/notes.txt", "not for simfleet");
+  await until(
+    "both have ended",
+    () => filesIn(harness, "done").length + filesIn(harness, "failed").length === 4,
+    60_000,
+  );
+  const [run] = await runs(harness);
+  expect(run).toMatchObject({ name: "slowly.csv", state: "completed", submittedBy: "drop-folder" });
+  expect(filesIn(harness, "done")).toEqual([`slowly.${run?.runId}.csv`, `slowly.${run?.runId}.results.csv`]);
+  const results = resultRows(await harness.read(`in/done/slowly.${run?.runId}.results.csv`));
+  expect(counted(results.map(({ outcome = "" }) => outcome))).toEqual({ done: 40 });
+  const [, problem = ""] = filesIn(harness, "failed");
+  expect(problem).toMatch(/^spoiled\.r-\d{8}-\d{6}-\w{8}\.problem\.txt$/);
+  const why = await harness.read(`in/failed/${problem}`);
+  expect(why).toMatch(/^1 of 2 rows cannot be sent \(the first: line 3: .*\n.*line 3: .*spreadsheet/s);
+  expect(harness.sandbox.state.acceptedChanges(harness.simId(50))).toBe(0);
+  expect([readdirSync(harness.path("in")).toSorted(), filesIn(harness, "processing")]).toEqual([
+    ["done", "failed", "notes.txt", "processing"],
+    [],
+  ]);
+  worker.kill("SIGTERM");
+  expect(await worker.ended).toMatchObject({ code: 0 });
+});
+
+test.concurrent("a worker that is killed in the middle is gone on after, with files of one name", async () => {
+  await using harness = await open({ latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } });
+  await harness.redis();
+  const first = await harness.worker();
+  await harness.fleet("fleet.csv", 150);
+  renameSync(harness.path("fleet.csv"), harness.path("in/fleet.csv"));
+  await harness.untilChanges(10);
+  await harness.write("in/fleet.csv", `simId,speedClass\n${harness.simId(200)},s1.fast\n`);
+  await until("the second is taken as well", () => filesIn(harness, "processing").length === 2, 20_000);
+  first.kill("SIGKILL");
+  await first.ended;
+  await harness.worker();
+  await until("both have ended", () => filesIn(harness, "done").length === 4, 90_000);
+  const all = await runs(harness);
+  expect(all.map(({ counts, state }) => `${counts.done} ${state}`).toSorted()).toEqual([
+    "1 completed",
+    "150 completed",
+  ]);
+  const { events } = (
+    await harness.json<{ events: { type: string }[] }>(["events", "tail", "--since", "1h", "--type", "file.*"])
+  ).document;
+  expect(events.map(({ type }) => type).toSorted()).toEqual(["file.done", "file.done", "file.taken", "file.taken"]);
+});
+
+test.concurrent("a folder that is not there is told of, by check and by the worker, and used when it comes", async () => {
+  await using harness = await open();
+  rmSync(harness.path("in"), { recursive: true });
+  const check = await harness.run(["check"]);
+  expect([check.code, check.stdout]).toEqual([
+    2,
+    expect.stringMatching(/^FAIL +drop folder +in cannot be used: ENOENT/m),
+  ]);
+  const worker = await harness.worker();
+  await worker.said(/in: ENOENT.*\(it is tried again\)/);
+  mkdirSync(harness.path("in"));
+  await harness.write("in/one.csv", `simId,speedClass\n${harness.simId(0)},s1.fast\n`);
+  await until("the file has ended", () => harness.sandbox.state.acceptedChanges(harness.simId(0)) === 1, 90_000);
+});

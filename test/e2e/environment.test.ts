@@ -1,0 +1,188 @@
+/** What a run depends on and can fail: addresses, names, Redis, disks, readers of its output. */
+import { describe, expect, test } from "vitest";
+import { redisOnPort } from "./support/redis-server.ts";
+import { oldRedis, webServer } from "./support/stand-in.ts";
+import { column, counted, runIdIn } from "./support/results.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+
+function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1) ?? "";
+}
+
+/** How long a command takes that asks nobody: what this machine needs to start a process just now. */
+async function startMsOf(harness: CliHarness): Promise<number> {
+  const beforeMs = performance.now();
+  await harness.run(["--version"]);
+  return performance.now() - beforeMs;
+}
+
+describe.concurrent("an address that leads nowhere ends apply with 4 and one sentence:", () => {
+  test.each([
+    [
+      "a port where nothing listens",
+      "http://127.0.0.1:9",
+      "auth: 127.0.0.1:9 refuses connections. Is it up, and is the port in SIMFLEET_ENDPOINT_GLOBAL right?",
+    ],
+    [
+      "a name that does not exist",
+      "https://platform.invalid",
+      /^simfleet: auth: the host platform\.invalid is not known \((ENOTFOUND|EAI_AGAIN)\)\. Check SIMFLEET_ENDPOINT_GLOBAL, or the name service\.$/,
+    ],
+  ])("%s", async (_, address, message) => {
+    await using harness = await CliHarness.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: address } });
+    await harness.fleet("fleet.csv", 3);
+    const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    if (typeof message === "string") expect(lastLine(failed.stderr)).toBe(`simfleet: ${message}`);
+    else expect(lastLine(failed.stderr)).toMatch(message);
+    expect((await harness.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toEqual([]);
+  });
+
+  test("a web server that is not the platform", async () => {
+    await using server = await webServer();
+    const host = `127.0.0.1:${server.port}`;
+    await using harness = await CliHarness.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: `http://${host}` } });
+    await harness.fleet("fleet.csv", 3);
+    const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    expect(lastLine(failed.stderr)).toBe(
+      `simfleet: auth: ${host} answered 200 with a web page that is not JSON. Is it the right address?`,
+    );
+    expect((await harness.run(["check"])).stdout).toMatch(/\nFAIL +address +auth: /);
+  });
+});
+
+describe.concurrent("a Redis that will not do ends every command with 4 and says why:", () => {
+  test("none at the address, within six seconds", async () => {
+    await using harness = await CliHarness.open({ env: { SIMFLEET_REDIS_URL: "redis://127.0.0.1:9" } });
+    const startMs = await startMsOf(harness);
+    const beforeMs = performance.now();
+    const failed = await harness.json<{ error: object }>(["runs", "list"]);
+    const tookMs = performance.now() - beforeMs;
+    // What a process takes to start on a busy machine is not what is waited for Redis.
+    expect(tookMs - startMs).toBeLessThan(6_000);
+    const message =
+      "Redis at 127.0.0.1:9 cannot be used: connect ECONNREFUSED 127.0.0.1:9. Is it up, and is SIMFLEET_REDIS_URL right?";
+    expect(failed).toMatchObject({ code: 4, stderr: `simfleet: ${message}\n` });
+    expect(failed.document).toEqual({ error: { code: "STORE_UNAVAILABLE", message } });
+  });
+
+  test("an old version", async () => {
+    await using redis = await oldRedis("6.0.16");
+    await using harness = await CliHarness.open({ env: { SIMFLEET_REDIS_URL: `redis://127.0.0.1:${redis.port}` } });
+    expect(await harness.run(["quota"])).toEqual({
+      code: 4,
+      stdout: "",
+      stderr: `simfleet: Redis at 127.0.0.1:${redis.port} is version 6.0.16; simfleet needs 6.2 or newer: upgrade it\n`,
+    });
+  });
+
+  test("one that throws rows away when it is full", async () => {
+    await using harness = await CliHarness.open();
+    await (await harness.redis()).config("SET", "maxmemory-policy", "allkeys-lru");
+    const failed = await harness.run(["runs", "list"]);
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    expect(failed.stderr).toMatch(
+      /^simfleet: Redis at \S+redis\.sock has maxmemory-policy allkeys-lru and would throw rows away when it is full: set it with CONFIG SET maxmemory-policy noeviction, and in redis\.conf\n$/,
+    );
+  });
+
+  test("one that is full: nothing is started", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 100);
+    await (await harness.redis()).config("SET", "maxmemory", "1");
+    const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    expect(failed.stderr).toMatch(
+      /so nothing was changed: Redis refuses: it is full: raise its maxmemory, or make room \(OOM .*\)\n$/,
+    );
+    expect(failed.stderr).not.toContain("    at ");
+    expect(harness.changes).toBe(0);
+  });
+});
+
+describe.concurrent("a Redis that goes away in the middle", () => {
+  test("is told of, and a Ctrl-C leaves the run to be resumed", async () => {
+    await using harness = await CliHarness.open({ sims: 100, limits: { Sim: 10 } });
+    await using server = await redisOnPort(harness);
+    const env = { SIMFLEET_REDIS_URL: server.url };
+    await harness.fleet("fleet.csv", 100);
+    const apply = harness.start(["apply", "fleet.csv", "--yes"], env);
+    await harness.untilChanges(10);
+    server.process.kill("SIGKILL");
+    await apply.said(/Redis has not answered for \d+ s\. Nothing is lost: the run waits for it\.\n/);
+    const before = performance.now();
+    apply.kill("SIGINT");
+    const left = await apply.ended;
+    expect(performance.now() - before).toBeLessThan(20_000);
+    expect(left.code).toBe(4);
+    const runId = runIdIn(left.stderr);
+    expect(lastLine(left.stderr)).toBe(
+      "simfleet: Redis does not answer, so the run was left as it is. Nothing that it has recorded is lost; " +
+        `once Redis is back, resume with: simfleet runs resume ${runId}`,
+    );
+    await using again = await redisOnPort(harness, server.port);
+    harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 1_000, afterMs: 0 });
+    expect(again.url).toBe(server.url);
+    const resumed = await harness.json(["runs", "resume", runId], env);
+    expect(resumed).toMatchObject({ code: 0, document: { counts: { done: 100 } } });
+  });
+});
+
+describe.concurrent("results", () => {
+  test("that cannot be written leave the run whole, and the message says how to get them", async () => {
+    await using harness = await CliHarness.open();
+    await harness.redis(); // not started below, under the limit on the size of files
+    await harness.fleet("fleet.csv", 90);
+    const limited = harness.shell("trap '' XFSZ; ulimit -f 1; simfleet apply fleet.csv --yes --json");
+    const applied = await limited.ended;
+    expect(applied.code).toBe(4);
+    const { runId, state, counts } = JSON.parse(applied.stdout) as { runId: string; state: string; counts: object };
+    expect({ state, counts }).toMatchObject({ state: "completed", counts: { done: 90 } });
+    expect(lastLine(applied.stderr)).toBe(
+      `simfleet: fleet.${runId}.results.csv could not be written: EFBIG: file too large, write. ` +
+        `No outcome is lost: write them to another path with simfleet runs results ${runId} --out FILE`,
+    );
+    expect(await harness.files(".csv")).toEqual(["fleet.csv"]);
+    const nowhere = await harness.run(["runs", "results", runId, "--out", "no/such/folder.csv"]);
+    expect(nowhere.code).toBe(4);
+    expect(nowhere.stderr).toMatch(/No outcome is lost: choose another path with --out\n$/);
+    expect((await harness.run(["runs", "results", runId, "--out", "results.csv"])).code).toBe(0);
+    expect(counted(column(await harness.read("results.csv"), "outcome"))).toEqual({ done: 90 });
+  });
+
+  test("are written into a pipe or a device as they are, and never put in its place", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 3);
+    const { document } = await harness.json(["apply", "fleet.csv", "--yes"]);
+    const line = `mkfifo pipe; cat pipe & simfleet runs results ${document.runId} --out pipe >&2; wait; test -p pipe`;
+    const piped = await harness.shell(line).ended;
+    expect(piped.code).toBe(0);
+    expect(counted(column(piped.stdout, "outcome"))).toEqual({ done: 3 });
+    await harness.shell("echo old > real.csv; ln -s real.csv link.csv").ended;
+    expect((await harness.run(["runs", "results", document.runId, "--out", "link.csv"])).code).toBe(0);
+    expect((await harness.shell("test -L link.csv").ended).code).toBe(0);
+    expect(counted(column(await harness.read("real.csv"), "outcome"))).toEqual({ done: 3 });
+  });
+});
+
+describe.concurrent("a reader that goes away", () => {
+  test("of the messages does not keep a run from its end", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 60);
+    const piped = await harness.shell("simfleet apply fleet.csv --yes 2>&1 | head -1").ended;
+    expect(piped.stdout).toBe("fleet.csv: 60 rows\n");
+    const { runs } = (await harness.json<{ runs: { state: string; counts: object }[] }>(["runs", "list"])).document;
+    expect(runs).toMatchObject([{ state: "completed", counts: { done: 60 } }]);
+  });
+
+  test("or a full disk behind stdout is told of on stderr", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 3);
+    expect(await harness.shell("simfleet plan fleet.csv > /dev/full").ended).toEqual({
+      code: 4,
+      stdout: "",
+      stderr: "simfleet: the answer could not be written: ENOSPC: no space left on device, write\n",
+    });
+  });
+});

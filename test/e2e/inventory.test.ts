@@ -1,0 +1,324 @@
+/** The harness about the inventory: read the fleet, find SIMs in it, see what changes, change by filter, undo. */
+import { describe, expect, test, vi } from "vitest";
+import { column, counted, resultRows } from "./support/results.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+
+interface SyncDocument {
+  readonly syncId: string;
+  readonly state: string;
+  readonly sims: number;
+  readonly pages: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly returned: number;
+  readonly gone: number;
+}
+interface SimDocument {
+  readonly simId: string;
+  readonly speedClass: string;
+  readonly goneAt: string | null;
+  readonly tags?: Record<string, string>;
+}
+type SimsPage = { readonly sims: SimDocument[]; readonly nextCursor: string | null };
+type ChangesPage = { readonly changes: Record<string, unknown>[]; readonly nextCursor: string | null };
+
+describe.concurrent("the fleet", () => {
+  test("is read, listed, shown and exported, and the export is a file that plan takes", async () => {
+    await using harness = await CliHarness.open({ sims: 350 });
+    await harness.redis();
+    const synced = await harness.json<SyncDocument>(["sims", "sync"]);
+    expect(synced).toMatchObject({
+      code: 0,
+      document: { state: "finished", sims: 350, pages: 4, added: 350, gone: 0 },
+    });
+
+    const first = await harness.json<SimsPage>(["sims", "list", "--limit", "200"]);
+    const second = await harness.json<SimsPage>([
+      "sims",
+      "list",
+      "--limit",
+      "200",
+      "--cursor",
+      first.document.nextCursor ?? "",
+    ]);
+    expect(second.document.nextCursor).toBeNull();
+    const listed = [...first.document.sims, ...second.document.sims].map(({ simId }) => simId);
+    // Newest first, as every list; the platform's list began with the oldest.
+    expect(listed.toReversed()).toEqual(Array.from({ length: 350 }, (_, n) => harness.simId(n)));
+
+    const shown = await harness.json<SimDocument>(["sims", "show", harness.simId(7)]);
+    expect(shown.document).toMatchObject({
+      simId: harness.simId(7),
+      speedClass: harness.sandbox.state.speedClassOf(harness.simId(7)),
+    });
+    expect((await harness.run(["sims", "show", "8942310000000000000"])).code).toBe(2);
+
+    const exported = await harness.run(["sims", "export", "--out", "fleet.csv"]);
+    expect(exported.code).toBe(0);
+    const rows = resultRows(await harness.read("fleet.csv"));
+    expect(rows.map(({ simId }) => simId)).toEqual(Array.from({ length: 350 }, (_, n) => harness.simId(n)));
+    const plan = await harness.json<{ verdicts: Record<string, number> }>(["plan", "fleet.csv"]);
+    expect(plan.document.verdicts).toMatchObject({ unchanged: 350, change: 0, unknown: 0, invalid: 0 });
+
+    const lines = (
+      await harness.run(["sims", "export", "--format", "ndjson", "--where", "tags.site=berlin"])
+    ).stdout.trim();
+    const berlin = lines.split("\n").map((line) => JSON.parse(line) as SimDocument);
+    expect(berlin.length).toBeGreaterThan(10);
+    expect(new Set(berlin.map(({ tags }) => tags?.site))).toEqual(new Set(["berlin"]));
+    const everywhere = await harness.json<SimsPage>(["sims", "export"]);
+    expect(everywhere.document.sims).toHaveLength(350);
+  });
+
+  test("is found by filters, and a filter that cannot be read says where", async () => {
+    await using harness = await CliHarness.open({ sims: 300 });
+    await harness.redis();
+    await harness.run(["sims", "sync"]);
+    const { sims } = harness.sandbox.state;
+    const records = Array.from({ length: 300 }, (_, n) => sims.recordAt(n) as Record<string, any>);
+    const cases: [string[], (record: Record<string, any>) => boolean][] = [
+      [["--where", "speedClass=s1.fast"], ({ speedClass }) => speedClass === "s1.fast"],
+      [
+        ["--where", "speedClass!=s1.fast", "--where", "tags.site=osaka"],
+        (r) => r.speedClass !== "s1.fast" && r.tags.site === "osaka",
+      ],
+      [
+        ["--where", "status in (ready, standby) and groupId exists"],
+        (r) => ["ready", "standby"].includes(r.status) && r.groupId !== null,
+      ],
+      [["--where", "groupId not exists"], ({ groupId }) => groupId === null],
+      [["--where", `imsi=${sims.imsiAt(11)}`], ({ imsi }) => imsi === sims.imsiAt(11)],
+      [
+        ["--where", `simId in (${harness.simId(3)}, ${harness.simId(299)})`],
+        (r) => [harness.simId(3), harness.simId(299)].includes(r.simId),
+      ],
+      [["--where", "tags.site=nowhere"], () => false],
+    ];
+    for (const [where, isMeant] of cases) {
+      const { document } = await harness.json<SimsPage>(["sims", "list", "--limit", "1000", ...where]);
+      expect(document.sims.map(({ simId }) => simId).toSorted()).toEqual(
+        records
+          .filter(isMeant)
+          .map(({ simId }) => simId as string)
+          .toSorted(),
+      );
+    }
+    const unreadable = await harness.run(["sims", "list", "--where", "speedClass="]);
+    expect(unreadable.code).toBe(2);
+    expect(unreadable.stderr).toMatch(/The filter "speedClass=" cannot be read: expected a value/);
+  });
+
+  test("shows what was changed, by our runs and outside of them, what came and what went", async () => {
+    await using harness = await CliHarness.open({ sims: 120 });
+    await harness.redis();
+    await harness.run(["sims", "sync"]);
+    const fleet = harness.sandbox.fleet;
+    const [ours, theirs, removed] = [harness.simId(1), harness.simId(2), harness.simId(3)];
+    fleet.edit(ours, { speedClass: "s1.slow" });
+    fleet.edit(theirs, { speedClass: "s1.slow", tags: { site: "berlin" } });
+    await harness.run(["sims", "sync"]);
+    await harness.write("one.csv", `simId,speedClass\n${ours},s1.fast\n`);
+    await harness.json(["apply", "one.csv", "--yes"]);
+    fleet.edit(theirs, { speedClass: "s1.8xfast", tags: { site: "osaka" } });
+    fleet.remove([removed]);
+    const [added] = fleet.add(1);
+    const synced = await harness.json<SyncDocument>(["sims", "sync"]);
+    expect(synced.document).toMatchObject({ changed: 1, added: 1, gone: 1 });
+
+    const outside = await harness.json<ChangesPage>([
+      "sims",
+      "changes",
+      "--since",
+      "1h",
+      "--by",
+      "outside",
+      "--limit",
+      "4",
+    ]);
+    expect(
+      outside.document.changes.map(({ type, sim, field, before, after }) => [type, sim, field, before, after]),
+    ).toEqual([
+      ["sim.gone", removed, undefined, undefined, undefined],
+      ["sim.added", added, undefined, undefined, undefined],
+      ["sim.changed", theirs, "tags.site", "berlin", "osaka"],
+      ["sim.changed", theirs, "speedClass", "s1.slow", "s1.8xfast"],
+    ]);
+    const byRun = await harness.json<ChangesPage>(["sims", "changes", "--by", "run"]);
+    expect(byRun.document.changes).toMatchObject([
+      { type: "sim.changed", sim: ours, field: "speedClass", before: "s1.slow", after: "s1.fast", by: "run" },
+    ]);
+    const gone = await harness.json<SimsPage>(["sims", "list", "--gone"]);
+    expect(gone.document.sims).toMatchObject([{ simId: removed, goneAt: expect.any(String) }]);
+    await harness.write("gone.csv", `simId,speedClass\n${removed},s1.fast\n`);
+    const plan = await harness.json<{ verdicts: Record<string, number> }>(["plan", "gone.csv"]);
+    expect(plan.document.verdicts).toMatchObject({ unknown: 1, change: 0 });
+  });
+
+  test("is changed by a filter instead of a file", async () => {
+    await using harness = await CliHarness.open({ sims: 200 });
+    await harness.redis();
+    await harness.run(["sims", "sync"]);
+    const where = ["--where", "tags.site=stadium", "--speed-class", "s1.fast"];
+    const records = Array.from(
+      { length: 200 },
+      (_, n) => harness.sandbox.state.sims.recordAt(n) as Record<string, any>,
+    );
+    const meant = records.filter(({ tags }) => tags.site === "stadium");
+    const right = meant.filter(({ speedClass }) => speedClass === "s1.fast");
+    const plan = await harness.json<{ where: string; verdicts: Record<string, number> }>(["plan", ...where]);
+    expect(plan.document).toMatchObject({
+      where: "tags.site=stadium",
+      verdicts: { unchanged: right.length, change: meant.length - right.length },
+    });
+    expect(harness.sandbox.state.totals.byOperation.updateSimSpeedClass).toBeUndefined();
+
+    const applied = await harness.json(["apply", ...where, "--skip-unchanged", "--yes", "--out", "results.csv"]);
+    expect(applied).toMatchObject({ code: 0, document: { name: "tags.site=stadium", results: "results.csv" } });
+    expect(counted(column(await harness.read("results.csv"), "outcome"))).toEqual({
+      done: meant.length - right.length,
+      skipped: right.length,
+    });
+    for (const { simId } of meant) expect(harness.sandbox.state.speedClassOf(simId as string)).toBe("s1.fast");
+    expect(harness.changes).toBe(meant.length - right.length);
+    const nothing = await harness.run(["apply", "--where", "tags.site=mars", "--speed-class", "s1.fast", "--yes"]);
+    expect(nothing).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("None of the 200 SIMs in the inventory matches tags.site=mars"),
+    });
+    const without = await harness.run(["apply", "--where", "tags.site=stadium", "--yes"]);
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("--speed-class") });
+  });
+});
+
+describe.concurrent("undo", () => {
+  test("puts back what a run changed, and leaves what was changed since, also when no sync has seen it", async () => {
+    await using harness = await CliHarness.open({ sims: 60 });
+    await harness.redis();
+    await harness.run(["sims", "sync"]);
+    const before = Array.from({ length: 10 }, (_, n) => harness.sandbox.state.speedClassOf(harness.simId(n)) ?? "");
+    const given = before.map((speedClass) => (speedClass === "s1.fast" ? "s1.slow" : "s1.fast"));
+    await harness.write("fleet.csv", `simId,speedClass\n${given.map((c, n) => `${harness.simId(n)},${c}\n`).join("")}`);
+    const { document: run } = await harness.json(["apply", "fleet.csv", "--yes"]);
+    // A person changes one, and another is gone.
+    harness.sandbox.fleet.edit(harness.simId(4), { speedClass: "s1.8xfast" });
+    harness.sandbox.fleet.remove([harness.simId(6)]);
+    const undone = await harness.json(["runs", "undo", run.runId, "--yes"]);
+    expect(undone).toMatchObject({
+      code: 0,
+      document: { undoOf: run.runId, counts: { total: 10, done: 8, skipped: 2 } },
+    });
+    before.forEach((speedClass, n) => {
+      if (n !== 4 && n !== 6) expect(harness.sandbox.state.speedClassOf(harness.simId(n))).toBe(speedClass);
+    });
+    expect(harness.sandbox.state.speedClassOf(harness.simId(4))).toBe("s1.8xfast");
+    const { stdout } = await harness.run(["runs", "results", undone.document.runId]);
+    const left = resultRows(stdout).filter(({ outcome }) => outcome === "skipped");
+    expect(left.map(({ simId, reason }) => [simId, reason])).toEqual([
+      [harness.simId(4), `left as it is: it has s1.8xfast now, no longer ${given[4]}, which the run gave it`],
+      [harness.simId(6), "left unchanged: the platform no longer lists it"],
+    ]);
+    // And once more: there is nothing left that the run gave.
+    const again = await harness.json(["runs", "undo", run.runId, "--yes"]);
+    expect(again.document.counts).toMatchObject({ done: 0, skipped: 10 });
+  });
+
+  test("says so where nothing is known of before, and where there is nothing to undo", async () => {
+    await using harness = await CliHarness.open({ sims: 20 });
+    await harness.redis();
+    await harness.fleet("fleet.csv", 3);
+    const { document: run } = await harness.json(["apply", "fleet.csv", "--yes"]);
+    const undone = await harness.json(["runs", "undo", run.runId, "--yes"]);
+    expect(undone.document.counts).toMatchObject({ done: 0, skipped: 3 });
+    expect((await harness.run(["runs", "results", undone.document.runId])).stdout).toContain(
+      "its previous class is unknown",
+    );
+    expect(await harness.run(["runs", "undo", undone.document.runId, "--yes"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("changed nothing: there is nothing to undo"),
+    });
+    expect((await harness.run(["runs", "undo", "r-none"])).code).toBe(2);
+  });
+});
+
+describe.concurrent("a sync", () => {
+  test("that is killed goes on where it stood", async () => {
+    await using harness = await CliHarness.open({ sims: 600, pageSize: 10, latencyMs: 15 });
+    await harness.redis();
+    const killed = harness.start(["sims", "sync"]);
+    await vi.waitUntil(() => (harness.sandbox.state.totals.byOperation.listSims ?? 0) > 20, { timeout: 60_000 });
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    const synced = await harness.json<SyncDocument>(["sims", "sync"]);
+    expect(synced.stderr).toMatch(/Resuming the sync of .*, after \d+ pages/);
+    expect(synced).toMatchObject({ code: 0, document: { sims: 600, pages: 60, added: 600 } });
+    // No page twice but the one or two that were under way.
+    expect(harness.sandbox.state.totals.byOperation.listSims).toBeLessThanOrEqual(62);
+  });
+
+  test("that is stopped with Ctrl-C says how to go on", async () => {
+    await using harness = await CliHarness.open({ sims: 600, pageSize: 10, latencyMs: 15 });
+    await harness.redis();
+    const stopped = harness.start(["sims", "sync"]);
+    await vi.waitUntil(() => (harness.sandbox.state.totals.byOperation.listSims ?? 0) > 10, { timeout: 60_000 });
+    stopped.child.kill("SIGINT");
+    const ended = await stopped.ended;
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/Nothing is lost: stopped after page \d+\. Resume with: simfleet sims sync/);
+    expect((await harness.json<SyncDocument>(["sims", "sync"])).document).toMatchObject({ sims: 600, pages: 60 });
+  });
+
+  test("is done by a worker where one is up, and waits through a spent quota without a 429", async () => {
+    await using harness = await CliHarness.open({ sims: 300, pageSize: 10, limits: { Sim: 1 } });
+    await harness.worker();
+    const detached = await harness.run(["sims", "sync", "--detach"]);
+    expect(detached).toMatchObject({ code: 0, stdout: expect.stringMatching(/^s-/) });
+    const looking = harness.start(["sims", "sync", "--json"]);
+    // A page a window would take a minute: it waits until somebody is seen to look on.
+    await looking.said(/ SIMs, \d+ pages/);
+    harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 12, afterMs: 0 });
+    const document = JSON.parse((await looking.ended).stdout) as SyncDocument;
+    expect(document).toMatchObject({ syncId: detached.stdout.trim(), state: "finished", sims: 300, pages: 30 });
+    expect(harness.sandbox.state.totals.throttled).toBe(0);
+  });
+
+  test("is refused with wrong credentials, before anything else", async () => {
+    await using harness = await CliHarness.open({ sims: 5, env: { SIMFLEET_AUTH_KEY: "secret-wrong" } });
+    expect((await harness.run(["sims", "sync"])).code).toBe(3);
+  });
+
+  test("keeps no private key of a record, nor prints it", async () => {
+    await using harness = await CliHarness.open({
+      sims: 30,
+      records: "soracom",
+      brand: "Soracom",
+      env: { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_COVERAGE: "g" },
+    });
+    await harness.redis();
+    const env = { SIMFLEET_INVENTORY_FIELDS: "imsi,subscription,profiles,tags" };
+    const said = [
+      await harness.run(["sims", "sync"], env),
+      await harness.run(["sims", "list", "--json"], env),
+      await harness.run(["sims", "export", "--format", "ndjson"], env),
+      await harness.run(["sims", "changes", "--json"], env),
+    ].map(({ code, stdout, stderr }) => {
+      expect(code).toBe(0);
+      return stdout + stderr;
+    });
+    const redis = await harness.redis();
+    const stored = JSON.stringify(await redis.hgetall("simfleet:sims:default"));
+    expect(stored).toContain("primaryImsi");
+    for (let place = 0; place < 30; place += 1) {
+      const secret =
+        /"arcClientPeerPrivateKey":"([^"]+)"/.exec(harness.sandbox.state.sims.textAt(place))?.[1] ?? "none";
+      for (const text of [...said, stored]) expect(text).not.toContain(secret);
+    }
+    const { document } = await harness.json<{ imsi: string; subscription: string }>(
+      ["sims", "show", harness.simId(0)],
+      env,
+    );
+    expect(document).toMatchObject({
+      imsi: harness.sandbox.state.sims.imsiAt(0),
+      subscription: expect.stringMatching(/^plan/),
+    });
+  });
+});

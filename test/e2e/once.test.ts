@@ -1,0 +1,99 @@
+/** One request, sent again and again with its Idempotency-Key while the worker is killed under it: one run, all of it done. */
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { seededShare } from "#sandbox/seeded.ts";
+import { seeds } from "../support/long.ts";
+import { until } from "../support/until.ts";
+import type { RunningProcess } from "./support/process.ts";
+import { type RunDocument, CliHarness } from "./support/cli-harness.ts";
+
+const rows = 40;
+/** Requests that one blow hits, each at another moment of its life. */
+const rounds = Array.from({ length: seeds(3, 5) }, (_, round) => [1, 2, 3].map((n) => 3 * round + n));
+
+/** A worker that comes back each time it is killed. */
+class Worker {
+  readonly #harness: CliHarness;
+  #process: RunningProcess | undefined;
+  #url = "";
+
+  constructor(harness: CliHarness) {
+    this.#harness = harness;
+  }
+
+  async start(): Promise<void> {
+    this.#process = await this.#harness.worker();
+    [, this.#url = ""] = await this.#process.said(/"http":"([^"]+)"/);
+  }
+
+  async killAndStart(): Promise<void> {
+    this.#process?.kill("SIGKILL");
+    await this.#process?.ended;
+    await this.start();
+  }
+
+  /** Undefined where no answer came. */
+  async ask(
+    path: string,
+    init: { method?: string; body?: string; headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<Response | undefined> {
+    const token = readFileSync(this.#harness.path("data/admin-token"), "utf8").trim();
+    const headers = { ...init.headers, authorization: `Bearer ${token}` };
+    return fetch(`${this.#url}${path}`, { ...init, headers }).catch(() => undefined);
+  }
+}
+
+test("a run is started once, whenever the worker that starts it is killed", async () => {
+  await using harness = await CliHarness.open({ sims: rows });
+  const body = await harness.read(await harness.fleet("fleet.csv", rows));
+  const worker = new Worker(harness);
+  await worker.start();
+  const redis = await harness.redis();
+  const runIds = new Map<string, string>();
+  let lost = 0;
+  const send = (name: string): Promise<Response | undefined> => {
+    const headers = { "content-type": "text/csv", "idempotency-key": name };
+    return worker.ask(`/v1/runs?name=${name}`, { method: "POST", body, headers });
+  };
+  const isAnswered = async (name: string): Promise<boolean> => {
+    const answer = await send(name);
+    // While the dead worker's claim stands, the request is told to come again.
+    if (answer?.status !== 202) return false;
+    runIds.set(name, ((await answer.json()) as RunDocument).runId);
+    return true;
+  };
+  // From before a request has arrived to after its answer has left, on a machine of this speed.
+  const beganMs = performance.now();
+  expect(await isAnswered("unharmed")).toBe(true);
+  const spreadMs = Math.max(80, 1.5 * (performance.now() - beganMs));
+  for (const requests of rounds) {
+    const first = requests.map(async (seed) => {
+      await sleep(seededShare(2_026, seed) * spreadMs);
+      if ((await send(`seed-${seed}`)) === undefined) lost += 1;
+    });
+    await sleep(spreadMs);
+    await worker.killAndStart();
+    await Promise.all(first);
+    // As after the half minute in which a claim that nobody renews comes to an end.
+    for (const key of await redis.keys("simfleet:idempotency:*")) await redis.hset(key, "leaseUntilMs", 0);
+    for (const seed of requests) await until(`${seed} is answered`, () => isAnswered(`seed-${seed}`), 30_000);
+  }
+  const total = 1 + rounds.flat().length;
+  let found: readonly RunDocument[] = [];
+  await until(
+    "all are over",
+    async () => {
+      // A worker that has just come up may say that it is too busy.
+      const answer = await worker.ask("/v1/runs?limit=100");
+      if (answer?.status !== 200) return false;
+      found = ((await answer.json()) as { runs: RunDocument[] }).runs;
+      return found.every(({ finishedAt }) => finishedAt !== null);
+    },
+    60_000,
+  );
+  expect(Object.fromEntries(found.map(({ runId, name }) => [name, runId]))).toEqual(Object.fromEntries(runIds));
+  expect(lost).toBeGreaterThan(0);
+  expect([found.length, runIds.size]).toEqual([total, total]);
+  expect(found.map(({ counts }) => counts.done)).toEqual(found.map(() => rows));
+});

@@ -1,0 +1,95 @@
+/** A platform and a way to it that go wrong all the time: the file still comes true, row by row. */
+import { describe, expect, test } from "vitest";
+import { column, counted, resultRows } from "./support/results.ts";
+import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+
+async function applyAll(harness: CliHarness, rows: number): Promise<{ results: string; throttled: number }> {
+  await harness.fleet("fleet.csv", rows);
+  const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
+  expect(applied.code).toBe(0);
+  expect(applied.document.counts).toMatchObject({ total: rows, done: rows });
+  const results = await harness.read(applied.document.results ?? "");
+  for (const { simId = "", speedClass } of resultRows(results)) {
+    expect(harness.sandbox.state.speedClassOf(simId)).toBe(speedClass);
+    expect(harness.sandbox.state.acceptedChanges(simId)).toBeGreaterThan(0);
+  }
+  expect(applied.document.throttled).toBe(harness.sandbox.state.totals.throttled);
+  return { results, throttled: applied.document.throttled };
+}
+
+describe.concurrent("all rows are done", () => {
+  test("through 2 % each of resets, lost answers, cut answers, 502s in HTML and empty 500s", async () => {
+    const share = 0.02;
+    await using harness = await CliHarness.open({
+      sims: 1_000,
+      faults: { reset: share, "lost-answer": share, truncated: share, "html-502": share, "empty-500": share },
+    });
+    const { results, throttled } = await applyAll(harness, 1_000);
+    expect(counted(column(results, "outcome"))).toEqual({ done: 1_000 });
+    expect(throttled).toBe(0);
+    const { counts } = harness.sandbox.faults;
+    const lost = (counts["lost-answer"] ?? 0) + (counts.truncated ?? 0);
+    expect(lost).toBeGreaterThan(10);
+    // What was lost was carried out, and was sent again: nothing else was repeated.
+    expect(harness.changes).toBe(1_000 + lost);
+    const tries = column(results, "attempts").map(Number);
+    expect(Math.max(...tries)).toBeGreaterThan(1);
+    expect(counted(column(results, "reason"))).toHaveProperty("an answer was lost; the change was sent again");
+  });
+
+  test.each<[string, CliHarnessOptions]>([
+    ["while pairs expire", { faults: { "expire-pairs": 0.02 } }],
+    ["through errors of the nested form", { faults: { "nested-error": 0.05 } }],
+    ["while some answers are slow", { faults: { slow: 0.05 }, slowMs: 400 }],
+    ["with windows that open at the first call", { anchored: "first-call", limits: { Sim: 100 }, latencyMs: 10 }],
+  ])("%s", async (_, options) => {
+    await using harness = await CliHarness.open({ sims: 300, ...options });
+    await applyAll(harness, 300);
+  });
+});
+
+describe.concurrent("answers of 429 stay few", () => {
+  test("beside another caller of the same quota: at most one a window, or one burst of what was in flight", async () => {
+    const lanes = 8;
+    await using harness = await CliHarness.open({
+      ...{ sims: 300, limits: { Sim: 100 }, competitor: { Sim: 8 }, latencyMs: [5, 20] },
+      env: { SIMFLEET_CONNECTIONS: String(lanes) },
+    });
+    const { throttled } = await applyAll(harness, 300);
+    const windows = harness.sandbox.throttle.windows("Sim").filter(({ accepted }) => accepted > 0);
+    expect(windows.length).toBeGreaterThanOrEqual(4);
+    // Where this machine stands still for a moment, the other caller overtakes everything that is in flight, once. That it
+    // is one a window otherwise is shown with a clock of our own (test/redis/limiter/bucket-company.property.test.ts).
+    expect(throttled).toBeLessThanOrEqual(windows.length + lanes);
+  });
+
+  test("none, without another caller, over several windows", async () => {
+    await using harness = await CliHarness.open({ sims: 300, limits: { Sim: 80 }, latencyMs: [5, 20] });
+    expect((await applyAll(harness, 300)).throttled).toBe(0);
+  });
+
+  test("none, when the limit is raised during the run, and it is used at once", async () => {
+    await using harness = await CliHarness.open({ sims: 300, limits: { Sim: 40 }, latencyMs: [5, 20] });
+    void harness
+      .untilChanges(45)
+      .then(() => harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 300, afterMs: 0 }));
+    expect((await applyAll(harness, 300)).throttled).toBe(0);
+    expect(harness.sandbox.throttle.windows("Sim").filter(({ accepted }) => accepted > 0).length).toBeLessThanOrEqual(
+      6,
+    );
+  });
+
+  test("as many as were in flight at most, when the limit is lowered during the run", async () => {
+    const lanes = 8;
+    await using harness = await CliHarness.open({
+      sims: 200,
+      limits: { Sim: 100 },
+      latencyMs: [5, 20],
+      env: { SIMFLEET_CONNECTIONS: String(lanes) },
+    });
+    void harness
+      .untilChanges(30)
+      .then(() => harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 40, afterMs: 0 }));
+    expect((await applyAll(harness, 200)).throttled).toBeLessThanOrEqual(lanes);
+  });
+});

@@ -1,0 +1,97 @@
+/** Commands that a worker elsewhere carries out: `--server`, as from a machine that has neither its Redis nor its secrets. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { column, counted } from "./support/results.ts";
+import type { RunningProcess } from "./support/process.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+
+/** A worker, and what a machine elsewhere knows of it. */
+async function withWorker(): Promise<{
+  harness: CliHarness;
+  worker: RunningProcess;
+  remote: Record<string, string>;
+  url: string;
+}> {
+  const harness = await CliHarness.open({ sims: 40 });
+  const worker = await harness.worker();
+  const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
+  mkdirSync(harness.path("elsewhere"));
+  const token = readFileSync(harness.path("data/admin-token"), "utf8");
+  writeFileSync(harness.path("elsewhere/token"), token, { mode: 0o600 });
+  const remote = {
+    SIMFLEET_DATA_DIR: harness.path("elsewhere/data"),
+    SIMFLEET_SERVER: url,
+    SIMFLEET_SERVER_TOKEN_FILE: harness.path("elsewhere/token"),
+    ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
+  };
+  return { harness, worker, remote, url };
+}
+
+describe.concurrent("a worker elsewhere", () => {
+  test("plans and does what a file says, and gives the results back", async () => {
+    const { harness, remote } = await withWorker();
+    await using _ = harness;
+    await harness.fleet("fleet.csv", 30);
+    const planned = await harness.json<{ rows: number; file: string }>(["plan", "fleet.csv"], remote);
+    expect(planned).toMatchObject({ code: 0, document: { rows: 30, calls: 30 } });
+    const applied = await harness.json(["apply", "fleet.csv", "--yes", "--name", "afar"], remote);
+    expect(applied).toMatchObject({ code: 0, document: { name: "afar", state: "completed", counts: { done: 30 } } });
+    expect(harness.changes).toBe(30);
+    const results = await harness.read(applied.document.results ?? "");
+    expect(counted(column(results, "outcome"))).toEqual({ done: 30 });
+    const { runId } = applied.document;
+    expect(await harness.run(["runs", "results", runId], remote)).toMatchObject({ code: 0, stdout: results });
+    const here = await harness.json(["runs", "show", runId]);
+    expect((await harness.json(["runs", "show", runId], remote)).document).toEqual(here.document);
+    const list = await harness.json<{ runs: unknown[] }>(["runs", "list"], remote);
+    expect(list.document.runs).toEqual([here.document]);
+    expect((await harness.json<{ buckets: unknown[] }>(["quota"], remote)).document.buckets).not.toEqual([]);
+    const audit = await harness.json<{ entries: { target: string }[] }>(["audit", "list"], remote);
+    expect(audit.document.entries.map(({ target }) => target)).toContain(runId);
+  });
+
+  test("is followed on after it was killed: every event once, also those that were told while it was away", async () => {
+    const { harness, worker, remote, url } = await withWorker();
+    await using _ = harness;
+    const tail = harness.start(["events", "tail", "--follow", "--type", "run.*", "--json"], remote);
+    await harness.fleet("one.csv", 3);
+    await harness.run(["apply", "one.csv", "--yes"]);
+    await tail.said(/"type":"run.completed"/, "stdout");
+    worker.kill("SIGKILL");
+    await tail.said(/Trying again/);
+    const away = await harness.json(["apply", "one.csv", "--yes", "--name", "away"]);
+    expect(away).toMatchObject({ code: 0, document: { state: "completed" } });
+    await harness.worker({ SIMFLEET_HTTP_PORT: new URL(url).port });
+    await tail.said(/"type":"run.completed".*"name":"away"/, "stdout");
+    tail.kill("SIGINT");
+    const seen = (await tail.ended).stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id: string; type: string });
+    expect(seen.map(({ type }) => type)).toEqual(["run.submitted", "run.completed", "run.submitted", "run.completed"]);
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(4);
+  });
+
+  test("refuses in the words and with the exit code that a command here would have", async () => {
+    const { harness, remote, url } = await withWorker();
+    await using _ = harness;
+    await harness.write("bad.csv", "simId\nno/sense\n");
+    const refused = await harness.json<{ error: { code: string } }>(["plan", "bad.csv"], remote);
+    expect(refused).toMatchObject({ code: 2, document: { error: { code: "INTAKE_INVALID" } } });
+    expect(await harness.run(["runs", "show", "r-none"], remote)).toMatchObject({ code: 2 });
+    const wrong = { ...remote, SIMFLEET_SERVER_TOKEN_FILE: "", SIMFLEET_SERVER_TOKEN: "sf_wrong" };
+    expect(await harness.json(["runs", "list"], wrong)).toMatchObject({
+      code: 3,
+      document: { error: { code: "UNAUTHENTICATED" } },
+    });
+    const nobody = { ...remote, SIMFLEET_SERVER: "http://127.0.0.1:9" };
+    expect(await harness.json(["quota"], nobody)).toMatchObject({
+      code: 4,
+      document: { error: { code: "WORKER_UNREACHABLE" } },
+    });
+    const local = await harness.run(["check", "--server", url]);
+    expect(local).toMatchObject({ code: 2, stderr: expect.stringContaining("leave out --server") });
+    // On its own data directory the worker's own token is found.
+    expect(await harness.run(["quota", "--server", url])).toMatchObject({ code: 0 });
+  });
+});

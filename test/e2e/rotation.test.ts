@@ -1,0 +1,220 @@
+/**
+ * Rotations with the built command line: what a person sees, and that the secret is nowhere but where it belongs. The
+ * secret comes from a program, so that the test knows it before anybody does.
+ */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { found, textOf } from "./support/canary.ts";
+import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+
+const canary = `canary+/="\\<ö>-${"z".repeat(24)}`;
+
+interface Report {
+  readonly name: string;
+  readonly state: string;
+  readonly waitsFor: string | null;
+  readonly credentialsId: string | null;
+  readonly successor: string | null;
+  readonly nextAt: string | null;
+  readonly startedBy: string | null;
+  readonly references: readonly unknown[] | null;
+}
+
+interface Harness {
+  readonly deployment?: string;
+  readonly graceSeconds?: number;
+  readonly webhook?: string;
+  readonly isSealed?: false;
+  readonly options?: CliHarnessOptions;
+}
+
+async function open({ deployment = "soracom", graceSeconds = 0, ...more }: Harness = {}): Promise<CliHarness> {
+  const harness = await CliHarness.open({
+    operations: "all",
+    limits: { Credential: 1_000, Group: 1_000 },
+    ...more.options,
+    env: {
+      SIMFLEET_BRAND: "Svc",
+      SIMFLEET_COVERAGE: "g",
+      SIMFLEET_DEPLOYMENT: deployment,
+      SIMFLEET_CONFIG: "simfleet.yaml",
+      ...more.options?.env,
+    },
+  });
+  const inFolder = (name: string): string => join(harness.folder, name);
+  mkdirSync(inFolder("out"));
+  writeFileSync(inFolder("next"), `${canary}\n`, { mode: 0o600 });
+  writeFileSync(inFolder("seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
+  const seal = more.isSealed === false ? "" : `seal: { keyFile: ${inFolder("seal-key")} }`;
+  writeFileSync(
+    inFolder("simfleet.yaml"),
+    `${seal}
+rotations:
+  mqtt:
+    type: psk
+    from: { command: [cat, ${inFolder("next")}], field: key }
+    graceSeconds: ${graceSeconds}
+    sinks: [ { file: ${inFolder("out/mqtt")} }, { command: [sh, -c, 'cat >${inFolder("out/stored")}'] } ]
+`,
+  );
+  harness.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
+  const [group] = harness.sandbox.state.groups.all;
+  harness.sandbox.state.groups.configure(group?.groupId ?? "", "SoracomFunk", [
+    { key: "credentialsId", value: "mqtt" },
+  ]);
+  return harness;
+}
+
+/** Ids of the account's sets, and the secret of each. */
+function setsOf(harness: CliHarness): [string, unknown][] {
+  const { credentials } = harness.sandbox.state;
+  return credentials.all.map(({ credentialsId: id }) => [id, credentials.secretOf(id)?.key]);
+}
+
+/** Every file that was written, but those that the secret is for: Redis's own among them. */
+function textsIn(folder: string): string {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const mine = (path: string): boolean => path === join(folder, "next") || path.startsWith(join(folder, "out/"));
+  const paths = entries.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !mine(path));
+  return paths.map(textOf).join("\n");
+}
+
+describe.concurrent("a rotation", () => {
+  test("is done by the command where no worker is up, and shows what it did", async () => {
+    await using harness = await open();
+    const { code, stderr, document } = await harness.json<Report>(["credentials", "rotate", "mqtt", "--yes"]);
+    expect([code, document.state, stderr]).toEqual([0, "done", expect.anything()]);
+    expect(stderr).toContain("mqtt: make the new secret");
+    expect(document.credentialsId).toMatch(/^mqtt-\d{8}T\d{4}Z$/);
+    expect(setsOf(harness)).toEqual([[document.credentialsId, canary]]);
+    expect(readFileSync(join(harness.folder, "out/mqtt"), "utf8")).toBe(canary);
+    expect(statSync(join(harness.folder, "out/mqtt")).mode & 0o777).toBe(0o600);
+    const { document: listed } = await harness.json<{ credentials: unknown[] }>(["credentials", "list"]);
+    expect(listed.credentials).toEqual([
+      expect.objectContaining({
+        ...{ credentialsId: document.credentialsId, type: "psk", rotation: "mqtt" },
+        references: [expect.objectContaining({ namespace: "SoracomFunk", how: "id" })],
+      }),
+    ]);
+    const { document: status } = await harness.json<{ rotations: Report[] }>(["credentials", "status"]);
+    expect(status.rotations).toEqual([expect.objectContaining({ name: "mqtt", state: "done", ageDays: 0 })]);
+    expect(document.startedBy).toBe(`cli:${userInfo().username}`);
+    const events = await (await harness.redis()).xrange("simfleet:events", "-", "+");
+    const rotated = events.find(([, fields]) => fields.includes("credential.rotated"));
+    expect(rotated?.[1]).toContain(`cli:${userInfo().username}`);
+    const shown = await harness.run(["credentials", "status"]);
+    expect(shown.stdout).toMatch(/^ROTATION .*\nmqtt +done +mqtt-\d{8}T\d{4}Z /);
+  });
+
+  test("waits for its grace and says so, goes on in a worker, and is over", async () => {
+    await using harness = await open({ graceSeconds: 3 });
+    const rotated = await harness.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect(rotated.code).toBe(0);
+    expect(rotated.stdout).toMatch(/^mqtt is repointed. Next: delete the old set once it is out of use, at /);
+    expect(rotated.stderr).toMatch(
+      /The new secret is active. The old set will be deleted after .* if unused\.\nNo worker is running: /,
+    );
+    expect(setsOf(harness).map(([id]) => id)).toHaveLength(2);
+    const worker = await harness.worker();
+    await until("the old set is gone", () => setsOf(harness).length === 1, 20_000);
+    worker.kill("SIGTERM");
+    expect((await worker.ended).code).toBe(0);
+    expect(setsOf(harness)[0]?.[1]).toBe(canary);
+  });
+
+  test("detached is left to the worker, which does it", async () => {
+    await using harness = await open();
+    await harness.worker();
+    const { document } = await harness.json<Report>(["credentials", "rotate", "mqtt", "--yes", "--detach"]);
+    expect(document.state).toBe("planned");
+    await until(
+      "the new set is alone",
+      () => setsOf(harness).length === 1 && setsOf(harness)[0]?.[1] === canary,
+      20_000,
+    );
+  });
+
+  // Shows S19.
+  test("without what it needs begins nothing", async () => {
+    await using harness = await open({ isSealed: false });
+    const unsealed = await harness.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect([unsealed.code, unsealed.stderr]).toEqual([
+      2,
+      expect.stringMatching(/seal.keyFile: is required: .*openssl rand -hex 32/),
+    ]);
+    const unknown = await harness.json<{ error: { code: string } }>(["credentials", "rotate", "mqt", "--yes"]);
+    expect([unknown.code, unknown.document.error.code]).toEqual([2, "ROTATION_NOT_FOUND"]);
+    const unasked = await harness.run(["credentials", "rotate", "mqtt"]);
+    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    const idle = await harness.run(["credentials", "confirm", "mqtt"]);
+    expect([idle.code, idle.stderr]).toEqual([2, "simfleet: the rotation mqtt is not under way\n"]);
+    await using plain = await open({ deployment: "svc" });
+    const lacking = await plain.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect([lacking.code, lacking.stderr]).toEqual([
+      2,
+      expect.stringMatching(/operations.listCredentials: .*\n.*extends: svc/),
+    ]);
+    expect([setsOf(harness), setsOf(plain)]).toEqual([[["mqtt", "before"]], [["mqtt", "before"]]]);
+  });
+
+  test("whose process is killed while a sink is handed the secret goes on with the same one", async () => {
+    await using harness = await open();
+    const inFolder = (name: string): string => join(harness.folder, name);
+    const yaml = readFileSync(inFolder("simfleet.yaml"), "utf8");
+    const deadly = `cat >>"$0"; if [ ! -e "$0.died" ]; then touch "$0.died"; kill -9 $PPID; fi`;
+    writeFileSync(
+      inFolder("simfleet.yaml"),
+      yaml
+        .replace(/from: .*/, "generate: { field: key, bytes: 32, encoding: hex }")
+        .replace(/command: \[sh, .*\]/, `command: [sh, -c, '${deadly}', ${inFolder("out/stored")}] } ]`),
+    );
+    const killed = await harness.start(["credentials", "rotate", "mqtt", "--yes"]).ended;
+    expect(killed.code).toBe(137);
+    const handed = readFileSync(inFolder("out/mqtt"), "utf8");
+    expect(handed).toMatch(/^[0-9a-f]{64}$/);
+    const resumed = await harness.json<Report>(["credentials", "rotate", "mqtt"]);
+    expect([resumed.code, resumed.document.state, resumed.stderr]).toEqual([
+      ...[0, "done"],
+      expect.stringContaining("Resuming the rotation of "),
+    ]);
+    expect(setsOf(harness)).toEqual([[resumed.document.credentialsId, handed]]);
+    expect(readFileSync(inFolder("out/stored"), "utf8")).toBe(handed + handed);
+  });
+
+  // Shows S19.
+  test("leaves its secret nowhere but where it belongs, also when it fails", async () => {
+    // A process keeps the secrets of earlier commands out of what it prints: here each command has one of its own.
+    const options = { isProcessPerCommand: true, env: { SIMFLEET_LOG_LEVEL: "trace" } };
+    await using harness = await open({ graceSeconds: 600, options });
+    const said = [await harness.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];
+    expect(said[0]?.code).toBe(0);
+    const worker = await harness.worker();
+    said.push(await harness.run(["credentials", "status"]), await harness.run(["credentials", "list", "--json"]));
+    const title = readFileSync(`/proc/${worker.pid}/cmdline`, "latin1");
+    worker.kill("SIGTERM");
+    said.push(await worker.ended);
+    const texts = [title, textsIn(harness.folder), ...said.flatMap(({ stdout, stderr }) => [stdout, stderr])].join(
+      "\n",
+    );
+    // It lies sealed, and is found when it is looked for in the right way.
+    expect(texts).toContain("eyJhbGciOiJkaXIi");
+    expect(found(texts, [canary])).toEqual([]);
+    // A sink that prints what it was given, and fails.
+    await using failing = await open({ options });
+    const yaml = readFileSync(join(failing.folder, "simfleet.yaml"), "utf8");
+    const loud = yaml
+      .replace(/command: \[sh, -c, '.*'\]/, "command: [/no/such/store]")
+      .replace("[cat,", "[sh, -c, 'cat $0; cat $0 >&2; exit 1',");
+    writeFileSync(join(failing.folder, "simfleet.yaml"), loud);
+    const failed = await failing.run(["credentials", "rotate", "mqtt", "--yes"]);
+    expect([failed.code, failed.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^mqtt failed, and the old secret stays in use: /),
+    ]);
+    const left = `${failed.stdout}${failed.stderr}${textsIn(failing.folder)}`;
+    expect(found(left, [canary])).toEqual([]);
+  });
+});

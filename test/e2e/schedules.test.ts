@@ -1,0 +1,203 @@
+/** Schedules in a real worker: times, triggers, pauses, freezes, a killed worker; and what `check` and `list` show. */
+import { writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+
+interface Schedule {
+  readonly name: string;
+  readonly state: string;
+  readonly next: readonly { readonly at: string; readonly local: string }[];
+  readonly running: { readonly ref: string | null } | null;
+  readonly last: { readonly result: string; readonly reason: string | null; readonly ref: string | null } | null;
+}
+
+async function schedulesOf(harness: CliHarness): Promise<Record<string, Schedule>> {
+  const { document } = await harness.json<{ schedules: Schedule[] }>(["schedules", "list"]);
+  return Object.fromEntries(document.schedules.map((one) => [one.name, one]));
+}
+
+async function untilLast(harness: CliHarness, name: string): Promise<NonNullable<Schedule["last"]>> {
+  let last: Schedule["last"] = null;
+  await until(
+    `the schedule ${name} has done its task`,
+    async () => {
+      last = (await schedulesOf(harness))[name]?.last ?? null;
+      return last !== null;
+    },
+    60_000,
+  );
+  return last as unknown as NonNullable<Schedule["last"]>;
+}
+
+async function withSchedules(yaml: string, options: CliHarnessOptions = {}): Promise<CliHarness> {
+  const harness = await CliHarness.open({ ...options, env: { SIMFLEET_CONFIG: "simfleet.yaml", ...options.env } });
+  await harness.write("simfleet.yaml", yaml);
+  return harness;
+}
+
+describe.concurrent("schedules", () => {
+  test("keep a stadium fast while it is open, as the example does", async () => {
+    await using harness = await CliHarness.open({
+      sims: 40,
+      operations: "all",
+      env: { SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g", SIMFLEET_CONFIG: "stadium.yaml" },
+    });
+    await harness.example("stadium.yaml");
+    writeFileSync(harness.path("seal-key"), Buffer.alloc(32, 7), { mode: 0o600 });
+    const { sims } = harness.sandbox.state;
+    const places = Array.from({ length: sims.count }, (_, place) => place);
+    const isInStadium = (place: number): boolean => (sims.recordAt(place).tags as { site?: string }).site === "stadium";
+    const stadium = places.filter(isInStadium);
+    const others = places.filter((place) => !isInStadium(place));
+    for (const place of stadium) harness.sandbox.fleet.edit(harness.simId(place), { speedClass: "s1.slow" });
+    const classesOf = (of: readonly number[]): string[] => of.map((place) => sims.speedClassAt(place));
+    const before = classesOf(others);
+
+    const check = await harness.run(["check"]);
+    expect(check.stdout).toMatch(
+      /^ok +schedule stadium-up +next \d{4}-\d\d-\d\d 08:00:00 Asia\/Tokyo \(.*T23:00:00Z\), .*08:00:00.*, .*08:00:00/m,
+    );
+    expect(check.stdout).toMatch(/^ok +schedule monthly-key +next \d{4}-\d\d-01 04:00:00 Asia\/Tokyo/m);
+
+    const worker = await harness.worker();
+    await harness.run(["schedules", "trigger", "nightly-sync"]);
+    expect(await untilLast(harness, "nightly-sync")).toMatchObject({ result: "done", reason: "40 SIMs listed" });
+    await harness.run(["schedules", "trigger", "stadium-up"]);
+    const up = await untilLast(harness, "stadium-up");
+    expect(up).toMatchObject({ result: "done", reason: `${stadium.length} of ${stadium.length} rows done` });
+    expect(classesOf(stadium)).toEqual(stadium.map(() => "s1.fast"));
+    const { document: run } = await harness.json(["runs", "show", up.ref ?? ""]);
+    expect(run).toMatchObject({ state: "completed", submittedBy: "schedule:stadium-up" });
+    await harness.run(["schedules", "trigger", "stadium-down"]);
+    expect(await untilLast(harness, "stadium-down")).toMatchObject({ result: "done" });
+    expect(classesOf(stadium)).toEqual(stadium.map(() => "s1.slow"));
+    expect(classesOf(others)).toEqual(before);
+    await harness.run(["schedules", "trigger", "monthly-key"]);
+    expect(await untilLast(harness, "monthly-key")).toMatchObject({ result: "done" });
+    expect(await harness.read("mqtt-psk")).toMatch(/^[\w-]{43}$/);
+    // Nothing is left to change: no run is made for it.
+    await harness.run(["schedules", "trigger", "stadium-down"]);
+    await until("it was done again", async () => {
+      const { "stadium-down": down } = await schedulesOf(harness);
+      return down?.last?.reason === "every SIM has its speed class already";
+    });
+    const listed = await harness.run(["schedules", "list"]);
+    expect(listed.stdout).toMatch(
+      /^stadium-up +apply +0 8 \* \* 1-5 +active .* 08:00:00 Asia\/Tokyo .*Z +- +done in /m,
+    );
+    worker.kill("SIGTERM");
+    expect(await worker.ended).toMatchObject({ code: 0 });
+  });
+
+  test("come by the clock, do not overlap, and go on after the worker was killed", async () => {
+    await using harness = await withSchedules(
+      `schedules:
+  often: { cron: "*/2 * * * * *", job: apply, file: fleet.csv }
+`,
+      { latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } },
+    );
+    await harness.fleet("fleet.csv", 40);
+    const redis = await harness.redis();
+    const started = async (): Promise<string[]> => {
+      const entries = await redis.xrange("simfleet:events", "-", "+");
+      return entries.filter(([, pairs]) => pairs[1] === "schedule.started").map(([, pairs]) => pairs.join(" "));
+    };
+    const first = await harness.worker();
+    await until("it has begun twice", async () => (await started()).length >= 2, 60_000);
+    first.kill("SIGKILL");
+    await first.ended;
+    const before = (await started()).length;
+    const second = await harness.worker();
+    await until("it has begun again", async () => (await started()).length >= before + 2, 60_000);
+    second.kill("SIGTERM");
+    await second.ended;
+    const { runs } = (
+      await harness.json<{ runs: { startedAt: string; finishedAt: string | null; counts: Counts }[] }>([
+        ...["runs", "list"],
+      ])
+    ).document;
+    expect(runs.length).toBe((await started()).length);
+    for (const [i, run] of runs.slice(0, -1).entries()) {
+      const older = runs[i + 1];
+      // Ended before the next began: no two were under way at once.
+      expect(Date.parse(older?.finishedAt ?? "")).toBeLessThanOrEqual(Date.parse(run.startedAt));
+    }
+  });
+
+  // Shows S18.
+  test("stand still while they are paused or everything is frozen, and a run stands still with them", async () => {
+    await using harness = await withSchedules(
+      `schedules:
+  often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip }
+  quiet: { cron: "0 4 1 1 *", job: sync }
+`,
+      { sims: 120, latencyMs: 150, env: { SIMFLEET_CONNECTIONS: "1" } },
+    );
+    await harness.fleet("few.csv", 2);
+    await harness.fleet("many.csv", 120);
+    const paused = await harness.json<Schedule>(["schedules", "pause", "often"]);
+    expect(paused.document).toMatchObject({ state: "paused", next: [] });
+    expect(paused.stderr).toContain("No worker is running");
+    await harness.worker();
+    const { document: run } = await harness.json(["apply", "many.csv", "--yes", "--detach"]);
+    await harness.untilChanges(10);
+    const frozen = await harness.run(["freeze", "on", "--reason", "incident 12"]);
+    expect(frozen.stdout).toMatch(/default: frozen: cli:\S+ has frozen all changes: incident 12/);
+    // Within a second no call goes out any more; those that were out have ended.
+    let seen = -1;
+    await until("nothing changes any more", async () => {
+      const isStill = harness.changes === seen;
+      seen = harness.changes;
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      return isStill;
+    });
+    expect(seen).toBeLessThan(120);
+    const { document: held } = await harness.json<{
+      state: string;
+      etaSeconds: number | null;
+      problem?: { message: string };
+    }>([...["runs", "show", run.runId]]);
+    expect(held).toMatchObject({ state: "running", etaSeconds: null });
+    expect(held.problem?.message).toContain("incident 12");
+    await harness.run(["schedules", "resume", "often"]);
+    expect(await untilLast(harness, "often")).toMatchObject({
+      result: "skipped",
+      reason: expect.stringContaining("incident 12"),
+    });
+    expect(harness.changes).toBe(seen);
+    // A sync changes nothing and goes on.
+    await harness.run(["schedules", "trigger", "quiet"]);
+    expect(await untilLast(harness, "quiet")).toMatchObject({ result: "done" });
+    await harness.run(["schedules", "pause", "often"]);
+    await harness.run(["freeze", "off"]);
+    await harness.untilState(run.runId, "completed");
+    expect((await harness.json(["runs", "show", run.runId])).document.counts.done).toBe(120);
+  });
+
+  test("write a report of the fleet", async () => {
+    await using harness = await withSchedules(
+      `schedules: { weekly: { cron: "@weekly", job: report, file: fleet.json } }\n`,
+      {
+        sims: 30,
+      },
+    );
+    await harness.run(["sims", "sync"]);
+    await harness.worker();
+    await harness.run(["schedules", "trigger", "weekly"]);
+    expect(await untilLast(harness, "weekly")).toMatchObject({ result: "done", ref: "fleet.json" });
+    const report = JSON.parse(await harness.read("fleet.json")) as Record<string, unknown>;
+    expect(report).toMatchObject({ total: 30, gone: 0, isComplete: true, runs: [], lastSync: { sims: 30 } });
+    const sum = Object.values(report.bySpeedClass as Record<string, number>).reduce((a, b) => a + b, 0);
+    expect(sum).toBe(30);
+  });
+
+  test("are told of when there is none of the name", async () => {
+    await using harness = await withSchedules(`schedules: { weekly: { cron: "@weekly", job: sync } }\n`);
+    const ended = await harness.run(["schedules", "trigger", "weakly"]);
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expect(ended.stderr).toContain("There is no schedule weakly in the configuration; known are: weekly");
+  });
+});
+
+type Counts = Readonly<Record<"total" | "done", number>>;

@@ -1,0 +1,261 @@
+/**
+ * An environment for end-to-end tests: a folder, the sandbox as the platform, an embedded Redis in a data directory,
+ * and real processes of the built command line. `await using` cleans everything up, whatever happened.
+ */
+import { copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Redis } from "ioredis";
+import { RedisConnections } from "#redis/connection.ts";
+import { EmbeddedRedis } from "#redis/embedded.ts";
+import type { SandboxOptions } from "#sandbox/options.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { until } from "../../support/until.ts";
+import { type BuiltCli, builtCli, root } from "./built-cli.ts";
+import { type Ended, RunningProcess } from "./process.ts";
+import { runCommand } from "./run-command.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+export interface CliHarnessOptions extends Partial<SandboxOptions> {
+  /** Overrides of the settings that reach the sandbox; an empty text removes one. */
+  readonly env?: Environment;
+  /** Starts a process for each command, as a shell does: for tests of what a process keeps in memory or leaves behind. */
+  readonly isProcessPerCommand?: boolean;
+}
+
+/** A run as `--json` shows it. */
+export interface RunDocument {
+  readonly runId: string;
+  readonly name: string;
+  readonly state: string;
+  readonly profile: string;
+  readonly counts: Readonly<
+    Record<"total" | "done" | "skipped" | "rejected" | "failed" | "cancelled" | "pending", number>
+  >;
+  readonly calls: number;
+  readonly throttled: number;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly etaSeconds: number | null;
+  readonly reason?: string;
+  readonly retryOf?: string;
+  readonly results?: string;
+}
+
+interface AttachedRedis {
+  readonly embedded: EmbeddedRedis;
+  readonly connections: RedisConnections;
+  readonly connection: Redis;
+}
+
+const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+
+export class CliHarness implements AsyncDisposable {
+  readonly folder: string;
+  readonly sandbox: Sandbox;
+  readonly env: Environment;
+  readonly #cli: BuiltCli;
+  readonly #isProcessPerCommand: boolean;
+  readonly #processes: RunningProcess[] = [];
+  readonly #disposed = new AbortController();
+  readonly #commands = new Set<Promise<unknown>>();
+  #redis: Promise<AttachedRedis> | undefined;
+
+  private constructor(deps: {
+    cli: BuiltCli;
+    folder: string;
+    sandbox: Sandbox;
+    env: Environment;
+    isProcessPerCommand: boolean;
+  }) {
+    this.#cli = deps.cli;
+    this.#isProcessPerCommand = deps.isProcessPerCommand;
+    this.folder = deps.folder;
+    this.sandbox = deps.sandbox;
+    this.env = deps.env;
+  }
+
+  /** Windows are 2 s long and their limits high, so that tests are fast; every option can be set. */
+  static async open({
+    env,
+    isProcessPerCommand = false,
+    ...sandboxOptions
+  }: CliHarnessOptions = {}): Promise<CliHarness> {
+    const cli = await builtCli();
+    const folder = await mkdtemp(join(tmpdir(), "harness-"));
+    const sandbox = await startSandbox({
+      periodSeconds: 2,
+      ...sandboxOptions,
+      limits: { Sim: 2_000, Credential: 60, Auth: 1_000, ...sandboxOptions.limits },
+    });
+    const settings = {
+      PATH: process.env.PATH ?? "",
+      HOME: folder,
+      XDG_CACHE_HOME: cacheHome,
+      SIMFLEET_DATA_DIR: join(folder, "data"),
+      SIMFLEET_HTTP_PORT: "0",
+      SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+      SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+      SIMFLEET_AUTH_KEY: sandbox.options.authKey,
+      SIMFLEET_RATE_PERIOD_SECONDS: String(sandbox.options.periodSeconds),
+    };
+    return new CliHarness({ cli, folder, sandbox, env: { ...settings, ...env }, isProcessPerCommand });
+  }
+
+  /** Starts a command; `env` overrides the harness's own variables. */
+  start(args: readonly string[], env: Environment = {}): RunningProcess {
+    const { path, compileCache } = this.#cli;
+    return this.startProgram(process.execPath, [path, ...args], { NODE_COMPILE_CACHE: compileCache, ...env });
+  }
+
+  /** Starts any program with the same environment. */
+  startProgram(program: string, args: readonly string[], env: Environment = {}): RunningProcess {
+    const started = new RunningProcess({ program, args, env: { ...this.env, ...env }, cwd: this.folder });
+    this.#processes.push(started);
+    return started;
+  }
+
+  /** Runs a command until it ends; use `start` for one that gets a signal or is killed. */
+  async run(args: readonly string[], env: Environment = {}): Promise<Ended> {
+    if (this.#isProcessPerCommand) return this.start(args, env).ended;
+    // A command follows the one before within milliseconds, when the embedded Redis of that one would just be stopping.
+    if (!("SIMFLEET_REDIS_URL" in this.env) && this.env.SIMFLEET_DATA_DIR === join(this.folder, "data")) {
+      await this.redis();
+    }
+    const request = { cli: this.#cli, args, env: { ...this.env, ...env }, cwd: this.folder };
+    const running = runCommand(request, this.#disposed.signal);
+    this.#commands.add(running);
+    return running.finally(() => this.#commands.delete(running));
+  }
+
+  /** Runs a command with `--json` and parses its output, which must be exactly one document. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a document is what its reader says it is
+  async json<T = RunDocument>(args: readonly string[], env: Environment = {}): Promise<Ended & { document: T }> {
+    const ended = await this.run([...args, "--json"], env);
+    try {
+      return { ...ended, document: JSON.parse(ended.stdout) as T };
+    } catch {
+      throw new Error(`simfleet ${args.join(" ")} ended with ${ended.code}:\n${ended.stdout}${ended.stderr}`);
+    }
+  }
+
+  /** A command as typed into a shell. */
+  commandLine(args: readonly string[]): string {
+    return [process.execPath, this.#cli.path, ...args].map((word) => `'${word}'`).join(" ");
+  }
+
+  /** A shell line in which `simfleet` is the command. */
+  shell(line: string, env: Environment = {}): RunningProcess {
+    const simfleet = `simfleet() { ${this.commandLine([])} "$@"; }`;
+    return this.startProgram("/bin/bash", ["-c", `${simfleet}; ${line}`], env);
+  }
+
+  /** A worker that is ready. */
+  async worker(env: Environment = {}): Promise<RunningProcess> {
+    const worker = this.start(["worker"], env);
+    await worker.said(/the worker is ready/);
+    return worker;
+  }
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  async write(name: string, content: string | Buffer): Promise<string> {
+    // A configuration that contains secrets must be private.
+    await writeFile(this.path(name), content, name.endsWith(".yaml") ? { mode: 0o600 } : {});
+    return name;
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(this.path(name), "utf8");
+  }
+
+  /** Copies a file of examples/ into the folder. */
+  async example(name: string): Promise<string> {
+    await copyFile(join(root, "examples", name), this.path(name));
+    return name;
+  }
+
+  /** Names of the files in the folder with this ending. */
+  async files(ending: string): Promise<string[]> {
+    return (await readdir(this.folder)).filter((name) => name.endsWith(ending)).toSorted();
+  }
+
+  /** A file for the first `rows` SIMs of the sandbox, cycling through the classes. */
+  async fleet(name: string, rows: number, classes: readonly string[] = ["s1.slow", "s1.fast"]): Promise<string> {
+    const lines = Array.from(
+      { length: rows },
+      (_, n) => `${this.simId(n)},${classes[n % classes.length]},asset-${n}\n`,
+    );
+    return this.write(name, `simId,speedClass,asset\n${lines.join("")}`);
+  }
+
+  simId(index: number): string {
+    return this.sandbox.state.sims.simIdAt(index);
+  }
+
+  /** Number of changes that the platform has carried out so far. */
+  get changes(): number {
+    const { sims } = this.sandbox.state;
+    let sum = 0;
+    for (let n = 0; n < sims.count; n += 1) sum += sims.acceptedAt(n);
+    return sum;
+  }
+
+  /** Resolves when the platform has carried out this many changes. */
+  async untilChanges(count: number): Promise<void> {
+    await until(`${count} changes were made`, () => this.changes >= count, 60_000);
+  }
+
+  /** Resolves when a run is in this state. */
+  async untilState(runId: string, state: string): Promise<void> {
+    const redis = await this.redis();
+    await until(
+      `${runId} is ${state}`,
+      async () => (await redis.hget(`simfleet:run:${runId}`, "state")) === state,
+      60_000,
+    );
+  }
+
+  /** A connection to the harness's own Redis, which stays up until the end of the test. */
+  async redis(): Promise<Redis> {
+    this.#redis ??= this.#attach();
+    return (await this.#redis).connection;
+  }
+
+  async #attach(): Promise<AttachedRedis> {
+    const dataDir = this.env.SIMFLEET_DATA_DIR ?? "";
+    const cacheDir = join(cacheHome, "simfleet");
+    const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+    const connections = new RedisConnections({ embedded });
+    return { embedded, connections, connection: connections.connect("harness") };
+  }
+
+  /** Process id of the embedded redis-server. */
+  async redisPid(): Promise<number> {
+    return Number((await this.read("data/redis/redis.pid")).trim());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const alive = this.#processes.filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    for (const { child } of alive) child.kill("SIGKILL");
+    await Promise.all(this.#processes.map(({ ended }) => ended));
+    this.#disposed.abort();
+    await Promise.allSettled(this.#commands);
+    const redis = await this.#redis?.catch(() => undefined);
+    await redis?.connections.close();
+    await redis?.embedded.close();
+    await this.sandbox.close();
+    await until("the embedded Redis is gone", () => isGone(join(this.folder, "data", "redis", "redis.sock")), 20_000);
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+}
+
+function isGone(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => false,
+    () => true,
+  );
+}

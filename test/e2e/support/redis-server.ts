@@ -1,0 +1,81 @@
+/** A redis-server on its own port: for tests that take it away during a run, or that use a user name or TLS. */
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { findRedisServer } from "#redis/find-server.ts";
+import type { RunningProcess } from "./process.ts";
+import type { CliHarness } from "./cli-harness.ts";
+
+export interface RedisOnPort extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly process: RunningProcess;
+}
+
+/** Starts a server with its data in the folder, so that a second one finds the data of the first. */
+export async function redisOnPort(
+  harness: Pick<CliHarness, "folder" | "startProgram">,
+  port?: number,
+): Promise<RedisOnPort> {
+  const at = port ?? (await freePort());
+  return startRedis(harness, at, ["--port", String(at)]);
+}
+
+/** Starts a server that only accepts TLS with a client certificate; the options name its files. */
+export async function redisWithTls(
+  harness: Pick<CliHarness, "folder" | "startProgram">,
+  files: { readonly ca: string; readonly cert: string; readonly key: string },
+): Promise<RedisOnPort> {
+  const at = await freePort();
+  return startRedis(harness, at, [
+    ...["--port", "0", "--tls-port", String(at), "--tls-auth-clients", "yes"],
+    ...["--tls-ca-cert-file", files.ca, "--tls-cert-file", files.cert, "--tls-key-file", files.key],
+  ]);
+}
+
+/** Starts a server with the users of a file of ACL lines. */
+export async function redisWithUsers(
+  harness: Pick<CliHarness, "folder" | "startProgram">,
+  aclFile: string,
+): Promise<RedisOnPort> {
+  const at = await freePort();
+  return startRedis(harness, at, ["--port", String(at), "--aclfile", aclFile]);
+}
+
+async function startRedis(
+  harness: Pick<CliHarness, "folder" | "startProgram">,
+  at: number,
+  args: readonly string[],
+): Promise<RedisOnPort> {
+  const server = await findRedisServer({ path: process.env.PATH ?? "", cacheDir: inject("cacheDir") });
+  const running = harness.startProgram(
+    server.binary,
+    [
+      ...args,
+      ...["--bind", "127.0.0.1", "--dir", join(harness.folder)],
+      ...["--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"],
+    ],
+    server.libraries === undefined ? {} : { LD_LIBRARY_PATH: server.libraries },
+  );
+  await running.said(/Ready to accept connections/, "stdout");
+  return {
+    url: `redis://127.0.0.1:${at}`,
+    port: at,
+    process: running,
+    [Symbol.asyncDispose]: async () => {
+      running.kill("SIGKILL");
+      await running.ended;
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

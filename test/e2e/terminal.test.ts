@@ -1,0 +1,151 @@
+/** What a person at a terminal sees, and what a pipe gets instead. */
+import { spawnSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import type { RunningProcess } from "./support/process.ts";
+import { runIdIn } from "./support/results.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+
+const escape = "\u001B";
+const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
+
+/** A command on a terminal of its own, typed into by `answers`; all that the terminal shows comes out of stdout. */
+function onTerminal(harness: CliHarness, line: string, answers = ""): RunningProcess {
+  const script = `script -qec ${quoted(`stty cols 100 -echo; ${line}`)} /dev/null`;
+  return harness.shell(`export -f simfleet; printf ${quoted(answers)} | SHELL=/bin/bash ${script}`);
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+describe.concurrent("on a terminal", () => {
+  test("apply asks, and then keeps one line up to date", async () => {
+    await using harness = await CliHarness.open({ limits: { Sim: 30 } });
+    await harness.fleet("fleet.csv", 90);
+    const { code, stdout } = await onTerminal(harness, "simfleet apply fleet.csv", "y\n").ended;
+    expect(code).toBe(0);
+    expect(stdout).toContain("Make 90 changes? [y/N] ");
+    const frames = stdout.split(`\r${escape}[2K`).slice(1);
+    expect(frames.length).toBeGreaterThan(5);
+    expect(frames.some((frame) => /^[█░]{24} \d+\/90 · .*quota \d+\/30/.test(frame))).toBe(true);
+    for (const frame of frames) expect((frame.split("\r\n")[0] ?? "").length).toBeLessThan(100);
+    expect(stdout).toMatch(/r-\S+ {2}fleet\.csv\r\n {2}completed\r\n {2}90 rows: 90 done\r\n/);
+    expect(harness.changes).toBe(90);
+  });
+
+  test("apply starts nothing without a yes", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 1);
+    const { code, stdout } = await onTerminal(harness, "simfleet apply fleet.csv", "\n").ended;
+    expect(stdout).toContain("Make 1 change? [y/N] ");
+    expect(stdout).toMatch(/Nothing was started\.\r\n$/);
+    expect(code).toBe(2);
+    expect(harness.changes).toBe(0);
+  });
+
+  test("retry, undo and cancel ask as apply does, and a no changes nothing", async () => {
+    await using harness = await CliHarness.open(twoCalls);
+    const runId = await runWithCancelledRows(harness);
+    const before = harness.changes;
+    const questions = [
+      ["retry", "Send 2 rows of"],
+      ["undo --no-sync", "Restore the previous class of up to 2 SIMs?"],
+    ] as const;
+    for (const [command, question] of questions) {
+      const { code, stdout } = await onTerminal(harness, `simfleet runs ${command} ${runId}`, "n\n").ended;
+      expect(stdout).toContain(question);
+      expect(stdout).toMatch(/Nothing was started\.\r\n$/);
+      expect(code).toBe(2);
+    }
+    expect(harness.changes).toBe(before);
+    const retried = await onTerminal(harness, `simfleet runs retry ${runId} --detach`, "y\n").ended;
+    expect(retried.code).toBe(0);
+    const { document: retry } = await harness.json(["runs", "show", runIdIn(retried.stdout.replaceAll(runId, ""))]);
+    expect(retry).toMatchObject({ retryOf: runId, counts: { total: 2 } });
+
+    const { document: held } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
+    const kept = await onTerminal(harness, `simfleet runs cancel ${held.runId}`, "n\n").ended;
+    expect(kept.stdout).toContain(`Cancel ${held.runId}? It cannot be resumed.`);
+    expect((await harness.json(["runs", "show", held.runId])).document.state).toBe("running");
+  });
+
+  test.skipIf(!hasTmux)("a Ctrl-C pauses the run, and neither the line nor Redis is left in a mess", async () => {
+    await using harness = await CliHarness.open({ limits: { Sim: 20 } });
+    await harness.fleet("fleet.csv", 90);
+    const session = `w${harness.sandbox.port}`;
+    const tmux = (command: string): RunningProcess => harness.shell(`tmux -L ${session} ${command}`);
+    try {
+      await tmux("new-session -d -x 100 -y 40 /bin/bash --norc").ended;
+      const command = harness.commandLine(["apply", "fleet.csv", "--yes"]);
+      await harness.write("go.sh", `${command}; echo "ended with $?"\n`);
+      await tmux("send-keys 'PS1=; . ./go.sh' Enter").ended;
+      await harness.untilChanges(20);
+      await tmux("send-keys C-c").ended;
+      let screen = "";
+      await until(
+        "apply has ended",
+        async () => {
+          screen = (await tmux("capture-pane -p -J").ended).stdout;
+          return /ended with \d/.test(screen);
+        },
+        30_000,
+      );
+      expect(screen).toMatch(/\nPaused\. \d+ rows left; nothing is lost\.\nResume with: simfleet runs resume r-/);
+      expect(screen).toContain("\nended with 1\n");
+      expect(screen).not.toContain("^[");
+    } finally {
+      await tmux("kill-server").ended;
+    }
+  });
+});
+
+test.concurrent("in a pipe there is no escape character, and a line now and then", async () => {
+  await using harness = await CliHarness.open({ limits: { Sim: 30 } });
+  await harness.fleet("fleet.csv", 90);
+  const { code, stdout, stderr } = await harness.run(["apply", "fleet.csv", "--yes"], { TERM: "xterm-256color" });
+  expect(code).toBe(0);
+  expect(Array.from(stdout + stderr).filter((character) => character < " " && character !== "\n")).toEqual([]);
+  const lines = stderr.split("\n").filter((line) => /^r-\S+ (running|completed): /.test(line));
+  expect(lines.length).toBeGreaterThanOrEqual(2);
+  expect(lines.length).toBeLessThan(8);
+  expect(lines.at(-1)).toMatch(/^r-\S+ completed: 90 of 90 rows \(100 %\), quota \d+\/30, refresh in \d s$/);
+});
+
+test("without a terminal, retry, undo and replay need --yes, and do nothing without it", async () => {
+  await using harness = await CliHarness.open(twoCalls);
+  const runId = await runWithCancelledRows(harness);
+  await harness.write(
+    "simfleet.yaml",
+    "automations: { all-slow: { on: sim.changed, job: apply, speedClass: s1.minimum } }\n",
+  );
+  const before = harness.changes;
+  const commands = [
+    ["runs", "retry", runId],
+    ["runs", "undo", runId],
+    ["automations", "replay", "all-slow", "--config", "simfleet.yaml"],
+  ];
+  for (const command of commands) {
+    const refused = await harness.run(command);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toBe("simfleet: Not a terminal: add --yes to confirm. Nothing was started\n");
+  }
+  expect(harness.changes).toBe(before);
+  expect((await harness.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toHaveLength(1);
+});
+
+/** A window so long that nothing more happens in it after two calls. */
+const twoCalls = { sims: 4, limits: { Sim: 2 }, periodSeconds: 600 } as const;
+
+/** A run of four rows that was ended after two of them. */
+async function runWithCancelledRows(harness: CliHarness): Promise<string> {
+  await harness.fleet("fleet.csv", 4);
+  const { document: run } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
+  const work = harness.start(["runs", "resume", run.runId]);
+  await harness.untilChanges(2);
+  await harness.run(["runs", "cancel", run.runId]);
+  await work.ended;
+  const { counts } = (await harness.json(["runs", "show", run.runId])).document;
+  expect(counts).toMatchObject({ done: 2, cancelled: 2 });
+  return run.runId;
+}

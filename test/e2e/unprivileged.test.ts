@@ -1,0 +1,108 @@
+/**
+ * The worker as the container runs it, without an engine: the program and its production packages in a folder of root's,
+ * and a process of another user who may write to the data folder alone.
+ */
+import { spawnSync } from "node:child_process";
+import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { builtCli, root } from "./support/built-cli.ts";
+import { RunningProcess } from "./support/process.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+
+/** As in the Dockerfile. */
+const user = 10_001;
+const isRoot = process.getuid?.() === 0;
+
+/** The program with the packages that the lock file has for production, and a Node that everybody may start. */
+async function productionTree(): Promise<Record<"node" | "cli" | "worker" | "tree" | "data" | "folder", string>> {
+  const folder = await mkdtemp(join(tmpdir(), "simfleet-image-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await chmod(folder, 0o755);
+  const [tree, data, node] = [join(folder, "app"), join(folder, "data"), join(folder, "node")];
+  const built = dirname(dirname((await builtCli()).path));
+  for (const part of ["dist", "config", "package.json"])
+    await cp(join(built, part), join(tree, part), { recursive: true });
+  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean }>;
+  };
+  const copied: string[] = [];
+  for (const [path, { dev, devOptional, optional }] of Object.entries(lock.packages)) {
+    if (path === "" || dev === true || devOptional === true || optional === true) continue;
+    // What lies inside a package came with it.
+    if (copied.some((outer) => path.startsWith(`${outer}/`))) continue;
+    copied.push(path);
+    await mkdir(dirname(join(tree, path)), { recursive: true });
+    expect(spawnSync("cp", ["-R", join(root, path), join(tree, path)]).status).toBe(0);
+  }
+  await cp(process.execPath, node);
+  await mkdir(data, { mode: 0o700 });
+  await chown(data, user, user);
+  const readOnly = spawnSync("chmod", ["-R", "a+rX,a-w", tree, node]);
+  expect(readOnly.status).toBe(0);
+  return { folder, node, tree, data, cli: join(tree, "dist", "cli.js"), worker: join(tree, "dist", "worker.js") };
+}
+
+/** Every file of a folder with what a change of it would change. */
+async function stateOf(folder: string): Promise<string[]> {
+  const paths = await readdir(folder, { recursive: true });
+  const states = paths.map(async (path) => {
+    const { size, mtimeMs, uid, mode } = await lstat(join(folder, path));
+    return [path, size, mtimeMs, uid, mode].join(" ");
+  });
+  return (await Promise.all(states)).toSorted();
+}
+
+/** Writes to a file as the user. @returns `written`, or the code of the error */
+function writeAsUser(node: string, path: string): string {
+  const script = `
+    try {
+      require("node:fs").writeFileSync(${JSON.stringify(path)}, "x");
+      console.log("written");
+    } catch (error) {
+      console.log(error.code);
+    }`;
+  return spawnSync(node, ["-e", script], { encoding: "utf8", cwd: "/", uid: user, gid: user }).stdout.trim();
+}
+
+if (isRoot) {
+  // Shows S14.
+  test("a worker of another user gets ready on a read-only program and writes to its data alone", async () => {
+    const { node, cli, worker: entry, tree, data, folder } = await productionTree();
+    // The image holds no Redis; here the worker starts the one that the tests have fetched.
+    const cache = join(folder, "cache");
+    await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });
+    expect(spawnSync("chmod", ["-R", "a+rX,a-w", cache]).status).toBe(0);
+    await using harness = await CliHarness.open();
+    const before = await stateOf(tree);
+    const changes = { SIMFLEET_DATA_DIR: data, XDG_CACHE_HOME: cache, HOME: "/nonexistent", NODE_ENV: "production" };
+    const worker = new RunningProcess({
+      ...{ program: node, args: [entry], cwd: tree, user },
+      env: { ...harness.env, ...changes },
+    });
+    try {
+      await worker.said(/the worker is ready/);
+      const status = await readFile(`/proc/${worker.pid}/status`, "utf8");
+      expect(status).toMatch(new RegExp(`^Uid:\\s+${user}\\s+${user}\\s+${user}\\s+${user}$`, "m"));
+      expect(status).toMatch(/^CapEff:\s+0+$/m);
+      for (const path of [join(tree, "stray"), cli, node, "/etc/stray", join(folder, "stray")]) {
+        expect([path, writeAsUser(node, path)]).toEqual([path, "EACCES"]);
+      }
+      expect(writeAsUser(node, join(data, "note"))).toBe("written");
+    } finally {
+      worker.kill("SIGTERM");
+      await worker.ended;
+    }
+    expect(await stateOf(tree)).toEqual(before);
+    for (const path of await readdir(data, { recursive: true })) {
+      const { uid } = await lstat(join(data, path)).catch(() => ({ uid: user })); // its Redis is just ending
+      expect([path, uid]).toEqual([path, user]);
+    }
+  });
+} else {
+  test("a worker of another user is not tried here: only root can start a process as another user", () => {
+    console.warn("The worker was not tried as another user, since these tests do not run as root.");
+    expect(isRoot).toBe(false);
+  });
+}

@@ -1,0 +1,151 @@
+/** Every view, wide and narrow, light and dark: looked at by axe, held against the window, and used by keyboard alone. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { type WatchedPage, withoutBrowser } from "./support/browser.ts";
+import { tokens } from "./support/fixtures.ts";
+import { WebHarness } from "./support/harness.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let harness: WebHarness;
+let runId: string;
+
+/** Where each view is, and what has to be seen before it is looked at: something of what it shows. */
+const views: Readonly<Record<string, { place: () => string; seen: (page: Page) => Promise<void> }>> = {
+  Fleet: { place: () => "/#/fleet", seen: (page) => page.getByText("s1.fast").first().waitFor() },
+  "New run": { place: () => "/#/new", seen: seePlan },
+  Runs: { place: () => "/#/runs", seen: (page) => page.getByRole("link", { name: "forty" }).waitFor() },
+  forty: { place: () => `/#/runs/${runId}`, seen: (page) => row(page, "Rows of the run") },
+  Quota: { place: () => "/#/quota", seen: (page) => page.getByRole("heading", { name: "default.Sim" }).waitFor() },
+  Credentials: { place: () => "/#/credentials", seen: (page) => row(page, "Credential Sets") },
+  Schedules: { place: () => "/#/schedules", seen: (page) => row(page, "Automations") },
+  Freezes: { place: () => "/#/freezes", seen: (page) => row(page, "Freezes of the configuration") },
+  Audit: { place: () => "/#/audit", seen: seeFrozen },
+  Events: { place: () => "/#/events", seen: (page) => row(page, "Deliveries") },
+};
+
+async function row(page: Page, table: string): Promise<void> {
+  await page.getByRole("table", { name: table, exact: true }).getByRole("row").nth(1).waitFor();
+}
+
+/** What every view says at its top while a freeze holds. */
+async function seeFrozen(page: Page): Promise<void> {
+  await harness.ask("/v1/freeze", { method: "POST" });
+  await page.getByText("Nothing may change now").waitFor();
+  await row(page, "Changes");
+}
+
+async function seePlan(page: Page): Promise<void> {
+  await page.getByRole("radio", { name: "A filter" }).check({ force: true });
+  await page.getByLabel("Filter", { exact: true }).fill(`simId=${harness.cli.simId(50)}`);
+  await page.getByLabel("Speed class", { exact: true }).fill("s1.fast");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await row(page, "Rows of the plan");
+}
+
+const looks = [1280, 360].flatMap((width) => (["light", "dark"] as const).map((scheme) => ({ width, scheme })));
+
+/** What axe finds to be serious or critical, one line each. */
+async function findings({ page }: WatchedPage): Promise<string[]> {
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe);
+  const found = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
+  );
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
+  beforeAll(async () => {
+    harness = await WebHarness.open();
+    await harness.sync();
+    const file = await harness.cli.fleet("fleet.csv", 40);
+    const csv = `${await harness.cli.read(file)}8.94231E+18,s1.fast,ruined\n`;
+    ({ runId } = await harness.ask<{ runId: string }>("/v1/runs?partial=true&name=forty", { method: "POST", csv }));
+  });
+  afterAll(async () => {
+    await harness[Symbol.asyncDispose]();
+  });
+
+  it("passes axe and stays within its window, wide and narrow, light and dark", { timeout: 120_000 }, async () => {
+    const found: string[] = [];
+    await using watched = await harness.page({ width: 1280, isExamined: true, token: tokens.admin });
+    const { page } = watched;
+    for (const [name, { place, seen }] of Object.entries(views)) {
+      await page.setViewportSize({ width: 1280, height: 860 });
+      await page.goto(place());
+      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+      await seen(page);
+      await page
+        .getByText(/^Reading /)
+        .first()
+        .waitFor({ state: "detached" });
+      for (const { width, scheme } of looks) {
+        await page.setViewportSize({ width, height: 860 });
+        await page.emulateMedia({ colorScheme: scheme });
+        await page.waitForFunction(`innerWidth === ${width} && document.documentElement.dataset.theme === "${scheme}"`);
+        const poll = `${name}, ${width} px, ${scheme}`;
+        found.push(...(await findings(watched)).map((finding) => `${poll}: ${finding}`));
+        if ((await watched.overflow()) > 0) found.push(`${poll}: wider than its window`);
+      }
+    }
+    await harness.ask("/v1/freeze", { method: "DELETE" });
+    expect(found).toEqual([]);
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("passes axe before anybody is signed in, and with a question open", async () => {
+    await using signedOut = await harness.page({ width: 360, isExamined: true });
+    await signedOut.page.goto("/");
+    await signedOut.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await findings(signedOut)).toEqual([]);
+
+    await using signedIn = await harness.page({ width: 360, isExamined: true, token: tokens.operator });
+    await signedIn.page.goto(views.forty?.place() ?? "");
+    await signedIn.page.getByRole("button", { name: "Undo" }).click();
+    await signedIn.page.getByRole("dialog").waitFor();
+    expect(await findings(signedIn)).toEqual([]);
+    await signedIn.page.keyboard.press("Escape");
+    await signedIn.page.getByRole("dialog").waitFor({ state: "detached" });
+    const focused = await signedIn.page.evaluate<string>("document.activeElement.textContent");
+    expect(focused).toBe("Undo");
+  });
+
+  it("lets a run be planned and started by keyboard alone", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
+    const { page } = watched;
+    await page.goto("/#/new");
+    await page.getByRole("heading", { name: "New run", level: 1 }).waitFor();
+    /** Goes on with Tab until the focus is on something that is called so. */
+    const tabTo = async (name: string): Promise<void> => {
+      for (let presses = 0; presses < 60; presses += 1) {
+        await page.keyboard.press("Tab");
+        const called = await page.evaluate<string>(
+          "(() => { const at = document.activeElement; return at.labels?.[0]?.textContent || at.getAttribute('aria-label') || at.textContent; })()",
+        );
+        if (called.trim() === name) return;
+      }
+      throw new Error(`Tab does not reach ${name}`);
+    };
+    await tabTo("A CSV file");
+    await page.keyboard.press("ArrowRight");
+    await tabTo("Filter");
+    await page.keyboard.type(`simId=${harness.cli.simId(50)}`);
+    await tabTo("Speed class");
+    await page.keyboard.type("s1.fast");
+    await tabTo("Preview");
+    await page.keyboard.press("Enter");
+    await page.getByRole("table", { name: "Rows of the plan" }).waitFor();
+    await tabTo("Start the run");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo("Start the run");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/#\/runs\/r-/);
+    await page.getByText("completed", { exact: true }).waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+});
