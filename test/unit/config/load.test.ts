@@ -63,6 +63,7 @@ describe("defaults and precedence", () => {
       automations: [],
       freezes: [],
       seal: undefined,
+      sections: {},
       inventory: {
         fields: ["simId", "imsi", "speedClass", "status", "groupId", "tags", "subscription"],
         secrets: [],

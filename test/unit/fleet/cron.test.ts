@@ -89,7 +89,7 @@ describe("a cron expression", () => {
       const startMs = Date.parse(from);
       const times = new Set<number>();
       for (let at = cron.next(startMs) ?? 0; at < startMs + 30_000_000; at = cron.next(at) ?? Infinity) times.add(at);
-      for (let atMs = startMs; atMs < startMs + 30_000_000; atMs += 60_000) {
+      for (let atMs = startMs; atMs < startMs + 30_000_000; atMs += 240_000) {
         const following = [...times].filter((time) => time > atMs).toSorted((a, b) => a - b)[0];
         if (following !== undefined) expect(cron.next(atMs)).toBe(following);
       }
