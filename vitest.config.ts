@@ -23,20 +23,36 @@ class LongestFirst extends BaseSequencer {
 
 const isLong = process.env.SIMFLEET_TEST_LONG === "1";
 
+const resolve = { conditions: ["source"] };
+const ssr = { resolve: { conditions: ["source", "node", "default"] } };
+const shared = { testTimeout: 120_000, hookTimeout: 60_000, pool: "forks" as const, execArgv: ["--conditions=source"] };
+/** Tests without processes or Redis. They share workers, since starting one takes longer than most of these files. */
+const unit = ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"];
+/** It measures time, and is disturbed by what other files have left in memory. */
+const alone = "test/unit/core/scrub-secrets.test.ts";
+
 export default defineConfig({
-  resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source", "node", "default"] } },
   test: {
-    include: isLong ? withLongForm() : [all],
-    globalSetup: ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"],
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
-    pool: "forks",
     // Most files wait for windows, deadlines and processes, so that two cores have time for more than two of them. Long
     // forms compute and start processes most of the time.
     maxWorkers: isLong ? 2 : 3,
     maxConcurrency: 3,
     sequence: { sequencer: LongestFirst },
-    execArgv: ["--conditions=source"],
+    projects: [
+      {
+        resolve,
+        ssr,
+        test: {
+          ...shared,
+          name: "all",
+          include: isLong ? withLongForm() : [all],
+          exclude: isLong ? [] : unit.map((pattern) => pattern.replace("*.test", "!(scrub-secrets).test")),
+          globalSetup: ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"],
+        },
+      },
+      ...(isLong
+        ? []
+        : [{ resolve, ssr, test: { ...shared, name: "unit", include: unit, exclude: [alone], isolate: false } }]),
+    ],
   },
 });
