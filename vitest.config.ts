@@ -28,8 +28,8 @@ const ssr = { resolve: { conditions: ["source", "node", "default"] } };
 const shared = { testTimeout: 120_000, hookTimeout: 60_000, pool: "forks" as const, execArgv: ["--conditions=source"] };
 /** Tests without processes or Redis. They share workers, since starting one takes longer than most of these files. */
 const unit = ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"];
-/** It measures time, and is disturbed by what other files have left in memory. */
-const alone = "test/unit/core/scrub-secrets.test.ts";
+/** They look for live secrets, of which other files may leave some in memory. */
+const alone = ["test/unit/**/scrub*.test.ts", "test/unit/cli/output.test.ts"];
 
 export default defineConfig({
   test: {
@@ -44,15 +44,14 @@ export default defineConfig({
         ssr,
         test: {
           ...shared,
-          name: "all",
-          include: isLong ? withLongForm() : [all],
-          exclude: isLong ? [] : unit.map((pattern) => pattern.replace("*.test", "!(scrub-secrets).test")),
+          name: "isolated",
+          include: isLong ? withLongForm() : ["test/!(unit|docs)/**/*.test.ts", ...alone],
           globalSetup: ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"],
         },
       },
       ...(isLong
         ? []
-        : [{ resolve, ssr, test: { ...shared, name: "unit", include: unit, exclude: [alone], isolate: false } }]),
+        : [{ resolve, ssr, test: { ...shared, name: "unit", include: unit, exclude: alone, isolate: false } }]),
     ],
   },
 });

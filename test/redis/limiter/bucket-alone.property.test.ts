@@ -15,7 +15,7 @@ describe("the bucket with the quota to itself", () => {
     "meets no 429 and always knows the refresh, whatever crashes, is lost or comes late",
     async () => {
       const scenarios = scenariosOf({ ...quiet, ...incident });
-      await expectOfAll(redis, "alone", { scenarios, check: allOf(noRefusal, rightRefreshes), runs: seeds(12, 60) });
+      await expectOfAll(redis, "alone", { scenarios, check: allOf(noRefusal, rightRefreshes), runs: seeds(6, 60) });
     },
     propertyTimeoutMs,
   );
@@ -39,7 +39,7 @@ describe("the bucket with the quota to itself", () => {
       await expectOfAll(redis, "use", {
         scenarios,
         check: allOf(noRefusal, rightRefreshes, check),
-        runs: seeds(12, 60),
+        runs: seeds(6, 60),
       });
     },
     propertyTimeoutMs,
@@ -73,7 +73,7 @@ describe("the bucket after a break", () => {
           .filter((w) => ours(w.counted) < w.limit - 1)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
       };
-      await expectOfAll(redis, "after a crash", { scenarios, check, runs: seeds(12, 60) });
+      await expectOfAll(redis, "after a crash", { scenarios, check, runs: seeds(6, 60) });
     },
     propertyTimeoutMs,
   );

@@ -29,7 +29,7 @@ describe("the bucket in company", () => {
     "meets one 429 a window at most while another caller spends steadily, and stays shut after it",
     async () => {
       const check = allOf(onePerWindow, staysShut, rightRefreshes);
-      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), check, runs: seeds(12, 60) });
+      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), check, runs: seeds(6, 60) });
     },
     propertyTimeoutMs,
   );
@@ -51,7 +51,7 @@ describe("the bucket in company", () => {
       await expectOfAll(redis, "random company", {
         scenarios,
         check: allOf(staysShut, rightRefreshes),
-        runs: seeds(12, 60),
+        runs: seeds(6, 60),
       });
     },
     propertyTimeoutMs,
@@ -74,7 +74,7 @@ describe("the bucket in company", () => {
           .map(
             (w) => `${nameOf(w)} counted ${w.counted.normal} normal calls of ${w.limit} with a reserve of ${reserve}`,
           );
-      await expectOfAll(redis, "reserve", { scenarios, check, runs: seeds(12, 60) });
+      await expectOfAll(redis, "reserve", { scenarios, check, runs: seeds(6, 60) });
     },
     propertyTimeoutMs,
   );
@@ -95,7 +95,7 @@ describe("the bucket on platforms of other kinds", () => {
           .slice(1, -1)
           .filter((w) => ours(w.counted) < w.limit * 0.8)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
-      await expectOfAll(redis, "anchored", { scenarios, check: allOf(onePerWindow, isUsed), runs: seeds(12, 60) });
+      await expectOfAll(redis, "anchored", { scenarios, check: allOf(onePerWindow, isUsed), runs: seeds(6, 60) });
     },
     propertyTimeoutMs,
   );
@@ -108,7 +108,7 @@ describe("the bucket on platforms of other kinds", () => {
         platformRestartAt: fc.integer({ min: 1, max: 2_000 }).map((n) => n / 1_000),
         lengthInWindows: fc.constant(3.5),
       });
-      await expectOfAll(redis, "restart", { scenarios, check: onePerWindow, runs: seeds(12, 60) });
+      await expectOfAll(redis, "restart", { scenarios, check: onePerWindow, runs: seeds(6, 60) });
     },
     propertyTimeoutMs,
   );
@@ -131,7 +131,7 @@ describe("the bucket on platforms of other kinds", () => {
       await expectOfAll(redis, "limit", {
         scenarios,
         check: allOf(check, rightRefreshes, staysShut),
-        runs: seeds(12, 60),
+        runs: seeds(6, 60),
       });
     },
     propertyTimeoutMs,

@@ -169,6 +169,6 @@ describe("the import check", () => {
     const reported = (await Promise.all(new Set(checked.values()))).flatMap(({ output }) =>
       [...output.matchAll(/^(\S+) \S+: /gm)].map(([, place]) => place),
     );
-    expect([...new Set(reported)].toSorted()).toEqual([...new Set(violations.map(([, place]) => place))].toSorted());
+    expect(new Set(reported)).toEqual(new Set(violations.map(([, place]) => place)));
   });
 });
