@@ -24,8 +24,8 @@ class LongestFirst extends BaseSequencer {
 const isLong = process.env.SIMFLEET_TEST_LONG === "1";
 
 export default defineConfig({
-  resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source", "node", "default"] } },
+  resolve: { conditions: ["simfleet-source"] },
+  ssr: { resolve: { conditions: ["simfleet-source", "node", "default"] } },
   test: {
     include: isLong ? withLongForm() : [all],
     globalSetup: ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"],
@@ -37,6 +37,6 @@ export default defineConfig({
     maxWorkers: isLong ? 2 : 3,
     maxConcurrency: 3,
     sequence: { sequencer: LongestFirst },
-    execArgv: ["--conditions=source"],
+    execArgv: ["--conditions=simfleet-source"],
   },
 });
