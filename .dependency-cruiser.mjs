@@ -227,7 +227,7 @@ export default {
     doNotFollow: { path: "node_modules" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
-      conditionNames: ["source", "import", "node", "default"],
+      conditionNames: ["simfleet-source", "import", "node", "default"],
       mainFields: ["main"],
     },
   },

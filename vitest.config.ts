@@ -23,9 +23,14 @@ class LongestFirst extends BaseSequencer {
 
 const isLong = process.env.SIMFLEET_TEST_LONG === "1";
 
-const resolve = { conditions: ["source"] };
-const ssr = { resolve: { conditions: ["source", "node", "default"] } };
-const shared = { testTimeout: 120_000, hookTimeout: 60_000, pool: "forks" as const, execArgv: ["--conditions=source"] };
+const resolve = { conditions: ["simfleet-source"] };
+const ssr = { resolve: { conditions: ["simfleet-source", "node", "default"] } };
+const shared = {
+  testTimeout: 120_000,
+  hookTimeout: 60_000,
+  pool: "forks" as const,
+  execArgv: ["--conditions=simfleet-source"],
+};
 /** Tests without processes or Redis. They share workers, since starting one takes longer than most of these files. */
 const unit = ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"];
 /** They look for live secrets, of which other files may leave some in memory. */

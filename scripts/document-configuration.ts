@@ -1,4 +1,4 @@
-/** Writes docs/configuration.md from the table of settings: `node --conditions=source scripts/document-configuration.ts`. */
+/** Writes docs/configuration.md from the table of settings: `node --conditions=simfleet-source scripts/document-configuration.ts`. */
 import { writeFileSync } from "node:fs";
 import { valuesOf } from "#config/section.ts";
 import { sections } from "#config/sections.ts";

@@ -1,4 +1,4 @@
-/** Rewrites docs/events.md from the catalogue of events: node --conditions=source scripts/document-events.ts */
+/** Rewrites docs/events.md from the catalogue of events: node --conditions=simfleet-source scripts/document-events.ts */
 import { readFileSync, writeFileSync } from "node:fs";
 import { eventCatalogue } from "#events/event.ts";
 

@@ -11,7 +11,7 @@ import type { CallOptions, PlatformClientOptions } from "./client-options.ts";
 import { addressFor, authAddress, type Routes, routesOf } from "./auth/coverage.ts";
 import type { CredentialForm } from "./auth/credential-form.ts";
 import { CredentialList, type Credentials } from "./auth/credential-list.ts";
-import { keySetFetcher } from "./auth/key-set.ts";
+import { remoteKeySet } from "./auth/key-set.ts";
 import { type AuthInput, type AuthOutput, authOperation } from "./operations/auth.ts";
 import { type Operation, type Target, targetOf } from "./operations/operation.ts";
 import type { ListInput } from "./operations/sims.ts";
@@ -203,13 +203,9 @@ export class PlatformClient {
     return (await this.#sender.send(operation, call)).value;
   }
 
-  #tokenReader({ tokenVerification, clock, userAgent }: PlatformClientOptions): TokenReader | undefined {
+  #tokenReader({ tokenVerification, userAgent }: PlatformClientOptions): TokenReader | undefined {
     if (tokenVerification === undefined) return undefined;
-    const fetchKeys =
-      "jwksUrl" in tokenVerification
-        ? keySetFetcher({ transport: this.#transport, url: tokenVerification.jwksUrl, userAgent })
-        : () => Promise.reject(new RangeError("no key set is configured"));
-    return tokenReader(tokenVerification, { clock, fetchKeys });
+    return tokenReader(tokenVerification, (url) => remoteKeySet({ transport: this.#transport, url, userAgent }));
   }
 
   #routeOf(pair: Pair): Route {

@@ -2,6 +2,7 @@
  * Events of a remote worker: its list for the most recent ones, its event stream (server-sent events) for everything after
  * some point. An interrupted stream resumes after the last received event.
  */
+import { createParser } from "eventsource-parser";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs, systemClock } from "#core/time.ts";
 import { type EventDocument, listEvents } from "#events/contract.ts";
@@ -62,11 +63,11 @@ export function remoteEvents(
 
 /** The events in the text of a stream, as they arrive; heartbeats have none. */
 async function* documentsIn(text: AsyncIterable<string>): AsyncGenerator<readonly EventDocument[]> {
-  let rest = "";
+  let documents: EventDocument[] = [];
+  const parser = createParser({ onEvent: ({ data }) => documents.push(JSON.parse(data) as EventDocument) });
   for await (const chunk of text) {
-    const frames = (rest + chunk).split("\n\n");
-    rest = frames.pop() ?? "";
-    const data = frames.flatMap((frame) => /^data: (.*)$/m.exec(frame)?.[1] ?? []);
-    if (data.length > 0) yield data.map((json) => JSON.parse(json) as EventDocument);
+    parser.feed(chunk);
+    if (documents.length > 0) yield documents;
+    documents = [];
   }
 }

@@ -47,7 +47,9 @@ async function openServer(cacheDir: string): Promise<{ url: string; close: () =>
 async function openEmbedded(cacheDir: string): Promise<{ url: string; close: () => Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "simfleet-test-"));
   const script = fileURLToPath(new URL("./attach.ts", import.meta.url));
-  const holder = spawn(process.execPath, ["--conditions=source", script, dataDir, cacheDir], { stdio: "pipe" });
+  const holder = spawn(process.execPath, ["--conditions=simfleet-source", script, dataDir, cacheDir], {
+    stdio: "pipe",
+  });
   let said = "";
   let complained = "";
   holder.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));

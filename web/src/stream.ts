@@ -1,10 +1,12 @@
 /**
  * The event stream of the worker, read while somebody is signed in: one for the page, shared by all listeners. After a
- * disconnect it resumes after the last event received, so that nothing is missed.
+ * disconnect it resumes after the last event received, so that nothing is missed. The browser's own EventSource cannot
+ * send an Authorization header, and a token does not belong in an address.
  */
 import { effect, signal } from "@preact/signals";
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { send } from "./ask.ts";
-import { EventStreamParser, type Message, reconnectDelayMs } from "./pure/event-stream.ts";
+import { reconnectDelayMs } from "./pure/reconnect-delay.ts";
 import type { FleetEvent } from "./pure/shapes.ts";
 import { session } from "./session.ts";
 
@@ -38,9 +40,9 @@ export function followEvents(): void {
 async function keepReading(stop: AbortSignal): Promise<void> {
   let lastId = "";
   for (let tries = 0; !stop.aborted; tries += 1) {
-    const onMessage = (messages: readonly Message[]): void => {
+    const onMessage = (messages: readonly EventSourceMessage[]): void => {
       tries = 0;
-      lastId = messages.at(-1)?.id || lastId;
+      lastId = messages.findLast(({ id }) => id !== undefined)?.id ?? lastId;
       tell(messages);
     };
     await read(lastId, { stop, onMessage, onOpen: () => (tries = 0) }).catch(() => undefined);
@@ -54,7 +56,7 @@ async function keepReading(stop: AbortSignal): Promise<void> {
 interface Reading {
   readonly stop: AbortSignal;
   readonly onOpen: () => void;
-  readonly onMessage: (messages: readonly Message[]) => void;
+  readonly onMessage: (messages: readonly EventSourceMessage[]) => void;
 }
 
 async function read(lastId: string, { stop, onOpen, onMessage }: Reading): Promise<void> {
@@ -73,14 +75,16 @@ async function read(lastId: string, { stop, onOpen, onMessage }: Reading): Promi
     if (response.body === null) return;
     connection.value = { state: "live" };
     onOpen();
-    const parser = new EventStreamParser();
+    let messages: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: (message) => messages.push(message) });
     const decoder = new TextDecoder();
     const reader = response.body.getReader();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
       heard();
-      const messages = parser.push(decoder.decode(value, { stream: true }));
+      messages = [];
+      parser.feed(decoder.decode(value, { stream: true }));
       if (messages.length > 0) onMessage(messages);
     }
   } finally {
@@ -88,7 +92,7 @@ async function read(lastId: string, { stop, onOpen, onMessage }: Reading): Promi
   }
 }
 
-function tell(messages: readonly Message[]): void {
+function tell(messages: readonly EventSourceMessage[]): void {
   const events = messages.flatMap(({ data }) => {
     try {
       return [JSON.parse(data) as FleetEvent];

@@ -4,13 +4,11 @@
  * wrong; the pair keeper accounts for the lifetime.
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
-import { compactVerify, type CryptoKey, type JSONWebKeySet, type JWSHeaderParameters } from "jose";
+import { compactVerify, type CompactVerifyGetKey } from "jose";
 import { z } from "zod";
 import { ConfigError, messageOf, PlatformError } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
-import type { Clock } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
-import { KeySet } from "./key-set.ts";
 
 export type TokenVerification = { readonly jwksUrl: string } | { readonly publicKeyPem: string };
 
@@ -39,30 +37,25 @@ const payloadSchema = z.looseObject({
 });
 
 /**
- * @param fetchKeys fetches the key set of a URL
- * @throws ConfigError if the public key is invalid
+ * @param keysAt the key set at a URL
+ * @throws ConfigError if the public key is invalid; as `keysAt`
  */
 export function tokenReader(
   verification: TokenVerification,
-  deps: { clock: Clock; fetchKeys: () => Promise<JSONWebKeySet> },
+  keysAt: (jwksUrl: string) => CompactVerifyGetKey,
 ): TokenReader {
   if ("publicKeyPem" in verification) {
     const key = readPublicKey(verification.publicKeyPem);
-    return { read: (token) => readClaims(token, () => Promise.resolve(key)) };
+    return { read: (token) => readClaims(token, () => key) };
   }
-  const keys = new KeySet({ clock: deps.clock, fetch: deps.fetchKeys });
-  return { read: (token) => readClaims(token, (header) => keys.keyFor(header)) };
+  const keys = keysAt(verification.jwksUrl);
+  return { read: (token) => readClaims(token, keys) };
 }
 
-async function readClaims(
-  token: Secret,
-  keyFor: (header: JWSHeaderParameters) => Promise<KeyObject | CryptoKey>,
-): Promise<TokenClaims> {
+async function readClaims(token: Secret, keyFor: CompactVerifyGetKey): Promise<TokenClaims> {
   let payload: unknown;
   try {
-    const verified = await compactVerify(token.reveal(), (header) => keyFor(header) as Promise<CryptoKey>, {
-      algorithms,
-    });
+    const verified = await compactVerify(token.reveal(), keyFor, { algorithms });
     payload = JSON.parse(new TextDecoder().decode(verified.payload));
   } catch (thrown) {
     if (thrown instanceof PlatformError) throw thrown;

@@ -92,7 +92,7 @@ class Dropped {
     const place = inject("redis");
     if ("failure" in place) throw new Error(place.failure);
     const args = [script, place.url, keys.prefix, this.folder, this.fleet.profile];
-    const child = spawn(process.execPath, ["--conditions=source", ...args], {
+    const child = spawn(process.execPath, ["--conditions=simfleet-source", ...args], {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "simfleet-compiled") },
     });

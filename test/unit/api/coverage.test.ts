@@ -1,5 +1,6 @@
+import type { ServerResponse } from "node:http";
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { addressFor, authAddress, routesOf } from "#api/auth/coverage.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { answer, clientFor, type Platform, refusalOf, startPlatform, StillClock } from "./support.ts";
@@ -85,6 +86,12 @@ const claims = {
   iat: nowSeconds,
 };
 
+const noKeySet = {
+  code: "PLATFORM_CONTRACT",
+  message: expect.stringMatching(/without a key set. Check SIMFLEET_JWKS_URL/) as unknown,
+};
+const tooLarge = { message: expect.stringContaining("auth (key set)") as unknown };
+
 // Shows S20.
 describe("the claims of a token", () => {
   it.each(["ES256", "RS256"] as const)("count when its signature holds by the public key (%s)", async (alg) => {
@@ -110,23 +117,59 @@ describe("the claims of a token", () => {
     expect((await client.whoAmI()).coverageTypes).toBeUndefined();
   });
 
-  it("count by the key set, which is fetched again for a new key", async () => {
+  it("count by the key set, which is fetched again for a new key, but not within half a minute", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
     const [old, next] = [await makeSigner("ES256", "old"), await makeSigner("ES256", "next")] as [Signer, Signer];
     const good = { ...claims, operator: { coverageTypes: ["g"] } };
     const published = [old.jwk];
-    await using platform = await platformOf([await old.sign(good), await next.sign(good)], () => ({
-      keys: published,
-    }));
+    const tokens = [await old.sign(good), await next.sign(good), await next.sign(good), await next.sign(good)];
+    await using platform = await platformOf(tokens, () => ({ keys: published }));
+    const fetches = (): number => platform.seen.filter((call) => call.path === "/jwks").length;
     const ticking = new StillClock();
+    const pass = (ms: number): void => {
+      ticking.pass(ms);
+      vi.setSystemTime(Date.now() + ms); // jose reads it
+    };
     await using client = clientFor(platform.url, {
       clock: ticking,
       tokenVerification: { jwksUrl: `${platform.url}/jwks` },
     });
     await client.call(listSims, {});
-    published.push(next.jwk);
+    expect(fetches()).toBe(1);
+    pass(29_000);
     ticking.pass(3_600_000);
+    expect(await refusalOf(client.whoAmI())).toMatchObject({ code: "PLATFORM_CONTRACT" });
+    expect(fetches()).toBe(1);
+    published.push(next.jwk);
+    pass(3_600_000);
     expect((await client.whoAmI()).coverageTypes).toEqual(["g"]);
-    expect(platform.seen.filter((call) => call.path === "/jwks").length).toBe(2);
+    expect(fetches()).toBe(2);
+  });
+
+  it("are not read when the key set is none, too large, or elsewhere", async () => {
+    const signer = await makeSigner("ES256", "k1");
+    const refusals: [answerKeys: (response: ServerResponse) => void, refusal: object][] = [
+      [(response) => answer(response, 200, { keys: [{ kid: "k1" }] }), noKeySet],
+      [(response) => response.end("<html>"), noKeySet],
+      [(response) => answer(response, 404, {}), noKeySet],
+      [(response) => response.writeHead(302, { location: "/elsewhere" }).end(), noKeySet],
+      [(response) => answer(response, 503, {}), { code: "PLATFORM_UNAVAILABLE" }],
+      [(response) => answer(response, 200, { keys: [signer.jwk], more: "x".repeat(70_000) }), tooLarge],
+    ];
+    for (const [answerKeys, refusal] of refusals) {
+      const token = await signer.sign(claims);
+      await using platform = await startPlatform((request, response) => {
+        if (request.url === "/jwks") answerKeys(response);
+        else answer(response, 200, { operatorId: "OP1", apiKey: "k", token });
+      });
+      await using client = clientFor(platform.url, {
+        transport: { maxBodyBytes: 65_536 },
+        tokenVerification: { jwksUrl: `${platform.url}/jwks` },
+      });
+      expect(await refusalOf(client.whoAmI())).toMatchObject(refusal);
+      expect(platform.seen.some((call) => call.path === "/elsewhere")).toBe(false);
+    }
   });
 
   it("of a forged token make the pair unusable, and the error says so without showing it", async () => {

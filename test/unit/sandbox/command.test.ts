@@ -12,7 +12,7 @@ const script = "import { sandboxCommand } from '#cli/commands/sandbox.ts'; await
 /** Starts the command in a process of its own and gives what it printed on stdout once it listens. */
 async function start(options: string) {
   const command = [
-    "--conditions=source",
+    "--conditions=simfleet-source",
     "--input-type=module",
     "-e",
     script,

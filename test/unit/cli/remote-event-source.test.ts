@@ -1,0 +1,35 @@
+/** The events of a remote worker are the same however its stream is cut into chunks. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { remoteEvents } from "#cli/remote-event-source.ts";
+
+const stream = [
+  ": welcome\n\n",
+  'id: 1-0\nevent: run.completed\ndata: {"id":"1-0"}\n\n',
+  ": heartbeat\r\n\r\n",
+  'id:2-0\r\nevent:sim.gone\r\ndata:{"id":\r\ndata: "2-0"}\r\n\r\n',
+  'id: 3-0\ndata: {"id":"3-0"}\n\n',
+  'data: {"id":"cut',
+].join("");
+
+it("finds the events of a stream, and none in comments or in what is cut off", async () => {
+  const cuts = fc.array(fc.nat(stream.length), { maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(cuts, async (unsorted) => {
+      const places = [0, ...unsorted.toSorted((a, b) => a - b), stream.length];
+      const chunks = places.slice(1).map((end, i) => stream.slice(places[i], end));
+      const interrupt = new AbortController();
+      const worker = {
+        async *text() {
+          for (const chunk of chunks) yield await Promise.resolve(chunk);
+          interrupt.abort();
+        },
+      } as unknown as Parameters<typeof remoteEvents>[0];
+      const ids: string[] = [];
+      const choice = { types: undefined, profile: undefined };
+      const source = remoteEvents(worker, choice, { interrupt: interrupt.signal, say: () => undefined });
+      for await (const events of source.follow("0-0")) ids.push(...events.map(({ id }) => id));
+      expect(ids).toEqual(["1-0", "2-0", "3-0"]);
+    }),
+  );
+});
