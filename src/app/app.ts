@@ -10,7 +10,6 @@ import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import { keepHeapSmall, letHeapGrow } from "#core/heap-room.ts";
 import type { Feed } from "#events/feed.ts";
 import { FeedTail } from "#events/tail.ts";
 import type { Wording } from "#fleet/sim.ts";
@@ -93,8 +92,6 @@ export class App {
   readonly #unattended: Unattended;
   readonly #webhooks: Webhooks;
   readonly #working = new Set<Working>();
-  /** Segments of runs in progress: calls per second matter while there are any. */
-  #segments = 0;
   readonly #backlog = new Backlog();
   readonly #watch: RunWatch;
 
@@ -332,14 +329,7 @@ export class App {
       watch: this.#watch,
       accountFor: (profile: string) => this.#accounts.account(profile),
     };
-    this.#segments += 1;
-    letHeapGrow();
-    try {
-      return await execute(reference, context, signal);
-    } finally {
-      this.#segments -= 1;
-      if (this.#segments === 0) keepHeapSmall();
-    }
+    return execute(reference, context, signal);
   }
 
   async #sync(profile: string, signal: AbortSignal): Promise<WorkResult> {
@@ -350,13 +340,9 @@ export class App {
       accountFor: (name: string) => this.#accounts.account(name),
       newSyncId: () => newSyncId(this.#clock.wallMs()),
     };
-    try {
-      const result = await syncInventory(profile, context, signal);
-      if (result.kind === "ended") await this.feed.trim();
-      return result;
-    } finally {
-      if (this.#segments === 0) keepHeapSmall();
-    }
+    const result = await syncInventory(profile, context, signal);
+    if (result.kind === "ended") await this.feed.trim();
+    return result;
   }
 
   /** Whether Redis responds within a second. */

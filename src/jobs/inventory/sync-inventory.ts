@@ -7,7 +7,6 @@ import type { Page } from "#api/pages.ts";
 import { type SimRecord, recordsIn } from "#api/operations/sims.ts";
 import type { RecordList } from "#api/record-list.ts";
 import { PlatformError } from "#core/errors.ts";
-import { makeRoomForPages } from "#core/heap-room.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
 import { jsonWithoutSecrets, visitFields } from "#fleet/sim-fields.ts";
 import { isImsi, isSimId } from "#fleet/sim.ts";
@@ -159,7 +158,6 @@ class SyncStep {
         // Encoding blocks this thread, so let the request be sent first; but do not wait for a spent quota.
         await Promise.race([sent.promise, clock.sleep(sendingMs)]);
         await yieldToEventLoop();
-        makeRoomForPages();
         const sims = this.#listed(page.items);
         const taken = await taking;
         if (taken === undefined) return; // another process has taken over the sync
