@@ -20,7 +20,7 @@ import { App } from "#app/app.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import { secretFields, usualFields, visitFields } from "#fleet/sim-fields.ts";
+import { secretFields, usualFields, visitFields } from "#fleet/sim/sim-fields.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded.ts";
 import { Keys } from "#redis/keys.ts";

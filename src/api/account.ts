@@ -1,7 +1,7 @@
 /** What a job needs from the account it works on. */
 import type { PlatformClient } from "./client.ts";
-import type { FieldChoice } from "#fleet/sim-fields.ts";
-import type { Wording } from "#fleet/sim.ts";
+import type { FieldChoice } from "#fleet/sim/sim-fields.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 
 export interface Account {
   readonly client: PlatformClient;

@@ -8,7 +8,7 @@ import { endpointsOf, type FeatureRoutes } from "#app/endpoints.ts";
 import { type Client, localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
 import type { FeatureSection } from "#config/section.ts";
-import { readSecretFile } from "#config/secret-file.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";

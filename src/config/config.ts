@@ -11,7 +11,7 @@ import type { FreezeWindow } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { AuthKeyOptions } from "./sections/auth-keys.ts";
-import { type Credentials, credentialForms } from "./credentials.ts";
+import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Deployment } from "./deployment.ts";
 import type { HttpConfig } from "./sections/http-access.ts";
 import type { RedisConfig } from "./sections/redis.ts";

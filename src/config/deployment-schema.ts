@@ -7,8 +7,8 @@ import {
   templateFault,
   termsOf,
 } from "#fleet/deployment-operation.ts";
-import { parseRecordPath } from "#fleet/record-path.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { parseRecordPath } from "#fleet/sim/record-path.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { settings } from "./schema.ts";
 import { faultsOf } from "./section.ts";
 

@@ -10,10 +10,10 @@ import {
   type DeploymentOperationId,
   type DeploymentOperations,
 } from "#fleet/deployment-operation.ts";
-import type { RecordPaths } from "#fleet/record-path.ts";
+import type { RecordPaths } from "#fleet/sim/record-path.ts";
 import { builtIn, type DeploymentFile, deploymentSchema, problemsOf } from "./deployment-schema.ts";
 import { suggestion } from "#core/suggest.ts";
-import { readYaml } from "./yaml-file.ts";
+import { readYaml } from "./file/yaml-file.ts";
 
 export interface Deployment {
   /** `svc`, `soracom`, or the path of the file. */

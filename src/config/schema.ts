@@ -3,8 +3,8 @@
  * The loader, the unknown-key check and the documentation are all derived from it. A secret can also come from a file:
  * its path and its variable then end in `File` and `_FILE`.
  */
-import { usualFields } from "#fleet/sim-fields.ts";
-import { authKeyText } from "./auth-key-text.ts";
+import { usualFields } from "#fleet/sim/sim-fields.ts";
+import { authKeyText } from "./secrets/auth-key-text.ts";
 import { dropFolderSettings } from "./sections/drop-folder-settings.ts";
 import { httpSettings } from "./sections/http-settings.ts";
 import { choice, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";

@@ -8,7 +8,7 @@ import type { Problem } from "#core/errors.ts";
 import type { Kind } from "./kind.ts";
 import { suggestion } from "#core/suggest.ts";
 import type { EventFacts } from "#events/event.ts";
-import { isTree, type Tree, valueAt } from "./yaml-file.ts";
+import { isTree, type Tree, valueAt } from "./file/yaml-file.ts";
 
 /** What the documentation says of a value. */
 interface ValueFacts {

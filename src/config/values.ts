@@ -7,8 +7,8 @@ import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { type settings, placesOf, type SettingId, settingOf, type ValueOf } from "./schema.ts";
 import type { Setting } from "./setting.ts";
-import { readSecretFile } from "./secret-file.ts";
-import { type Tree, valueAt } from "./yaml-file.ts";
+import { readSecretFile } from "./secrets/secret-file.ts";
+import { type Tree, valueAt } from "./file/yaml-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

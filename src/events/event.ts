@@ -3,7 +3,7 @@
  * as the change that it reports, so neither ever exists without the other.
  */
 
-import type { FieldValue } from "#fleet/field-value.ts";
+import type { FieldValue } from "#fleet/sim/field-value.ts";
 
 const ofAuthKey = { authKeyId: "the AuthKey", cause: "the rotation", by: "who requested the rotation" } as const;
 const ofDelivery = {

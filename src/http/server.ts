@@ -12,10 +12,10 @@ import { ConnectionLimits, connectionCheckMs, headersMs } from "./connection-lim
 import { controlApi } from "./control-api.ts";
 import { addDashboard } from "./dashboard.ts";
 import { addGuard } from "./auth/guard.ts";
-import { type Health, addHealth } from "./health.ts";
+import { type Health, addHealth } from "./monitoring/health.ts";
 import { hostCheck } from "./auth/hosts.ts";
 import type { ControlDeps } from "./deps.ts";
-import { addMetrics } from "./metrics.ts";
+import { addMetrics } from "./monitoring/metrics.ts";
 import { problemOf, sendProblem } from "./problem.ts";
 import { addQueueBoard } from "./queues/queue-board.ts";
 import { securityHeaders } from "./security-headers.ts";

@@ -9,9 +9,9 @@ import { type Role, roles } from "#fleet/role.ts";
 import { choice, text } from "../kind.ts";
 import { given, optional, readSection } from "../section.ts";
 import type { ValueOf } from "../schema.ts";
-import { readTextFile } from "../text-file.ts";
+import { readTextFile } from "../file/text-file.ts";
 import type { Values } from "../values.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 export interface TokenOptions {
   readonly name: string;

@@ -5,8 +5,8 @@ import { Secret } from "#core/secret.ts";
 import { isLoopback } from "../kind.ts";
 import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
 import type { SettingId } from "../schema.ts";
-import { readSecretFile } from "../secret-file.ts";
-import { readTextFile } from "../text-file.ts";
+import { readSecretFile } from "../secrets/secret-file.ts";
+import { readTextFile } from "../file/text-file.ts";
 import type { Values } from "../values.ts";
 
 export interface RedisTls {

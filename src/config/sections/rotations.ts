@@ -6,10 +6,10 @@ import type { Command, Recipe, Rotation, SecretSource, Sink } from "#fleet/rotat
 import { successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "../deployment.ts";
 import { choice, integer, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
-import { readSecretFile } from "../secret-file.ts";
+import { readSecretFile } from "../secrets/secret-file.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 const dayMs = 86_400_000;
 /** Below so many bits a secret can be guessed. */

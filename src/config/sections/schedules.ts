@@ -5,11 +5,11 @@ import type { Secret } from "#core/secret.ts";
 import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { type Cron, parseCron } from "#fleet/time/cron.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
-import { FreshSecret } from "../fresh-secret.ts";
+import { FreshSecret } from "../secrets/fresh-secret.ts";
 import { choice, number, path, text, timezone } from "../kind.ts";
 import { defaulted, given, optional, readSection } from "../section.ts";
 import { type KnownNames, jobKind, taskKeys, taskOf } from "./task.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 export const schedulesSection = {
   path: "schedules",

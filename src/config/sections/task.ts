@@ -3,7 +3,7 @@ import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
 import { type Kind, choice, failureLimit, integer, path, profileName, text, yesOrNo } from "../kind.ts";
 import { defaulted, optional } from "../section.ts";

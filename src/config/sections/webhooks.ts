@@ -4,13 +4,13 @@ import type { Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
-import { literalFault } from "#events/webhook-address.ts";
+import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
-import { FreshSecret } from "../fresh-secret.ts";
+import { FreshSecret } from "../secrets/fresh-secret.ts";
 import { choice, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 const patterns: Kind<readonly string[]> = {
   schema: z.array(z.string().min(1)).min(1).max(100),

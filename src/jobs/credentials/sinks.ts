@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { createFile, replaceFile } from "#core/write-file.ts";
-import type { Delivery, WebhookSender } from "#events/webhook.ts";
+import type { Delivery, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import type { SealedFields } from "#engine/seal.ts";
 import type { SecretDeps } from "./steps/new-secret.ts";

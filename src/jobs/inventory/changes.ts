@@ -1,7 +1,7 @@
 /** Changes of the fleet, for display and JSON: the inventory's events, newest first. */
 import type { Event } from "#events/event.ts";
 import type { EventQuery, Feed } from "#events/feed.ts";
-import type { FieldValue } from "#fleet/field-value.ts";
+import type { FieldValue } from "#fleet/sim/field-value.ts";
 import { type Change, type ChangeType, changeTypes } from "./contract.ts";
 
 export interface ChangeQuery {

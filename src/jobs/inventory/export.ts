@@ -1,5 +1,5 @@
 /** Exports the inventory: as CSV for spreadsheets and for `plan` and `apply`, or as NDJSON with raw values. */
-import type { KeyColumn } from "#fleet/sim.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { FoundSim } from "./store/inventory.ts";
 

@@ -5,7 +5,7 @@
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import type { Filter } from "#fleet/filter.ts";
-import type { KeyColumn } from "#fleet/sim.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 
 /** @throws SimfleetError USAGE with the field, a suggestion, and the existing fields */

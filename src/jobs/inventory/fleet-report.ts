@@ -1,7 +1,7 @@
 /** Counts the fleet, for the dashboard and for scheduled reports. */
 import { everySim } from "#fleet/filter.ts";
-import { textOf } from "#fleet/sim-fields.ts";
-import type { KeyColumn } from "#fleet/sim.ts";
+import { textOf } from "#fleet/sim/sim-fields.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Inventory } from "./store/inventory.ts";
 import type { Counts, FleetReport, SyncReport } from "./contract.ts";
 

@@ -4,8 +4,8 @@
 import { SimfleetError } from "#core/errors.ts";
 import type { Feed } from "#events/feed.ts";
 import { type Filter, everySim } from "#fleet/filter.ts";
-import { documentOf } from "#fleet/sim-fields.ts";
-import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim.ts";
+import { documentOf } from "#fleet/sim/sim-fields.ts";
+import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { SyncQueues } from "./queue.ts";
 import type { FoundSim, Inventory, InventoryFacts, SimPresence } from "./store/inventory.ts";
 import type { SyncLog } from "./store/sync-record.ts";

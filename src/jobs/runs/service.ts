@@ -5,7 +5,7 @@
 import { basename } from "node:path";
 import type { Clock } from "#core/time.ts";
 import type { Outcome, RunOptions, RunState } from "#fleet/run.ts";
-import type { Wording } from "#fleet/sim.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 import type { BucketState, Limiter } from "#limiter/limiter.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type Queues, queueName } from "./work/queues.ts";

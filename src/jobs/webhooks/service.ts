@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { documentOfEvent } from "#events/event-document.ts";
-import type { WebhookSender } from "#events/webhook.ts";
+import type { WebhookSender } from "#events/webhook/webhook.ts";
 import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "./contract.ts";
 import { type Endpoint, sendOnce, wordsFor } from "./deliver-event.ts";
 import type { DeliveryQueues } from "./queue.ts";

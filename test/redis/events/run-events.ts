@@ -8,7 +8,7 @@ import { systemClock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import { beforeAll as start, Feed } from "#events/feed.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { type FieldChoice, keptFields, pickFields, secretFields } from "#fleet/sim-fields.ts";
+import { type FieldChoice, keptFields, pickFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
 import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter.ts";
-import { pickFields, textOf, visitFields } from "#fleet/sim-fields.ts";
+import { pickFields, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";

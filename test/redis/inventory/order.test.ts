@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { everySim } from "#fleet/filter.ts";
-import { textOf } from "#fleet/sim-fields.ts";
+import { textOf } from "#fleet/sim/sim-fields.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { digestOf } from "#jobs/inventory/store/sim-record.ts";
 import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";

@@ -1,6 +1,6 @@
 /** Runs and syncs write to the same SIMs: changes are attributed correctly, and an old page never overwrites a newer response. */
 import { describe, expect, it } from "vitest";
-import { pickFields } from "#fleet/sim-fields.ts";
+import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { speedClassOf } from "#jobs/inventory/store/inventory.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";

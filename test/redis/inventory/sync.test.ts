@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseRecordPath } from "#fleet/record-path.ts";
+import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { answer, clientFor, quotaHeaders, startOpenPlatform } from "../../unit/api/support.ts";
 import { FleetHarness, type FleetOptions, refusalIn } from "./fleet-harness.ts";

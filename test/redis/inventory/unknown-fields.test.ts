@@ -1,7 +1,7 @@
 /** A filter on a field that no SIM has is rejected, since `!=` and `not exists` would select the whole fleet. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
-import { visitFields } from "#fleet/sim-fields.ts";
+import { visitFields } from "#fleet/sim/sim-fields.ts";
 import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";
 import { filterSource } from "#jobs/runs/plan/row-source.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "#config/load.ts";
-import { WatchedCredentials } from "#config/watched-credentials.ts";
+import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
 import { liveSecrets } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { until } from "../../support/until.ts";

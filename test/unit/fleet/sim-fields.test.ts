@@ -10,7 +10,7 @@ import {
   secretFields,
   textOf,
   usualFields,
-} from "#fleet/sim-fields.ts";
+} from "#fleet/sim/sim-fields.ts";
 
 function choiceOf(fields: readonly string[], more: Partial<FieldChoice> = {}): FieldChoice {
   return { fields, secrets: new Set(secretFields), places: {}, ...more };

@@ -1,7 +1,7 @@
 /** Events are encoded once for all streams that want the same of them. */
 import { expect, test } from "vitest";
 import type { Event, EventType } from "#events/event.ts";
-import { type EventChoice, EventFrames } from "#http/event-frames.ts";
+import { type EventChoice, EventFrames } from "#http/events/event-frames.ts";
 
 const eventOf = (n: number, type: EventType, profile: string): Event => ({
   ...{ id: `1-${n}`, type, atMs: 1, profile },

@@ -3,10 +3,10 @@
  * changes. It may be out of date, since others can change a SIM at any time. This file reads it; syncs write it through
  * sync-record.ts, runs through settle.lua.
  */
-import { decodeName, encodeName } from "#fleet/field-text.ts";
+import { decodeName, encodeName } from "#fleet/sim/field-text.ts";
 import { type Filter, matches } from "#fleet/filter.ts";
-import { textOf } from "#fleet/sim-fields.ts";
-import type { KeyColumn } from "#fleet/sim.ts";
+import { textOf } from "#fleet/sim/sim-fields.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { type KnownSim, decodeSim } from "./sim-record.ts";

@@ -4,7 +4,7 @@
  *   listing -> sweeping (last page stored)   sweeping -> finished   listing | sweeping -> failed (cannot continue)
  */
 import { randomUUID } from "node:crypto";
-import { encodeName } from "#fleet/field-text.ts";
+import { encodeName } from "#fleet/sim/field-text.ts";
 import { type Problem, nextProblem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
 import { Script } from "#redis/script.ts";

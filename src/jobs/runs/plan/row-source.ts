@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Filter } from "#fleet/filter.ts";
-import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type FileSurvey, type ResolvedRow, type RowFault, readRows } from "#intake/read-rows.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";

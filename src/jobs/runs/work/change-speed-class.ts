@@ -3,8 +3,8 @@ import type { PlatformClient } from "#api/client.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { updateSimSpeedClass, updateSubscriberSpeedClass } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
-import { type FieldChoice, pickFields } from "#fleet/sim-fields.ts";
-import type { Wording } from "#fleet/sim.ts";
+import { type FieldChoice, pickFields } from "#fleet/sim/sim-fields.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 import type { StoredRow } from "../ledger/packing.ts";
 import type { TryResult } from "./row-attempt.ts";
 

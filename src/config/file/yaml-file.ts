@@ -2,7 +2,7 @@
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/open-file.ts";
-import { placesOf, settingIds, settingOf } from "./schema.ts";
+import { placesOf, settingIds, settingOf } from "../schema.ts";
 import { suggestion } from "#core/suggest.ts";
 
 const mostBytes = 4 * 1_048_576;

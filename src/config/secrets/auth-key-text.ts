@@ -3,7 +3,7 @@
  * by one that holds another AuthKey, and nobody ever sees an id with the secret of another.
  */
 import { z } from "zod";
-import type { Kind } from "./kind.ts";
+import type { Kind } from "../kind.ts";
 
 export interface AuthKeyText {
   /** Undefined where the text is the secret alone. */

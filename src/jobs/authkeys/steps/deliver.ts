@@ -2,7 +2,7 @@
 import { SimfleetError } from "#core/errors.ts";
 import { sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { giveUp, move, wait } from "#engine/steps.ts";
-import { openKey } from "./make.ts";
+import { openKey } from "./create.ts";
 import type { AuthKeyResult, StepContext } from "./step-context.ts";
 
 const pollIntervalMs = 1_000;

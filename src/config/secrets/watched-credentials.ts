@@ -6,9 +6,9 @@
  */
 import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { SecretOrigin } from "./config.ts";
+import type { SecretOrigin } from "../config.ts";
 import { type Credentials, forgetCredentials } from "./credentials.ts";
-import { FileWatch } from "./file-watch.ts";
+import { FileWatch } from "../file/file-watch.ts";
 
 interface Listener {
   /** Other credentials are in place. */

@@ -1,7 +1,7 @@
 /** Revokes an AuthKey: the old one once it is no longer used, or the new one if the rotation is rolled back. */
 import { again, move, wait } from "#engine/steps.ts";
 import { type AuthKeyResult, failed, revoked, type StepContext } from "./step-context.ts";
-import type { AuthKeyChange } from "./record.ts";
+import type { AuthKeyChange } from "../record.ts";
 
 const pollAgainMs = 2_000;
 const pollIntervalMs = { least: 2_000, most: 60_000 };

@@ -8,9 +8,9 @@ import type { MoveEvent } from "#engine/move-record.ts";
 import type { Seal } from "#engine/seal.ts";
 import { MovedByAnother, type StepResult, wait } from "#engine/steps.ts";
 import type { Sink } from "#fleet/rotation.ts";
-import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "./account.ts";
-import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations } from "./record.ts";
-import type { AuthKeyUsers } from "./users.ts";
+import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "../account.ts";
+import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations } from "../record.ts";
+import type { AuthKeyUsers } from "../users.ts";
 
 export interface AuthKeyDeps {
   readonly rotations: Pick<AuthKeyRotations, "record" | "move" | "nowMs">;

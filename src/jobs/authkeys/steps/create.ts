@@ -2,8 +2,8 @@
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { again, giveUp, move } from "#engine/steps.ts";
-import type { CreatedAuthKey } from "./account.ts";
-import { obstacleOf } from "./plan.ts";
+import type { CreatedAuthKey } from "../account.ts";
+import { obstacleOf } from "../plan.ts";
 import { type AuthKeyResult, revoked, type StepContext } from "./step-context.ts";
 
 const pollAgainMs = 2_000;

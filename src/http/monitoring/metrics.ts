@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { secondMs } from "#core/time.ts";
 import { Metrics, type Reading } from "#telemetry/metrics.ts";
-import type { ControlDeps } from "./deps.ts";
+import type { ControlDeps } from "../deps.ts";
 
 /** How long the values are cached, for any number of requests. */
 const standsMs = 2 * secondMs;

@@ -11,7 +11,7 @@ import { type Clock, every, secondMs } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import type { FeedTail } from "#events/tail.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import type { Access } from "./auth/access.ts";
+import type { Access } from "../auth/access.ts";
 import { type EventChoice, EventFrames } from "./event-frames.ts";
 
 /** Which events a stream has. */
