@@ -121,7 +121,7 @@ class OpenAccount {
     if (origin === undefined) throw new Error(`profile ${profile} vanished`);
     this.watch = new WatchedCredentials({
       ...{ initial: access.credentials, origin, clock },
-      listener: { takenUp: () => this.#reloaded(), kept: (reason) => this.#kept(reason) },
+      listener: { reloaded: () => this.#reloaded(), kept: (reason) => this.#kept(reason) },
     });
     this.account = this.#makeAccount();
     this.watch.start();
@@ -182,7 +182,7 @@ class OpenAccount {
     return {
       client,
       wording: settings.wording,
-      choice: {
+      selection: {
         fields: keptFields(inventory.fields, keyColumnOf(settings.wording)),
         secrets: new Set([...secretFields, ...inventory.secrets]),
         places: { ...deployment.recordPaths },

@@ -98,12 +98,12 @@ export class AuthKeys {
       inUseHere: () => accounts.checkSecrets(profile),
       handOver: (sink, { rotationId, startedAtMs, key }, signal) => {
         const { authKeyId, authKey } = key;
-        const what = {
+        const handover = {
           ...{ rotation: `authkey-${profile}`, rotationId, profile, startedAtMs },
           ...{ credentialsId: authKeyId, type: "auth-key", secrets: { authKey }, constants: { authKeyId } },
           field: undefined,
         };
-        return handOver(sink, what, this.#sinks(), signal);
+        return handOver(sink, handover, this.#sinks(), signal);
       },
     };
   }

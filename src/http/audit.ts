@@ -16,12 +16,12 @@ import { problemOf } from "./problem.ts";
 const ofSession = /^[\w-]{43}\/?(?=[^?]*$)/;
 const idForm = /^[\w-]{1,64}$/;
 /** Of callers who are not known, in a minute. */
-const mostStrangers = 60;
+const mostUnknown = 60;
 
 /** Has to be called before the routes are registered: their handlers are wrapped as they come. */
 export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
   const { app, clock, logger } = deps;
-  const strangers = new Strangers(clock);
+  const unknownCallers = new UnknownCallers(clock);
   server.decorateRequest("audit", undefined);
   server.addHook("onRoute", (route) => {
     if (isAudited(route)) route.handler = audited(route.handler, deps);
@@ -32,7 +32,7 @@ export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
     // A handler that sends its answer itself is not over yet: whoever has the answer finds the result.
     if (request.audit !== undefined) return finish(deps, request, reply);
     // What has no entry by now was refused before its handler: by the guard, a limit or a schema.
-    if (request.principal === undefined && !strangers.mayBeNoted()) return;
+    if (request.principal === undefined && !unknownCallers.mayBeNoted()) return;
     app.control.audit.note(intentOf(request), { status: reply.statusCode }).catch((thrown: unknown) => {
       logger.error({ requestId: request.id }, `a refusal could not be written down: ${messageOf(thrown)}`);
     });
@@ -123,7 +123,7 @@ function madeBy(reply: FastifyReply): string | undefined {
   return typeof made === "string" ? made.slice(made.lastIndexOf("/") + 1) : undefined;
 }
 
-class Strangers {
+class UnknownCallers {
   readonly #clock: Clock;
   #minute = 0;
   #noted = 0;
@@ -136,6 +136,6 @@ class Strangers {
     const minute = Math.floor(this.#clock.monotonicMs() / minuteMs);
     if (minute !== this.#minute) [this.#minute, this.#noted] = [minute, 0];
     this.#noted += 1;
-    return this.#noted <= mostStrangers;
+    return this.#noted <= mostUnknown;
   }
 }

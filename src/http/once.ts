@@ -46,7 +46,7 @@ export async function once<T extends object>(
   if ("status" in claim) return send(reply.header("idempotent-replayed", "true"), claim);
   try {
     const { ref } = claim;
-    const found = claim.isTakenUp ? await work.find?.(ref) : undefined;
+    const found = claim.isResumed ? await work.find?.(ref) : undefined;
     const made = found ?? (await work.make(ref));
     const answer = answerOf(reply, made, work);
     await claim.answer(answer);

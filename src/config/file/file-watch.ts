@@ -115,11 +115,11 @@ function foldersOf(file: string): string[] {
   let links = 0;
   for (let step = 1; step < place.split(sep).length && links <= mostLinks; step += 1) {
     const steps = place.split(sep);
-    const here = steps.slice(0, step + 1).join(sep);
-    const target = linkTarget(here);
+    const prefix = steps.slice(0, step + 1).join(sep);
+    const target = linkTarget(prefix);
     if (target === undefined) continue;
-    folders.push(dirname(here));
-    place = join(resolve(dirname(here), target), ...steps.slice(step + 1));
+    folders.push(dirname(prefix));
+    place = join(resolve(dirname(prefix), target), ...steps.slice(step + 1));
     links += 1;
     step = 0;
   }

@@ -12,7 +12,7 @@ import { FileWatch } from "../file/file-watch.ts";
 
 interface Listener {
   /** Other credentials are in place. */
-  takenUp(): void;
+  reloaded(): void;
   /** A change was not loaded; the reason names the file and never its content. */
   kept(reason: string): void;
 }
@@ -83,7 +83,7 @@ export class WatchedCredentials {
     this.#retire([...dropped, ...before.filter(isAgain)]);
     this.#current = next;
     this.#isProven = false;
-    this.#listener.takenUp();
+    this.#listener.reloaded();
   }
 
   #retire(forms: readonly Credentials[]): void {

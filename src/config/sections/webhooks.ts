@@ -142,9 +142,9 @@ function secretsOf(written: Written, faults: Faults): readonly FreshSecret[] {
     faults.report("secret", "is set together with secretFile. Keep one.");
   const kept: FreshSecret[] = [];
   if (secret !== undefined) {
-    const here = FreshSecret.given(secret, asWebhookSecret);
-    if (here === undefined) faults.report("secret", `must be ${secretForm}.`);
-    else kept.push(here);
+    const fresh = FreshSecret.given(secret, asWebhookSecret);
+    if (fresh === undefined) faults.report("secret", `must be ${secretForm}.`);
+    else kept.push(fresh);
   }
   for (const [key, file] of Object.entries({ secretFile, previousSecretFile })) {
     if (file === undefined) continue;

@@ -6,7 +6,7 @@ import type { Event, EventType } from "#events/event.ts";
 import { documentOfEvent } from "#events/event-document.ts";
 
 /** Which events a stream has. */
-export interface EventChoice {
+export interface EventSelection {
   readonly types: readonly EventType[] | undefined;
   readonly profile: string | undefined;
 }
@@ -20,13 +20,13 @@ export class EventFrames {
   readonly #frames = new WeakMap<Event, string>();
 
   /** What of these events is meant, as bytes to send; undefined where nothing is. */
-  of(events: readonly Event[], choice: EventChoice): Buffer | undefined {
+  of(events: readonly Event[], selection: EventSelection): Buffer | undefined {
     let kept = this.#kept.get(events);
     if (kept === undefined) this.#kept.set(events, (kept = new Map<string, Buffer>()));
-    const before = kept.get(nameOf(choice));
+    const before = kept.get(nameOf(selection));
     if (before !== undefined) return before.length === 0 ? undefined : before;
-    const meant = events.filter((event) => isMeant(choice, event));
-    const name = meant.length === events.length ? whole : nameOf(choice);
+    const meant = events.filter((event) => isMeant(selection, event));
+    const name = meant.length === events.length ? whole : nameOf(selection);
     const bytes = kept.get(name) ?? Buffer.from(meant.map((event) => this.#frameOf(event)).join(""));
     if (name === whole || kept.size < mostKept) kept.set(name, bytes);
     return bytes.length === 0 ? undefined : bytes;
@@ -43,11 +43,11 @@ export class EventFrames {
   }
 }
 
-function nameOf({ types, profile }: EventChoice): string {
+function nameOf({ types, profile }: EventSelection): string {
   return types === undefined && profile === undefined ? whole : JSON.stringify([types, profile]);
 }
 
-function isMeant({ types, profile }: EventChoice, event: Event): boolean {
+function isMeant({ types, profile }: EventSelection, event: Event): boolean {
   return (
     (types === undefined || types.includes(event.type)) &&
     (profile === undefined || event.profile === "" || event.profile === profile)

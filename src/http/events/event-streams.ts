@@ -12,10 +12,10 @@ import type { Event } from "#events/event.ts";
 import type { FeedTail } from "#events/tail.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Access } from "../auth/access.ts";
-import { type EventChoice, EventFrames } from "./event-frames.ts";
+import { type EventSelection, EventFrames } from "./event-frames.ts";
 
 /** Which events a stream has. */
-export interface StreamQuery extends EventChoice {
+export interface StreamQuery extends EventSelection {
   /** Id of the last event that is known; undefined: only what comes from now on. */
   readonly fromId: string | undefined;
 }

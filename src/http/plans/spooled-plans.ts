@@ -170,17 +170,17 @@ export class SpooledPlans implements PlanStore {
    */
   async rows(
     planId: string,
-    ask: { verdict?: string | undefined; limit: number; cursor?: string | undefined },
+    query: { verdict?: string | undefined; limit: number; cursor?: string | undefined },
     classify: () => Promise<AsyncIterable<PlanRow>>,
   ): Promise<{ rows: PlanRow[]; nextCursor: string | null }> {
     const path = this.#path(planId, "rows");
     await this.#write(path, classify);
-    const start = await startOf(path, ask.cursor);
+    const start = await startOf(path, query.cursor);
     const rows: PlanRow[] = [];
     for await (const { line, at } of linesOf(path, start)) {
-      if (rows.length === ask.limit || at - start > mostScanned) return { rows, nextCursor: String(at) };
+      if (rows.length === query.limit || at - start > mostScanned) return { rows, nextCursor: String(at) };
       const row = JSON.parse(line) as PlanRow;
-      if (ask.verdict === undefined || row.verdict === ask.verdict) rows.push(row);
+      if (query.verdict === undefined || row.verdict === query.verdict) rows.push(row);
     }
     return { rows, nextCursor: null };
   }

@@ -32,7 +32,7 @@ export async function addQueueBoard(server: FastifyInstance, deps: ControlDeps):
             "The queue dashboard is read-only: set http.queues to read-write to let an admin change queues";
           throw new SimfleetError("FORBIDDEN", message);
         }
-        return ask(await open(), request, reply);
+        return forward(await open(), request, reply);
       });
     }
     child.addHook("onClose", async () => (await opened)?.close());
@@ -40,7 +40,7 @@ export async function addQueueBoard(server: FastifyInstance, deps: ControlDeps):
   });
 }
 
-async function ask(pages: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function forward(pages: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { body, headers } = request;
   const { url, basePath } = withoutSession(request.url);
   // No credentials: authentication is already done.

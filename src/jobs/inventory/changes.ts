@@ -15,14 +15,14 @@ export interface ChangeQuery {
 export async function changesOf(
   feed: Feed,
   query: ChangeQuery & { readonly profile: string },
-  ask: { limit: number; cursor?: string | undefined },
+  page: { limit: number; cursor?: string | undefined },
 ): Promise<{ changes: Change[]; nextCursor: string | null }> {
   const { profile, types = changeTypes, sim, field, by, sinceMs } = query;
   const asked: EventQuery = {
     ...{ profile, types, sinceMs },
     fields: { sim, by, field },
   };
-  const { events, nextCursor } = await feed.newest(asked, ask);
+  const { events, nextCursor } = await feed.newest(asked, page);
   return { changes: events.map(changeOf), nextCursor };
 }
 

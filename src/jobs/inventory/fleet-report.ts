@@ -21,7 +21,7 @@ export async function countFleet(
     groupId: new Map<string, number>(),
   };
   let total = 0;
-  for await (const found of inventory.walk(profile, everySim, { keyColumn })) {
+  for await (const found of inventory.scan(profile, everySim, { keyColumn })) {
     total += found.length;
     for (const { sim } of found) {
       for (const [field, counts] of Object.entries(tallies)) {

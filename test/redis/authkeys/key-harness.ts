@@ -139,7 +139,7 @@ export class KeyHarness {
     if (secrets === undefined) throw new Error("no default profile");
     const watch: WatchedCredentials = new WatchedCredentials({
       ...{ initial: credentials, origin: secrets, clock: systemClock },
-      listener: { takenUp: () => void client.renewNow().catch(() => undefined), kept: () => undefined },
+      listener: { reloaded: () => void client.renewNow().catch(() => undefined), kept: () => undefined },
     });
     const client = new PlatformClient({
       profile: { name: this.profile, coverage: "g", wording: "sims" },

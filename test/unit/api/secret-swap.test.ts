@@ -29,7 +29,7 @@ it.each([false, true])(
     if (secrets === undefined) throw new Error("no default profile");
     const watch: WatchedCredentials = new WatchedCredentials({
       ...{ initial: credentials, origin: secrets, clock: systemClock },
-      listener: { takenUp: () => void client.renewNow(), kept: (reason) => expect.unreachable(reason) },
+      listener: { reloaded: () => void client.renewNow(), kept: (reason) => expect.unreachable(reason) },
     });
     const client: PlatformClient = new PlatformClient({
       profile: { name: "default", coverage: "g", wording: "sims" },

@@ -40,10 +40,10 @@ export async function create(step: StepContext): Promise<AuthKeyResult> {
   const { oldId, knownIds, rotationId, profile } = record;
   const keys = await step.list();
   if (!keys.some(({ authKeyId }) => authKeyId === oldId)) return giveUp(`${oldId} is not there any more.`);
-  const stranger = keys.find(({ authKeyId }) => !knownIds.includes(authKeyId));
-  if (stranger !== undefined) {
-    const { authKeyId } = stranger;
-    if (!step.isOrphan(stranger)) return giveUp(`Somebody else has made the AuthKey ${authKeyId} meanwhile.`);
+  const unknown = keys.find(({ authKeyId }) => !knownIds.includes(authKeyId));
+  if (unknown !== undefined) {
+    const { authKeyId } = unknown;
+    if (!step.isOrphan(unknown)) return giveUp(`Somebody else has made the AuthKey ${authKeyId} meanwhile.`);
     const end = await step.revokeUnused(authKeyId);
     if (end === "used") return giveUp(`The AuthKey ${authKeyId}, which this rotation did not make, is in use.`);
     return end === "gone"

@@ -24,7 +24,7 @@ export interface AuthKeyDeps {
   /** The AuthKey that this process authenticates with, after reloading changed secret files. */
   readonly inUseHere: () => string | undefined;
   /** @throws SimfleetError SINK_FAILED; the signal's reason */
-  readonly handOver: (sink: Sink, what: HandedKey, signal: AbortSignal) => Promise<void>;
+  readonly handOver: (sink: Sink, key: HandedKey, signal: AbortSignal) => Promise<void>;
 }
 
 /** The AuthKey that a sink receives. */

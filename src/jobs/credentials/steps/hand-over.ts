@@ -25,11 +25,11 @@ export async function handOverToAll(step: StepContext): Promise<RotationResult> 
     const { rotationId, newId, type, handedTo, handedToNames, startedAtMs } = step.record;
     const key = sinkKey(sink);
     if (handedTo.includes(key)) continue;
-    const what = {
+    const handover = {
       ...{ rotation: name, rotationId, profile, credentialsId: newId, type, secrets, constants },
       ...{ field: source.field, startedAtMs },
     };
-    await handOver(sink, what, context.sinkDeps, signal);
+    await handOver(sink, handover, context.sinkDeps, signal);
     const done = { handedTo: [...handedTo, key], handedToNames: [...handedToNames, sinkName(sink)] };
     const event = { type: "credential.handed-over", fields: { sink: sinkName(sink) } } as const;
     await step.save({ ...done, tries: 0, waitsFor: undefined, reason: undefined, problem: undefined }, [event]);

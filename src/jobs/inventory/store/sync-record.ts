@@ -85,8 +85,8 @@ export class SyncLog {
    * @param how `restart` replaces a sync in progress and starts at the first page
    * @param by who requests it; empty if nobody did
    */
-  async begin(profile: string, newId: string, how: "resume" | "restart", by = ""): Promise<SyncState> {
-    await this.#run(beginScript, profile, [newId, how, by]);
+  async begin(profile: string, newId: string, mode: "resume" | "restart", by = ""): Promise<SyncState> {
+    await this.#run(beginScript, profile, [newId, mode, by]);
     const state = await this.state(profile);
     if (state === undefined) throw new Error(`the sync of ${profile} vanished`);
     return state;

@@ -319,16 +319,16 @@ export class Ledger {
 
   /**
    * Changes the state of a run and emits the event.
-   * @param how `by`: who does it
+   * @param options `by`: who does it
    * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE if its state is not in `from`
    */
   async move(
     runId: string,
     to: RunState,
     from: readonly RunState[],
-    how: { readonly reason?: string; readonly by?: string } = {},
+    options: { readonly reason?: string; readonly by?: string } = {},
   ): Promise<void> {
-    const { reason = "", by = "" } = how;
+    const { reason = "", by = "" } = options;
     const before = await moveScript.run(
       this.#redis,
       [this.#keys.run(runId), this.#keys.events()],
