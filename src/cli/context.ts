@@ -1,4 +1,8 @@
-/** The dependencies and common options of every command. */
+/**
+ * What every command receives: the common options, the configuration, and a caller for either the local app or a remote
+ * worker (`--server`). It opens and closes the app, writes the audit entry of a command that changes something, and
+ * asks for confirmation. It holds no command of its own.
+ */
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";

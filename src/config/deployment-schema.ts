@@ -1,4 +1,4 @@
-/** The keys of a deployment file. Every one can be left out, and the operations' and records' also be null: taken away. */
+/** The keys of a deployment file. All are optional. `null` for an operation or record removes the inherited one. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import {

@@ -1,6 +1,6 @@
 /**
- * Loads the configuration once, at start: the YAML file where there is one, the environment over it, and every problem
- * at once. This is the only place that looks at the process's environment.
+ * Loads the configuration once, at start: the YAML file if there is one, overridden by environment variables. It
+ * reports all problems together. This is the only file that reads the process environment.
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";

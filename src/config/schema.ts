@@ -1,7 +1,7 @@
 /**
- * Every setting there is, in one table: its path in the YAML file, its environment variable, kind, default and meaning.
- * The loader, the unknown-key check and the documentation are all derived from it. A secret can also come from a file:
- * its path and its variable then end in `File` and `_FILE`.
+ * All single-value settings in one table: path in the YAML file, environment variable, kind, default and meaning. The
+ * loader, the check for unknown keys and the documentation are derived from it. A secret can also be read from a file;
+ * its path and variable then end in `File` and `_FILE`. Sections with named entries are in sections/.
  */
 import { usualFields } from "#fleet/sim/sim-fields.ts";
 import { authKeyText } from "./secrets/auth-key-text.ts";

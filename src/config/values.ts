@@ -1,7 +1,7 @@
 /**
- * Finds the value of each setting: an environment variable beats the file, and of either the value itself or, for a
- * secret, the file that holds it. Faults are gathered, never thrown; a faulty setting counts as given, so that it is not
- * reported as missing as well.
+ * Finds the value of each setting. An environment variable overrides the file. In both, a secret is either the value
+ * itself or the path of a file. Problems are collected and never thrown. An invalid setting counts as present, so that
+ * it is not also reported as missing.
  */
 import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";

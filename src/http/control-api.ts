@@ -1,6 +1,7 @@
 /**
- * The control API: every route under /v1 with its schemas, and the description that is made of them. Only here are
- * queries, bodies and answers checked by zod, so that what plugins bring along keeps its own ways.
+ * The control API: every route under /v1 with its schemas, rate limit and OpenAPI description. zod checks queries,
+ * bodies and answers within this scope only, so that the plugins of other pages keep their own validation. It opens no
+ * port (server.ts) and does not authenticate (auth/guard.ts).
  */
 import multipart from "@fastify/multipart";
 import rateLimit from "@fastify/rate-limit";

@@ -1,6 +1,6 @@
 /**
- * The worker's HTTP server: its health, the control API and the dashboard, behind one guard and with one set of headers.
- * Here it is put together and listens; what it answers is in the neighbours.
+ * The worker's HTTP server: it assembles health, the control API, the queue pages and the dashboard behind one guard
+ * and one set of headers, and listens. It defines no routes of its own; the modules that it mounts do.
  */
 import { randomUUID } from "node:crypto";
 import helmet from "@fastify/helmet";

@@ -1,8 +1,8 @@
 /**
- * The credentials of one profile while a process runs: as they were configured, until one of their files changes. A
- * change is taken up whole or not at all: where anything about it is faulty, what was there before stays. Credentials
- * that were replaced stay behind the new ones until those have been seen to be good, so that a wrong secret in a right
- * file locks nobody out.
+ * The credentials of one profile while a process runs: as configured, until one of their files changes. A change is
+ * applied completely or not at all: if any part is invalid, the previous credentials stay. Replaced credentials are
+ * kept as a fallback until the platform has accepted the new ones, so that a wrong secret in a valid file does not lock
+ * out the profile.
  */
 import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";

@@ -1,4 +1,4 @@
-/** The section `automations`: event-triggered tasks, by a name of the operator's choice. */
+/** The section `automations`: event-triggered tasks, each with a name. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import { eventCatalogue } from "#events/event.ts";

@@ -1,4 +1,4 @@
-/** The section `freezes`: times in which nothing may change on the platform. */
+/** The section `freezes`: periods in which nothing may change on the platform. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { FreezeWindow } from "#fleet/freeze.ts";

@@ -1,6 +1,6 @@
 /**
- * Who may use the control API: the section `http.tokens`, which keeps no token but its SHA-256, and the settings
- * `http.jwt`, by which the tokens of an identity provider are taken.
+ * Who may use the control API: the section `http.tokens`, which stores tokens only as SHA-256, and the settings
+ * `http.jwt`, which accept the tokens of an identity provider.
  */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";

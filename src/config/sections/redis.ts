@@ -1,4 +1,4 @@
-/** Where Redis is and how it is spoken to: the address, and what the settings beside it add. */
+/** How to connect to Redis: the address, and the TLS and password settings that complement it. */
 import { createSecureContext } from "node:tls";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";

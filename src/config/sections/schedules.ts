@@ -1,4 +1,4 @@
-/** The section `schedules`: tasks at times, by a name of the operator's choice. */
+/** The section `schedules`: tasks at times, each with a name. */
 import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";

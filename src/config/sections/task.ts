@@ -1,4 +1,7 @@
-/** The tasks of schedules and automations (`job:`): the keys of each job, and settings that cannot work. */
+/**
+ * The tasks of schedules and automations (`job:`): the keys of each job, and checks for combinations of settings that
+ * cannot work.
+ */
 import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";

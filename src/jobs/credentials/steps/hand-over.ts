@@ -4,7 +4,7 @@ import { forgetAll, newSecret } from "./new-secret.ts";
 import { handOver, sinkKey, sinkName } from "../sinks.ts";
 import type { RotationResult, StepContext } from "./step-context.ts";
 
-/** planned -> generated. If a generated secret was not saved, nobody knows it, and a new one is generated. */
+/** planned -> generated. If a generated secret was not saved, it is lost, and a new one is generated. */
 export async function makeSecret(step: StepContext): Promise<RotationResult> {
   const { rotation, account, context, signal, record } = step;
   const secrets = await newSecret(rotation, account.deployment.credentialTypes, context.sinkDeps, signal);

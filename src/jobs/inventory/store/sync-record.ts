@@ -83,7 +83,7 @@ export class SyncLog {
   /**
    * Begins a sync, or returns the one in progress.
    * @param how `restart` replaces a sync in progress and starts at the first page
-   * @param by who requests it; empty if nobody did
+   * @param by who requests it; empty if unknown
    */
   async begin(profile: string, newId: string, mode: "resume" | "restart", by = ""): Promise<SyncState> {
     await this.#run(beginScript, profile, [newId, mode, by]);
