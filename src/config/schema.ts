@@ -51,7 +51,7 @@ export const settings = {
     path: "redis.tls.keyFile",
     variable: "SIMFLEET_REDIS_TLS_KEY_FILE",
     kind: path,
-    about: "PEM file of the client certificate's key, without a passphrase; nobody but its owner may read it.",
+    about: "PEM file of the client certificate's key, without a passphrase; only its owner may be able to read it.",
   },
   dataDir: {
     path: "dataDir",

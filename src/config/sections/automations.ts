@@ -37,7 +37,7 @@ export const automationsSection = {
       10_000,
     ),
   }),
-  about: "Event-triggered tasks, by a name of your choice. See docs/automations.md.",
+  about: "Event-triggered tasks, each with a name. See docs/automations.md.",
 } as const;
 
 type Written = z.output<typeof automationsSection.schema>;

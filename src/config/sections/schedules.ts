@@ -42,7 +42,7 @@ export const schedulesSection = {
       "skip",
     ),
   }),
-  about: "Scheduled tasks, by a name of your choice. See docs/schedules.md.",
+  about: "Scheduled tasks, each with a name. See docs/schedules.md.",
 } as const;
 
 /** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */

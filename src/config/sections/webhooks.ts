@@ -40,7 +40,7 @@ const structure = z
 export const webhooksSection = {
   path: "webhooks",
   schema: structure,
-  about: "Receivers of events, by a name of your choice. See docs/webhooks.md for how to receive and verify messages.",
+  about: "Receivers of events, each with a name. See docs/webhooks.md for how to receive and verify messages.",
 } as const;
 
 /** A webhook with what its messages need; both are read again at every use. */

@@ -43,7 +43,7 @@ export async function create(step: StepContext): Promise<AuthKeyResult> {
   const unknown = keys.find(({ authKeyId }) => !knownIds.includes(authKeyId));
   if (unknown !== undefined) {
     const { authKeyId } = unknown;
-    if (!step.isOrphan(unknown)) return giveUp(`Somebody else has made the AuthKey ${authKeyId} meanwhile.`);
+    if (!step.isOrphan(unknown)) return giveUp(`Another program created the AuthKey ${authKeyId} during the rotation.`);
     const end = await step.revokeUnused(authKeyId);
     if (end === "used") return giveUp(`The AuthKey ${authKeyId}, which this rotation did not make, is in use.`);
     return end === "gone"

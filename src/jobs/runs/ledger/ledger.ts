@@ -129,7 +129,10 @@ export class Ledger {
     const args = [runId, segments.length, createdAtMs, this.#bounds.most, submittedBy, ...fields];
     const reply = (await commitScript.run(this.#redis, keys, args)) as "committed" | "exists" | "expired";
     if (reply !== "expired") return reply;
-    throw new SimfleetError("STORE_UNAVAILABLE", `Rows of run ${runId} expired before it was whole: submit it again`);
+    throw new SimfleetError(
+      "STORE_UNAVAILABLE",
+      `Rows of run ${runId} expired before the run was complete: submit it again`,
+    );
   }
 
   /** Deletes a draft. */
@@ -173,7 +176,7 @@ export class Ledger {
   async #placeAfter(runId: string): Promise<number> {
     const rank = await this.#redis.zrevrank(this.#keys.runs(), runId);
     if (rank === null) {
-      throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId} to go on from`);
+      throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId} to continue from`);
     }
     return rank + 1;
   }
