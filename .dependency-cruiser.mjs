@@ -139,7 +139,7 @@ export const packages = {
     reason: "Connections are made in one place, with one set of options; others receive one.",
   },
   undici: {
-    files: "(api/http/transport|events/webhook)[^/]*[.]ts$",
+    files: "(api/http/transport[^/]*|events/webhook/[^/]*)[.]ts$",
     types: [],
     reason: "Requests leave in two places, which decide on timeouts, size limits and redirects.",
   },

@@ -20,7 +20,7 @@ import { App } from "#app/app.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import { secretFields, usualFields, visitFields } from "#fleet/sim-fields.ts";
+import { secretFields, usualFields, visitFields } from "#fleet/sim/sim-fields.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded.ts";
 import { Keys } from "#redis/keys.ts";
@@ -246,7 +246,7 @@ async function bytesRow(
 async function fullestRecords(): Promise<Table[number]> {
   const fleet = sandboxFleet(most);
   const syncs = new SyncLog({ redis, keys, bounds: { keepMs: 1, most: 1_000 } });
-  const choice = { fields: usualFields.slice(1), secrets: new Set(secretFields), places: {} };
+  const selection = { fields: usualFields.slice(1), secrets: new Set(secretFields), places: {} };
   const before = await usedMemory(redis);
   const profile = "c";
   const { syncId } = await syncs.begin(profile, "s-bench", "restart");
@@ -261,14 +261,14 @@ async function fullestRecords(): Promise<Table[number]> {
     const sims: ListedSims = {
       keys: records.map(({ simId }) => simId),
       digests: records.map(({ simId }) => `00${digestOf(simId)}`).join(""),
-      encodeFields: (place, visit) => void visitFields(records[place] ?? {}, choice, visit),
+      encodeFields: (place, visit) => void visitFields(records[place] ?? {}, selection, visit),
     };
     const nextKey = from + page < most ? "more" : undefined;
     await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: "new" });
   }
   const state = await syncs.state(profile);
   if (state?.sims !== most) throw new Error(`the sync took ${state?.sims} of ${most}`);
-  await syncs.sweep(profile, state, choice.fields);
+  await syncs.sweep(profile, state, selection.fields);
   const row = await bytesRow("group of 36 characters and subscription each", profile, { before, sims: most });
   await forget(profile);
   return row;

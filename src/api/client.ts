@@ -15,7 +15,7 @@ import { remoteKeySet } from "./auth/key-set.ts";
 import { type AuthInput, type AuthOutput, authOperation } from "./operations/auth.ts";
 import { type Operation, type Target, targetOf } from "./operations/operation.ts";
 import type { ListInput } from "./operations/sims.ts";
-import { type Page, walkPages } from "./pages.ts";
+import { type Page, readPages } from "./pages.ts";
 import { PairKeeper } from "./auth/pair-keeper.ts";
 import { pairSource } from "./auth/pair-source.ts";
 import { forget, type Pair } from "./auth/pair.ts";
@@ -103,7 +103,7 @@ export class PlatformClient {
     input: I,
     options: CallOptions = {},
   ): AsyncGenerator<Page<O>, void, undefined> {
-    return walkPages({
+    return readPages({
       operation: operation.id,
       startKey: input.lastEvaluatedKey,
       nextKeyHeader: this.#names.nextKey,

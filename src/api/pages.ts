@@ -20,7 +20,7 @@ const keyCap = 4_096;
  * @param startKey the key of the first page to fetch; undefined for the beginning
  * @throws PlatformError PLATFORM_CONTRACT on a repeated or oversized key; whatever `fetchPage` threw
  */
-export async function* walkPages<T>(walk: {
+export async function* readPages<T>(options: {
   operation: string;
   startKey: string | undefined;
   /** The brand's next-key header in lower case. */
@@ -28,15 +28,15 @@ export async function* walkPages<T>(walk: {
   fetchPage: (key: string | undefined) => Promise<{ value: T; headers: AnswerHeaders }>;
 }): AsyncGenerator<Page<T>, void, undefined> {
   const seen = new Set<string>();
-  let key = walk.startKey;
+  let key = options.startKey;
   while (true) {
     if (key !== undefined) seen.add(key);
-    const { value, headers } = await walk.fetchPage(key);
-    const nextKey = readNextKey(headers, walk.nextKeyHeader);
+    const { value, headers } = await options.fetchPage(key);
+    const nextKey = readNextKey(headers, options.nextKeyHeader);
     if (nextKey !== undefined && (nextKey.length > keyCap || seen.has(nextKey))) {
       const fault = nextKey.length > keyCap ? "is too long" : "was given before, so the list would never end";
-      throw new PlatformError("PLATFORM_CONTRACT", `${walk.operation}: the key of the next page ${fault}.`, {
-        operation: walk.operation,
+      throw new PlatformError("PLATFORM_CONTRACT", `${options.operation}: the key of the next page ${fault}.`, {
+        operation: options.operation,
       });
     }
     yield { items: value, nextKey };

@@ -5,7 +5,7 @@
  * record parsed earlier is valid JSON, and all others are parsed.
  */
 import { PlatformError } from "#core/errors.ts";
-import { withoutDepths } from "#fleet/depth.ts";
+import { withoutDepths } from "#fleet/sim/depth.ts";
 
 /** Options of a reader of records. */
 export interface RecordOptions<T> {

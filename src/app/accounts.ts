@@ -8,8 +8,8 @@ import { hostname } from "node:os";
 import type { ClientEvent } from "#api/client-event.ts";
 import { PlatformClient } from "#api/client.ts";
 import { type Config, requirePlatform } from "#config/config.ts";
-import type { Credentials } from "#config/credentials.ts";
-import { WatchedCredentials } from "#config/watched-credentials.ts";
+import type { Credentials } from "#config/secrets/credentials.ts";
+import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { PlatformError, messageOf } from "#core/errors.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
@@ -17,8 +17,8 @@ import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Clock } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
-import { keptFields, secretFields } from "#fleet/sim-fields.ts";
-import { keyColumnOf } from "#fleet/sim.ts";
+import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
+import { keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Account } from "#api/account.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { AuthKeyUsers } from "#jobs/authkeys/users.ts";
@@ -121,7 +121,7 @@ class OpenAccount {
     if (origin === undefined) throw new Error(`profile ${profile} vanished`);
     this.watch = new WatchedCredentials({
       ...{ initial: access.credentials, origin, clock },
-      listener: { takenUp: () => this.#reloaded(), kept: (reason) => this.#kept(reason) },
+      listener: { reloaded: () => this.#reloaded(), kept: (reason) => this.#kept(reason) },
     });
     this.account = this.#makeAccount();
     this.watch.start();
@@ -182,7 +182,7 @@ class OpenAccount {
     return {
       client,
       wording: settings.wording,
-      choice: {
+      selection: {
         fields: keptFields(inventory.fields, keyColumnOf(settings.wording)),
         secrets: new Set([...secretFields, ...inventory.secrets]),
         places: { ...deployment.recordPaths },

@@ -12,7 +12,7 @@ import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import type { Feed } from "#events/feed.ts";
 import { FeedTail } from "#events/tail.ts";
-import type { Wording } from "#fleet/sim.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import type { WorkResult, JobResult } from "#engine/queue/job-result.ts";

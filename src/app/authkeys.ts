@@ -4,15 +4,15 @@
 import type { Redis } from "ioredis";
 import { requireAuthKeyOptions } from "#config/sections/auth-keys.ts";
 import { type Config, requireSeal } from "#config/config.ts";
-import { readSecretFile } from "#config/secret-file.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
-import { WebhookSender } from "#events/webhook.ts";
+import { WebhookSender } from "#events/webhook/webhook.ts";
 import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
 import { AuthKeyAccount, authKeyOperationIds, listKeys } from "#jobs/authkeys/account.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import { rotateAuthKey } from "#jobs/authkeys/rotate.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/steps/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver, type SinkDeps } from "#jobs/credentials/sinks.ts";
 import { authKeyQueues } from "#jobs/authkeys/queue.ts";
@@ -98,12 +98,12 @@ export class AuthKeys {
       inUseHere: () => accounts.checkSecrets(profile),
       handOver: (sink, { rotationId, startedAtMs, key }, signal) => {
         const { authKeyId, authKey } = key;
-        const what = {
+        const handover = {
           ...{ rotation: `authkey-${profile}`, rotationId, profile, startedAtMs },
           ...{ credentialsId: authKeyId, type: "auth-key", secrets: { authKey }, constants: { authKeyId } },
           field: undefined,
         };
-        return handOver(sink, what, this.#sinks(), signal);
+        return handOver(sink, handover, this.#sinks(), signal);
       },
     };
   }

@@ -2,10 +2,10 @@
 import type { Redis } from "ioredis";
 import type { PlatformClient } from "#api/client.ts";
 import { type Config, requireSeal } from "#config/config.ts";
-import { readSecretFile } from "#config/secret-file.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
-import { WebhookSender } from "#events/webhook.ts";
+import { WebhookSender } from "#events/webhook/webhook.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";

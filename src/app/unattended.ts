@@ -5,7 +5,7 @@ import type { Clock } from "#core/time.ts";
 import { FeedConsumer } from "#events/consumer.ts";
 import type { Feed } from "#events/feed.ts";
 import type { Automation } from "#fleet/automation.ts";
-import { type Wording, keyColumnOf } from "#fleet/sim.ts";
+import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import { type AutomationDeps, actOn } from "#jobs/automations/act.ts";
 import { DropFolderWatch } from "#jobs/drop-folder/watch.ts";
 import { DropFolderWork } from "#jobs/drop-folder/work.ts";

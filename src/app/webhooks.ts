@@ -9,7 +9,7 @@ import type { Clock } from "#core/time.ts";
 import { FeedConsumer } from "#events/consumer.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
-import { WebhookSender } from "#events/webhook.ts";
+import { WebhookSender } from "#events/webhook/webhook.ts";
 import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
 import { type DeliveryContext, deliverEvent, type Endpoint } from "#jobs/webhooks/deliver-event.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";

@@ -1,4 +1,8 @@
-/** The dependencies and common options of every command. */
+/**
+ * What every command receives: the common options, the configuration, and a caller for either the local app or a remote
+ * worker (`--server`). It opens and closes the app, writes the audit entry of a command that changes something, and
+ * asks for confirmation. It holds no command of its own.
+ */
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
@@ -8,7 +12,7 @@ import { endpointsOf, type FeatureRoutes } from "#app/endpoints.ts";
 import { type Client, localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
 import type { FeatureSection } from "#config/section.ts";
-import { readSecretFile } from "#config/secret-file.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
@@ -88,7 +92,7 @@ export interface Caller {
   /** Absent with a remote worker, which then does the work. */
   readonly app: App | undefined;
   /** The event feed. @param say reports a lost connection */
-  readonly eventSource: (choice: EventChoice, say: (text: string) => void) => EventSource;
+  readonly eventSource: (selection: EventChoice, say: (text: string) => void) => EventSource;
 }
 
 /** The command that is given, as the audit names it. */
@@ -134,17 +138,17 @@ export class Context {
 
   /**
    * Runs a command locally, or through the worker that `--server` or SIMFLEET_SERVER names.
-   * @param ways `here` gets the app while it is open, `there` the remote worker
+   * @param ways `local` gets the app while it is open, `remote` the remote worker
    */
-  async ask<T>(
+  async dispatch<T>(
     options: CommonOptions,
-    ways: { here: (app: App, config: Config) => Promise<T>; there: (worker: RemoteWorker) => Promise<T> },
+    ways: { local: (app: App, config: Config) => Promise<T>; remote: (worker: RemoteWorker) => Promise<T> },
   ): Promise<T> {
     const config = this.#load(options);
     const { env, interrupt } = this.io;
-    if (config.server === undefined) return this.withApp(config, (app) => ways.here(app, config));
+    if (config.server === undefined) return this.withApp(config, (app) => ways.local(app, config));
     const { url, token = localToken(url, config.dataDir) } = config.server;
-    return ways.there(new RemoteWorker({ url, token, interrupt, profile: options.profile ?? env.SIMFLEET_PROFILE }));
+    return ways.remote(new RemoteWorker({ url, token, interrupt, profile: options.profile ?? env.SIMFLEET_PROFILE }));
   }
 
   /**
@@ -152,16 +156,16 @@ export class Context {
    * @param use gets the client, and the app where this process carries out the calls itself
    */
   async connect<T>(options: CommonOptions, use: (caller: Caller) => Promise<T>): Promise<T> {
-    return this.ask(options, {
-      here: (app) => use(this.localCaller(app)),
-      there: (worker) => use(this.remoteCaller(worker)),
+    return this.dispatch(options, {
+      local: (app) => use(this.localCaller(app)),
+      remote: (worker) => use(this.remoteCaller(worker)),
     });
   }
 
   /** Sends requests to a worker. */
   remoteCaller(worker: RemoteWorker): Caller {
     const { interrupt } = this.io;
-    const eventSource: Caller["eventSource"] = (choice, say) => remoteEvents(worker, choice, { interrupt, say });
+    const eventSource: Caller["eventSource"] = (selection, say) => remoteEvents(worker, selection, { interrupt, say });
     return { client: worker.client, profile: worker.profile, app: undefined, eventSource };
   }
 
@@ -169,7 +173,7 @@ export class Context {
   localCaller(app: App): Caller {
     const plans = onePlan(systemClock);
     const endpoints = endpointsOf(this.features, app, { plans, clock: systemClock, windowsOf: () => [] });
-    const eventSource: Caller["eventSource"] = (choice) => localEvents(app, choice, this.io.interrupt);
+    const eventSource: Caller["eventSource"] = (selection) => localEvents(app, selection, this.io.interrupt);
     return {
       client: localClient(endpoints, { by: this.actor, signal: this.io.interrupt }),
       profile: app.config.profile,

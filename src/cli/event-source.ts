@@ -28,17 +28,17 @@ export interface EventSource {
 
 export function localEvents(
   { feed, tail }: Pick<App, "feed" | "tail">,
-  choice: EventChoice,
+  selection: EventChoice,
   interrupt: AbortSignal,
 ): EventSource {
-  const known: ReadonlySet<string> | undefined = choice.types && new Set(choice.types);
+  const known: ReadonlySet<string> | undefined = selection.types && new Set(selection.types);
   const isChosen = ({ type, profile }: EventDocument): boolean =>
-    (choice.profile === undefined || profile === "" || profile === choice.profile) &&
+    (selection.profile === undefined || profile === "" || profile === selection.profile) &&
     (known === undefined || known.has(type));
   return {
     async last(most) {
       const head = await feed.head();
-      const { events } = await feed.newest(choice, { limit: most });
+      const { events } = await feed.newest(selection, { limit: most });
       // Events between the two calls are in the list and are not returned again.
       return { events: events.toReversed().map(documentOfEvent), lastId: events[0]?.id ?? head };
     },

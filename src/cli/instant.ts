@@ -1,4 +1,4 @@
-/** Instants as commands take them: an age, or a time. */
+/** Parses the instants that commands accept: an age such as `24h`, or a time. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { systemClock } from "#core/time.ts";
 

@@ -1,4 +1,4 @@
-/** A plan for people. */
+/** Renders a plan as text for a terminal. */
 import type { PlanReport } from "#jobs/runs/contract.ts";
 import { duration, grouped } from "./output.ts";
 

@@ -1,4 +1,7 @@
-/** All commands, and the single place where an error becomes a message and an exit code. */
+/**
+ * Builds the command line from the commands of all features, and is the single place where an error becomes a message
+ * and an exit code. It starts no process itself.
+ */
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { RunWorker } from "./commands/worker.ts";

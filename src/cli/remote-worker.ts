@@ -39,7 +39,7 @@ export class RemoteWorker {
     const asked = query as Parameters;
     if (route.answer === "lines") return this.text(path, asked);
     const sent = rows === undefined ? body : "file" in rows ? await streamOf(rows.file) : rows;
-    const answer = await this.#ask(route.method, path, { query: asked, body: sent as Handing["body"] });
+    const answer = await this.#request(route.method, path, { query: asked, body: sent as Handing["body"] });
     return route.status === 204 ? undefined : answer.json();
   };
 
@@ -52,12 +52,12 @@ export class RemoteWorker {
 
   /** @throws SimfleetError with the worker's code, or WORKER_UNREACHABLE */
   async get<T>(path: string, query: Parameters = {}): Promise<T> {
-    return (await (await this.#ask("GET", path, { query })).json()) as T;
+    return (await (await this.#request("GET", path, { query })).json()) as T;
   }
 
   /** As `get`. An idempotency key makes sure that the request takes effect once. */
   async post<T>(path: string, handing: Handing = {}): Promise<T> {
-    return (await (await this.#ask("POST", path, handing)).json()) as T;
+    return (await (await this.#request("POST", path, handing)).json()) as T;
   }
 
   /** A streamed response, as it arrives. */
@@ -66,7 +66,7 @@ export class RemoteWorker {
     query: Parameters = {},
     headers: Readonly<Record<string, string>> = {},
   ): AsyncGenerator<string> {
-    const { body } = await this.#ask("GET", path, { query, headers });
+    const { body } = await this.#request("GET", path, { query, headers });
     const decoder = new TextDecoder();
     try {
       for await (const chunk of body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true });
@@ -75,7 +75,7 @@ export class RemoteWorker {
     }
   }
 
-  async #ask(method: string, path: string, { query = {}, body, headers: further }: Handing): Promise<Response> {
+  async #request(method: string, path: string, { query = {}, body, headers: further }: Handing): Promise<Response> {
     const isFile = body instanceof ReadableStream;
     const headers: Record<string, string> = { ...further, authorization: `Bearer ${this.#token.reveal()}` };
     if (method === "POST") headers["idempotency-key"] = randomUUID();

@@ -1,4 +1,4 @@
-/** A rotation as text for a terminal. */
+/** Renders a rotation as text for a terminal. */
 import type { RotationReport } from "#jobs/credentials/contract.ts";
 import { problemText } from "./run-text.ts";
 

@@ -1,4 +1,4 @@
-/** Runs as text. */
+/** Renders runs as text for a terminal. */
 import { isRunOver } from "#fleet/run.ts";
 import { systemClock } from "#core/time.ts";
 import type { ProblemReport } from "#engine/problem.ts";

@@ -1,5 +1,5 @@
 /** A sample fleet for the demo: realistic SIM IDs with a valid Luhn digit, extra columns, three invalid rows. */
-import { withLuhnDigit } from "#fleet/sim.ts";
+import { withLuhnDigit } from "#fleet/sim/sim.ts";
 import { csvLine } from "#intake/cell.ts";
 
 const sites = ["Osaka stadium", "Berlin depot", "Lyon, quay 4", "Porto ＆ São João", "Reno yard"];

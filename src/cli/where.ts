@@ -1,4 +1,4 @@
-/** The option by which commands take a filter. */
+/** The `--where` option of commands that accept a filter. */
 import { Option } from "@commander-js/extra-typings";
 import { parseFilter } from "#fleet/filter.ts";
 

@@ -1,6 +1,7 @@
 /**
- * The configuration as the rest of simfleet sees it: checked, in milliseconds, frozen, with secrets that do not print
- * themselves. What only some commands need is absent when it was not given; those commands ask for it here.
+ * The configuration as the rest of simfleet uses it: validated, in milliseconds, frozen, with secrets that do not print
+ * themselves. Settings that only some commands need are undefined if absent; these commands require them with the functions
+ * below.
  */
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
@@ -11,7 +12,7 @@ import type { FreezeWindow } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { AuthKeyOptions } from "./sections/auth-keys.ts";
-import { type Credentials, credentialForms } from "./credentials.ts";
+import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Deployment } from "./deployment.ts";
 import type { HttpConfig } from "./sections/http-access.ts";
 import type { RedisConfig } from "./sections/redis.ts";
@@ -97,7 +98,7 @@ export interface Config {
   /** How much one run may change by itself; undefined where there is no bound. */
   readonly changes: { readonly mostChanges: number | undefined; readonly approvalAbove: number | undefined };
   readonly http: HttpConfig;
-  /** The worker that commands ask; absent: they do it themselves. */
+  /** The remote worker that commands call; absent: they work in this process. */
   readonly server: { readonly url: string; readonly token: Secret | undefined } | undefined;
   /** How long the audit log is kept. */
   readonly audit: { readonly keepMs: number };

@@ -1,4 +1,4 @@
-/** The keys of a deployment file. Every one can be left out, and the operations' and records' also be null: taken away. */
+/** The keys of a deployment file. All are optional. `null` for an operation or record removes the inherited one. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import {
@@ -7,8 +7,8 @@ import {
   templateFault,
   termsOf,
 } from "#fleet/deployment-operation.ts";
-import { parseRecordPath } from "#fleet/record-path.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { parseRecordPath } from "#fleet/sim/record-path.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { settings } from "./schema.ts";
 import { faultsOf } from "./section.ts";
 

@@ -1,6 +1,7 @@
 /**
- * A deployment describes one installation of the platform. Two come with simfleet (`svc`, `soracom`); a file of one's
- * own extends either (`svc` where it names none) and says only what differs. docs/deployments.md has every key.
+ * Loads a deployment, the description of one installation of the platform. Two are included (`svc`, `soracom`). A
+ * custom file extends one of them (`svc` by default) and contains only the differences. docs/deployments.md lists every
+ * key.
  */
 import { fileURLToPath } from "node:url";
 import type { Problem } from "#core/errors.ts";
@@ -10,10 +11,10 @@ import {
   type DeploymentOperationId,
   type DeploymentOperations,
 } from "#fleet/deployment-operation.ts";
-import type { RecordPaths } from "#fleet/record-path.ts";
+import type { RecordPaths } from "#fleet/sim/record-path.ts";
 import { builtIn, type DeploymentFile, deploymentSchema, problemsOf } from "./deployment-schema.ts";
 import { suggestion } from "#core/suggest.ts";
-import { readYaml } from "./yaml-file.ts";
+import { readYaml } from "./file/yaml-file.ts";
 
 export interface Deployment {
   /** `svc`, `soracom`, or the path of the file. */

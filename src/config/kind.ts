@@ -1,6 +1,6 @@
 /**
- * The kinds of value that a setting can have: how it is checked, how it is read from an environment variable, and in
- * which words a fault says what was expected.
+ * The kinds of values that settings can have. A kind validates a value, parses it from an environment variable, and
+ * describes in error messages what was expected.
  */
 import { z } from "zod";
 import { type Role, roles } from "#fleet/role.ts";

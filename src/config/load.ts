@@ -1,22 +1,22 @@
 /**
- * Loads the configuration once, at start: the YAML file where there is one, the environment over it, and every problem
- * at once. This is the only place that looks at the process's environment.
+ * Loads the configuration once, at start: the YAML file if there is one, overridden by environment variables. It
+ * reports all problems together. This is the only file that reads the process environment.
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { addEvents } from "#events/event.ts";
-import { keptFields, secretFields } from "#fleet/sim-fields.ts";
-import { keyColumnOf } from "#fleet/sim.ts";
+import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
+import { keyColumnOf } from "#fleet/sim/sim.ts";
 import { ConfigError, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
 import { readAuthKeys } from "./sections/auth-keys.ts";
 import { readAutomations } from "./sections/automations.ts";
-import { type Credentials, forgetCredentials, readCredentials } from "./credentials.ts";
+import { type Credentials, forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "./sections/drop-folder.ts";
-import { checkDestinations, checkOwner } from "./file-trust.ts";
+import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "./sections/freezes.ts";
 import { type HttpConfig, readJwt, readTokens } from "./sections/http-access.ts";
 import { readRedis } from "./sections/redis.ts";
@@ -27,10 +27,10 @@ import { type FeatureSection, readSection, type Section } from "./section.ts";
 import { sections } from "./sections.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
-import { readTextFile } from "./text-file.ts";
+import { readTextFile } from "./file/text-file.ts";
 import { type Environment, Values } from "./values.ts";
 import { readWebhooks } from "./sections/webhooks.ts";
-import { checkKeys, isTree, readOwnedYaml, type Tree, valueAt } from "./yaml-file.ts";
+import { checkKeys, isTree, readOwnedYaml, type Tree, valueAt } from "./file/yaml-file.ts";
 
 const dayMs = 86_400_000;
 const usualFile = "config/simfleet.yaml";

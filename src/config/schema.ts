@@ -1,10 +1,10 @@
 /**
- * Every setting there is, in one table: its path in the YAML file, its environment variable, kind, default and meaning.
- * The loader, the unknown-key check and the documentation are all derived from it. A secret can also come from a file:
- * its path and its variable then end in `File` and `_FILE`.
+ * All single-value settings in one table: path in the YAML file, environment variable, kind, default and meaning. The
+ * loader, the check for unknown keys and the documentation are derived from it. A secret can also be read from a file;
+ * its path and variable then end in `File` and `_FILE`. Sections with named entries are in sections/.
  */
-import { usualFields } from "#fleet/sim-fields.ts";
-import { authKeyText } from "./auth-key-text.ts";
+import { usualFields } from "#fleet/sim/sim-fields.ts";
+import { authKeyText } from "./secrets/auth-key-text.ts";
 import { dropFolderSettings } from "./sections/drop-folder-settings.ts";
 import { httpSettings } from "./sections/http-settings.ts";
 import { choice, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";
@@ -51,7 +51,7 @@ export const settings = {
     path: "redis.tls.keyFile",
     variable: "SIMFLEET_REDIS_TLS_KEY_FILE",
     kind: path,
-    about: "PEM file of the client certificate's key, without a passphrase; nobody but its owner may read it.",
+    about: "PEM file of the client certificate's key, without a passphrase; only its owner may be able to read it.",
   },
   dataDir: {
     path: "dataDir",

@@ -1,16 +1,16 @@
 /**
- * Parts of the file that hold structures by name instead of single values (`rotations:`). Each is one strict schema: the
- * loader, the check of unknown keys and the documentation are derived from it, as from the table of settings. A value's
- * kind says in its faults what was expected; a fault of one entry hides none of another.
+ * Sections of the file that contain named entries instead of single values (`rotations:`). Each has one strict schema,
+ * from which the loader, the check for unknown keys and the documentation are derived. Problems are reported per entry,
+ * so one invalid entry does not hide the problems of another.
  */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { Kind } from "./kind.ts";
 import { suggestion } from "#core/suggest.ts";
 import type { EventFacts } from "#events/event.ts";
-import { isTree, type Tree, valueAt } from "./yaml-file.ts";
+import { isTree, type Tree, valueAt } from "./file/yaml-file.ts";
 
-/** What the documentation says of a value. */
+/** The documentation of a value. */
 interface ValueFacts {
   readonly expects: string;
   readonly about: string;
@@ -80,7 +80,7 @@ export interface Section<T = unknown> {
 
 /** A feature as far as the configuration is concerned. */
 export interface FeatureSection {
-  /** Its section: entries by a name of the operator's choice. */
+  /** Its section: entries by name. */
   readonly section?: Section;
   /** Events that it emits, with their fields. */
   readonly events?: Readonly<Record<string, EventFacts>>;

@@ -1,4 +1,4 @@
-/** The parts of the file that hold structures by name, for the loader and the documentation. */
+/** The sections with named entries, for the loader and the documentation. */
 import { authKeysSection } from "./sections/auth-keys.ts";
 import { automationsSection } from "./sections/automations.ts";
 import { freezesSection } from "./sections/freezes.ts";

@@ -1,14 +1,14 @@
 /**
- * Finds the value of each setting: an environment variable beats the file, and of either the value itself or, for a
- * secret, the file that holds it. Faults are gathered, never thrown; a faulty setting counts as given, so that it is not
- * reported as missing as well.
+ * Finds the value of each setting. An environment variable overrides the file. In both, a secret is either the value
+ * itself or the path of a file. Problems are collected and never thrown. An invalid setting counts as present, so that
+ * it is not also reported as missing.
  */
 import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { type settings, placesOf, type SettingId, settingOf, type ValueOf } from "./schema.ts";
 import type { Setting } from "./setting.ts";
-import { readSecretFile } from "./secret-file.ts";
-import { type Tree, valueAt } from "./yaml-file.ts";
+import { readSecretFile } from "./secrets/secret-file.ts";
+import { type Tree, valueAt } from "./file/yaml-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -13,7 +13,7 @@ export interface FileRules {
   readonly links: "follow" | "refuse";
   /** Absent: any size. */
   readonly mostBytes?: number;
-  /** `private`: the file belongs to this user or root, and nobody else may read or change it. */
+  /** `private`: the file belongs to this user or root, and no other user may read or change it. */
   readonly access?: "any" | "private";
   /** Refuse a file that has a second name (a hard link), which may be in another user's folder. */
   readonly isOneName?: boolean;

@@ -29,7 +29,7 @@ export interface Claim {
   /** Id of the object that the request creates. */
   readonly ref: string;
   /** Whether an earlier attempt may have created the object already. */
-  readonly isTakenUp: boolean;
+  readonly isResumed: boolean;
   /** Stores the answer. */
   answer(answer: Remembered): Promise<void>;
   /** Nothing was created: frees the key as if it had never been used. */
@@ -58,8 +58,8 @@ export class Idempotency {
     const key = this.#keys.idempotency(request.id);
     const owner = randomUUID();
     const args = [request.fingerprint, request.ref, owner, this.#leaseMs, keepSeconds];
-    const [how, value = ""] = (await beginScript.run(this.#redis, [key], args)) as [string, string?];
-    switch (how) {
+    const [outcome, value = ""] = (await beginScript.run(this.#redis, [key], args)) as [string, string?];
+    switch (outcome) {
       case "answered":
         return JSON.parse(value) as Remembered;
       case "other":
@@ -70,11 +70,11 @@ export class Idempotency {
       case "busy":
         throw new SimfleetError("IDEMPOTENCY_BUSY", "The first request with this Idempotency-Key is still in progress");
       default:
-        return this.#claim({ key, owner, ref: value, isTakenUp: how === "taken-up" });
+        return this.#claim({ key, owner, ref: value, isResumed: outcome === "taken-up" });
     }
   }
 
-  #claim({ key, owner, ref, isTakenUp }: { key: string; owner: string; ref: string; isTakenUp: boolean }): Claim {
+  #claim({ key, owner, ref, isResumed }: { key: string; owner: string; ref: string; isResumed: boolean }): Claim {
     const hold = (what: string, value: string | number = ""): Promise<unknown> =>
       holdScript.run(this.#redis, [key], [owner, what, value]);
     const stopRenewing = every(this.#leaseMs / 3, () => void hold("renew", this.#leaseMs).catch(() => undefined));
@@ -83,7 +83,7 @@ export class Idempotency {
       await hold(what, value);
     };
     return {
-      ...{ ref, isTakenUp },
+      ...{ ref, isResumed },
       answer: (answer) => end("answer", JSON.stringify(answer)),
       forget: () => end("forget"),
       release: () => end("release"),

@@ -41,8 +41,8 @@ export function move<Change>(change: Change, ...events: readonly MoveEvent[]): S
   return { kind: "move", change, events };
 }
 
-export function wait<Change>(how: Wait<Change>): StepResult<Change> {
-  return { kind: "wait", ...how };
+export function wait<Change>(options: Wait<Change>): StepResult<Change> {
+  return { kind: "wait", ...options };
 }
 
 export function giveUp(reason: string): StepResult<never> {

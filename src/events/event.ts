@@ -3,7 +3,7 @@
  * as the change that it reports, so neither ever exists without the other.
  */
 
-import type { FieldValue } from "#fleet/field-value.ts";
+import type { FieldValue } from "#fleet/sim/field-value.ts";
 
 const ofAuthKey = { authKeyId: "the AuthKey", cause: "the rotation", by: "who requested the rotation" } as const;
 const ofDelivery = {
@@ -33,7 +33,7 @@ const ofFiring = {
   due: "when it was due, ISO 8601",
 } as const;
 const ofFile = { file: "its name", run: "id of its run, also if the run was not created" } as const;
-const ofRunBySomebody = { ...ofRun, by: "who did it, if known" } as const;
+const ofRunWithActor = { ...ofRun, by: "who did it, if known" } as const;
 
 /** When an event is emitted, and what each of its fields holds. */
 export interface EventFacts {
@@ -42,14 +42,14 @@ export interface EventFacts {
 }
 
 export const eventCatalogue = {
-  "run.submitted": { when: "A run was submitted; its rows will be processed.", fields: ofRunBySomebody },
+  "run.submitted": { when: "A run was submitted; its rows will be processed.", fields: ofRunWithActor },
   "run.awaiting-approval": {
     when: "A submitted run is so large that another person has to approve it first.",
-    fields: ofRunBySomebody,
+    fields: ofRunWithActor,
   },
-  "run.approved": { when: "A person approved a run, and it starts.", fields: ofRunBySomebody },
-  "run.paused": { when: "A run was paused; calls in flight are completed.", fields: ofRunBySomebody },
-  "run.resumed": { when: "A paused run was resumed.", fields: ofRunBySomebody },
+  "run.approved": { when: "A person approved a run, and it starts.", fields: ofRunWithActor },
+  "run.paused": { when: "A run was paused; calls in flight are completed.", fields: ofRunWithActor },
+  "run.resumed": { when: "A paused run was resumed.", fields: ofRunWithActor },
   "run.stalled": {
     when: "A running run has made no progress for 10 s or more because the platform returns no usable response; an exhausted quota does not count.",
     fields: ofRun,
@@ -62,7 +62,7 @@ export const eventCatalogue = {
   },
   "run.cancelled": {
     when: "A run was cancelled before all its rows had an outcome. Calls in flight at that time still complete with theirs.",
-    fields: ofRunBySomebody,
+    fields: ofRunWithActor,
   },
   "sim.added": {
     when: "A sync lists a SIM that was not known. The first sync of a profile emits none.",

@@ -4,8 +4,8 @@
  */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
-import { decodeName, decodeValue } from "#fleet/field-text.ts";
-import { textOf } from "#fleet/sim-fields.ts";
+import { decodeName, decodeValue } from "#fleet/sim/field-text.ts";
+import { textOf } from "#fleet/sim/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { type Event, type EventType, eventTypes } from "./event.ts";
@@ -65,23 +65,23 @@ export class Feed {
 
   /**
    * Lists events, newest first.
-   * @param ask `cursor` comes from the previous page; without it the list starts with the newest
+   * @param page `cursor` comes from the previous page; without it the list starts with the newest
    * @returns `nextCursor` null if there are no older ones
    */
   async newest(
     query: EventQuery,
-    ask: { limit: number; cursor?: string | undefined },
+    page: { limit: number; cursor?: string | undefined },
   ): Promise<{ events: Event[]; nextCursor: string | null }> {
     const events: Event[] = [];
     const oldest = query.sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(query.sinceMs)));
-    let before = ask.cursor === undefined ? "+" : `(${ask.cursor}`;
+    let before = page.cursor === undefined ? "+" : `(${page.cursor}`;
     for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
       const entries = await this.#redis.xrevrange(this.key, before, oldest, "COUNT", readAtOnce);
       for (const entry of entries) {
         const event = decode(entry);
         if (event === undefined || !isMeant(query, event)) continue;
         events.push(event);
-        if (events.length === ask.limit) return { events, nextCursor: event.id };
+        if (events.length === page.limit) return { events, nextCursor: event.id };
       }
       const last = entries.at(-1)?.[0];
       if (last === undefined || entries.length < readAtOnce) return { events, nextCursor: null };

@@ -117,10 +117,10 @@ export function templateFault(
     return "must begin with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces";
   }
   const marks = [...template.matchAll(/\{([^}]*)\}/g)].map(([, name = ""]) => name);
-  const stranger = marks.find((name) => !known.includes(name));
-  if (stranger !== undefined) {
+  const unknown = marks.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
     const may = known.length === 0 ? "takes no placeholder" : `knows ${known.map((name) => `{${name}}`).join(", ")}`;
-    return `has {${stranger}}, but ${id} ${may}`;
+    return `has {${unknown}}, but ${id} ${may}`;
   }
   const twin = marks.find((name, i) => marks.indexOf(name) !== i);
   if (twin !== undefined) return `has {${twin}} twice`;

@@ -1,8 +1,8 @@
 /**
- * Writes down every request that changes something, and every one that would have and was refused: who, what, about what,
- * and how it ended. Never a body, a header or a query. The entry is written before the handler runs and its result after
- * it, so that no change is without an entry, whether the client waits for the answer or not; a change whose entry cannot
- * be written is refused. Refusals of nobody in particular are bounded, so that whoever has no token cannot fill the record.
+ * Writes an audit entry for every request that changes something or was refused such a change: who, what, on which
+ * target, and the result. It never stores a body or a header, and of a query only ids. The entry is written before the handler runs and
+ * the result after it, so every change has an entry even if the client disconnects. If the entry cannot be written, the
+ * change is refused. Refusals of unknown callers are limited per minute, so that they cannot fill the log.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { messageOf, SimfleetError } from "#core/errors.ts";
@@ -12,16 +12,16 @@ import type { ControlDeps } from "./deps.ts";
 import { actorOf } from "./auth/principal.ts";
 import { problemOf } from "./problem.ts";
 
-/** What a session of the page of the queues has in its path is not for the record. */
+/** The path of a queue session contains a secret, which is removed. */
 const ofSession = /^[\w-]{43}\/?(?=[^?]*$)/;
 const idForm = /^[\w-]{1,64}$/;
-/** Of callers who are not known, in a minute. */
-const mostStrangers = 60;
+/** Refusals of unknown callers that are recorded per minute. */
+const mostUnknown = 60;
 
-/** Has to be called before the routes are registered: their handlers are wrapped as they come. */
+/** Must be called before the routes are registered, since it wraps their handlers. */
 export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
   const { app, clock, logger } = deps;
-  const strangers = new Strangers(clock);
+  const unknownCallers = new UnknownCallers(clock);
   server.decorateRequest("audit", undefined);
   server.addHook("onRoute", (route) => {
     if (isAudited(route)) route.handler = audited(route.handler, deps);
@@ -29,17 +29,17 @@ export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
   server.addHook("onSend", async (request, reply) => {
     const { config, url } = request.routeOptions;
     if (isReading(request) || url === undefined || !isAudited({ config, url })) return;
-    // A handler that sends its answer itself is not over yet: whoever has the answer finds the result.
+    // For a handler that sends its answer itself: a client that has the answer finds the result.
     if (request.audit !== undefined) return finish(deps, request, reply);
-    // What has no entry by now was refused before its handler: by the guard, a limit or a schema.
-    if (request.principal === undefined && !strangers.mayBeNoted()) return;
+    // Without an entry, the request was refused before its handler: by the guard, a limit or a schema.
+    if (request.principal === undefined && !unknownCallers.mayBeNoted()) return;
     app.control.audit.note(intentOf(request), { status: reply.statusCode }).catch((thrown: unknown) => {
       logger.error({ requestId: request.id }, `a refusal could not be written down: ${messageOf(thrown)}`);
     });
   });
 }
 
-/** Files and pages that are open to everybody change nothing. */
+/** Public files and pages change nothing. */
 function isAudited({ config, url }: Pick<RouteOptions, "config" | "url">): boolean {
   return config?.role !== "open" || url.startsWith("/v1/");
 }
@@ -63,7 +63,7 @@ function audited(handler: RouteOptions["handler"], deps: ControlDeps): RouteOpti
   };
 }
 
-/** Records the result once. The change is made: that the result cannot be written is no reason to fail it. */
+/** Records the result once. The change is already made, so a failure to write the result does not fail the request. */
 async function finish(
   { app, logger }: ControlDeps,
   request: FastifyRequest,
@@ -104,7 +104,7 @@ function intentOf({
   const named = Object.values((params ?? {}) as Readonly<Record<string, string>>)
     .join("/")
     .replace(ofSession, "");
-  // Of the query these ids alone, and only where they have the form of one.
+  // Of the query, only these ids, and only if they are well-formed.
   const { planId, profile } = (query ?? {}) as Readonly<Record<string, unknown>>;
   const [about = ""] = [planId, profile].filter((id): id is string => typeof id === "string" && idForm.test(id));
   return {
@@ -117,13 +117,13 @@ function intentOf({
   };
 }
 
-/** The id of what a request has made, as its `Location` has it. */
+/** The id of the created object, from the `Location` header. */
 function madeBy(reply: FastifyReply): string | undefined {
   const made = reply.getHeader("location");
   return typeof made === "string" ? made.slice(made.lastIndexOf("/") + 1) : undefined;
 }
 
-class Strangers {
+class UnknownCallers {
   readonly #clock: Clock;
   #minute = 0;
   #noted = 0;
@@ -136,6 +136,6 @@ class Strangers {
     const minute = Math.floor(this.#clock.monotonicMs() / minuteMs);
     if (minute !== this.#minute) [this.#minute, this.#noted] = [minute, 0];
     this.#noted += 1;
-    return this.#noted <= mostStrangers;
+    return this.#noted <= mostUnknown;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Which forms of a body a route takes: a file only where it says so (`consumes`), JSON everywhere else. Anything else is
- * refused before it is read, with a sentence that says what the route takes.
+ * Checks the content type of a request before its body is read. A route accepts a file only if it declares one
+ * (`consumes`), and JSON otherwise. The error lists what the route accepts. It does not check the content itself: the
+ * schemas do.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";

@@ -1,22 +1,23 @@
 /**
- * What a client can hold open. A client is known once a request on its connection had a credential that holds; of the
- * others there may be so many connections, and the oldest makes room for the next, so that whoever opens them in bulk keeps
- * nobody out. What such a client sends has to come in time, and a body that nobody reads any more is not waited for.
+ * Limits what unknown clients can hold open. A client is known once a request on its connection had a valid credential.
+ * Unknown clients share a limited number of connections; a new one closes the oldest, so that a flood of connections
+ * does not block valid clients. Headers and bodies of unknown clients have deadlines. It does not count requests:
+ * control-api.ts does.
  */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Clock, secondMs } from "#core/time.ts";
 
-/** Connections of clients that are not known. */
+/** Connections of unknown clients. */
 const mostUnknown = 512;
 /** From the opening of a connection, or the first byte of a further request, to the end of its headers. */
 export const headersMs = 10 * secondMs;
 /** How often connections are checked for late ones. */
 export const connectionCheckMs = 2 * secondMs;
-/** From the headers to the end of a body of a client that is not known. */
+/** From the headers to the end of a body of an unknown client. */
 const unknownBodyMs = 10 * secondMs;
-/** What is left of a body after the answer was sent is thrown away for so long, so that the client can read the answer. */
+/** After the answer, the rest of a body is discarded for this long, so that the client can read the answer. */
 const lingerMs = 2 * secondMs;
 
 const overInTime = (): void => undefined;
@@ -29,7 +30,7 @@ export class ConnectionLimits {
     this.#clock = clock;
   }
 
-  /** @param most connections at once; more are refused as they come */
+  /** @param most connections at once; further ones are refused */
   watch(server: Server, most: number): void {
     server.maxConnections = most;
     server.on("connection", (socket: Socket) => {
@@ -42,12 +43,12 @@ export class ConnectionLimits {
     });
   }
 
-  /** The client of a request has shown who it is. */
+  /** Marks the client of a request as known. */
   isKnown({ raw: { socket } }: FastifyRequest): void {
     this.#unknown.delete(socket);
   }
 
-  /** Has to be called before the guard is added: requests that it refuses are bounded as well. */
+  /** Must be called before the guard is added, so that requests refused by the guard are limited as well. */
   boundBodies(server: FastifyInstance): void {
     server.addHook("onRequest", (request, reply, done) => {
       const { raw } = request;

@@ -1,6 +1,7 @@
 /**
- * The control API: every route under /v1 with its schemas, and the description that is made of them. Only here are
- * queries, bodies and answers checked by zod, so that what plugins bring along keeps its own ways.
+ * The control API: every route under /v1 with its schemas, rate limit and OpenAPI description. zod checks queries,
+ * bodies and answers within this scope only, so that the plugins of other pages keep their own validation. It opens no
+ * port (server.ts) and does not authenticate (auth/guard.ts).
  */
 import multipart from "@fastify/multipart";
 import rateLimit from "@fastify/rate-limit";
@@ -13,7 +14,7 @@ import { minuteMs } from "#core/time.ts";
 import { listEvents } from "#events/contract.ts";
 import { addBodyTypes } from "./body-types.ts";
 import type { Api, ControlDeps } from "./deps.ts";
-import { eventStream } from "./event-stream-route.ts";
+import { eventStream } from "./events/event-stream-route.ts";
 import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { hookRoutes } from "./routes/hooks.ts";

@@ -1,4 +1,7 @@
-/** The dashboard: the files of dist/web, and its one page for every path that is a view of it. */
+/**
+ * Serves the dashboard: the files of dist/web, and its one HTML page for every path that is a view. Paths that match
+ * neither a file nor a view get a problem document. It renders nothing itself.
+ */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
@@ -6,13 +9,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
 import { sendProblem } from "./problem.ts";
 
-/** Beside the compiled src/, and beside src/ itself where it runs as it is. */
+/** Next to the compiled src/, or next to src/ when it runs uncompiled. */
 const places = ["../web", "../../dist/web"].map((place) => fileURLToPath(new URL(place, import.meta.url)));
 
 const notBuilt =
   "The dashboard is not built: run npm run build. The control API is under /v1, its reference under /docs.\n";
 
-/** @param folder where the built dashboard lies; by default beside the program */
+/** @param folder folder of the built dashboard; by default next to the program */
 export async function addDashboard(
   server: FastifyInstance,
   folder = places.find((place) => existsSync(`${place}/index.html`)),
@@ -22,7 +25,7 @@ export async function addDashboard(
       child.addHook("onRoute", (route) => {
         route.config = { ...route.config, role: "open" };
       });
-      // Names of the assets hold a digest of their content: what has the same name is the same.
+      // Asset names contain a digest of their content, so they can be cached forever.
       await child.register(fastifyStatic, {
         root: `${folder}/assets`,
         prefix: "/assets/",

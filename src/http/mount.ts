@@ -1,4 +1,7 @@
-/** Mounts the endpoints of features on the server: schemas, roles, idempotency keys, and files of lines. */
+/**
+ * Mounts the endpoints of features as Fastify routes: schemas, roles, idempotency keys, and files that are streamed
+ * line by line. Endpoints do not know HTTP, so the same ones also serve commands that run in this process.
+ */
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from "fastify";
 import { z } from "zod";
@@ -12,7 +15,7 @@ import { withRows } from "./plans/upload.ts";
 /** How long a handler may wait for the platform. */
 const patienceMs = 60_000;
 
-/** What a route has over HTTP alone. */
+/** Properties of a route that only HTTP needs. */
 export interface HttpPart {
   readonly headers: z.ZodObject;
   /** May answer in place of the endpoint. */
@@ -66,7 +69,7 @@ function schemaOf({ method, tag, summary, description, params, query, body, rows
   };
 }
 
-/** What a handler gets of a request that has passed its schemas. */
+/** The validated request, as a handler receives it. */
 function callOf(request: FastifyRequest): Call<Route> {
   const { params, query, body, principal } = request;
   const signal = AbortSignal.timeout(patienceMs);
@@ -105,7 +108,7 @@ function streamed({ format, fileName, lines }: Lines, reply: FastifyReply): Fast
     .send(Readable.from(lines));
 }
 
-/** Lines are not held in memory, and no serializer sees them. */
+/** Streams lines, without buffering or serializing them. */
 const text = z.string() as unknown as z.ZodType<Readable>;
 
 const fileOfLines = {

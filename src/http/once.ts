@@ -1,7 +1,7 @@
 /**
- * Requests that make something, each carried out once however often it comes with the same `Idempotency-Key`: the answer
- * is remembered for a day and given again. What the request makes gets its id before it is made, so that a process that
- * dies between creating and remembering leaves no duplicate: a repeated request finds the result by that id.
+ * Runs a request that creates something once, even if it arrives again with the same `Idempotency-Key`. The answer is
+ * kept for a day and sent again. The object gets its id before it is created. If the process dies in between, a
+ * repeated request finds the object by that id, so there is no duplicate.
  */
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -12,12 +12,12 @@ import { statusOf } from "./problem.ts";
 
 export interface Work<T extends object> {
   readonly status: 201 | 202;
-  /** Of what was handed over, where the body is a stream: hex. */
+  /** Hash of the upload if the body is a stream: hex. */
   readonly sha256?: string | undefined;
   newRef(): string;
-  /** Doing it again under one id makes nothing new. */
+  /** Idempotent by the id. */
   make(ref: string): Promise<T>;
-  /** What an earlier try made under this id; undefined where it made nothing. */
+  /** The object that an earlier attempt created under this id; undefined if there is none. */
   find?(ref: string): Promise<T | undefined>;
   locationOf?(made: T): string;
 }
@@ -25,8 +25,8 @@ export interface Work<T extends object> {
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Makes what a request asks for, or answers as the first time.
- * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `make` throws, and then nothing is remembered
+ * Runs the request, or returns the stored answer.
+ * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `make` throws; then no answer is stored
  */
 export async function once<T extends object>(
   { app }: ControlDeps,
@@ -46,7 +46,7 @@ export async function once<T extends object>(
   if ("status" in claim) return send(reply.header("idempotent-replayed", "true"), claim);
   try {
     const { ref } = claim;
-    const found = claim.isTakenUp ? await work.find?.(ref) : undefined;
+    const found = claim.isResumed ? await work.find?.(ref) : undefined;
     const made = found ?? (await work.make(ref));
     const answer = answerOf(reply, made, work);
     await claim.answer(answer);
@@ -67,7 +67,7 @@ interface Answer {
 
 function answerOf<T extends object>(reply: FastifyReply, made: T, work: Work<T>): Answer {
   reply.code(work.status);
-  // By the route's schema, which gives text.
+  // The route's schema guarantees a string.
   return { status: work.status, location: work.locationOf?.(made), body: reply.serialize(made) as string };
 }
 

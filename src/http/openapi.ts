@@ -1,4 +1,7 @@
-/** The description of the control API in OpenAPI 3.1, made of the routes' own schemas, and the page that shows it. */
+/**
+ * The OpenAPI 3.1 description of the control API and the page that shows it. It is generated from the schemas of the
+ * routes, so it cannot differ from what the server checks.
+ */
 import type { FastifyDynamicSwaggerOptions, SwaggerTransform } from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";

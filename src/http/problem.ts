@@ -1,6 +1,6 @@
 /**
- * The one place where an error becomes an answer: `application/problem+json` (RFC 9457) with one of our codes. What was
- * not expected is logged in full and reported as INTERNAL without its message, which may contain anything.
+ * The one place where an error becomes an HTTP answer: `application/problem+json` (RFC 9457) with a code of the error
+ * catalog. An unexpected error is logged in full and sent as INTERNAL without its message, which may contain a secret.
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
@@ -12,7 +12,7 @@ export interface ProblemDocument {
   readonly status: number;
   readonly detail: string;
   readonly code: ErrorCode;
-  /** Id of the request, as in the log and in the record of changes. */
+  /** Id of the request, as in the log and the audit log. */
   readonly instance: string;
   readonly problems?: readonly Problem[];
 }

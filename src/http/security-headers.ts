@@ -1,7 +1,7 @@
 /**
- * The headers that tell a browser what it may do with our pages: show them alone, load nothing from elsewhere, run no
- * script that does not come as a file of ours. `upgrade-insecure-requests` and HSTS are left to whoever puts TLS in front,
- * since on plain http to this machine the one would break the page and the other says nothing.
+ * The security headers of all pages: no framing, no resources from other hosts, scripts only from our own files.
+ * `upgrade-insecure-requests` and HSTS are left to the TLS proxy in front: over plain HTTP, the first would break the
+ * page and the second has no effect.
  */
 import type { FastifyHelmetOptions } from "@fastify/helmet";
 import type { FastifyInstance } from "fastify";

@@ -1,6 +1,6 @@
 /**
- * The worker's HTTP server: its health, the control API and the dashboard, behind one guard and with one set of headers.
- * Here it is put together and listens; what it answers is in the neighbours.
+ * The worker's HTTP server: it assembles health, the control API, the queue pages and the dashboard behind one guard
+ * and one set of headers, and listens. It defines no routes of its own; the modules that it mounts do.
  */
 import { randomUUID } from "node:crypto";
 import helmet from "@fastify/helmet";
@@ -12,10 +12,10 @@ import { ConnectionLimits, connectionCheckMs, headersMs } from "./connection-lim
 import { controlApi } from "./control-api.ts";
 import { addDashboard } from "./dashboard.ts";
 import { addGuard } from "./auth/guard.ts";
-import { type Health, addHealth } from "./health.ts";
+import { type Health, addHealth } from "./monitoring/health.ts";
 import { hostCheck } from "./auth/hosts.ts";
 import type { ControlDeps } from "./deps.ts";
-import { addMetrics } from "./metrics.ts";
+import { addMetrics } from "./monitoring/metrics.ts";
 import { problemOf, sendProblem } from "./problem.ts";
 import { addQueueBoard } from "./queues/queue-board.ts";
 import { securityHeaders } from "./security-headers.ts";

@@ -4,8 +4,8 @@
  */
 import { IntakeError } from "#core/errors.ts";
 import type { Row, RowProblem } from "#fleet/run.ts";
-import { isImsi, isSimId, type KeyColumn, keyColumnOf, type Wording } from "#fleet/sim.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { isImsi, isSimId, type KeyColumn, keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import type { CsvRow } from "./csv.ts";
 
 /** The columns of a file's key and speed class. */

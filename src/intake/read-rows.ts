@@ -6,7 +6,7 @@
 import { IntakeError } from "#core/errors.ts";
 import type { FileRules } from "#core/open-file.ts";
 import type { Row, RowProblem, RowProblemCode } from "#fleet/run.ts";
-import type { Wording } from "#fleet/sim.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 import type { Fingerprint } from "./bytes.ts";
 import { type Columns, matchColumns, readRow } from "./columns.ts";
 import { type CsvCaps, openCsv } from "./csv.ts";

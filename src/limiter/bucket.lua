@@ -13,7 +13,7 @@
 -- Atomic: everything. From its grant a permit counts as a spent call for all processes, until it is answered, given back,
 -- or its lease expires. Repeating an exchange with the same numbers grants the same permits, not more.
 
-local UNUSED_MS = 30 * 24 * 3600 * 1000   -- a bucket that nobody used for so long is forgotten
+local UNUSED_MS = 30 * 24 * 3600 * 1000   -- a bucket that was unused for so long is deleted
 
 take_back_own()
 forget_future()

@@ -36,7 +36,7 @@ while [ -z "$stopping" ] && [ "$attempts" -lt 50 ]; do
     --appendonly yes --appendfsync everysec --save '' --maxmemory-policy noeviction \
     --pidfile "$folder/redis.pid" --logfile "$folder/redis.log" --daemonize no &
   server=$!
-  [ -z "$stopping" ] || kill -TERM "$server" 2>/dev/null # told between the two lines above
+  [ -z "$stopping" ] || kill -TERM "$server" 2>/dev/null # the signal came between the two lines above
   wait "$server"
   [ -n "$stopping" ] || sleep 0.2
 done

@@ -1,7 +1,7 @@
 /** Applies the defaults of the options and validates them, reporting all problems at once. */
 import { ConfigError, type Problem } from "#core/errors.ts";
-import { isSimId } from "#fleet/sim.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { isSimId } from "#fleet/sim/sim.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { keyAccesses } from "./accounts/accounts.ts";
 import { problemsOfRates } from "./faults.ts";
 import { isBase32 } from "./accounts/one-time-code.ts";

@@ -1,6 +1,6 @@
 /**
  * The state of the simulated account: SIMs, Credential Sets, groups and call counts. Quotas, pairs and faults are
- * stored elsewhere. A test reads this after a run to verify what arrived.
+ * stored outside the sandbox. A test reads this after a run to verify what arrived.
  */
 import { CredentialSets } from "./credentials/credentials.ts";
 import { Groups, type GroupsOptions } from "./credentials/groups.ts";

@@ -1,6 +1,6 @@
 /**
  * Every metric there is, in one table, and the registry that writes them down for Prometheus. What Redis counts for all
- * workers is read when somebody asks; what this process counts is counted as it happens.
+ * workers is read on request; what this process counts is counted as it happens.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 

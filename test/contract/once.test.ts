@@ -101,7 +101,7 @@ describe("a key in Redis", () => {
 
   test("is busy while its first request is under way, in whatever process", async () => {
     const asked = request();
-    expect(await store.begin(asked)).toMatchObject({ ref: "r-1", isTakenUp: false });
+    expect(await store.begin(asked)).toMatchObject({ ref: "r-1", isResumed: false });
     await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
     await expect(store.begin({ ...asked, fingerprint: "g" })).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
   });
@@ -111,7 +111,7 @@ describe("a key in Redis", () => {
     const dead = await store.begin(asked);
     await redis.hset(keys.idempotency(asked.id), "leaseUntilMs", 0); // nobody has renewed it for so long
     const next = await store.begin({ ...asked, ref: "r-2" });
-    expect(next).toMatchObject({ ref: "r-1", isTakenUp: true });
+    expect(next).toMatchObject({ ref: "r-1", isResumed: true });
     if ("status" in dead) throw new Error("it has an answer");
     await dead.answer({ status: 202, location: undefined, body: "too late" });
     await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { settingIds, settingOf } from "#config/schema.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import { secretFields, usualFields } from "#fleet/sim-fields.ts";
+import { secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
 import { changeTypes } from "#jobs/inventory/contract.ts";
 
 const page = readFileSync(new URL("../../docs/inventory.md", import.meta.url), "utf8");

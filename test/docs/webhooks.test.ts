@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
-import { signaturesOf } from "#events/webhook-signature.ts";
+import { signaturesOf } from "#events/webhook/webhook-signature.ts";
 
 const page = readFileSync("docs/webhooks.md", "utf8");
 const secret = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;

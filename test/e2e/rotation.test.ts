@@ -87,7 +87,7 @@ describe.concurrent("a rotation", () => {
     await using harness = await open();
     const { code, stderr, document } = await harness.json<Report>(["credentials", "rotate", "mqtt", "--yes"]);
     expect([code, document.state, stderr]).toEqual([0, "done", expect.anything()]);
-    expect(stderr).toContain("mqtt: make the new secret");
+    expect(stderr).toContain("mqtt: generate the new secret");
     expect(document.credentialsId).toMatch(/^mqtt-\d{8}T\d{4}Z$/);
     expect(setsOf(harness)).toEqual([[document.credentialsId, canary]]);
     expect(readFileSync(join(harness.folder, "out/mqtt"), "utf8")).toBe(canary);
@@ -113,7 +113,7 @@ describe.concurrent("a rotation", () => {
     await using harness = await open({ graceSeconds: 3 });
     const rotated = await harness.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect(rotated.code).toBe(0);
-    expect(rotated.stdout).toMatch(/^mqtt is repointed. Next: delete the old set once it is out of use, at /);
+    expect(rotated.stdout).toMatch(/^mqtt is repointed. Next: delete the old set once it is unused, at /);
     expect(rotated.stderr).toMatch(
       /The new secret is active. The old set will be deleted after .* if unused\.\nNo worker is running: /,
     );
@@ -150,7 +150,7 @@ describe.concurrent("a rotation", () => {
     const unasked = await harness.run(["credentials", "rotate", "mqtt"]);
     expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
     const idle = await harness.run(["credentials", "confirm", "mqtt"]);
-    expect([idle.code, idle.stderr]).toEqual([2, "simfleet: the rotation mqtt is not under way\n"]);
+    expect([idle.code, idle.stderr]).toEqual([2, "simfleet: the rotation mqtt is not in progress\n"]);
     await using plain = await open({ deployment: "svc" });
     const lacking = await plain.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect([lacking.code, lacking.stderr]).toEqual([

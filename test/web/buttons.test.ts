@@ -196,7 +196,7 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     await page.goto("/#/freezes");
     await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
     await page.getByLabel("Until", { exact: true }).fill("2020-01-01T00:00");
-    await page.getByText("That is over already.").waitFor();
+    await page.getByText("Enter a time in the future.").waitFor();
     await page.getByLabel("Until", { exact: true }).fill("2099-12-31T12:00");
     await page.getByLabel("Reason", { exact: true }).fill("incident 12");
     await page.keyboard.press("Enter");
@@ -250,9 +250,9 @@ describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` 
     await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     await page.goto("/#/fleet");
-    await page.getByText("Of the profile default").waitFor();
+    await page.getByText("Profile: default").waitFor();
     await page.getByLabel("Profile", { exact: true }).selectOption("plant");
-    await page.getByText("Of the profile plant").waitFor();
+    await page.getByText("Profile: plant").waitFor();
     await page.getByRole("button", { name: "Sync now" }).click();
     await until("the other account was read", async () => (await syncsOf("plant"))[0]?.state === "finished");
     expect([(await syncsOf("plant"))[0]?.sims, await syncsOf("default")]).toEqual([30, before]);

@@ -17,7 +17,7 @@ import type { TokenClaims, TokenReader } from "./token-claims.ts";
  */
 export async function pairOf(
   grant: AuthOutput,
-  how: {
+  options: {
     madeWith: CredentialForm;
     clock: Clock;
     tokens: TokenReader | undefined;
@@ -25,7 +25,7 @@ export async function pairOf(
     lifetimeMs: number;
   },
 ): Promise<Pair> {
-  const { madeWith, clock, tokens, askedAtMs, lifetimeMs } = how;
+  const { madeWith, clock, tokens, askedAtMs, lifetimeMs } = options;
   const claims = await tokens?.read(grant.token);
   const endsAtMs = askedAtMs + Math.min(lifetimeMs, lifetimeIn(claims, clock));
   const expiresAtMs = Math.round(clock.wallMs() + endsAtMs - clock.monotonicMs());

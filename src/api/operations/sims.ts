@@ -3,7 +3,7 @@
  * `subscribers` with `imsi`. Fields that the interface does not show pass through.
  */
 import { z } from "zod";
-import { isImsi, isSimId, keyColumnOf, type Wording } from "#fleet/sim.ts";
+import { isImsi, isSimId, keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import { RecordList, type RecordOptions } from "../record-list.ts";
 import type { Operation } from "./operation.ts";
 

@@ -5,7 +5,7 @@ import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { readFileOnce } from "#core/open-file.ts";
-import { isSimId } from "#fleet/sim.ts";
+import { isSimId } from "#fleet/sim/sim.ts";
 import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts";
 import type { GroupSeed } from "#sandbox/credentials/groups.ts";
 import { type ApiGroup, apiGroups, type LimitChange } from "#sandbox/throttle.ts";

@@ -31,14 +31,16 @@ export function sandboxCommand(): Command {
     .option("--host <address>", "address to listen on", defaultOptions.host)
     .option("--brand <word>", "the word in the header names", defaultOptions.brand)
     .option("--seed <number>", "fixes records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
-    .option("--sims <count>", "how many SIMs to make up", asNumber, 2_000)
+    .option("--sims <count>", "number of simulated SIMs", asNumber, 2_000)
     .option("--ids-from <file>", "take the SIM ids from the column simId of this CSV file")
     .option("--speed-classes <list>", "the classes that a SIM can have", asList, [...defaultOptions.speedClasses])
     .addOption(new Option("--records <shape>", "shape of SIM records").choices(recordShapes).default("svc" as const))
     .addOption(
       new Option("--coverage <which>", "what this address serves").choices(["g", "jp", "both"]).default("both"),
     )
-    .addOption(new Option("--coverage-types <which>", "what tokens claim (default: g)").choices(["g", "jp", "both"]))
+    .addOption(
+      new Option("--coverage-types <which>", "coverage claims of tokens (default: g)").choices(["g", "jp", "both"]),
+    )
     .option("--japan-port <port>", "serve Japan coverage at a second address, with SIMs of its own", asNumber)
     .addOption(new Option("--language <language>", "of messages by default").choices(["en", "ja"]).default("en"))
     .option("--operator-id <id>", "the account", defaultOptions.operatorId)
@@ -56,9 +58,9 @@ export function sandboxCommand(): Command {
         .default("own" as const),
     )
     .option("--revoke-kills-pairs", "revoking an AuthKey ends the pairs that were made with it", false)
-    .option("--mfa-secret <base32>", "ask the Root user and the sub-user for one-time codes of this secret")
+    .option("--mfa-secret <base32>", "require one-time codes of this secret from the Root user and the sub-user")
     .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
-    .option("--pair-ttl <seconds>", "lifetime of every pair, whatever is asked for", asNumber)
+    .option("--pair-ttl <seconds>", "lifetime of every pair, whatever the request asks for", asNumber)
     .addOption(new Option("--token-algorithm <name>", "signs tokens").choices(["ES256", "RS256"]).default("ES256"))
     .option("--page-size <count>", "records per page where a call names no limit", asNumber, defaultOptions.pageSize)
     .option("--max-page-size <count>", "records per page at most", asNumber, defaultOptions.maxPageSize)
@@ -84,7 +86,7 @@ export function sandboxCommand(): Command {
     .option("--competitor <group=rate>", "calls per second that another caller spends; repeatable", addPerGroup)
     .option("--limit-change <change>", "`Sim=100@30`: another limit after 30 s; repeatable", addLimitChange)
     .option("--fault <kind=share>", `probability per call; repeatable; ${faultKinds.join(", ")}`, addFault)
-    .option("--faults-on-auth", "let faults strike authentication too", false)
+    .option("--faults-on-auth", "also inject faults into authentication", false)
     .option("--slow <ms>", "delay of the fault slow", asNumber, defaultOptions.slowMs)
     .option("--latency <ms>", "added to every answer: `20`, or `10-50` for a seeded one", asLatency)
     .option("--json", "print {url, port, environment, …} on stdout once it listens", false)

@@ -1,4 +1,4 @@
-/** Shows the rotation of an AuthKey until it ends. */
+/** Follows the rotation of an AuthKey until it ends. */
 import { systemClock } from "#core/time.ts";
 import { type AuthKeyRotationReport, showAuthKeyRotation } from "#jobs/authkeys/contract.ts";
 import type { Caller } from "../context.ts";

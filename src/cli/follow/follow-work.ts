@@ -35,41 +35,44 @@ export interface FollowWork<Report> {
   endOf(report: Report): number | undefined;
   show(report: Report): void | Promise<void>;
   /** The message at Ctrl-C. @param how `wasLocal`: the work was done in this process */
-  leaving(report: Report, how: { wasLocal: boolean }): string;
+  leaving(report: Report, options: { wasLocal: boolean }): string;
 }
 
 /** @returns the last report of the work, and the exit code */
-export async function followWork<Report>(ask: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
-  const worked = new WorkHere(ask.workplace, ask.output);
+export async function followWork<Report>(options: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
+  const worked = new WorkHere(options.workplace, options.output);
   try {
-    return await poll(ask, worked);
+    return await poll(options, worked);
   } finally {
     await worked.stop();
-    ask.output.clearLiveLine();
+    options.output.clearLiveLine();
   }
 }
 
-async function poll<Report>(ask: FollowWork<Report>, worked: WorkHere): Promise<{ report: Report; exitCode: number }> {
-  const { output, interrupt, workplace } = ask;
+async function poll<Report>(
+  options: FollowWork<Report>,
+  worked: WorkHere,
+): Promise<{ report: Report; exitCode: number }> {
+  const { output, interrupt, workplace } = options;
   const everyMs = workplace === undefined ? remotePollIntervalMs : pollIntervalMs;
-  let report = await ask.report();
+  let report = await options.report();
   for (;;) {
-    const end = ask.endOf(report);
+    const end = options.endOf(report);
     if (end !== undefined) return { report, exitCode: end };
-    await ask.show(report);
+    await options.show(report);
     if (worked.refusal !== undefined) {
       output.say(`The platform rejected the credentials: ${worked.refusal.message}`);
       return { report, exitCode: worked.refusal.exitCode };
     }
     if (interrupt.aborted) {
       const wasLocal = await worked.stop();
-      report = await latest(ask, report);
-      output.say(ask.leaving(report, { wasLocal }));
+      report = await latest(options, report);
+      output.say(options.leaving(report, { wasLocal }));
       return { report, exitCode: 1 };
     }
     await worked.seeToIt();
     await systemClock.sleep(everyMs, interrupt).catch(() => undefined);
-    report = await latest(ask, report);
+    report = await latest(options, report);
   }
 }
 

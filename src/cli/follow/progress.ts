@@ -1,4 +1,4 @@
-/** A run's progress as text: one line that is kept up to date on a terminal, a line now and then in a pipe. */
+/** Renders a run's progress: one live line on a terminal, occasional lines in a pipe. */
 import type { BucketState } from "#limiter/limiter.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 import { type Output, duration, grouped } from "../output.ts";

@@ -6,7 +6,7 @@ import { number } from "../kind.ts";
 import { sink, sinkFaults, sinkOf } from "./rotations.ts";
 import { defaulted, readSection } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 /** How the AuthKey of one profile is rotated. */
 export interface AuthKeyOptions {

@@ -1,16 +1,16 @@
-/** The section `automations`: event-triggered tasks, by a name of the operator's choice. */
+/** The section `automations`: event-triggered tasks, each with a name. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import { eventCatalogue } from "#events/event.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type Kind, integer, path, profileName, text } from "../kind.ts";
 import { defaulted, given, optional, readSection } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
 import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "./task.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 const eventNames: Kind<string | readonly string[]> = {
   schema: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
@@ -37,7 +37,7 @@ export const automationsSection = {
       10_000,
     ),
   }),
-  about: "Event-triggered tasks, by a name of your choice. See docs/automations.md.",
+  about: "Event-triggered tasks, each with a name. See docs/automations.md.",
 } as const;
 
 type Written = z.output<typeof automationsSection.schema>;

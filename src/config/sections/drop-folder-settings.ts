@@ -1,4 +1,4 @@
-/** The settings of the drop folder: a part of the table in schema.ts. */
+/** The settings of the drop folder, as rows of the table in schema.ts. */
 import { failureLimit, integer, number, path, profileName, text, yesOrNo } from "../kind.ts";
 import type { Setting } from "../setting.ts";
 

@@ -1,7 +1,7 @@
-/** The settings `dropFolder.*`: where files that become runs are put, and what is asked for of these runs. */
+/** The settings `dropFolder.*`: the folder whose files become runs, and the options of these runs. */
 import type { Problem } from "#core/errors.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import type { SettingId } from "../schema.ts";
 import { suggestion } from "#core/suggest.ts";
 import { optionsOf } from "./task.ts";

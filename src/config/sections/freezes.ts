@@ -1,4 +1,4 @@
-/** The section `freezes`: times in which nothing may change on the platform. */
+/** The section `freezes`: periods in which nothing may change on the platform. */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { FreezeWindow } from "#fleet/freeze.ts";
@@ -6,7 +6,7 @@ import { type Kind, number, profileName, text, timezone } from "../kind.ts";
 import { readCron } from "./schedules.ts";
 import { defaulted, hasOneOf, optional, readSection, says } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 const instant: Kind<string> = {
   schema: z.iso.datetime({ offset: true }),

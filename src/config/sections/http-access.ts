@@ -1,6 +1,6 @@
 /**
- * Who may use the control API: the section `http.tokens`, which keeps no token but its SHA-256, and the settings
- * `http.jwt`, by which the tokens of an identity provider are taken.
+ * Who may use the control API: the section `http.tokens`, which stores tokens only as SHA-256, and the settings
+ * `http.jwt`, which accept the tokens of an identity provider.
  */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
@@ -9,9 +9,9 @@ import { type Role, roles } from "#fleet/role.ts";
 import { choice, text } from "../kind.ts";
 import { given, optional, readSection } from "../section.ts";
 import type { ValueOf } from "../schema.ts";
-import { readTextFile } from "../text-file.ts";
+import { readTextFile } from "../file/text-file.ts";
 import type { Values } from "../values.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 export interface TokenOptions {
   readonly name: string;

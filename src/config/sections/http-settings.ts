@@ -1,4 +1,4 @@
-/** The settings of the control API: where it answers, whom it takes for whom, and what it takes from them. */
+/** The settings of the control API: address, authentication, and limits on requests. */
 import { choice, choices, hostNames, integer, path, roleNames, text, webAddress } from "../kind.ts";
 import type { Setting } from "../setting.ts";
 

@@ -1,9 +1,9 @@
 /**
- * The one place that reads the address of Redis: `redis://` or `rediss://` (TLS), with user name, password, host, port
- * and database. Everything else gets the parts. No fault quotes the address, since a password may be anywhere in it.
+ * The one place that parses the address of Redis: `redis://` or `rediss://` (TLS), with user name, password, host, port
+ * and database. Other modules receive the parts. No error quotes the address, since any part of it may be a password.
  */
 
-/** An address in its parts. */
+/** The parts of an address. */
 export interface RedisUrl {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;

@@ -1,12 +1,12 @@
-/** Where Redis is and how it is spoken to: the address, and what the settings beside it add. */
+/** How to connect to Redis: the address, and the TLS and password settings that complement it. */
 import { createSecureContext } from "node:tls";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { isLoopback } from "../kind.ts";
 import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
 import type { SettingId } from "../schema.ts";
-import { readSecretFile } from "../secret-file.ts";
-import { readTextFile } from "../text-file.ts";
+import { readSecretFile } from "../secrets/secret-file.ts";
+import { readTextFile } from "../file/text-file.ts";
 import type { Values } from "../values.ts";
 
 export interface RedisTls {

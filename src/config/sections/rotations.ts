@@ -6,10 +6,10 @@ import type { Command, Recipe, Rotation, SecretSource, Sink } from "#fleet/rotat
 import { successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "../deployment.ts";
 import { choice, integer, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
-import { readSecretFile } from "../secret-file.ts";
+import { readSecretFile } from "../secrets/secret-file.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 const dayMs = 86_400_000;
 /** Below so many bits a secret can be guessed. */
@@ -57,7 +57,7 @@ const generate = z
 const from = z
   .strictObject({
     command: optional(command, "Program that prints the new value on its standard output."),
-    file: optional(path, "File that holds the new value; nobody but its owner may read it."),
+    file: optional(path, "File with the new value; only its owner may be able to read it."),
     field: optional(
       field,
       "Field that the value is for.",
@@ -110,7 +110,7 @@ const structure = z
 export const rotationsSection = {
   path: "rotations",
   schema: structure,
-  about: "Credential Sets whose secrets are rotated, by a name of your choice. See docs/credentials.md.",
+  about: "Credential Sets whose secrets are rotated, each with a name. See docs/credentials.md.",
 } as const;
 
 /** Reads the section and checks it against what the deployment knows of types and the file of profiles. */

@@ -1,15 +1,15 @@
-/** The section `schedules`: tasks at times, by a name of the operator's choice. */
+/** The section `schedules`: tasks at times, each with a name. */
 import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { type Cron, parseCron } from "#fleet/time/cron.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
-import { FreshSecret } from "../fresh-secret.ts";
+import { FreshSecret } from "../secrets/fresh-secret.ts";
 import { choice, number, path, text, timezone } from "../kind.ts";
 import { defaulted, given, optional, readSection } from "../section.ts";
 import { type KnownNames, jobKind, taskKeys, taskOf } from "./task.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 export const schedulesSection = {
   path: "schedules",
@@ -42,7 +42,7 @@ export const schedulesSection = {
       "skip",
     ),
   }),
-  about: "Scheduled tasks, by a name of your choice. See docs/schedules.md.",
+  about: "Scheduled tasks, each with a name. See docs/schedules.md.",
 } as const;
 
 /** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */

@@ -1,7 +1,10 @@
-/** The keys that seal what has to survive a crash and may not lie in Redis in clear: 256 bits each, from a file. */
+/**
+ * The keys that encrypt secrets which must survive a crash and may not be stored in Redis as plain text: 256 bits each,
+ * read from a file.
+ */
 import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
-import { readSecretBytes } from "../secret-file.ts";
+import { readSecretBytes } from "../secrets/secret-file.ts";
 import type { Values } from "../values.ts";
 
 /** Each key is the base64url text of its 32 bytes. */

@@ -1,9 +1,12 @@
-/** The tasks of schedules and automations (`job:`): the keys of each job, and settings that cannot work. */
+/**
+ * The tasks of schedules and automations (`job:`): the keys of each job, and checks for combinations of settings that
+ * cannot work.
+ */
 import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
 import { type Kind, choice, failureLimit, integer, path, profileName, text, yesOrNo } from "../kind.ts";
 import { defaulted, optional } from "../section.ts";

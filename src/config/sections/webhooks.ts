@@ -4,13 +4,13 @@ import type { Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
-import { literalFault } from "#events/webhook-address.ts";
+import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
-import { FreshSecret } from "../fresh-secret.ts";
+import { FreshSecret } from "../secrets/fresh-secret.ts";
 import { choice, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../yaml-file.ts";
+import type { Tree } from "../file/yaml-file.ts";
 
 const patterns: Kind<readonly string[]> = {
   schema: z.array(z.string().min(1)).min(1).max(100),
@@ -40,7 +40,7 @@ const structure = z
 export const webhooksSection = {
   path: "webhooks",
   schema: structure,
-  about: "Receivers of events, by a name of your choice. See docs/webhooks.md for how to receive and verify messages.",
+  about: "Receivers of events, each with a name. See docs/webhooks.md for how to receive and verify messages.",
 } as const;
 
 /** A webhook with what its messages need; both are read again at every use. */
@@ -142,9 +142,9 @@ function secretsOf(written: Written, faults: Faults): readonly FreshSecret[] {
     faults.report("secret", "is set together with secretFile. Keep one.");
   const kept: FreshSecret[] = [];
   if (secret !== undefined) {
-    const here = FreshSecret.given(secret, asWebhookSecret);
-    if (here === undefined) faults.report("secret", `must be ${secretForm}.`);
-    else kept.push(here);
+    const fresh = FreshSecret.given(secret, asWebhookSecret);
+    if (fresh === undefined) faults.report("secret", `must be ${secretForm}.`);
+    else kept.push(fresh);
   }
   for (const [key, file] of Object.entries({ secretFile, previousSecretFile })) {
     if (file === undefined) continue;

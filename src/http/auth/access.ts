@@ -1,6 +1,7 @@
 /**
- * Who a caller is: the bearer of a token of ours, which is known by its SHA-256 alone, or of an identity provider's JWT.
- * Every token is compared with every hash in full, so that the time it takes says nothing.
+ * Identifies a caller by a bearer token: either one of our tokens, stored only as its SHA-256, or a JWT of an identity
+ * provider (jwt.ts). Every token is compared with every hash in constant time, so that the response time reveals
+ * nothing. Roles are checked in guard.ts.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenOptions } from "#config/sections/http-access.ts";
@@ -39,8 +40,8 @@ export class Access {
   }
 
   /**
-   * The caller whom an `Authorization` header names.
-   * @throws SimfleetError UNAUTHENTICATED; FORBIDDEN for a JWT that names no role of ours
+   * Returns the caller that an `Authorization` header identifies.
+   * @throws SimfleetError UNAUTHENTICATED; FORBIDDEN for a JWT without a known role
    */
   async principalOf(authorization: string | undefined): Promise<Principal> {
     const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]{1,8192})$/i.exec(authorization ?? "") ?? [];

@@ -1,13 +1,13 @@
 /**
- * Counts, by address, credentials that did not hold: wrong tokens and forged signatures. Beyond a number of them within a
- * minute an address is told to wait. A credential that holds is taken all the same: behind a proxy many clients share
- * an address, and none of them may lock the others out. Guessing is no way in: our tokens have 256 bits, and an admin
- * token of one's own has at least 32 characters.
+ * Counts invalid credentials by address: wrong tokens and forged signatures. After too many within a minute, the
+ * address gets 429 for further invalid ones. A valid credential is always accepted: behind a proxy many clients share
+ * an address, and none may lock out the others. This limits load and log noise, not guessing: our tokens have 256 bits,
+ * and an operator's own admin token has at least 32 characters.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
 
-/** Of so many addresses a minute failures are counted one by one; all others count together. */
+/** Addresses counted separately per minute; all others share one counter. */
 const mostAddresses = 10_000;
 
 export class AuthFailures {
@@ -23,7 +23,7 @@ export class AuthFailures {
 
   /**
    * Counts a failure.
-   * @param refusal the error for the caller as long as there were not too many
+   * @param refusal the error for the caller while the limit is not reached
    * @returns the refusal, or TOO_MANY_REQUESTS
    */
   count(ip: string, refusal: SimfleetError): SimfleetError {
@@ -38,7 +38,7 @@ export class AuthFailures {
     if (failures <= this.#mostPerMinute) return refusal;
     return new SimfleetError(
       "TOO_MANY_REQUESTS",
-      `Too many requests with wrong credentials from ${ip}: try again in a minute`,
+      `Too many requests with invalid credentials from ${ip}: retry in a minute`,
       { retryAfterMs: (minute + 1) * minuteMs - nowMs },
     );
   }

@@ -1,6 +1,6 @@
 /**
- * What every request passes before a route sees it: it is meant for this host, its caller is known, and the caller's role
- * allows the route. A route that says nothing of roles keeps the server from starting.
+ * Checks every request before its route runs: the `Host` header is ours, the caller is known, and the caller's role
+ * allows the route. A route that declares no role keeps the server from starting.
  */
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
@@ -28,15 +28,13 @@ export function addGuard(server: FastifyInstance, deps: Parts): void {
   });
   server.addHook("onReady", (done) => {
     const silent = routes.find(({ config }) => config?.role === undefined);
-    done(
-      silent === undefined ? undefined : new Error(`${silent.method.toString()} ${silent.url} does not say its role`),
-    );
+    done(silent === undefined ? undefined : new Error(`${silent.method.toString()} ${silent.url} declares no role`));
   });
   server.addHook("onRequest", async (request, reply) => {
     try {
       await admit(request, deps);
     } catch (thrown) {
-      // Answered here: what plugins bring along has words of its own for errors.
+      // Answered here, since plugins have their own error handlers.
       return sendProblem(thrown, request, reply);
     }
     return undefined;
@@ -74,7 +72,7 @@ async function principalOf(request: FastifyRequest, { access, sessions, authFail
     const principal = (await sessions?.principalOf(request)) ?? (await access?.principalOf(authorization));
     if (principal !== undefined) return principal;
   } catch (thrown) {
-    // Who sends no credential has not guessed one.
+    // A request without a credential is not a guess.
     const isGuess = thrown instanceof SimfleetError && thrown.code === "UNAUTHENTICATED" && authorization !== undefined;
     throw isGuess ? (authFailures?.count(request.ip, thrown) ?? thrown) : thrown;
   }

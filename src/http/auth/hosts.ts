@@ -1,12 +1,13 @@
 /**
- * Which `Host` headers are taken. A page of elsewhere can have its name resolve to this machine and then speak to a
- * worker on a loopback address as if it were its own; the name in the header gives it away.
+ * Checks the `Host` header of requests. With DNS rebinding, a foreign web page can make its own host name resolve to
+ * this machine and call a worker on a loopback address. The header then contains the foreign name, and the request is
+ * refused.
  */
 import { isLoopback } from "#core/loopback.ts";
 
 /**
  * @param listening `hosts` are those that the configuration adds
- * @returns whether a request with this header is meant for us
+ * @returns whether a `Host` header is accepted
  */
 export function hostCheck(listening: {
   host: string;

@@ -1,6 +1,6 @@
 import type { Role } from "#fleet/role.ts";
 
-/** A caller of the control API whom a token has made known. */
+/** An authenticated caller of the control API. */
 export interface Principal {
   readonly name: string;
   readonly role: Role;
@@ -10,7 +10,7 @@ export interface Principal {
   readonly expiresAtMs?: number;
 }
 
-/** Who does something, as runs, events and the record of changes name them: `token:ci`, `jwt:anna`. */
+/** The actor as runs, events and the audit log name it: `token:ci`, `jwt:anna`. */
 export function actorOf(principal: Principal | undefined): string {
   return principal === undefined ? "nobody" : `${principal.kind}:${principal.name}`;
 }

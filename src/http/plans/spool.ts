@@ -1,7 +1,7 @@
 /**
- * Where files that are handed over lie while they are read: a folder of the data directory, for nobody else's eyes. A
- * file goes straight from the request to the disk, so that its size costs no memory; what is too large, or stops coming,
- * is refused on the way and leaves nothing.
+ * Stores uploaded files while they are read, in a private folder of the data directory. An upload is written directly
+ * to disk, so its size costs no memory. An upload that is too large or stalls is refused at once, and its file is
+ * removed.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
@@ -42,7 +42,7 @@ export class Spool {
   /**
    * Writes a stream to a file of this name.
    * @param onBytes is called with the bytes received so far, and throws if they are too many
-   * @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, what `onBytes` throws; nothing is left then
+   * @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, what `onBytes` throws; the file is removed then
    */
   async take(
     source: NodeJS.ReadableStream,

@@ -1,8 +1,8 @@
 /**
- * Plans that a run can be started from for an hour, each as files of the spool: the rows that were handed over, what was
- * asked and what came of it, and, once somebody pages through them, the verdict of every row. They outlive a restart of
- * the worker, and belong to the worker (or the workers of one data directory) that made them. What one caller can have
- * there at once is bounded, in number and bytes, with what is just being handed over; what has expired is removed.
+ * Plans from which a run can be started within an hour. Each is stored as files of the spool: the uploaded rows, the
+ * query and its report and, once a client pages through it, the verdict of every row. Plans survive a restart of the
+ * worker. They belong to the worker, or to the workers that share a data directory. The number and bytes of a caller's
+ * plans are limited, including uploads in progress. Expired plans are removed.
  */
 import { randomInt } from "node:crypto";
 import { readdir, rename, stat } from "node:fs/promises";
@@ -170,22 +170,22 @@ export class SpooledPlans implements PlanStore {
    */
   async rows(
     planId: string,
-    ask: { verdict?: string | undefined; limit: number; cursor?: string | undefined },
+    query: { verdict?: string | undefined; limit: number; cursor?: string | undefined },
     classify: () => Promise<AsyncIterable<PlanRow>>,
   ): Promise<{ rows: PlanRow[]; nextCursor: string | null }> {
     const path = this.#path(planId, "rows");
     await this.#write(path, classify);
-    const start = await startOf(path, ask.cursor);
+    const start = await startOf(path, query.cursor);
     const rows: PlanRow[] = [];
     for await (const { line, at } of linesOf(path, start)) {
-      if (rows.length === ask.limit || at - start > mostScanned) return { rows, nextCursor: String(at) };
+      if (rows.length === query.limit || at - start > mostScanned) return { rows, nextCursor: String(at) };
       const row = JSON.parse(line) as PlanRow;
-      if (ask.verdict === undefined || row.verdict === ask.verdict) rows.push(row);
+      if (query.verdict === undefined || row.verdict === query.verdict) rows.push(row);
     }
     return { rows, nextCursor: null };
   }
 
-  /** Once, however many ask at the same time. */
+  /** Shared by concurrent callers. */
   async #write(path: string, classify: () => Promise<AsyncIterable<PlanRow>>): Promise<void> {
     if (await stat(path).catch(() => undefined)) return;
     let writing = this.#writing.get(path);

@@ -1,6 +1,6 @@
 /**
- * The rows that come with a request: a CSV file as the body or as the field `file` of a form, or a filter in JSON. A file
- * lies in the spool afterwards, and whoever asked for it removes it.
+ * Reads the rows of a request: a CSV file as the body or as the form field `file`, or a filter in JSON. A file is
+ * stored in the spool, and the caller of this module removes it.
  */
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";

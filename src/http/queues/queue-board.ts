@@ -1,6 +1,6 @@
 /**
- * The way to the queues' page under /queues, for admins: through our guard and our policy. The page itself is loaded when
- * somebody opens it first, since a worker that nobody looks into should not carry it.
+ * Serves the queue dashboard under /queues to admins, with our guard and content security policy. The dashboard is
+ * loaded on the first request, so that a worker whose queues are never viewed does not spend memory on it.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
@@ -8,7 +8,7 @@ import type { ControlDeps } from "../deps.ts";
 import { queuesPath, withoutSession } from "./queue-sessions.ts";
 import { widenPolicy } from "../security-headers.ts";
 
-/** Its files have addresses from its <base> on, and its script writes one style element, always the same. */
+/** Its files are relative to its <base>, and its script writes one constant style element. */
 const itsPolicy = {
   "base-uri": ["'self'"],
   "style-src": ["'self'", "'sha256-r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU='"],
@@ -32,7 +32,7 @@ export async function addQueueBoard(server: FastifyInstance, deps: ControlDeps):
             "The queue dashboard is read-only: set http.queues to read-write to let an admin change queues";
           throw new SimfleetError("FORBIDDEN", message);
         }
-        return ask(await open(), request, reply);
+        return forward(await open(), request, reply);
       });
     }
     child.addHook("onClose", async () => (await opened)?.close());
@@ -40,7 +40,7 @@ export async function addQueueBoard(server: FastifyInstance, deps: ControlDeps):
   });
 }
 
-async function ask(pages: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function forward(pages: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { body, headers } = request;
   const { url, basePath } = withoutSession(request.url);
   // No credentials: authentication is already done.

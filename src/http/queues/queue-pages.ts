@@ -1,6 +1,6 @@
 /**
- * bull-board, the page on which an admin looks into the queues. Its page names fonts of Google and has styles of its own
- * in its text; those are taken out, so that it asks nobody elsewhere and passes our content security policy.
+ * bull-board, the dashboard in which an admin inspects the queues. Its page loads fonts from Google and has inline
+ * styles. Both are removed, so that the page contacts no other host and satisfies our content security policy.
  */
 import { createBullBoard } from "@bull-board/api";
 import { FastifyAdapter } from "@bull-board/fastify";
@@ -8,7 +8,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import type { ControlDeps } from "../deps.ts";
 import { queuesPath } from "./queue-sessions.ts";
 
-/** A server of its own, which listens nowhere. */
+/** A separate server that does not listen on a port. */
 export async function openQueuePages({ app, config }: ControlDeps): Promise<FastifyInstance> {
   const pages = fastify({ logger: false });
   const serverAdapter = new FastifyAdapter();

@@ -1,9 +1,9 @@
 /**
- * How a browser gets to the page of the queues: an admin's token fetches a session, which is good for that page alone, for
- * a quarter of an hour and no longer than the token. A session has two secrets: a cookie, and a random segment of the
- * page's path, for which alone the cookie is. A browser sends a cookie to every port of a host; to another server there
- * it sends this one only under that path, which no other server knows and no page of one can name. What reaches us without
- * either of the two is refused. A cookie goes along by itself; so what changes something has to come from a page of ours.
+ * Browser sessions for the queue dashboard. An admin's token creates a session that is valid for that page only, for 15
+ * minutes and no longer than the token. A session has two secrets: a cookie, and a random path segment to which the
+ * cookie is limited. Browsers send cookies to every port of a host; other servers on the host do not know the path, so
+ * they never receive this one. A request without both secrets is refused. Since browsers attach cookies automatically,
+ * a request that changes something must also come from our own page.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { FastifyRequest } from "fastify";

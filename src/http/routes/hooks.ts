@@ -1,13 +1,13 @@
 /**
- * Messages from outside that trigger a schedule: signed by the Standard Webhooks specification with the schedule's own
- * secret, instead of a token. A schedule that is not there and one that has no secret answer like a wrong signature.
- * The specification signs id, time and body, and no path. So a message is for one schedule alone by its secret; where
- * several schedules have the same secret, the body has to name the one that it is for.
+ * Signed messages from other systems that trigger a schedule. They are signed by the Standard Webhooks specification
+ * with the schedule's own secret and need no token. An unknown schedule and one without a secret answer like a wrong
+ * signature. The specification signs id, time and body, but not the path. So a message is bound to a schedule by its
+ * secret alone; if several schedules share a secret, the body must name the schedule.
  */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import type { Hooks } from "#config/sections/schedules.ts";
-import { isSameKey, signatureFault } from "#events/webhook-signature.ts";
+import { isSameKey, signatureFault } from "#events/webhook/webhook-signature.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/principal.ts";
 import { id, nothing } from "#contract/fields.ts";

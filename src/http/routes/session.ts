@@ -1,4 +1,4 @@
-/** The way of a browser to the page of the queues. */
+/** Creates the browser session for the queue dashboard (queues/queue-sessions.ts). */
 import { z } from "zod";
 import type { Api, ControlDeps } from "../deps.ts";
 import { noBody, nothing } from "#contract/fields.ts";

@@ -83,17 +83,17 @@ export class AuditLog {
     await this.#add({ ...intent, result: JSON.stringify(result) });
   }
 
-  /** Newest first. @param ask `cursor` is the id of the last entry of the previous page */
-  async newest(ask: {
+  /** Newest first. @param query `cursor` is the id of the last entry of the previous page */
+  async newest(query: {
     limit: number;
     cursor?: string | undefined;
   }): Promise<{ records: AuditRecord[]; nextCursor: string | null }> {
-    const before = ask.cursor === undefined ? "+" : `(${ask.cursor}`;
-    const entries = await this.#redis.xrevrange(this.#keys.audit(), before, "-", "COUNT", ask.limit + 1);
-    const shown = entries.slice(0, ask.limit);
+    const before = query.cursor === undefined ? "+" : `(${query.cursor}`;
+    const entries = await this.#redis.xrevrange(this.#keys.audit(), before, "-", "COUNT", query.limit + 1);
+    const shown = entries.slice(0, query.limit);
     const results = await this.#results(shown.map(([id]) => id));
     const records = shown.map(([id, pairs]) => recordOf(id, pairs, results.get(id)));
-    return { records, nextCursor: entries.length > ask.limit ? (records.at(-1)?.id ?? null) : null };
+    return { records, nextCursor: entries.length > query.limit ? (records.at(-1)?.id ?? null) : null };
   }
 
   async #add(fields: AuditIntent & { readonly result?: string }): Promise<string> {

@@ -27,11 +27,11 @@ export class AuditService {
   }
 
   /** Newest first. */
-  async list(ask: {
+  async list(query: {
     limit: number;
     cursor?: string | undefined;
   }): Promise<{ entries: AuditEntry[]; nextCursor: string | null }> {
-    const { records, nextCursor } = await this.#log.newest(ask);
+    const { records, nextCursor } = await this.#log.newest(query);
     return { entries: records.map(entryOf), nextCursor };
   }
 }

@@ -56,5 +56,5 @@ function bothTaken({ keys, users, inUseHere }: AuthKeyStatus): string {
 }
 
 function dayOf(atMs: number | undefined): string {
-  return atMs === undefined ? "never, or it is not told" : new Date(atMs).toISOString();
+  return atMs === undefined ? "never or unknown" : new Date(atMs).toISOString();
 }

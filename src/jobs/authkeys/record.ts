@@ -100,9 +100,9 @@ export function authKeyRotations(deps: StoreDeps) {
   /** Begins a rotation, or returns the one in progress. */
   const begin = (
     profile: string,
-    how: { rotationId: string; replaceId?: string | undefined; by?: string | undefined },
+    order: { rotationId: string; replaceId?: string | undefined; by?: string | undefined },
   ): Promise<AuthKeyRotation> => {
-    const { rotationId, replaceId, by: startedBy } = how;
+    const { rotationId, replaceId, by: startedBy } = order;
     const begun = { phase: "begun", startedAtMs: "now", movedAtMs: "now", tries: 0 } as const;
     return store.begin(profile, { profile, rotationId, replaceId, startedBy, ...begun });
   };
@@ -112,7 +112,7 @@ export function authKeyRotations(deps: StoreDeps) {
 
   /**
    * Makes a move from the phase in which the record was read.
-   * @param how `unused` is an AuthKey that no live process may be using
+   * @param order `unused` is an AuthKey that no live process may be using
    * @returns `stale` if the rotation has moved on, `used` if a process uses that AuthKey; nothing is changed then
    */
   const move = async (

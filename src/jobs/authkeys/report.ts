@@ -41,14 +41,14 @@ export function reportOfRotation(record: AuthKeyRotation): AuthKeyRotationReport
 }
 
 const doing: Readonly<Record<Exclude<AuthKeyPhase, "done" | "failed">, string>> = {
-  begun: "looks at the AuthKeys that are there",
+  begun: "reads the AuthKeys of the user",
   "making-room": "revokes the AuthKey that makes room",
   creating: "creates a new AuthKey",
-  created: "authenticates with the new AuthKey, to prove it",
-  proved: "hands the new AuthKey to its sinks",
-  "handed-over": "waits for simfleet to take the new AuthKey up",
-  "taken-up": "waits until nobody uses the old AuthKey",
+  created: "verifies the new AuthKey by authenticating with it",
+  proved: "delivers the new AuthKey to its sinks",
+  "handed-over": "waits for simfleet to load the new AuthKey",
+  "taken-up": "waits until the old AuthKey is unused",
   revoking: "revokes the old AuthKey",
-  revoked: "is about to end",
-  "taking-back": "takes the new AuthKey back",
+  revoked: "finishes the rotation",
+  "taking-back": "revokes the new AuthKey",
 };

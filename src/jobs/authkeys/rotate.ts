@@ -8,11 +8,11 @@ import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts"
 import { nextProblem } from "#engine/problem.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { type Steps, type Wait, runSteps } from "#engine/steps.ts";
-import { awaitTakeUp, handOver } from "./give.ts";
-import { begin, create, makeRoom, prove } from "./make.ts";
+import { awaitTakeUp, handOver } from "./steps/deliver.ts";
+import { begin, create, makeRoom, prove } from "./steps/create.ts";
 import type { AuthKeyChange, AuthKeyPhase, AuthKeyRotation } from "./record.ts";
-import { awaitQuiet, finish, revokeOld, takeBack } from "./retire.ts";
-import { type AuthKeyDeps, failed, StepContext } from "./step-context.ts";
+import { awaitQuiet, finish, revokeOld, takeBack } from "./steps/revoke.ts";
+import { type AuthKeyDeps, failed, StepContext } from "./steps/step-context.ts";
 
 const steps: Steps<Exclude<AuthKeyPhase, "done" | "failed">, StepContext, AuthKeyChange> = {
   begun: begin,

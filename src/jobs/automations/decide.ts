@@ -5,7 +5,7 @@
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import { matches } from "#fleet/filter.ts";
-import { textOf } from "#fleet/sim-fields.ts";
+import { textOf } from "#fleet/sim/sim-fields.ts";
 import { type Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import type { AutomationLog } from "./record.ts";

@@ -18,13 +18,13 @@ export interface SetFacts {
 const dayMs = 86_400_000;
 
 const nextSteps: Readonly<Record<RotationState, string>> = {
-  planned: "make the new secret",
-  generated: "hand it to the sinks",
-  "handed-over": "give it to the platform",
-  created: "re-point what names the old set",
-  updated: "look whether the platform has it",
-  repointed: "delete the old set once it is out of use",
-  "rolling-back": "take back what was done",
+  planned: "generate the new secret",
+  generated: "deliver it to the sinks",
+  "handed-over": "store it on the platform",
+  created: "update the references to the old set",
+  updated: "verify that the platform has it",
+  repointed: "delete the old set once it is unused",
+  "rolling-back": "roll back the changes",
   done: "",
   failed: "",
 };

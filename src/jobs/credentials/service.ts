@@ -201,7 +201,7 @@ export class CredentialService {
 }
 
 function notWaiting(name: string, record: RotationRecord | undefined): string {
-  if (record === undefined || isRotationOver(record)) return `the rotation ${name} is not under way`;
+  if (record === undefined || isRotationOver(record)) return `the rotation ${name} is not in progress`;
   const what = record.reason ?? `it is ${record.state}`;
   return `the rotation ${name} does not wait for a confirmation: ${what}`;
 }

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { createFile, replaceFile } from "#core/write-file.ts";
-import type { Delivery, WebhookSender } from "#events/webhook.ts";
+import type { Delivery, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import type { SealedFields } from "#engine/seal.ts";
 import type { SecretDeps } from "./steps/new-secret.ts";
@@ -66,25 +66,25 @@ export function sinkName(sink: Sink): string {
  * Delivers the secret to one sink.
  * @throws SinkError; the signal's reason
  */
-export async function handOver(sink: Sink, what: Handover, deps: SinkDeps, signal: AbortSignal): Promise<void> {
+export async function handOver(sink: Sink, handover: Handover, deps: SinkDeps, signal: AbortSignal): Promise<void> {
   switch (sink.kind) {
     case "file":
-      return writeSecret(sink, contentOf(what));
+      return writeSecret(sink, contentOf(handover));
     case "command": {
       const env = {
-        SIMFLEET_ROTATION: what.rotation,
-        SIMFLEET_ROTATION_ID: what.rotationId,
-        SIMFLEET_CREDENTIALS_ID: what.credentialsId,
+        SIMFLEET_ROTATION: handover.rotation,
+        SIMFLEET_ROTATION_ID: handover.rotationId,
+        SIMFLEET_CREDENTIALS_ID: handover.credentialsId,
       };
       const { fault } = await deps.commands.run(sink.command, {
-        ...{ input: contentOf(what), env, signal },
+        ...{ input: contentOf(handover), env, signal },
         complaint: "included",
       });
       if (fault !== undefined) throw new SinkError(sink, fault, { isFinal: false });
       return;
     }
     case "webhook":
-      return sendTo(sink, what, deps);
+      return sendTo(sink, handover, deps);
   }
 }
 
@@ -107,9 +107,9 @@ function fieldsOf({ secrets, constants }: Handover): Record<string, string> {
 }
 
 /** The plain value without a line break, or a JSON object of all fields with one. */
-function contentOf(what: Handover): string {
-  const bare = what.field === undefined ? undefined : what.secrets[what.field];
-  return bare === undefined ? `${JSON.stringify(fieldsOf(what))}\n` : bare.reveal();
+function contentOf(handover: Handover): string {
+  const bare = handover.field === undefined ? undefined : handover.secrets[handover.field];
+  return bare === undefined ? `${JSON.stringify(fieldsOf(handover))}\n` : bare.reveal();
 }
 
 async function writeSecret(sink: Extract<Sink, { kind: "file" }>, content: string): Promise<void> {
@@ -122,14 +122,14 @@ async function writeSecret(sink: Extract<Sink, { kind: "file" }>, content: strin
   }
 }
 
-async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, what: Handover, deps: SinkDeps): Promise<void> {
+async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, handover: Handover, deps: SinkDeps): Promise<void> {
   const read = deps.readSecretFile(sink.secretFile);
   if ("fault" in read) throw new SinkError(sink, read.fault, { isFinal: false });
-  const { rotation, rotationId, profile, credentialsId, type, startedAtMs } = what;
+  const { rotation, rotationId, profile, credentialsId, type, startedAtMs } = handover;
   const body = JSON.stringify({
     type: "credential.handed-over",
     timestamp: new Date(startedAtMs).toISOString(),
-    data: { rotation, rotationId, profile, credentialsId, type, credentials: fieldsOf(what) },
+    data: { rotation, rotationId, profile, credentialsId, type, credentials: fieldsOf(handover) },
   });
   const secret = new Secret(read.secret);
   let delivery: Delivery;

@@ -100,7 +100,7 @@ async function workOnRotation(
 async function waitForConfiguration(name: string, { log, clock }: RotationContext, emit: ReportIncident) {
   const record = await log.record(name);
   if (record === undefined) return;
-  const reason = `the rotation ${name} is under way and no longer in the configuration: put it back, so that it can end`;
+  const reason = `the rotation ${name} is in progress but no longer in the configuration: add it back so that it can finish`;
   emit({ message: reason, isInReport: true });
   const nowMs = clock.wallMs();
   const problem = nextProblem(record.problem, { message: reason, nowMs, delayMs: minuteMs });

@@ -16,7 +16,7 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import { Folder, type FoundFile, type Place } from "./folder.ts";
 import { type TakenName, besideName, isInput, nameFault, readTakenName, safeName, takenName } from "./names.ts";
 import { Stillness } from "./stillness.ts";
-import { Incidents } from "./troubles.ts";
+import { Incidents } from "./incidents.ts";
 
 /** Why a file cannot become a run. */
 export interface Refusal {
@@ -41,7 +41,7 @@ export type FileRun =
 export interface FileRuns {
   newRunId(): string;
   /** Submits a file as the run with this id, or returns why it cannot be one. @throws errors that may be temporary */
-  submit(path: string, how: { runId: string; name: string }): Promise<Refusal | undefined>;
+  submit(path: string, options: { runId: string; name: string }): Promise<Refusal | undefined>;
   /** The state of the run; undefined if it does not exist. */
   status(runId: string): Promise<FileRun | undefined>;
   /** The results of a run that has ended, as CSV. */

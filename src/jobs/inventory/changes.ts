@@ -1,7 +1,7 @@
 /** Changes of the fleet, for display and JSON: the inventory's events, newest first. */
 import type { Event } from "#events/event.ts";
 import type { EventQuery, Feed } from "#events/feed.ts";
-import type { FieldValue } from "#fleet/field-value.ts";
+import type { FieldValue } from "#fleet/sim/field-value.ts";
 import { type Change, type ChangeType, changeTypes } from "./contract.ts";
 
 export interface ChangeQuery {
@@ -15,14 +15,14 @@ export interface ChangeQuery {
 export async function changesOf(
   feed: Feed,
   query: ChangeQuery & { readonly profile: string },
-  ask: { limit: number; cursor?: string | undefined },
+  page: { limit: number; cursor?: string | undefined },
 ): Promise<{ changes: Change[]; nextCursor: string | null }> {
   const { profile, types = changeTypes, sim, field, by, sinceMs } = query;
   const asked: EventQuery = {
     ...{ profile, types, sinceMs },
     fields: { sim, by, field },
   };
-  const { events, nextCursor } = await feed.newest(asked, ask);
+  const { events, nextCursor } = await feed.newest(asked, page);
   return { changes: events.map(changeOf), nextCursor };
 }
 

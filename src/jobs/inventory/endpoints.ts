@@ -40,7 +40,7 @@ function syncEndpoints({ sims, profiles, profileOf, assertCallable }: InventoryD
       return {
         newId: () => profile,
         // A sync in progress continues, unless the request restarts it.
-        create: () => sims.sync(profile, { by, how: query.restart === "true" ? "restart" : "resume" }),
+        create: () => sims.sync(profile, { by, mode: query.restart === "true" ? "restart" : "resume" }),
         pathOf: () => `/syncs/${profile}`,
       };
     }),

@@ -1,5 +1,5 @@
 /** Exports the inventory: as CSV for spreadsheets and for `plan` and `apply`, or as NDJSON with raw values. */
-import type { KeyColumn } from "#fleet/sim.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { FoundSim } from "./store/inventory.ts";
 
@@ -8,11 +8,11 @@ export type ExportFormat = "csv" | "ndjson";
 const instants = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"] as const;
 
 /**
- * @param ask `columns` of the CSV; by default the key, the stored fields (an object as JSON) and the times
+ * @param options `columns` of the CSV; by default the key, the stored fields (an object as JSON) and the times
  */
 export async function* exportLines(
-  walk: AsyncIterable<readonly FoundSim[]>,
-  ask: {
+  sims: AsyncIterable<readonly FoundSim[]>,
+  options: {
     readonly format: ExportFormat;
     readonly columns?: readonly string[] | undefined;
     readonly keyColumn: KeyColumn;
@@ -20,13 +20,13 @@ export async function* exportLines(
   },
   show: (found: FoundSim) => Readonly<Record<string, unknown>>,
 ): AsyncGenerator<string> {
-  if (ask.format === "ndjson") {
-    for await (const batch of walk) yield batch.map((found) => `${JSON.stringify(show(found))}\n`).join("");
+  if (options.format === "ndjson") {
+    for await (const batch of sims) yield batch.map((found) => `${JSON.stringify(show(found))}\n`).join("");
     return;
   }
-  const columns = ask.columns ?? [ask.keyColumn, ...ask.fields, ...instants];
+  const columns = options.columns ?? [options.keyColumn, ...options.fields, ...instants];
   yield csvLine(columns);
-  for await (const batch of walk) {
+  for await (const batch of sims) {
     yield batch
       .map((found) => {
         const document = show(found);

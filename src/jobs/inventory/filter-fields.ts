@@ -5,12 +5,12 @@
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import type { Filter } from "#fleet/filter.ts";
-import type { KeyColumn } from "#fleet/sim.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 
 /** @throws SimfleetError USAGE with the field, a suggestion, and the existing fields */
 export async function assertFieldsKnown(
-  inventory: Pick<Inventory, "facts" | "walk">,
+  inventory: Pick<Inventory, "facts" | "scan">,
   { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },
 ): Promise<void> {
   const fields = new Set(filter.conditions.map(({ field }) => field).filter((field) => field !== keyColumn));
@@ -34,11 +34,11 @@ function isKept(field: string, { isComplete, fields }: InventoryFacts): boolean 
 
 async function someSimHas(
   field: string,
-  inventory: Pick<Inventory, "walk">,
+  inventory: Pick<Inventory, "scan">,
   { profile, keyColumn }: { profile: string; keyColumn: KeyColumn },
 ): Promise<boolean> {
   const filter: Filter = { text: `${field} exists`, conditions: [{ kind: "exists", field }] };
-  for await (const found of inventory.walk(profile, filter, { presence: "all", keyColumn })) {
+  for await (const found of inventory.scan(profile, filter, { presence: "all", keyColumn })) {
     if (found.length > 0) return true;
   }
   return false;
@@ -46,12 +46,12 @@ async function someSimHas(
 
 /** The stored fields, and the members found in the first SIMs. */
 async function namesOfFields(
-  inventory: Pick<Inventory, "walk">,
+  inventory: Pick<Inventory, "scan">,
   { fields }: InventoryFacts,
   { profile, keyColumn }: { profile: string; keyColumn: KeyColumn },
 ): Promise<string[]> {
   const names = new Set<string>([keyColumn, ...fields]);
-  for await (const found of inventory.walk(profile, { text: "", conditions: [] }, { presence: "all", keyColumn })) {
+  for await (const found of inventory.scan(profile, { text: "", conditions: [] }, { presence: "all", keyColumn })) {
     for (const { sim } of found) for (const name of sim.fields.keys()) names.add(name);
     break;
   }

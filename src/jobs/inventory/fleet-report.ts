@@ -1,7 +1,7 @@
 /** Counts the fleet, for the dashboard and for scheduled reports. */
 import { everySim } from "#fleet/filter.ts";
-import { textOf } from "#fleet/sim-fields.ts";
-import type { KeyColumn } from "#fleet/sim.ts";
+import { textOf } from "#fleet/sim/sim-fields.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Inventory } from "./store/inventory.ts";
 import type { Counts, FleetReport, SyncReport } from "./contract.ts";
 
@@ -21,7 +21,7 @@ export async function countFleet(
     groupId: new Map<string, number>(),
   };
   let total = 0;
-  for await (const found of inventory.walk(profile, everySim, { keyColumn })) {
+  for await (const found of inventory.scan(profile, everySim, { keyColumn })) {
     total += found.length;
     for (const { sim } of found) {
       for (const [field, counts] of Object.entries(tallies)) {

@@ -1,5 +1,5 @@
 /**
- * Fleet counts, current and over time. Counting walks the inventory, which takes a while if it is large; so a count is cached
+ * Fleet counts, current and over time. Counting scans the inventory, which takes a while if it is large; so a count is cached
  * for ten times as long as it took, and concurrent callers share it.
  */
 import type { Clock } from "#core/time.ts";

@@ -4,8 +4,8 @@
 import { SimfleetError } from "#core/errors.ts";
 import type { Feed } from "#events/feed.ts";
 import { type Filter, everySim } from "#fleet/filter.ts";
-import { documentOf } from "#fleet/sim-fields.ts";
-import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim.ts";
+import { documentOf } from "#fleet/sim/sim-fields.ts";
+import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { SyncQueues } from "./queue.ts";
 import type { FoundSim, Inventory, InventoryFacts, SimPresence } from "./store/inventory.ts";
 import type { SyncLog } from "./store/sync-record.ts";
@@ -41,9 +41,9 @@ export class SimService {
    * Begins a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, carries it out.
    * @param order `by`: who requests it
    */
-  async sync(profile: string, order: { by: string; how?: "resume" | "restart" }): Promise<SyncReport> {
-    const { by, how = "resume" } = order;
-    const state = await this.#syncs.begin(profile, newSyncId(await this.#syncs.nowMs()), how, by);
+  async sync(profile: string, order: { by: string; mode?: "resume" | "restart" }): Promise<SyncReport> {
+    const { by, mode = "resume" } = order;
+    const state = await this.#syncs.begin(profile, newSyncId(await this.#syncs.nowMs()), mode, by);
     await this.#queues.enqueue(profile, "now");
     return reportOfSync(profile, state);
   }
@@ -76,9 +76,9 @@ export class SimService {
    */
   async list(
     profile: string,
-    ask: { filter?: Filter | undefined; presence?: SimPresence; limit: number; cursor?: string | undefined },
+    query: { filter?: Filter | undefined; presence?: SimPresence; limit: number; cursor?: string | undefined },
   ): Promise<SimPage> {
-    const { filter = everySim, presence = "listed", limit, cursor } = ask;
+    const { filter = everySim, presence = "listed", limit, cursor } = query;
     if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
       throw new SimfleetError(
         "USAGE",
@@ -90,7 +90,7 @@ export class SimService {
     const from = cursor === undefined ? undefined : Number(cursor);
     const facts = await this.facts(profile);
     const sims: FoundSim[] = [];
-    for await (const found of this.#inventory.walk(profile, filter, {
+    for await (const found of this.#inventory.scan(profile, filter, {
       ...{ order: "newest-first", presence, from, keyColumn },
     })) {
       sims.push(...found);
@@ -116,19 +116,19 @@ export class SimService {
   /** Exports all SIMs that a filter selects, line by line, in constant memory. @throws SimfleetError USAGE for a field that no SIM has */
   async export(
     profile: string,
-    ask: {
+    options: {
       filter?: Filter | undefined;
       presence?: SimPresence;
       format: ExportFormat;
       columns?: readonly string[] | undefined;
     },
   ): Promise<AsyncGenerator<string>> {
-    const { filter = everySim, presence = "listed" } = ask;
+    const { filter = everySim, presence = "listed" } = options;
     const keyColumn = this.#keyColumn(profile);
     await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
     const facts = await this.facts(profile);
-    const walk = this.#inventory.walk(profile, filter, { presence, keyColumn });
-    return exportLines(walk, { ...ask, keyColumn, fields: facts.fields }, (found) =>
+    const scanned = this.#inventory.scan(profile, filter, { presence, keyColumn });
+    return exportLines(scanned, { ...options, keyColumn, fields: facts.fields }, (found) =>
       documentOfSim(found, { keyColumn, facts }),
     );
   }
@@ -137,9 +137,9 @@ export class SimService {
   changes(
     profile: string,
     query: ChangeQuery,
-    ask: { limit: number; cursor?: string | undefined },
+    page: { limit: number; cursor?: string | undefined },
   ): Promise<{ changes: Change[]; nextCursor: string | null }> {
-    return changesOf(this.#feed, { ...query, profile }, ask);
+    return changesOf(this.#feed, { ...query, profile }, page);
   }
 
   #keyColumn(profile: string): KeyColumn {

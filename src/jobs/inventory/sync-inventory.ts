@@ -8,8 +8,8 @@ import { type SimRecord, recordsIn } from "#api/operations/sims.ts";
 import type { RecordList } from "#api/record-list.ts";
 import { PlatformError } from "#core/errors.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
-import { jsonWithoutSecrets, visitFields } from "#fleet/sim-fields.ts";
-import { isImsi, isSimId } from "#fleet/sim.ts";
+import { jsonWithoutSecrets, visitFields } from "#fleet/sim/sim-fields.ts";
+import { isImsi, isSimId } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 import { digestOf } from "./store/sim-record.ts";
 import type { SyncLog, SyncPhase, SyncState } from "./store/sync-record.ts";
@@ -106,7 +106,7 @@ class SyncStep {
 
   /** Marks the SIMs that the list no longer shows. */
   async sweep(): Promise<SyncResult> {
-    await this.#context.syncs.sweep(this.#profile, this.state, this.#account.choice.fields);
+    await this.#context.syncs.sweep(this.#profile, this.state, this.#account.selection.fields);
     return again;
   }
 
@@ -134,7 +134,7 @@ class SyncStep {
   }
 
   async #readPages(): Promise<void> {
-    const { client, wording, choice } = this.#account;
+    const { client, wording, selection } = this.#account;
     const { syncs, inventory, clock } = this.#context;
     const facts = await inventory.facts(this.#profile);
     const quiet = this.#otherFields(facts);
@@ -143,7 +143,7 @@ class SyncStep {
     const input = { lastEvaluatedKey: this.state.cursor, limit: this.#pageLimit };
     let sent = Promise.withResolvers<void>();
     const onSending = (): void => sent.resolve();
-    const pages = client.pages(recordsIn(wording, choice.secrets), input, { signal: this.#signal, onSending });
+    const pages = client.pages(recordsIn(wording, selection.secrets), input, { signal: this.#signal, onSending });
     let knownMs = await syncs.nowMs();
     let asked = askFor(pages, knownMs);
     /** Storing of the previous page, while this one is encoded. */
@@ -183,7 +183,7 @@ class SyncStep {
 
   /** Fields that only one of this sync and the previous one stores; their appearance or absence is not a change. */
   #otherFields({ isComplete, fields: before }: Pick<InventoryFacts, "isComplete" | "fields">): string[] {
-    const { fields } = this.#account.choice;
+    const { fields } = this.#account.selection;
     const differ = [
       ...fields.filter((name) => !before.includes(name)),
       ...before.filter((name) => !fields.includes(name)),
@@ -192,7 +192,7 @@ class SyncStep {
   }
 
   #listed(records: RecordList<SimRecord>): ListedSims {
-    const { wording, choice } = this.#account;
+    const { wording, selection } = this.#account;
     const isKey = wording === "sims" ? isSimId : isImsi;
     const keys: string[] = [];
     const places: number[] = [];
@@ -203,14 +203,14 @@ class SyncStep {
       const seen = records.bytesWithoutSecrets(place);
       keys.push(key);
       places.push(place);
-      digests.push(digestOf(seen ?? jsonWithoutSecrets(records.record(place), choice.secrets)));
+      digests.push(digestOf(seen ?? jsonWithoutSecrets(records.record(place), selection.secrets)));
     }
     // If the stored fields have changed, every record must be compared again.
-    const mark = digestOf(choice.fields.join(",")).slice(0, 2);
+    const mark = digestOf(selection.fields.join(",")).slice(0, 2);
     return {
       keys,
       digests: digests.map((digest) => mark + digest).join(""),
-      encodeFields: (nth, visit) => void visitFields(records.record(places[nth] ?? 0), choice, visit),
+      encodeFields: (nth, visit) => void visitFields(records.record(places[nth] ?? 0), selection, visit),
     };
   }
 

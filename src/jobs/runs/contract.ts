@@ -109,7 +109,12 @@ export const orderQuery = z.strictObject({
     .regex(/^(?:\d{1,9}|(?:100|\d{1,2})(?:\.\d+)?%)$/, "has to be a number of rows, or a share such as 5%")
     .optional()
     .describe("abort when more rows than this fail: a number or a percentage such as 5%"),
-  canary: z.coerce.number().int().min(1).optional().describe("do the first n rows, and the rest only if they hold"),
+  canary: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("process the first n rows, and the rest only if all of them succeed"),
 });
 
 /** How rows are to be planned and run, as the query has it. */

@@ -24,12 +24,12 @@ export class RunControl {
   }
 
   /** Stops making calls; calls in flight end and are settled. */
-  async pause(runId: string, how: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
-    await this.#ledger.move(runId, "paused", ["running", "paused"], how);
+  async pause(runId: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
+    await this.#ledger.move(runId, "paused", ["running", "paused"], options);
   }
 
   /** Resumes the run where it was paused. Also retries quarantined segments, and skips pending retry delays. */
-  async resume(runId: string, how: { readonly by?: string } = {}): Promise<void> {
+  async resume(runId: string, options: { readonly by?: string } = {}): Promise<void> {
     const run = await this.#ledger.run(runId);
     if (isRunOver(run.state)) {
       throw new SimfleetError(
@@ -37,7 +37,7 @@ export class RunControl {
         `Run ${runId} is ${run.state} and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`,
       );
     }
-    await this.#ledger.move(runId, "running", ["paused", "running"], how);
+    await this.#ledger.move(runId, "running", ["paused", "running"], options);
     await this.#queues.enqueue(await this.#ledger.run(runId), "now");
   }
 
@@ -59,9 +59,9 @@ export class RunControl {
   }
 
   /** Ends the run: rows not yet sent are left unchanged. Waits some seconds for calls in flight. */
-  async cancel(runId: string, how: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
-    const { reason = "cancelled by a user" } = how;
-    await this.#ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], { ...how, reason });
+  async cancel(runId: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
+    const { reason = "cancelled by a user" } = options;
+    await this.#ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], { ...options, reason });
     await readWhenEnded(runId, { ledger: this.#ledger, clock: this.#clock });
   }
 }

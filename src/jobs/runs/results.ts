@@ -85,16 +85,17 @@ function resultOf(run: RunRecord, row: StoredRow, { settled, doubt }: RowStatus)
 export async function* resultLines(
   run: RunRecord,
   ledger: Ledger,
-  ask: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
+  options: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
 ): AsyncGenerator<string> {
   const carried = carriedColumns(run.header);
-  if (ask.format === "csv") yield csvLine([...run.header.slice(0, carried), ...resultColumns]);
+  if (options.format === "csv") yield csvLine([...run.header.slice(0, carried), ...resultColumns]);
   for await (const result of rowResults(run, ledger)) {
-    if (ask.outcomes !== undefined && ask.outcomes.length > 0 && !ask.outcomes.includes(result.outcome)) continue;
+    if (options.outcomes !== undefined && options.outcomes.length > 0 && !options.outcomes.includes(result.outcome))
+      continue;
     const { row, outcome, reason, previousSpeedClass, attempts, finishedAt } = result;
     // Pad or cut the row, so that its outcome is in the right column.
     const cells = Array.from({ length: carried }, (_, i) => row.cells[i] ?? "");
-    if (ask.format === "csv") {
+    if (options.format === "csv") {
       yield csvLine([...cells, outcome, reason, previousSpeedClass, String(attempts), finishedAt]);
     } else {
       const input = Object.fromEntries(run.header.slice(0, carried).map((name, i) => [name, cells[i] ?? ""]));

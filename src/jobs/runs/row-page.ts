@@ -10,22 +10,22 @@ import { rowResults } from "./results.ts";
 const mostScanned = 50_000;
 
 /**
- * @param ask `outcomes` filters; `cursor` comes from the previous page
+ * @param query `outcomes` filters; `cursor` comes from the previous page
  * @throws SimfleetError REQUEST_INVALID for an invalid cursor
  */
 export async function rowPage(
   run: RunRecord,
   ledger: Ledger,
-  ask: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
+  query: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
 ): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
-  const from = firstIndex(ask.cursor);
+  const from = firstIndex(query.cursor);
   const rows: RowReport[] = [];
   let scanned = 0;
   for await (const result of rowResults(run, ledger, from)) {
     const { row, outcome, reason, previousSpeedClass, attempts, finishedAt } = result;
-    if (rows.length === ask.limit || scanned === mostScanned) return { rows, nextCursor: String(row.index) };
+    if (rows.length === query.limit || scanned === mostScanned) return { rows, nextCursor: String(row.index) };
     scanned += 1;
-    if (ask.outcomes !== undefined && ask.outcomes.length > 0 && !ask.outcomes.includes(outcome)) continue;
+    if (query.outcomes !== undefined && query.outcomes.length > 0 && !query.outcomes.includes(outcome)) continue;
     const { line, key, speedClass } = row;
     rows.push({
       ...{ line, key, speedClass, outcome, reason, previousSpeedClass, attempts },

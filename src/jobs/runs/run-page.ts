@@ -21,24 +21,24 @@ interface RunPage {
 }
 
 /** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
-export async function runPage(ledger: Ledger, ask: RunQuery): Promise<RunPage> {
+export async function runPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
   try {
-    return await readPage(ledger, ask);
+    return await readPage(ledger, query);
   } catch (thrown) {
     // The ledger's cursors are run ids.
     if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_NOT_FOUND") throw thrown;
     throw new SimfleetError(
       "REQUEST_INVALID",
-      `${JSON.stringify(ask.cursor)} is not a valid cursor: use the nextCursor of the previous page`,
+      `${JSON.stringify(query.cursor)} is not a valid cursor: use the nextCursor of the previous page`,
     );
   }
 }
 
-async function readPage(ledger: Ledger, ask: RunQuery): Promise<RunPage> {
-  const { limit, state, profile } = ask;
-  if (state === undefined && profile === undefined) return ledger.list(pageOf(limit, ask.cursor));
+async function readPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
+  const { limit, state, profile } = query;
+  if (state === undefined && profile === undefined) return ledger.list(pageOf(limit, query.cursor));
   const runs: RunRecord[] = [];
-  let cursor = ask.cursor;
+  let cursor = query.cursor;
   for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
     const page = await ledger.list(pageOf(readAtOnce, cursor));
     for (const [at, run] of page.runs.entries()) {

@@ -5,7 +5,7 @@
 import { basename } from "node:path";
 import type { Clock } from "#core/time.ts";
 import type { Outcome, RunOptions, RunState } from "#fleet/run.ts";
-import type { Wording } from "#fleet/sim.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 import type { BucketState, Limiter } from "#limiter/limiter.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type Queues, queueName } from "./work/queues.ts";
@@ -188,13 +188,13 @@ export class RunService {
    * Lists runs, newest first, filtered by `state` and `profile`.
    * @throws SimfleetError RUN_NOT_FOUND for an invalid cursor
    */
-  async list(ask: {
+  async list(query: {
     limit: number;
     cursor?: string | undefined;
     state?: RunState | undefined;
     profile?: string | undefined;
   }): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
-    const { runs, nextCursor } = await runPage(this.#ledger, ask);
+    const { runs, nextCursor } = await runPage(this.#ledger, query);
     const quotas = new Map<string, Promise<QuotaView>>();
     const quotaOf = (bucket: string): Promise<QuotaView> => {
       const quota = quotas.get(bucket) ?? quotaView(this.#limiter, bucket, this.#periodMs);
@@ -208,9 +208,9 @@ export class RunService {
   /** Lists the rows of a run with their outcomes. @throws SimfleetError RUN_NOT_FOUND */
   async rows(
     runId: string,
-    ask: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
+    query: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
   ): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
-    return rowPage(await this.#ledger.run(runId), this.#ledger, ask);
+    return rowPage(await this.#ledger.run(runId), this.#ledger, query);
   }
 
   /** Counts the last thousand runs and their rows. */
@@ -226,9 +226,9 @@ export class RunService {
   /** Yields the results line by line, filtered by `outcomes`. */
   async *results(
     runId: string,
-    ask: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
+    options: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
   ): AsyncGenerator<string> {
-    yield* resultLines(await this.#ledger.run(runId), this.#ledger, ask);
+    yield* resultLines(await this.#ledger.run(runId), this.#ledger, options);
   }
 
   /** The bucket, and thus the queue, of a profile's changes. */

@@ -59,11 +59,11 @@ export async function* storedRows(
   /** First occurrences that make no call; their duplicates make none either. */
   const unchanged = new Set<number>();
   for await (const batch of classifyRows(source, fleet)) {
-    yield batch.map((judged): StoredRow => {
-      const { row, verdict, duplicateOf } = judged;
+    yield batch.map((classified): StoredRow => {
+      const { row, verdict, duplicateOf } = classified;
       const first = duplicateOf ?? row.index;
       if (options.skipUnchanged && verdict === "unchanged") unchanged.add(first);
-      const stored = storedRow(source, judged);
+      const stored = storedRow(source, classified);
       return unchanged.has(first) ? { ...stored, skipped: unchangedReason } : stored;
     });
   }

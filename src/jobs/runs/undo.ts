@@ -3,7 +3,7 @@
  * that the run gave it. A later change, by a user or by another run, is kept and reported as skipped.
  */
 import { SimfleetError } from "#core/errors.ts";
-import { keyColumnOf, type Wording } from "#fleet/sim.ts";
+import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import { type Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { type StoredRow, isCallable } from "./ledger/packing.ts";

@@ -9,9 +9,9 @@ export interface Tasks {
    * @param how `sinceMs`: a rotation that began after this time belongs to this task
    * @returns a text if there is nothing to do, with the reason
    */
-  begin(task: Task, how: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string>;
+  begin(task: Task, options: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string>;
   status(task: Task, reference: TaskReference): Promise<TaskStatus>;
-  cancel(reference: TaskReference, how: { by: string; reason: string }): Promise<void>;
+  cancel(reference: TaskReference, options: { by: string; reason: string }): Promise<void>;
 }
 
 /** Additional operations for automations: setting the speed class of an event's SIM. */
@@ -21,6 +21,6 @@ export interface AutomationTasks extends Tasks {
   /** Sets the class of SIMs, in the run with this id; an existing run is kept unchanged. */
   changeSims(
     change: Extract<Automation["action"], { job: "apply" }> & { profile: string; sims: readonly string[] },
-    how: { runId: string; name: string; by: string },
+    options: { runId: string; name: string; by: string },
   ): Promise<TaskReference>;
 }

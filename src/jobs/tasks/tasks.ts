@@ -33,16 +33,16 @@ export class ServiceTasks implements AutomationTasks {
     this.#deps = deps;
   }
 
-  begin(task: Task, how: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string> {
+  begin(task: Task, options: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string> {
     switch (task.job) {
       case "apply":
-        return this.#apply(task, how);
+        return this.#apply(task, options);
       case "sync":
-        return this.#sync(task, how);
+        return this.#sync(task, options);
       case "rotate":
-        return this.#rotate(task, how);
+        return this.#rotate(task, options);
       case "rotate-authkey":
-        return this.#rotateAuthKey(task, how);
+        return this.#rotateAuthKey(task, options);
       case "report":
         return this.#report(task);
     }
@@ -87,10 +87,10 @@ export class ServiceTasks implements AutomationTasks {
     return { kind: "run", id: runId };
   }
 
-  async cancel({ kind, id }: TaskReference, how: { by: string; reason: string }): Promise<void> {
+  async cancel({ kind, id }: TaskReference, options: { by: string; reason: string }): Promise<void> {
     if (kind !== "run") return;
     try {
-      await this.#deps.runService.control.cancel(id, how);
+      await this.#deps.runService.control.cancel(id, options);
     } catch (thrown) {
       // It had ended before it could be cancelled.
       if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_STATE") throw thrown;

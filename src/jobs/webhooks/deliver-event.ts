@@ -5,9 +5,9 @@
 import { about } from "#core/backoff.ts";
 import type { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
-import type { NoticeEvent } from "#events/notice.ts";
-import { contentOf } from "#events/webhook-message.ts";
-import type { Delivery as Sent, WebhookSender } from "#events/webhook.ts";
+import type { NoticeEvent } from "#events/webhook/notice.ts";
+import { contentOf } from "#events/webhook/webhook-message.ts";
+import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { DeliveryLog, TryEnd } from "./delivery-log.ts";
 import { type Delivery, deliveryIdOf } from "./delivery-record.ts";

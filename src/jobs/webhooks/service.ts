@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { documentOfEvent } from "#events/event-document.ts";
-import type { WebhookSender } from "#events/webhook.ts";
+import type { WebhookSender } from "#events/webhook/webhook.ts";
 import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "./contract.ts";
 import { type Endpoint, sendOnce, wordsFor } from "./deliver-event.ts";
 import type { DeliveryQueues } from "./queue.ts";
@@ -81,21 +81,21 @@ export class WebhookService {
 
   /**
    * Deliveries of one webhook or of all configured ones, newest event first.
-   * @param ask `cursor` comes from the previous page
+   * @param page `cursor` comes from the previous page
    * @throws SimfleetError WEBHOOK_NOT_FOUND; USAGE for an invalid cursor
    */
   async deliveries(
     query: { readonly webhook?: string | undefined; readonly state?: DeliveryState | undefined },
-    ask: { readonly limit: number; readonly cursor?: string | undefined },
+    page: { readonly limit: number; readonly cursor?: string | undefined },
   ): Promise<{ deliveries: DeliveryReport[]; nextCursor: string | null }> {
     const { state, webhook } = query;
     if (webhook !== undefined) this.#endpoint(webhook);
-    const after = ask.cursor === undefined ? undefined : this.#cursor(ask.cursor);
+    const after = page.cursor === undefined ? undefined : this.#cursor(page.cursor);
     const pages = (webhook === undefined ? this.#deps.names : [webhook]).map((name) =>
-      this.#page(name, { limit: ask.limit + 1, state, after }),
+      this.#page(name, { limit: page.limit + 1, state, after }),
     );
     const found = (await Promise.all(pages)).flat().sort((a, b) => (rankOf(a) < rankOf(b) ? 1 : -1));
-    const shown = found.slice(0, ask.limit);
+    const shown = found.slice(0, page.limit);
     return {
       deliveries: shown.map(reportOfDelivery),
       nextCursor: found.length > shown.length ? (shown.at(-1)?.deliveryId ?? null) : null,

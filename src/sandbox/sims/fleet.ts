@@ -3,8 +3,8 @@
  * SIMs. A change is validated as a whole before any of it is applied. It counts as neither a call nor an accepted
  * change.
  */
-import { isSimId } from "#fleet/sim.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { isSimId } from "#fleet/sim/sim.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import type { SandboxState } from "../state.ts";
 
 export interface SimEdit {

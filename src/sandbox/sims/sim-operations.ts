@@ -1,5 +1,5 @@
 /** The operations on SIMs (interface, section 4), in both variants. */
-import type { Wording } from "#fleet/sim.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 import { Refusal } from "../http/messages.ts";
 import { answerPage, type Call, type Operation, type Result } from "../operation.ts";
 import type { Sims } from "./sims.ts";

@@ -1,7 +1,7 @@
 /**
  * The records of SIMs: generated from the seed and the position in the list, in two shapes. `svc` has the fields of the
  * interface at the top level; `soracom` has no `imsi`, `msisdn` and `subscription` there, since a deployment keeps them
- * under `profiles`, next to a secret that nobody may store or print; a field without a value is omitted there (null in
+ * under `profiles`, next to a secret that must never be stored or printed; a field without a value is omitted there (null in
  * `svc`), and `type` is the kind of the card. Times are epoch milliseconds in both.
  *
  * Records are assembled as JSON text: objects whose keys are ids would make long lists of the second shape slow.
@@ -11,7 +11,7 @@ import { seededBits } from "../seeded.ts";
 export const recordShapes = ["svc", "soracom"] as const;
 export type RecordShape = (typeof recordShapes)[number];
 
-/** A SIM as responses show it; the fields other than `simId`, `imsi` and `speedClass` are the sandbox's choice. */
+/** A SIM as responses show it; the fields other than `simId`, `imsi` and `speedClass` are chosen by the sandbox. */
 export interface SimRecord {
   readonly simId: string;
   /** Absent in the shape `soracom`. */

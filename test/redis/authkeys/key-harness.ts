@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { PlatformClient } from "#api/client.ts";
-import type { Credentials } from "#config/credentials.ts";
+import type { Credentials } from "#config/secrets/credentials.ts";
 import { loadConfig } from "#config/load.ts";
-import { readSecretFile } from "#config/secret-file.ts";
-import { WatchedCredentials } from "#config/watched-credentials.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
+import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
-import { WebhookSender } from "#events/webhook.ts";
+import { WebhookSender } from "#events/webhook/webhook.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import { AuthKeyAccount } from "#jobs/authkeys/account.ts";
 import { rotateAuthKey } from "#jobs/authkeys/rotate.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/steps/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver } from "#jobs/credentials/sinks.ts";
 import type { Redis } from "ioredis";
@@ -139,7 +139,7 @@ export class KeyHarness {
     if (secrets === undefined) throw new Error("no default profile");
     const watch: WatchedCredentials = new WatchedCredentials({
       ...{ initial: credentials, origin: secrets, clock: systemClock },
-      listener: { takenUp: () => void client.renewNow().catch(() => undefined), kept: () => undefined },
+      listener: { reloaded: () => void client.renewNow().catch(() => undefined), kept: () => undefined },
     });
     const client = new PlatformClient({
       profile: { name: this.profile, coverage: "g", wording: "sims" },

@@ -144,7 +144,7 @@ describe("an AuthKey in use by another process is never revoked:", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     sandbox.accounts.authKeys.noteUse(harness.old);
     const second = await harness.live(undefined, 20);
-    expect(second.waitsFor).toMatch(/is revoked once nobody has used it until|is still used by somebody/);
+    expect(second.waitsFor).toMatch(/is revoked at \S+ if it stays unused|is still used by another program/);
     expect(second.quietSinceMs).toBeGreaterThan(first.quietSinceMs ?? 0);
     expect((await harness.live()).phase).toBe("done");
   });
@@ -250,7 +250,7 @@ describe("a rotation that cannot continue is rolled back:", () => {
     await expect(harness.live()).rejects.toBeInstanceOf(Crash);
     harness.change = (deps) => deps;
     const record = await harness.live();
-    expect(record).toMatchObject({ phase: "failed", reason: expect.stringContaining(`made the AuthKey ${other}`) });
+    expect(record).toMatchObject({ phase: "failed", reason: expect.stringContaining(`created the AuthKey ${other}`) });
     expect(harness.ids()).toEqual([harness.old, other]);
   });
 });

@@ -8,7 +8,7 @@ import { systemClock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import { beforeAll as start, Feed } from "#events/feed.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { type FieldChoice, keptFields, pickFields, secretFields } from "#fleet/sim-fields.ts";
+import { type FieldSelection, keptFields, pickFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
@@ -22,7 +22,7 @@ export type Course = (typeof courses)[number];
 const classBefore = "s1.slow";
 export const classAfter = "s1.fast";
 /** What is kept of a SIM. */
-export const choice: FieldChoice = {
+export const selection: FieldSelection = {
   fields: keptFields(["speedClass"], "simId"),
   secrets: new Set(secretFields),
   places: {},
@@ -69,7 +69,7 @@ export class RunEvents {
     const { head, segments } = runOf([allSims.map(() => 1)], { runId: "r-before" });
     await this.#ledger.draftSegment(head.runId, 0, segments[0] ?? []);
     await this.#ledger.commit(head, "running", head.runId);
-    const shown = pickFields({ speedClass: classBefore }, choice);
+    const shown = pickFields({ speedClass: classBefore }, selection);
     const settlements = allSims.map((key, place) => ({ place, key, weight: 1, settled: settledAs("done"), shown }));
     await this.#ledger.settle(head, 0, settlements, { calls: 0, throttled: 0 });
   }

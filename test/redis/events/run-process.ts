@@ -17,7 +17,7 @@ import { seededRandom } from "#sandbox/seeded.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-import { type Course, choice, classAfter, courses, runOnSims } from "./run-events.ts";
+import { type Course, selection, classAfter, courses, runOnSims } from "./run-events.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", seedText = ""] = process.argv.slice(2);
@@ -55,7 +55,7 @@ async function workOn(number: number, course: Course): Promise<void> {
   for (const [segment, rows] of segments.entries()) await ledger.draftSegment(head.runId, segment, rows);
   await ledger.commit(head, "running", head.runId);
   const hands = leasesOn(head.runId, course);
-  const account = { client: platformOf(course), wording: "sims", choice } as const;
+  const account = { client: platformOf(course), wording: "sims", selection } as const;
   const context = {
     ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 2 },
     ...{ watch: new RunWatch({ ledger }), accountFor: () => account },

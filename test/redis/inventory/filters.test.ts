@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
 import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter.ts";
-import { pickFields, textOf, visitFields } from "#fleet/sim-fields.ts";
+import { pickFields, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";
@@ -15,7 +15,7 @@ const storeDeps = { redis, keys, bounds: keptBounds };
 const inventory = new Inventory(storeDeps);
 const syncs = new SyncLog(storeDeps);
 const fields = ["speedClass", "status", "groupId", "tags", "online", "deep.er"];
-const choice = { fields, secrets: new Set<string>(), places: {} };
+const selection = { fields, secrets: new Set<string>(), places: {} };
 
 const value = fc.constantFrom("a", "b", "s1.fast", "true", "7", "{}", "x=y", "a b", "", "é\u2028");
 const record = fc.record(
@@ -54,7 +54,7 @@ async function takeIn(profile: string, records: readonly Record<string, unknown>
   const simsOf = (from: number, to: number): ListedSims => ({
     keys: all.slice(from, to),
     digests: "0000000000000".repeat(to - from),
-    encodeFields: (place, visit) => void visitFields(records[from + place] ?? {}, choice, visit),
+    encodeFields: (place, visit) => void visitFields(records[from + place] ?? {}, selection, visit),
   });
   const codes = await syncs.codes(profile);
   const half = Math.ceil(all.length / 2);
@@ -77,7 +77,7 @@ async function takeIn(profile: string, records: readonly Record<string, unknown>
 
 async function found(profile: string, filter: Filter): Promise<string[]> {
   const all: string[] = [];
-  for await (const batch of inventory.walk(profile, filter, { keyColumn: "simId" }))
+  for await (const batch of inventory.scan(profile, filter, { keyColumn: "simId" }))
     all.push(...batch.map(({ key }) => key));
   return all;
 }
@@ -96,7 +96,7 @@ it("for every kind of condition, in every combination", async () => {
         for (const conditions of filters) {
           const filter = { text: "", conditions };
           const meant = sims.filter((key, n) => {
-            const kept = pickFields(records[n] ?? {}, choice).fields;
+            const kept = pickFields(records[n] ?? {}, selection).fields;
             return matches(filter, (name) => {
               if (name === "simId") return key;
               const own = kept.get(name);

@@ -6,8 +6,8 @@ import { systemClock } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
 import { everySim } from "#fleet/filter.ts";
-import { type FieldChoice, documentOf, usualFields } from "#fleet/sim-fields.ts";
-import { type Wording, keyColumnOf } from "#fleet/sim.ts";
+import { type FieldSelection, documentOf, usualFields } from "#fleet/sim/sim-fields.ts";
+import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Account } from "#api/account.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
@@ -22,7 +22,7 @@ import { type SyncParts, accountOf, syncParts, workOn } from "./sync-harness.ts"
 
 export interface FleetOptions extends Partial<SandboxOptions> {
   readonly wording?: Wording;
-  readonly choice?: Partial<FieldChoice>;
+  readonly selection?: Partial<FieldSelection>;
   readonly pageLimit?: number;
 }
 
@@ -62,7 +62,7 @@ export class FleetHarness {
   }
 
   static async open(place: Place, options: FleetOptions = {}): Promise<FleetHarness> {
-    const { wording: _, choice: __, pageLimit: ___, ...sandboxOptions } = options;
+    const { wording: _, selection: __, pageLimit: ___, ...sandboxOptions } = options;
     const sandbox = await startSandbox({ ...sandboxOptions, limits: { Sim: 1e9, Credential: 60, Auth: 1e6 } });
     const fleet = new FleetHarness(sandbox, place, options);
     onTestFinished(async () => {
@@ -72,12 +72,12 @@ export class FleetHarness {
     return fleet;
   }
 
-  /** The account, with another choice of fields. */
+  /** The account, with another selection of fields. */
   keeping(fields: readonly string[] = usualFields): Account {
     const account = accountOf(this.#deps.client, this.#options.wording ?? "sims", fields);
     return {
       ...account,
-      choice: { ...account.choice, ...this.#options.choice },
+      selection: { ...account.selection, ...this.#options.selection },
       pageLimit: this.#options.pageLimit,
     };
   }
@@ -117,14 +117,14 @@ export class FleetHarness {
   async known(presence: SimPresence = "listed"): Promise<Map<string, Record<string, unknown>>> {
     const known = new Map<string, Record<string, unknown>>();
     const keyColumn = keyColumnOf(this.account.wording);
-    for await (const found of this.inventory.walk(this.profile, everySim, { presence, keyColumn })) {
+    for await (const found of this.inventory.scan(this.profile, everySim, { presence, keyColumn })) {
       for (const { key, sim } of found) known.set(key, documentOf(sim.fields));
     }
     return known;
   }
 
   /** What the sandbox's list shows, in the shape of `known`. */
-  listed(fields: readonly string[] = this.account.choice.fields): Map<string, Record<string, unknown>> {
+  listed(fields: readonly string[] = this.account.selection.fields): Map<string, Record<string, unknown>> {
     const { sims } = this.sandbox.state;
     const listed = new Map<string, Record<string, unknown>>();
     for (let place = 0; place < sims.places; place += 1) {

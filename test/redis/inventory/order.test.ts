@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { everySim } from "#fleet/filter.ts";
-import { textOf } from "#fleet/sim-fields.ts";
+import { textOf } from "#fleet/sim/sim-fields.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { digestOf } from "#jobs/inventory/store/sim-record.ts";
 import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";
@@ -51,7 +51,7 @@ class Fleet {
 
   async known(presence: "listed" | "gone"): Promise<Map<string, string | undefined>> {
     const known = new Map<string, string | undefined>();
-    for await (const found of inventory.walk(this.profile, everySim, { presence, keyColumn: "simId" })) {
+    for await (const found of inventory.scan(this.profile, everySim, { presence, keyColumn: "simId" })) {
       for (const { key, sim } of found) {
         const value = sim.fields.get("speedClass");
         known.set(key, value && textOf(value));
@@ -167,7 +167,7 @@ it("pages of a thousand across chunks: only records of changed SIMs are sent, wh
   expect([...known].filter(([, speedClass]) => speedClass === "b").map(([name]) => name)).toEqual(changed);
   const found: string[] = [];
   const filter = { text: "", conditions: [{ kind: "equals" as const, field: "speedClass", value: "b" }] };
-  for await (const some of inventory.walk(fleet.profile, filter, { keyColumn: "simId" })) {
+  for await (const some of inventory.scan(fleet.profile, filter, { keyColumn: "simId" })) {
     found.push(...some.map(({ key: name }) => name));
   }
   expect(found).toEqual(changed);

@@ -1,6 +1,6 @@
 /** Runs and syncs write to the same SIMs: changes are attributed correctly, and an old page never overwrites a newer response. */
 import { describe, expect, it } from "vitest";
-import { pickFields } from "#fleet/sim-fields.ts";
+import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { speedClassOf } from "#jobs/inventory/store/inventory.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -20,7 +20,7 @@ function runOn(fleet: FleetHarness): Promise<RunHead> {
 /** Settles the run's row as the answer to a change, whose record was this. */
 async function settle(fleet: FleetHarness, run: RunHead, key: string, record: Record<string, unknown>): Promise<void> {
   const settled = settledAs("done");
-  const shown = pickFields(record, fleet.account.choice);
+  const shown = pickFields(record, fleet.account.selection);
   await fleet.ledger.settle(run, 0, [{ place: 0, key, weight: 1, settled, shown }], noCounts);
 }
 
@@ -95,7 +95,7 @@ describe("the response to a run's change", () => {
     await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.brand-new" });
     const filter = { text: "", conditions: [{ kind: "equals", field: "speedClass", value: "s1.brand-new" }] } as const;
     const found: string[] = [];
-    for await (const batch of fleet.inventory.walk(fleet.profile, filter, { keyColumn: "simId" })) {
+    for await (const batch of fleet.inventory.scan(fleet.profile, filter, { keyColumn: "simId" })) {
       found.push(...batch.map((sim) => sim.key));
     }
     expect(found).toEqual([key]);

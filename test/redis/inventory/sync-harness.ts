@@ -4,8 +4,8 @@ import type { Redis } from "ioredis";
 import { PlatformClient } from "#api/client.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
-import { keptFields, secretFields, usualFields } from "#fleet/sim-fields.ts";
-import { type Wording, keyColumnOf } from "#fleet/sim.ts";
+import { keptFields, secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
+import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Account } from "#api/account.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { syncInventory } from "#jobs/inventory/sync-inventory.ts";
@@ -48,7 +48,7 @@ export function syncParts(of: {
 
 export function accountOf(client: PlatformClient, wording: Wording, fields: readonly string[] = usualFields): Account {
   const secrets = new Set(secretFields);
-  return { client, wording, choice: { fields: keptFields(fields, keyColumnOf(wording)), secrets, places: {} } };
+  return { client, wording, selection: { fields: keptFields(fields, keyColumnOf(wording)), secrets, places: {} } };
 }
 
 /** Continues the sync in progress. */

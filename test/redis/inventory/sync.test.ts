@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseRecordPath } from "#fleet/record-path.ts";
+import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { answer, clientFor, quotaHeaders, startOpenPlatform } from "../../unit/api/support.ts";
 import { FleetHarness, type FleetOptions, refusalIn } from "./fleet-harness.ts";
@@ -99,7 +99,7 @@ describe("a sync reads the whole fleet", () => {
       imsi: parseRecordPath("profiles.*.primaryImsi"),
       subscription: parseRecordPath("profiles.*.subscribers.*.subscription"),
     };
-    const fleet = await open({ sims: 40, records: "soracom", choice: { places } });
+    const fleet = await open({ sims: 40, records: "soracom", selection: { places } });
     await fleet.sync();
     for (const [simId, document] of await fleet.known()) {
       const place = fleet.sandbox.state.placeOf(simId) ?? -1;

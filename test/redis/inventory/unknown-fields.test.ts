@@ -1,7 +1,7 @@
 /** A filter on a field that no SIM has is rejected, since `!=` and `not exists` would select the whole fleet. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
-import { visitFields } from "#fleet/sim-fields.ts";
+import { visitFields } from "#fleet/sim/sim-fields.ts";
 import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";
 import { filterSource } from "#jobs/runs/plan/row-source.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
@@ -14,7 +14,7 @@ const storeDeps = { redis, keys, bounds: keptBounds };
 const inventory = new Inventory(storeDeps);
 const syncs = new SyncLog(storeDeps);
 const fields = ["speedClass", "status", "groupId", "tags"];
-const choice = { fields, secrets: new Set<string>(), places: {} };
+const selection = { fields, secrets: new Set<string>(), places: {} };
 const records: readonly Record<string, unknown>[] = [
   { speedClass: "s1.fast", status: "active", tags: { site: "berlin" } },
   { speedClass: "s1.slow", status: "ready" },
@@ -29,7 +29,7 @@ async function readFleet(profile: string, { isWhole }: { isWhole: boolean }): Pr
     sims: {
       keys: records.map((_, n) => `8942300000${n}`),
       digests: "0000000000000".repeat(records.length),
-      encodeFields: (place, visit) => void visitFields(records[place] ?? {}, choice, visit),
+      encodeFields: (place, visit) => void visitFields(records[place] ?? {}, selection, visit),
     },
     nextKey: isWhole ? undefined : "next",
     asOfMs: await syncs.nowMs(),

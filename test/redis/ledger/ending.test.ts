@@ -13,7 +13,7 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { choice } from "../events/run-events.ts";
+import { selection } from "../events/run-events.ts";
 import { begunAtMs, keptBounds, submit } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
@@ -57,7 +57,7 @@ async function outcomes(runId: string): Promise<string[]> {
 it("reports rows as pending until the calls in flight have ended", async () => {
   const head = await submit(ledger, [[1, 1, 1, 1, 1]], { canarySegments: 1 });
   const platform = new SlowPlatform();
-  const account = { client: platform.client, wording: "sims", choice } as const;
+  const account = { client: platform.client, wording: "sims", selection } as const;
   const context = {
     ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 3 },
     ...{ watch: new RunWatch({ ledger }), accountFor: () => account },

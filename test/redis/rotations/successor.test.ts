@@ -367,7 +367,7 @@ describe("a manual fix", () => {
     await harness.work();
     harness.clock.pass(60_000);
     await harness.work({ ...harness.context(), rotationOf: () => undefined });
-    expect((await harness.record()).reason).toMatch(/no longer in the configuration: put it back/);
+    expect((await harness.record()).reason).toMatch(/no longer in the configuration: add it back/);
     harness.clock.pass(60_000);
     expect((await harness.workToEnd()).state).toBe("done");
   });

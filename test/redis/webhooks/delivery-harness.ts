@@ -2,7 +2,7 @@
 import { systemClock } from "#core/time.ts";
 import type { Event, EventType } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
-import type { Delivery as Sent, WebhookMessage } from "#events/webhook.ts";
+import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/deliver-event.ts";

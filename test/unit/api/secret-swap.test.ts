@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { PlatformClient } from "#api/client.ts";
 import { updateSimSpeedClass } from "#api/operations/sims.ts";
-import type { Credentials } from "#config/credentials.ts";
+import type { Credentials } from "#config/secrets/credentials.ts";
 import { loadConfig } from "#config/load.ts";
-import { WatchedCredentials } from "#config/watched-credentials.ts";
+import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
 import { systemClock } from "#core/time.ts";
 import { startSandbox } from "#sandbox/server.ts";
 import { until } from "../../support/until.ts";
@@ -29,7 +29,7 @@ it.each([false, true])(
     if (secrets === undefined) throw new Error("no default profile");
     const watch: WatchedCredentials = new WatchedCredentials({
       ...{ initial: credentials, origin: secrets, clock: systemClock },
-      listener: { takenUp: () => void client.renewNow(), kept: (reason) => expect.unreachable(reason) },
+      listener: { reloaded: () => void client.renewNow(), kept: (reason) => expect.unreachable(reason) },
     });
     const client: PlatformClient = new PlatformClient({
       profile: { name: "default", coverage: "g", wording: "sims" },

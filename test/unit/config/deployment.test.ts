@@ -6,7 +6,7 @@ import { deploymentSchema } from "#config/deployment-schema.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
 import { deploymentOperationIds, operationOptions, termsOf } from "#fleet/deployment-operation.ts";
-import { textAt } from "#fleet/record-path.ts";
+import { textAt } from "#fleet/sim/record-path.ts";
 
 let folder: string;
 beforeAll(() => {

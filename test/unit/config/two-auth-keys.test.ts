@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { parseAuthKeyText } from "#config/auth-key-text.ts";
+import { parseAuthKeyText } from "#config/secrets/auth-key-text.ts";
 import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/values.ts";
 import { ConfigError } from "#core/errors.ts";

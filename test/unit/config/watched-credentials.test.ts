@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "#config/load.ts";
-import { WatchedCredentials } from "#config/watched-credentials.ts";
+import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
 import { liveSecrets } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { until } from "../../support/until.ts";
@@ -31,7 +31,7 @@ function watched(path: string, clock = systemClock) {
   if (secrets === undefined) throw new Error("no default profile");
   const kept: string[] = [];
   let changes = 0;
-  const listener = { takenUp: () => void (changes += 1), kept: (reason: string) => void kept.push(reason) };
+  const listener = { reloaded: () => void (changes += 1), kept: (reason: string) => void kept.push(reason) };
   const all = new WatchedCredentials({ initial: credentials, origin: secrets, clock, listener });
   all.start();
   onTestFinished(() => all.stop());
@@ -138,7 +138,7 @@ it("the files of a password and of one-time codes are watched as well", () => {
   const { credentials = [], secrets } = profiles.default ?? {};
   if (secrets === undefined) throw new Error("no default profile");
   const kept: string[] = [];
-  const listener = { takenUp: () => undefined, kept: (reason: string) => void kept.push(reason) };
+  const listener = { reloaded: () => undefined, kept: (reason: string) => void kept.push(reason) };
   const all = new WatchedCredentials({ initial: credentials, origin: secrets, clock: systemClock, listener });
   all.start();
   onTestFinished(() => all.stop());

@@ -18,7 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { readSecretFile } from "#config/secret-file.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { openFile, readFileOnce } from "#core/open-file.ts";
 import { checkFolder, createFile, ensurePrivateFolder, replaceFile, writeInto } from "#core/write-file.ts";
 

@@ -4,7 +4,7 @@ import { seeds } from "../../support/long.ts";
 import { readFault } from "#api/http/error-body.ts";
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 import { Secret } from "#core/secret.ts";
-import { pickFields } from "#fleet/sim-fields.ts";
+import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { scrub } from "#telemetry/scrub.ts";
 import { encodings } from "../../e2e/support/canary.ts";
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { eventCatalogue, eventTypes } from "#events/event.ts";
 import { isMeantBy, knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
-import { noticeOf, type NoticeEvent } from "#events/notice.ts";
-import { contentOf } from "#events/webhook-message.ts";
+import { noticeOf, type NoticeEvent } from "#events/webhook/notice.ts";
+import { contentOf } from "#events/webhook/webhook-message.ts";
 
 function reported(type: string, fields: Record<string, string> = {}, profile = "default"): NoticeEvent {
   return { type, profile, atMs: Date.UTC(2026, 10, 20, 8), fields };

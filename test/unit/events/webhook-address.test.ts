@@ -2,7 +2,7 @@
 import type { LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { describe, expect, it } from "vitest";
-import { addressFault, guardedLookup, literalFault, type Reach } from "#events/webhook-address.ts";
+import { addressFault, guardedLookup, literalFault, type Reach } from "#events/webhook/webhook-address.ts";
 
 const closed = [
   ...["0.0.0.0", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254"],

@@ -4,8 +4,8 @@ import type { LookupFunction } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
-import { signatureFault, signaturesOf } from "#events/webhook-signature.ts";
-import { WebhookSender } from "#events/webhook.ts";
+import { signatureFault, signaturesOf } from "#events/webhook/webhook-signature.ts";
+import { WebhookSender } from "#events/webhook/webhook.ts";
 import { startPlatform } from "../api/support.ts";
 
 const secret = new Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");

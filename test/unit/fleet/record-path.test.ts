@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseRecordPath, textAt } from "#fleet/record-path.ts";
+import { parseRecordPath, textAt } from "#fleet/sim/record-path.ts";
 
 function at(record: unknown, path: string): string | undefined {
   const steps = parseRecordPath(path);

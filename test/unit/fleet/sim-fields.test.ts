@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  type FieldChoice,
+  type FieldSelection,
   type SimFields,
   documentOf,
   jsonWithoutSecrets,
@@ -10,13 +10,17 @@ import {
   secretFields,
   textOf,
   usualFields,
-} from "#fleet/sim-fields.ts";
+} from "#fleet/sim/sim-fields.ts";
 
-function choiceOf(fields: readonly string[], more: Partial<FieldChoice> = {}): FieldChoice {
+function choiceOf(fields: readonly string[], more: Partial<FieldSelection> = {}): FieldSelection {
   return { fields, secrets: new Set(secretFields), places: {}, ...more };
 }
 
-function picked(record: unknown, fields: readonly string[], more: Partial<FieldChoice> = {}): Record<string, string> {
+function picked(
+  record: unknown,
+  fields: readonly string[],
+  more: Partial<FieldSelection> = {},
+): Record<string, string> {
   const kept = pickFields(record as Record<string, unknown>, choiceOf(fields, more)).fields;
   return Object.fromEntries([...kept].map(([name, value]) => [name, textOf(value)]));
 }

@@ -1,7 +1,7 @@
 /** Events are encoded once for all streams that want the same of them. */
 import { expect, test } from "vitest";
 import type { Event, EventType } from "#events/event.ts";
-import { type EventChoice, EventFrames } from "#http/event-frames.ts";
+import { type EventSelection, EventFrames } from "#http/events/event-frames.ts";
 
 const eventOf = (n: number, type: EventType, profile: string): Event => ({
   ...{ id: `1-${n}`, type, atMs: 1, profile },
@@ -13,7 +13,7 @@ const events = [
   eventOf(3, "sync.completed", "default"),
   eventOf(4, "sync.completed", ""),
 ];
-const all: EventChoice = { types: undefined, profile: undefined };
+const all: EventSelection = { types: undefined, profile: undefined };
 const idsOf = (bytes: Buffer | undefined): string[] =>
   [...(bytes?.toString() ?? "").matchAll(/^id: (.*)$/gm)].map(([, id = ""]) => id);
 
@@ -30,7 +30,7 @@ test("streams that want the same get the very same bytes", () => {
 
 test("a stream gets what it chose, and what concerns every account", () => {
   const frames = new EventFrames();
-  const of = (choice: Partial<EventChoice>): string[] => idsOf(frames.of(events, { ...all, ...choice }));
+  const of = (choice: Partial<EventSelection>): string[] => idsOf(frames.of(events, { ...all, ...choice }));
   // Twice: made the first time, kept the second.
   for (let times = 0; times < 2; times += 1) {
     expect(of({ types: ["sync.completed"] })).toEqual(["1-3", "1-4"]);

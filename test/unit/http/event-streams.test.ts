@@ -7,7 +7,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { yieldToEventLoop } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import type { Access } from "#http/auth/access.ts";
-import { EventStreams } from "#http/event-streams.ts";
+import { EventStreams } from "#http/events/event-streams.ts";
 import type { Principal } from "#http/auth/principal.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { until } from "../../support/until.ts";

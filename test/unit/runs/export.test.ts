@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type SimFields, documentOf, pickFields } from "#fleet/sim-fields.ts";
+import { type SimFields, documentOf, pickFields } from "#fleet/sim/sim-fields.ts";
 import { openCsv } from "#intake/csv.ts";
 import { exportLines } from "#jobs/inventory/export.ts";
 import type { FoundSim } from "#jobs/inventory/store/inventory.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hasLuhnDigit } from "#fleet/sim.ts";
+import { hasLuhnDigit } from "#fleet/sim/sim.ts";
 import { openSandbox } from "./open-sandbox.ts";
 
 describe("SIM records", () => {

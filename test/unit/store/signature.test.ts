@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter.ts";
-import { type SimFields, pickFields, secretFields, textOf, usualFields } from "#fleet/sim-fields.ts";
+import { type SimFields, pickFields, secretFields, textOf, usualFields } from "#fleet/sim/sim-fields.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims/sims.ts";
 import { Signatures, prefilter, simsPerChunk } from "#jobs/inventory/store/signature.ts";

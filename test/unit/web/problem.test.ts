@@ -21,8 +21,8 @@ describe("what went wrong", () => {
   it.each([
     [401, "The token is missing, wrong or no longer valid."],
     [403, "The role of this token does not allow it."],
-    [404, "There is no such thing."],
-    [413, "The file is larger than the server takes."],
+    [404, "Not found."],
+    [413, "The file is larger than the server accepts."],
     [502, "The server answered with status 502."],
   ])("is said in words where %d comes without any", (status, message) => {
     for (const body of ["", "<html>nginx</html>", "[]", "null", '"text"']) {

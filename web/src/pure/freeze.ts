@@ -10,6 +10,6 @@ export interface Until {
 export function untilOf(written: string, nowMs: number): Until {
   if (written === "") return {};
   const ms = Date.parse(written);
-  if (Number.isNaN(ms)) return { fault: "Write a date and a time." };
-  return ms <= nowMs ? { fault: "That is over already." } : { until: new Date(ms).toISOString() };
+  if (Number.isNaN(ms)) return { fault: "Enter a date and a time." };
+  return ms <= nowMs ? { fault: "Enter a time in the future." } : { until: new Date(ms).toISOString() };
 }

@@ -24,7 +24,7 @@ export class Problem extends Error {
 /** @param body the response text: problem+json of our server, or anything that a proxy may have sent instead */
 export function problemOf(status: number, body: string): Problem {
   const { detail, title, code, problems } = recordOf(body);
-  const said = typeof detail === "string" ? detail : typeof title === "string" ? title : standing(status);
+  const said = typeof detail === "string" ? detail : typeof title === "string" ? title : textOf(status);
   const faults = Array.isArray(problems) ? problems.filter(isFault) : [];
   return new Problem(status, said, { code: typeof code === "string" ? code : undefined, faults });
 }
@@ -40,7 +40,7 @@ export function problemFrom(thrown: unknown): Problem {
 export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): string | undefined {
   if (status === 0) return "Is the worker running? Run simfleet check on its machine. This page retries automatically.";
   if (status === 403) return "Ask for a token with a larger role: simfleet tokens create --role operator";
-  if (status === 429) return "This page asked too often. It tries again by itself.";
+  if (status === 429) return "Too many requests. This page retries automatically.";
   if (code === "STORE_UNAVAILABLE")
     return "The worker cannot reach Redis. Nothing is lost; work resumes when Redis is back.";
   if (status === 502 || status === 504) return "A proxy in between got no answer from the worker.";
@@ -48,11 +48,11 @@ export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): st
   return undefined;
 }
 
-function standing(status: number): string {
+function textOf(status: number): string {
   if (status === 401) return "The token is missing, wrong or no longer valid.";
   if (status === 403) return "The role of this token does not allow it.";
-  if (status === 404) return "There is no such thing.";
-  if (status === 413) return "The file is larger than the server takes.";
+  if (status === 404) return "Not found.";
+  if (status === 413) return "The file is larger than the server accepts.";
   return `The server answered with status ${status}.`;
 }
 

@@ -18,21 +18,23 @@ export function Audit(): JSX.Element {
   });
   const { value, problem } = pages.first;
   return (
-    <View title="Audit" says="Who changed what, through the control API or by a command, or tried to. Newest first.">
+    <View
+      title="Audit"
+      says="Who changed what, or tried to, through the control API or the command line. Newest first."
+    >
       {off !== undefined && (
         <Notice kind="warn" icon="person">
-          <b>Not for this token</b>
+          <b>Not allowed for this token</b>
           <span>{off}</span>
         </Notice>
       )}
-      <ProblemNotice problem={problem} what="The record of changes could not be read" />
-      {off === undefined && value === undefined && problem === undefined && <Waiting what="the record of changes" />}
+      <ProblemNotice problem={problem} what="The audit log could not be read" />
+      {off === undefined && value === undefined && problem === undefined && <Waiting what="the audit log" />}
       {value !== undefined && (
-        <section class="panel" aria-label="Record of changes">
+        <section class="panel" aria-label="Audit log">
           {pages.rows.length === 0 ? (
             <Empty command="simfleet audit list">
-              Nothing was changed so far. What is pressed here, asked by a script or begun by a command shows from now
-              on.
+              No changes yet. Changes made here, by scripts and by commands appear here.
             </Empty>
           ) : (
             <Entries entries={pages.rows} />
@@ -65,7 +67,7 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
 function Who({ who, role }: AuditEntry): JSX.Element {
   return (
     <>
-      {who ?? "nobody known"}
+      {who ?? "unknown"}
       {role !== null && <span class="quiet">{role}</span>}
     </>
   );

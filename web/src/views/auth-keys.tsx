@@ -43,7 +43,7 @@ export function AuthKeys(): JSX.Element {
               cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or unknown" />,
             },
             { label: "Configured", cell: ({ configured }) => configured ?? "no" },
-            { label: "Used by", cell: ({ usedBy }) => (usedBy.length === 0 ? "nobody" : usedBy.join(", ")) },
+            { label: "Used by", cell: ({ usedBy }) => (usedBy.length === 0 ? "no worker" : usedBy.join(", ")) },
           ]}
         />
       )}

@@ -38,7 +38,7 @@ export function CredentialSets(): JSX.Element {
               cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or unknown" />,
             },
             { label: "Rotation", cell: ({ rotation }) => rotation },
-            { label: "Named by", cell: ({ references }) => referencesText(references) },
+            { label: "Referenced by", cell: ({ references }) => referencesText(references) },
           ]}
         />
       )}

@@ -80,14 +80,14 @@ export function Events(): JSX.Element {
     >
       <div class="actions">
         <Choices<Kind>
-          label="Kind of events that are shown"
+          label="Filter events by kind"
           value={kind}
           options={kinds.map((value) => ({ value, text: value }))}
           onValue={(type) => replacePlace(hrefOf("events", undefined, { type: type === "all" ? undefined : type }))}
         />
         {profiles.length > 1 && (
           <Select
-            label="Profile of the events"
+            label="Filter events by profile"
             value={ofProfile}
             options={[
               { value: "", text: "All profiles" },
@@ -98,7 +98,7 @@ export function Events(): JSX.Element {
         )}
       </div>
       <ProblemNotice problem={problem} what="The events could not be read" />
-      <section class="panel" aria-label="Feed of events">
+      <section class="panel" aria-label="Event feed">
         {!isRead && <Waiting what="the events" />}
         {isRead && shown.length === 0 && (
           <Empty command="simfleet events tail">No events yet. New events appear here automatically.</Empty>

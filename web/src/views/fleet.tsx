@@ -27,20 +27,16 @@ export function Fleet(): JSX.Element {
   return (
     <View
       title="Fleet"
-      says={(session.value?.profiles.length ?? 0) > 1 ? `Of the profile ${profile.value}` : undefined}
+      says={(session.value?.profiles.length ?? 0) > 1 ? `Profile: ${profile.value}` : undefined}
       actions={<SyncButton isRunning={isInProgress(value?.lastSync)} onStarted={fleet.refresh} />}
     >
       <ProblemNotice problem={fleet.problem} what="The fleet could not be read" />
-      {value === undefined ? (
-        fleet.problem === undefined && <Waiting what="the inventory" />
-      ) : (
-        <Standing fleet={value} />
-      )}
+      {value === undefined ? fleet.problem === undefined && <Waiting what="the inventory" /> : <Status fleet={value} />}
     </View>
   );
 }
 
-function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
+function Status({ fleet }: { fleet: FleetReport }): JSX.Element {
   const { total, gone, lastSync, bySpeedClass, byStatus, byGroup } = fleet;
   if (total + gone === 0 && !isInProgress(lastSync)) {
     return (
@@ -48,8 +44,8 @@ function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
         <SyncProblem sync={lastSync} />
         <Panel title="The inventory is empty">
           <Empty command="simfleet sims sync">
-            Sync the fleet with the button above or with the command. It fills this page, makes plans exact, and shows
-            what others change.
+            Sync the fleet with the button above or with the command. A sync fills this page, makes plans exact, and
+            shows external changes.
           </Empty>
         </Panel>
       </>
@@ -58,7 +54,7 @@ function Standing({ fleet }: { fleet: FleetReport }): JSX.Element {
   return (
     <>
       <SyncProblem sync={lastSync} />
-      <section class="panel" aria-label="In figures">
+      <section class="panel" aria-label="Summary">
         <dl class="figures">
           <Figure name="SIMs" note={fleet.isComplete ? undefined : "first sync not finished"}>
             {grouped(total)}
@@ -152,7 +148,7 @@ function History(): JSX.Element {
   return (
     <Panel
       title="Speed classes over time"
-      actions={<Select label="Time that is shown" value={hours} options={spans} onValue={setHours} />}
+      actions={<Select label="Time range" value={hours} options={spans} onValue={setHours} />}
     >
       <ProblemNotice problem={problem} />
       {points.length < 2 ? (

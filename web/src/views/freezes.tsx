@@ -139,7 +139,7 @@ function Ordered({ report: { ordered }, onChanged }: Changing & { report: Freeze
         <b>{reason === "" ? "No reason was given" : reason}</b>
         <span>
           Frozen by {by} <Ago at={since} />
-          {until === null ? ", until somebody lifts it." : ", until "}
+          {until === null ? ", until someone unfreezes." : ", until "}
           {until !== null && <At at={until} />}
         </span>
       </Notice>

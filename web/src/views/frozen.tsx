@@ -39,7 +39,7 @@ export function HeldText({ held: { reason, until } }: { held: Held }): JSX.Eleme
     <>
       {reason.replace(/^the /, "The ")},{" "}
       {until === null ? (
-        "until somebody lifts it."
+        "until someone unfreezes."
       ) : (
         <>
           until <At at={until} />.

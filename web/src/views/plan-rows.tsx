@@ -27,11 +27,7 @@ export function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
   return (
     <section aria-label="Rows of the plan" class="form">
       <div>
-        <Choices<Shown>
-          label="Verdict of the rows that are shown"
-          {...{ value: verdict, options }}
-          onValue={setVerdict}
-        />
+        <Choices<Shown> label="Filter rows by verdict" {...{ value: verdict, options }} onValue={setVerdict} />
       </div>
       <ProblemNotice problem={pages.first.problem} />
       {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No row has this verdict.</Empty>}

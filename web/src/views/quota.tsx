@@ -18,9 +18,9 @@ export function Quota(): JSX.Element {
       <ProblemNotice problem={problem} what="The quotas could not be read" />
       {value === undefined && problem === undefined && <Waiting what="the quotas" />}
       {value?.buckets.length === 0 && (
-        <Panel title="No quota is known yet">
+        <Panel title="No quotas yet">
           <Empty command="simfleet quota">
-            Each is learned from the first answer of the platform. A sync brings one.
+            The platform reports a quota with its first response. Run a sync to get one.
           </Empty>
         </Panel>
       )}
@@ -92,7 +92,7 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
 }
 
 function Left({ left, limit }: BucketReport): JSX.Element {
-  if (limit === null) return <small>Its limit is not known yet</small>;
+  if (limit === null) return <small>Limit not known yet</small>;
   return left === null ? (
     <>
       {grouped(limit)}
@@ -109,7 +109,7 @@ function Left({ left, limit }: BucketReport): JSX.Element {
 /** Counts down between two responses. */
 function Countdown({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
   const { secondsToRefresh, refreshDoubtSeconds } = bucket;
-  if (secondsToRefresh === null) return <span class="quiet">The refresh is not known</span>;
+  if (secondsToRefresh === null) return <span class="quiet">Reset time not known</span>;
   const left = Math.max(0, secondsToRefresh - Math.max(0, nowMs.value - seenMs) / 1_000);
   const doubt = refreshDoubtSeconds === null ? "" : ` ± ${(refreshDoubtSeconds / 2).toFixed(2)} s`;
   return (

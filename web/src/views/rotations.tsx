@@ -33,7 +33,7 @@ export function Rotations(): JSX.Element {
       ))}
       {value?.rotations.length === 0 && (
         <Empty command="simfleet credentials rotate NAME">
-          No rotation is configured. One is named under `rotations` in the configuration; docs/credentials.md shows how.
+          No rotation is configured. Add one under `rotations` in the configuration: see docs/credentials.md.
         </Empty>
       )}
       <ul class="stack">
@@ -88,7 +88,7 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
         <dd>
           <Ago at={lastUsedAt} none="never, or unknown" />
         </dd>
-        <dt>Named by</dt>
+        <dt>Referenced by</dt>
         <dd>{referencesText(references)}</dd>
         {nextStep !== null && nextStep !== "" && (
           <>

@@ -19,7 +19,7 @@ export function RunFigures({ report }: { report: RunReport }): JSX.Element {
   const buckets = useLive<{ buckets: BucketReport[] }>(isGoing ? "/v1/buckets" : undefined, { ms: 2_000 });
   const bucket = bucketOf(buckets.value?.buckets ?? [], report.profile);
   return (
-    <section class="panel" aria-label="In figures">
+    <section class="panel" aria-label="Summary">
       <dl class="figures">
         {isGoing && (
           <Figure name="Time left" note={etaSeconds === null ? undefined : `about ${endText(etaSeconds)}`}>
@@ -27,11 +27,11 @@ export function RunFigures({ report }: { report: RunReport }): JSX.Element {
           </Figure>
         )}
         {isGoing && (
-          <Figure name="Calls per minute" note={watched === undefined ? "since its start" : "over the last 2 minutes"}>
+          <Figure name="Calls per minute" note={watched === undefined ? "since the start" : "over the last 2 minutes"}>
             {state === "running" ? grouped(Math.round(watched ?? sinceStart(report))) : "–"}
           </Figure>
         )}
-        {!isGoing && <Figure name="Time taken">{takenText(report)}</Figure>}
+        {!isGoing && <Figure name="Duration">{takenText(report)}</Figure>}
         <Figure name="Calls" note={counts.skipped > 0 ? "skipped rows cost none" : undefined}>
           {grouped(calls)}
         </Figure>

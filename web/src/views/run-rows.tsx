@@ -25,13 +25,7 @@ export function RunRows({ runId, counts, isLive }: { runId: string; counts: Tall
   return (
     <Panel
       title="Rows"
-      actions={
-        <Choices<Shown>
-          label="Outcome of the rows that are shown"
-          {...{ value: outcome, options }}
-          onValue={setOutcome}
-        />
-      }
+      actions={<Choices<Shown> label="Filter rows by outcome" {...{ value: outcome, options }} onValue={setOutcome} />}
     >
       <ProblemNotice problem={pages.first.problem} />
       {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No row has this outcome.</Empty>}

@@ -43,7 +43,7 @@ export function Runs(): JSX.Element {
     >
       <div>
         <Choices
-          label="State of the runs that are shown"
+          label="Filter runs by state"
           value={state}
           options={states}
           onValue={(value) => replacePlace(hrefOf("runs", undefined, { state: value === "all" ? undefined : value }))}

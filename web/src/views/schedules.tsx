@@ -76,7 +76,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
 function Running({ inProgress: { startedAt, ref, fault } }: { inProgress: UnderWay }): JSX.Element {
   return (
     <p class="under-way">
-      Under way since <Ago at={startedAt} /> {ref !== null && <Ref id={ref} />}
+      Running since <Ago at={startedAt} /> {ref !== null && <Ref id={ref} />}
       {fault !== null && <span class="fault"> {fault}</span>}
     </p>
   );

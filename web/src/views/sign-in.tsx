@@ -80,7 +80,7 @@ function Form(): JSX.Element {
         </Button>
       </div>
       <p class="hint">
-        An admin makes others: <code>simfleet tokens create --name me --role operator</code>
+        An admin creates others: <code>simfleet tokens create --name me --role operator</code>
       </p>
     </form>
   );

@@ -15,34 +15,34 @@ export function rotateCommand(context: Context): Command {
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
     const output = context.output(options);
     const { replace } = options;
-    const choice = { replace, isAgreed: options.yes === true, isDetached: options.detach === true };
-    const exitCode = await context.connect(options, (caller) => rotate(caller, { context, output, choice }));
+    const flags = { replace, isAgreed: options.yes === true, isDetached: options.detach === true };
+    const exitCode = await context.connect(options, (caller) => rotate(caller, { context, output, flags }));
     context.io.setExitCode(exitCode);
   });
 }
 
 async function rotate(
   caller: Caller,
-  ask: {
+  deps: {
     context: Context;
     output: Output;
-    choice: { replace: string | undefined; isAgreed: boolean; isDetached: boolean };
+    flags: { replace: string | undefined; isAgreed: boolean; isDetached: boolean };
   },
 ): Promise<number> {
   const { client, profile: named, app } = caller;
-  const { context, output, choice } = ask;
-  const { replace } = choice;
+  const { context, output, flags } = deps;
+  const { replace } = flags;
   const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: named, replace } });
   const { profile, oldAuthKeyId, isInProgress } = plan;
   const oldId = oldAuthKeyId ?? "in use";
   if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
-  else if (!choice.isAgreed) {
+  else if (!flags.isAgreed) {
     const first = replace === undefined ? "" : `Revoke ${replace}, then replace`;
     if (!(await confirm(context.io, `${first || "Replace"} the AuthKey ${oldId} of ${profile}?`))) return 1;
   }
   const body = replace === undefined ? undefined : { replace };
   const begun = await client.call(routes.rotateAuthKey, { query: { profile }, body });
-  if (choice.isDetached) {
+  if (flags.isDetached) {
     output.answer(begun, (shown) => shown.rotationId);
     // A remote worker carries rotations out itself.
     const isServed = app === undefined || (await app.authKeys.isServed(profile));

@@ -9,7 +9,7 @@ export function ageText(instant: string | null): string {
 }
 
 export function referencesText(references: SetReport["references"]): string {
-  if (references === null) return "not told";
+  if (references === null) return "unknown";
   if (references.length === 0) return "nothing";
   const places = references.map(({ groupId, namespace, how }) => `${groupId}/${namespace}${how === "id" ? "" : "?"}`);
   return `${places.slice(0, 3).join(" ")}${places.length > 3 ? ` and ${places.length - 3} more` : ""}`;

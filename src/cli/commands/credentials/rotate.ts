@@ -17,32 +17,29 @@ export function rotateCommand(context: Context): Command {
     .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
-    const choice = { profile: options.profile, isAgreed: options.yes === true, isDetached: options.detach === true };
-    const exitCode = await context.connect(options, (caller) => rotate(caller, { name, output, context, choice }));
+    const flags = { profile: options.profile, isAgreed: options.yes === true, isDetached: options.detach === true };
+    const exitCode = await context.connect(options, (caller) => rotate(caller, { name, output, context, flags }));
     context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
 async function rotate(
   caller: Caller,
-  ask: {
+  deps: {
     name: string;
     output: Output;
     context: Context;
-    choice: { profile: string | undefined; isAgreed: boolean; isDetached: boolean };
+    flags: { profile: string | undefined; isAgreed: boolean; isDetached: boolean };
   },
 ): Promise<number> {
   const { client, app } = caller;
-  const { name, output, context, choice } = ask;
+  const { name, output, context, flags } = deps;
   const params = { name };
   const { profile, nextStep, strategy, credentialsId } = await client.call(routes.showRotation, { params });
-  if (choice.profile !== undefined && choice.profile !== profile) {
-    throw new SimfleetError(
-      "USAGE",
-      `the rotation ${name} belongs to the profile ${profile}, not to ${choice.profile}`,
-    );
+  if (flags.profile !== undefined && flags.profile !== profile) {
+    throw new SimfleetError("USAGE", `the rotation ${name} belongs to the profile ${profile}, not to ${flags.profile}`);
   }
-  if (nextStep === null && !choice.isAgreed) {
+  if (nextStep === null && !flags.isAgreed) {
     const what = strategy === "successor" ? "a successor of" : "a new secret for";
     const set = credentialsId ?? name;
     if (!(await confirm(context.io, `Create ${what} ${set} and deliver it to its sinks?`))) return 1;
@@ -51,7 +48,7 @@ async function rotate(
   // A remote worker carries rotations out itself.
   const isServed = async (): Promise<boolean> => app === undefined || app.credentials.isServed(profile);
   if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
-  if (choice.isDetached) {
+  if (flags.isDetached) {
     output.answer(begun, (shown) => shown.rotationId ?? "");
     if (!(await isServed())) {
       output.say(`No worker is running: the rotation continues with the next one (simfleet worker)`);

@@ -27,12 +27,12 @@ export function tailCommand(context: Context): Command {
   return withCommon(command, "simfleet events tail --since 1h --type run.* --type sync.failed --follow").action(
     async (options) => {
       const output = context.output(options);
-      const choice = { types: options.type, profile: options.profile };
+      const selection = { types: options.type, profile: options.profile };
       const isFollowing = options.follow === true;
       const form = output.isJson && !isFollowing ? inOneDocument(output) : byLine(output);
       const { since, last } = options;
       await context.connect(options, async ({ eventSource }) => {
-        const source = eventSource(choice, (text) => output.say(text));
+        const source = eventSource(selection, (text) => output.say(text));
         const lastId = since === undefined ? await showLast(source, last, form) : await showAll(source, since, form);
         await form.end();
         if (isFollowing) for await (const events of source.follow(lastId)) await form.add(events);

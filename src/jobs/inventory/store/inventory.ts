@@ -3,10 +3,10 @@
  * changes. It may be out of date, since others can change a SIM at any time. This file reads it; syncs write it through
  * sync-record.ts, runs through settle.lua.
  */
-import { decodeName, encodeName } from "#fleet/field-text.ts";
+import { decodeName, encodeName } from "#fleet/sim/field-text.ts";
 import { type Filter, matches } from "#fleet/filter.ts";
-import { textOf } from "#fleet/sim-fields.ts";
-import type { KeyColumn } from "#fleet/sim.ts";
+import { textOf } from "#fleet/sim/sim-fields.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { type KnownSim, decodeSim } from "./sim-record.ts";
@@ -25,10 +25,10 @@ export interface InventoryFacts {
   readonly fields: readonly string[];
 }
 
-/** Which SIMs a walk includes. */
+/** Which SIMs a scan includes. */
 export type SimPresence = "listed" | "gone" | "all";
 
-export interface Walk {
+export interface ScanOptions {
   /** Default: in order of discovery. */
   readonly order?: "oldest-first" | "newest-first";
   /** Default: listed SIMs. */
@@ -84,37 +84,37 @@ export class Inventory {
   }
 
   /** Yields the SIMs that a filter selects in batches, in constant memory. */
-  async *walk(profile: string, filter: Filter, walk: Walk): AsyncGenerator<readonly FoundSim[]> {
-    const named = namedKeys(filter, walk.keyColumn);
+  async *scan(profile: string, filter: Filter, options: ScanOptions): AsyncGenerator<readonly FoundSim[]> {
+    const named = namedKeys(filter, options.keyColumn);
     if (named !== undefined) {
-      const found = await this.#read(profile, filter, named, walk);
-      if (found.length > 0) yield inOrder(found, walk);
+      const found = await this.#read(profile, filter, named, options);
+      if (found.length > 0) yield inOrder(found, options);
       return;
     }
     const columns = await columnsFor(filter.conditions, { redis: this.#redis, keys: this.#keys, profile });
-    const isForward = walk.order !== "newest-first";
+    const isForward = options.order !== "newest-first";
     const end = Number((await this.#redis.hget(this.#keys.simsHead(profile), "next")) ?? 0);
-    const start = Math.min(walk.from ?? (isForward ? 0 : end - 1), end - 1);
+    const start = Math.min(options.from ?? (isForward ? 0 : end - 1), end - 1);
     const last = Math.floor((end - 1) / simsPerChunk);
     const step = isForward ? 1 : -1;
     for (let chunk = Math.floor(start / simsPerChunk); chunk >= 0 && chunk <= last; chunk += step) {
-      const candidates = await this.#candidates(profile, filter, { chunk, columns }, walk);
-      const keys = await this.#without(profile, filter, candidates, walk);
+      const candidates = await this.#candidates(profile, filter, { chunk, columns }, options);
+      const keys = await this.#without(profile, filter, candidates, options);
       for (let at = 0; at < keys.length; at += readAtOnce) {
-        const found = await this.#read(profile, filter, keys.slice(at, at + readAtOnce), walk);
+        const found = await this.#read(profile, filter, keys.slice(at, at + readAtOnce), options);
         if (found.length > 0) yield found;
       }
     }
   }
 
-  /** SIMs of a chunk that may match according to their signatures, in the walk's order. */
+  /** SIMs of a chunk that may match according to their signatures, in the scan's order. */
   async #candidates(
     profile: string,
     filter: Filter,
     { chunk, columns }: { chunk: number; columns: ReadonlyMap<string, number> },
-    walk: Walk,
+    options: ScanOptions,
   ): Promise<string[]> {
-    const conditions = filter.conditions.filter(({ field }) => field !== walk.keyColumn);
+    const conditions = filter.conditions.filter(({ field }) => field !== options.keyColumn);
     const [roll, signs] = await Promise.all([
       this.#redis.get(this.#keys.simsKeyOrder(profile, chunk)),
       conditions.length === 0 ? undefined : this.#redis.getBuffer(this.#keys.simsSignatures(profile, chunk)),
@@ -128,25 +128,30 @@ export class Inventory {
     const first = chunk * simsPerChunk;
     const candidates: string[] = [];
     keys.forEach((key, place) => {
-      if (isInReach(first + place, walk) && seen?.(place) !== "differs") candidates.push(key);
+      if (isInReach(first + place, options) && seen?.(place) !== "differs") candidates.push(key);
     });
-    return walk.order === "newest-first" ? candidates.toReversed() : candidates;
+    return options.order === "newest-first" ? candidates.toReversed() : candidates;
   }
 
   /** Filters by conditions that a value must be absent, which a signature cannot decide. */
-  async #without(profile: string, filter: Filter, keys: readonly string[], walk: Walk): Promise<readonly string[]> {
-    const texts = deniedTexts(filter, walk.keyColumn);
+  async #without(
+    profile: string,
+    filter: Filter,
+    keys: readonly string[],
+    options: ScanOptions,
+  ): Promise<readonly string[]> {
+    const texts = deniedTexts(filter, options.keyColumn);
     if (texts.length === 0 || keys.length === 0) return keys;
     const reply = await withoutScript.run(this.#redis, [this.#keys.sims(profile)], [texts.length, ...texts, ...keys]);
     return (reply as number[]).flatMap((place) => keys[place] ?? []);
   }
 
-  async #read(profile: string, filter: Filter, keys: readonly string[], walk: Walk): Promise<FoundSim[]> {
-    const { presence = "listed", keyColumn } = walk;
+  async #read(profile: string, filter: Filter, keys: readonly string[], options: ScanOptions): Promise<FoundSim[]> {
+    const { presence = "listed", keyColumn } = options;
     const known = await this.lookUp(profile, keys);
     return keys.flatMap((key, i): FoundSim[] => {
       const sim = known[i];
-      if (sim === undefined || !isInReach(sim.ordinal, walk)) return [];
+      if (sim === undefined || !isInReach(sim.ordinal, options)) return [];
       if (presence !== "all" && (sim.goneAtMs !== undefined) !== (presence === "gone")) return [];
       const valueOf = (field: string): string | undefined => (field === keyColumn ? key : textOfField(sim, field));
       return matches(filter, valueOf) ? [{ key, sim }] : [];
@@ -154,12 +159,12 @@ export class Inventory {
   }
 }
 
-function isInReach(ordinal: number, { order, from }: Walk): boolean {
+function isInReach(ordinal: number, { order, from }: ScanOptions): boolean {
   if (from === undefined) return true;
   return order === "newest-first" ? ordinal <= from : ordinal >= from;
 }
 
-function inOrder(found: readonly FoundSim[], { order }: Walk): FoundSim[] {
+function inOrder(found: readonly FoundSim[], { order }: ScanOptions): FoundSim[] {
   const sign = order === "newest-first" ? -1 : 1;
   return found.toSorted((a, b) => sign * (a.sim.ordinal - b.sim.ordinal));
 }

@@ -2,8 +2,8 @@
  * Encodes the SIMs of a page for take-page.lua: their signatures, concatenated, and for each SIM a line per field, ended by a
  * carriage return, which no line contains. It writes directly into bytes to keep garbage collection low.
  */
-import { encodeName } from "#fleet/field-text.ts";
-import type { FieldVisitor } from "#fleet/sim-fields.ts";
+import { encodeName } from "#fleet/sim/field-text.ts";
+import type { FieldVisitor } from "#fleet/sim/sim-fields.ts";
 import { Signatures, signatureLength } from "./signature.ts";
 import type { ValueCodes } from "./value-codes.ts";
 

@@ -8,7 +8,7 @@
  * Each printable character carries six bits, so scripts can receive, store and concatenate signatures as plain text.
  */
 import type { Condition, Filter } from "#fleet/filter.ts";
-import { type SimFields, textOf } from "#fleet/sim-fields.ts";
+import { type SimFields, textOf } from "#fleet/sim/sim-fields.ts";
 import {
   type CodeBook,
   type CodeLookup,

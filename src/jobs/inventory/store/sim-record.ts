@@ -9,9 +9,9 @@
  * The ordinal numbers the SIMs of a profile in order of discovery; ordinals are never reused.
  */
 import { hash } from "node:crypto";
-import { decodeName, decodeValue, encodeName, encodeValue } from "#fleet/field-text.ts";
-import type { FieldValue } from "#fleet/field-value.ts";
-import type { SimFields } from "#fleet/sim-fields.ts";
+import { decodeName, decodeValue, encodeName, encodeValue } from "#fleet/sim/field-text.ts";
+import type { FieldValue } from "#fleet/sim/field-value.ts";
+import type { SimFields } from "#fleet/sim/sim-fields.ts";
 
 /** The last known state of a SIM. */
 export interface KnownSim {

@@ -4,7 +4,7 @@
  *   listing -> sweeping (last page stored)   sweeping -> finished   listing | sweeping -> failed (cannot continue)
  */
 import { randomUUID } from "node:crypto";
-import { encodeName } from "#fleet/field-text.ts";
+import { encodeName } from "#fleet/sim/field-text.ts";
 import { type Problem, nextProblem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
 import { Script } from "#redis/script.ts";
@@ -83,10 +83,10 @@ export class SyncLog {
   /**
    * Begins a sync, or returns the one in progress.
    * @param how `restart` replaces a sync in progress and starts at the first page
-   * @param by who requests it; empty if nobody did
+   * @param by who requests it; empty if unknown
    */
-  async begin(profile: string, newId: string, how: "resume" | "restart", by = ""): Promise<SyncState> {
-    await this.#run(beginScript, profile, [newId, how, by]);
+  async begin(profile: string, newId: string, mode: "resume" | "restart", by = ""): Promise<SyncState> {
+    await this.#run(beginScript, profile, [newId, mode, by]);
     const state = await this.state(profile);
     if (state === undefined) throw new Error(`the sync of ${profile} vanished`);
     return state;

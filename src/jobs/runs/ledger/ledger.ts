@@ -7,9 +7,9 @@ import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { FeedBounds } from "#events/feed.ts";
-import { encodeName } from "#fleet/field-text.ts";
+import { encodeName } from "#fleet/sim/field-text.ts";
 import type { RunState } from "#fleet/run.ts";
-import type { SimFields } from "#fleet/sim-fields.ts";
+import type { SimFields } from "#fleet/sim/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
@@ -129,7 +129,10 @@ export class Ledger {
     const args = [runId, segments.length, createdAtMs, this.#bounds.most, submittedBy, ...fields];
     const reply = (await commitScript.run(this.#redis, keys, args)) as "committed" | "exists" | "expired";
     if (reply !== "expired") return reply;
-    throw new SimfleetError("STORE_UNAVAILABLE", `Rows of run ${runId} expired before it was whole: submit it again`);
+    throw new SimfleetError(
+      "STORE_UNAVAILABLE",
+      `Rows of run ${runId} expired before the run was complete: submit it again`,
+    );
   }
 
   /** Deletes a draft. */
@@ -173,7 +176,7 @@ export class Ledger {
   async #placeAfter(runId: string): Promise<number> {
     const rank = await this.#redis.zrevrank(this.#keys.runs(), runId);
     if (rank === null) {
-      throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId} to go on from`);
+      throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId} to continue from`);
     }
     return rank + 1;
   }
@@ -319,16 +322,16 @@ export class Ledger {
 
   /**
    * Changes the state of a run and emits the event.
-   * @param how `by`: who does it
+   * @param options `by`: who does it
    * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE if its state is not in `from`
    */
   async move(
     runId: string,
     to: RunState,
     from: readonly RunState[],
-    how: { readonly reason?: string; readonly by?: string } = {},
+    options: { readonly reason?: string; readonly by?: string } = {},
   ): Promise<void> {
-    const { reason = "", by = "" } = how;
+    const { reason = "", by = "" } = options;
     const before = await moveScript.run(
       this.#redis,
       [this.#keys.run(runId), this.#keys.events()],

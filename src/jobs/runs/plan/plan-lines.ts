@@ -6,11 +6,11 @@ import type { RowSource } from "./row-source.ts";
 export async function* planLines(source: RowSource, fleet: KnownFleet): AsyncGenerator<string> {
   yield csvLine([...source.header, "verdict", "reason", "speedClassBefore", "speedClassAfter"]);
   for await (const batch of classifyRows(source, fleet)) {
-    for (const judged of batch) {
-      const { row, verdict, speedClassBefore } = judged;
+    for (const classified of batch) {
+      const { row, verdict, speedClassBefore } = classified;
       const cells = source.header.map((_, i) => row.cells[i] ?? "");
       const after = row.problem === undefined ? row.speedClass : "";
-      yield csvLine([...cells, verdict, reasonOf(judged, source), speedClassBefore ?? "", after]);
+      yield csvLine([...cells, verdict, reasonOf(classified, source), speedClassBefore ?? "", after]);
     }
   }
 }

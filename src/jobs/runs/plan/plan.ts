@@ -3,7 +3,7 @@
  * simfleet has stored; it makes no call.
  */
 import type { RunOptions } from "#fleet/run.ts";
-import type { Wording } from "#fleet/sim.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 import type { Filter } from "#fleet/filter.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { FileRules } from "#core/open-file.ts";

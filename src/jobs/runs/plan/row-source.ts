@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Filter } from "#fleet/filter.ts";
-import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim.ts";
-import { isSpeedClass } from "#fleet/speed-class.ts";
+import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type FileSurvey, type ResolvedRow, type RowFault, readRows } from "#intake/read-rows.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";
@@ -46,20 +46,20 @@ export function fileSource(survey: FileSurvey): RowSource {
  */
 export async function filterSource(
   inventory: Inventory,
-  ask: { profile: string; filter: Filter; speedClass: string; wording: Wording },
+  options: { profile: string; filter: Filter; speedClass: string; wording: Wording },
 ): Promise<RowSource> {
-  const { filter, speedClass, wording } = ask;
+  const { filter, speedClass, wording } = options;
   if (!isSpeedClass(speedClass)) throw new SimfleetError("USAGE", `${speedClass} cannot be a speed class`);
   const keyColumn = keyColumnOf(wording);
-  await assertFieldsKnown(inventory, { profile: ask.profile, filter, keyColumn });
-  const read = () => filterRows(inventory, { ...ask, keyColumn });
+  await assertFieldsKnown(inventory, { profile: options.profile, filter, keyColumn });
+  const read = () => filterRows(inventory, { ...options, keyColumn });
   const sha256 = createHash("sha256");
   let rows = 0;
   for await (const batch of read()) {
     rows += batch.length;
     for (const { row } of batch) sha256.update(`${row.cells.join(",")}\n`);
   }
-  if (rows === 0) await failForNoSim(inventory, ask);
+  if (rows === 0) await failForNoSim(inventory, options);
   return {
     origin: { where: filter.text },
     header: [keyColumn, "speedClass"],
@@ -100,11 +100,11 @@ export function simsSource(
 /** Rows are numbered as in a file with a header. */
 async function* filterRows(
   inventory: Inventory,
-  ask: { profile: string; filter: Filter; speedClass: string; keyColumn: KeyColumn },
+  options: { profile: string; filter: Filter; speedClass: string; keyColumn: KeyColumn },
 ): AsyncGenerator<readonly ResolvedRow[]> {
-  const { profile, filter, speedClass, keyColumn } = ask;
+  const { profile, filter, speedClass, keyColumn } = options;
   let index = 0;
-  for await (const found of inventory.walk(profile, filter, { keyColumn })) {
+  for await (const found of inventory.scan(profile, filter, { keyColumn })) {
     yield found.map(({ key }) => {
       index += 1;
       return { row: { index: index - 1, line: index + 1, cells: [key, speedClass], key, speedClass } };

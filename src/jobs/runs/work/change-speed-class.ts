@@ -3,8 +3,8 @@ import type { PlatformClient } from "#api/client.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { updateSimSpeedClass, updateSubscriberSpeedClass } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
-import { type FieldChoice, pickFields } from "#fleet/sim-fields.ts";
-import type { Wording } from "#fleet/sim.ts";
+import { type FieldSelection, pickFields } from "#fleet/sim/sim-fields.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 import type { StoredRow } from "../ledger/packing.ts";
 import type { TryResult } from "./row-attempt.ts";
 
@@ -12,7 +12,7 @@ import type { TryResult } from "./row-attempt.ts";
 export interface CallOptions {
   readonly wording: Wording;
   /** The fields of the returned record to store. */
-  readonly choice: FieldChoice;
+  readonly selection: FieldSelection;
   readonly pace?: { readonly id: string; readonly callsPerMinute: number };
   /** Number of calls that the run still has to make. */
   readonly backlog: () => number;
@@ -45,7 +45,7 @@ export async function changeSpeedClass(
   try {
     const { key, speedClass } = row;
     const record = await client.call(operationOf(storeDeps.wording), { key, speedClass }, options);
-    return { kind: "done", shown: pickFields(record, storeDeps.choice) };
+    return { kind: "done", shown: pickFields(record, storeDeps.selection) };
   } catch (thrown) {
     if (thrown instanceof PlatformError) return resultOf(thrown);
     throw thrown;

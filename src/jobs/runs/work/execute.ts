@@ -167,11 +167,11 @@ class SegmentWork {
       const present = speedClassOf(await this.#context.inventory.sim(this.#run.profile, row.key));
       if (present !== row.onlyFrom) return { kind: "skipped", reason: noLonger(row.onlyFrom, present) };
     }
-    const { client, wording, choice } = this.#context.accountFor(this.#run.profile);
+    const { client, wording, selection } = this.#context.accountFor(this.#run.profile);
     const { callsPerMinute } = this.#run.options;
     const storeDeps: CallOptions = {
       wording,
-      choice,
+      selection,
       backlog: () => this.#context.backlog.of(this.#run.runId),
       signal: this.#signal,
       ...(callsPerMinute === undefined ? {} : { pace: { id: this.#run.runId, callsPerMinute } }),

@@ -2,7 +2,7 @@
 import { SimfleetError } from "#core/errors.ts";
 import { sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { giveUp, move, wait } from "#engine/steps.ts";
-import { openKey } from "./make.ts";
+import { openKey } from "./create.ts";
 import type { AuthKeyResult, StepContext } from "./step-context.ts";
 
 const pollIntervalMs = 1_000;
@@ -22,8 +22,8 @@ export async function handOver(step: StepContext): Promise<AuthKeyResult> {
     if (!(thrown instanceof SimfleetError) || thrown.code !== "SINK_FAILED") throw thrown;
     // A file is written atomically, but a program may have passed the AuthKey on before it failed. An AuthKey that a
     // consumer may have must not be revoked: the rotation then waits for its sink, with both AuthKeys valid.
-    const hasNobody = handedTo.length === 0 && sink.kind === "file";
-    if (hasNobody && record.tries + 1 >= fileTries) return giveUp(thrown.message);
+    const isUndelivered = handedTo.length === 0 && sink.kind === "file";
+    if (isUndelivered && record.tries + 1 >= fileTries) return giveUp(thrown.message);
     return step.retry(thrown.message);
   }
   const { authKeyId } = key;

@@ -1,11 +1,11 @@
 /**
- * A secret that is looked at again whenever it is used, so that a file that was replaced holds at once. A file that
- * cannot be used keeps nobody from working: what it held before stays.
+ * A secret file that is checked again at every use, so that a replaced file takes effect immediately. If the new file
+ * is unusable, the previous value stays in use.
  */
 import { Secret } from "#core/secret.ts";
 import { readSecretFile } from "./secret-file.ts";
 
-/** Makes what is used of what is written; undefined where it cannot be. */
+/** Converts the text of the file into the value to use; undefined if it is invalid. */
 type Reading = (text: string) => string | undefined;
 
 export class FreshSecret {
@@ -15,7 +15,7 @@ export class FreshSecret {
   #fault: string | undefined;
   #written: Secret;
   #used: Secret;
-  /** Known to the scrubber for one more change: a message with it may still be out. */
+  /** Still scrubbed until the next change, since a message may contain it. */
   #retired: readonly Secret[] = [];
 
   private constructor(from: { text: string; used: string; reading: Reading; file?: string; expects?: string }) {
@@ -26,14 +26,14 @@ export class FreshSecret {
     this.#used = new Secret(from.used);
   }
 
-  /** A secret that stands in the configuration itself; undefined where it is none. */
+  /** A secret from the configuration itself; undefined if it is invalid. */
   static given(text: string, reading: Reading): FreshSecret | undefined {
     const used = reading(text);
     return used === undefined ? undefined : new FreshSecret({ text, used, reading });
   }
 
   /**
-   * A secret that a file holds.
+   * A secret from a file.
    * @param expects completes "must hold …"
    */
   static of(file: string, reading: Reading, expects: string): FreshSecret | { readonly fault: string } {

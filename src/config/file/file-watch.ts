@@ -1,17 +1,17 @@
 /**
- * Tells when files may have changed: also when they are replaced by a rename, and when a symbolic link anywhere on their
- * path is swapped, as mounted secrets are. Folders are watched, since a watch on a file stays with what was replaced. A
- * slow look stands behind it, for file systems that tell nothing. A burst of changes is told of once, at most a second
- * after its first.
+ * Reports when files may have changed, including replacement by rename and swapped symbolic links anywhere on their
+ * path, as mounted secrets use. It watches folders, since a watch on a file stays with the replaced file. A slow poll
+ * covers file systems without notifications. Bursts of changes are reported once, at most one second after the first.
+ * It does not read the files.
  */
 import { type FSWatcher, lstatSync, readlinkSync, statSync, watch } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import { type Clock, every } from "#core/time.ts";
 
 const pollIntervalMs = 5_000;
-/** A burst is over when nothing came for so long … */
+/** A burst has ended when nothing changed for this long … */
 const quietMs = 50;
-/** … and is not waited out for longer than this. */
+/** … and is reported after this time at the latest. */
 const longestBurstMs = 1_000;
 /** As many links as Linux follows. */
 const mostLinks = 40;
@@ -86,10 +86,10 @@ export class FileWatch {
     this.#watchers = folders.flatMap((folder) => {
       try {
         const watcher = watch(folder, { persistent: false }, () => this.#hint());
-        watcher.on("error", () => watcher.close()); // the slow look goes on
+        watcher.on("error", () => watcher.close()); // the slow poll continues
         return [watcher];
       } catch {
-        return []; // no such folder, or no watches left: the slow look goes on
+        return []; // no such folder, or no watches left: the slow poll continues
       }
     });
   }
@@ -115,11 +115,11 @@ function foldersOf(file: string): string[] {
   let links = 0;
   for (let step = 1; step < place.split(sep).length && links <= mostLinks; step += 1) {
     const steps = place.split(sep);
-    const here = steps.slice(0, step + 1).join(sep);
-    const target = linkTarget(here);
+    const prefix = steps.slice(0, step + 1).join(sep);
+    const target = linkTarget(prefix);
     if (target === undefined) continue;
-    folders.push(dirname(here));
-    place = join(resolve(dirname(here), target), ...steps.slice(step + 1));
+    folders.push(dirname(prefix));
+    place = join(resolve(dirname(prefix), target), ...steps.slice(step + 1));
     links += 1;
     step = 0;
   }

@@ -1,6 +1,6 @@
 /**
- * How many calls each quota's recent windows had, as one worker has seen the counters grow: a sample at the end of each
- * period. It begins with the worker, and is for looking at; the limiter reckons with its own.
+ * Samples how many calls each quota's recent windows had, as this worker sees the counters grow. The history starts
+ * with the worker and is for display only; the limiter does not use it.
  */
 import type { BucketReport, BucketWindow } from "#jobs/quota/contract.ts";
 

@@ -4,8 +4,8 @@ import { FileRefusedError, readFileOnce } from "#core/open-file.ts";
 const mostBytes = 64 * 1024;
 
 /**
- * Reads a secret from a file of this user or of root that nobody else may read; one line break at its end is not part of
- * it. Symbolic links are followed, since mounted secrets are chains of them: what counts is the file that they lead to.
+ * Reads a secret from a file that belongs to this user or root and that no other user may read. One line break at its
+ * end is removed. Symbolic links are followed, since mounted secrets use them: the rules apply to the final file.
  * @returns the secret, or the problem of the file and how to fix it
  */
 export function readSecretFile(path: string): { readonly secret: string } | { readonly fault: string } {

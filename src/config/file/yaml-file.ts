@@ -1,8 +1,11 @@
-/** Reads a YAML file into a tree of plain values and checks its keys against those that the schema knows. */
+/**
+ * Parses a YAML file into a tree of plain values and checks its keys against those of the schema. It does not validate
+ * values (values.ts, section.ts).
+ */
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/open-file.ts";
-import { placesOf, settingIds, settingOf } from "./schema.ts";
+import { placesOf, settingIds, settingOf } from "../schema.ts";
 import { suggestion } from "#core/suggest.ts";
 
 const mostBytes = 4 * 1_048_576;
@@ -65,7 +68,7 @@ export function valueAt(tree: Tree, path: string): unknown {
 
 /**
  * Reports keys that no setting has, and values where a mapping belongs.
- * @param sections paths of structures that are checked elsewhere
+ * @param sections paths of structures that their sections check
  */
 export function checkKeys(tree: Tree, sections: readonly string[], problems: Problem[]): void {
   const settings = settingIds.flatMap((id) => placesOf(settingOf(id)).map((place) => place.path.split(".")));

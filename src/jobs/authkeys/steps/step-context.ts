@@ -8,9 +8,9 @@ import type { MoveEvent } from "#engine/move-record.ts";
 import type { Seal } from "#engine/seal.ts";
 import { MovedByAnother, type StepResult, wait } from "#engine/steps.ts";
 import type { Sink } from "#fleet/rotation.ts";
-import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "./account.ts";
-import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations } from "./record.ts";
-import type { AuthKeyUsers } from "./users.ts";
+import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "../account.ts";
+import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations } from "../record.ts";
+import type { AuthKeyUsers } from "../users.ts";
 
 export interface AuthKeyDeps {
   readonly rotations: Pick<AuthKeyRotations, "record" | "move" | "nowMs">;
@@ -24,7 +24,7 @@ export interface AuthKeyDeps {
   /** The AuthKey that this process authenticates with, after reloading changed secret files. */
   readonly inUseHere: () => string | undefined;
   /** @throws SimfleetError SINK_FAILED; the signal's reason */
-  readonly handOver: (sink: Sink, what: HandedKey, signal: AbortSignal) => Promise<void>;
+  readonly handOver: (sink: Sink, key: HandedKey, signal: AbortSignal) => Promise<void>;
 }
 
 /** The AuthKey that a sink receives. */

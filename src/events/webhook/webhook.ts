@@ -149,7 +149,7 @@ function deliveryOf(status: number, retryAfterMs: number | undefined): Delivery 
   if (status >= 200 && status < 300) return { kind: "accepted", status };
   return {
     ...{ kind: "refused", status },
-    // A redirect counts as a rejection: following it would send the message to an address that nobody configured.
+    // A redirect counts as a rejection: following it would send the message to an address that is not configured.
     isFinal: status < 500 && !passing.has(status),
     retryAfterMs,
   };

@@ -1,12 +1,12 @@
 /**
- * The credentials of a profile: exactly one of the interface's three forms (section 5), or none at all. An AuthKey may
- * have a second one beside it, since a user can hold two so that one can be replaced while the other works.
+ * The credentials of a profile: exactly one of the interface's three forms (section 5), or none. An AuthKey can have a
+ * second one next to it: a user can have two, so that one can be replaced while the other works.
  */
 import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { parseAuthKeyText } from "./auth-key-text.ts";
-import { placesOf, type SettingId, settingOf } from "./schema.ts";
-import type { Values } from "./values.ts";
+import { placesOf, type SettingId, settingOf } from "../schema.ts";
+import type { Values } from "../values.ts";
 
 export interface AuthKeyCredentials {
   readonly kind: "auth-key";

@@ -1,13 +1,13 @@
 /**
- * Whether a configuration file may be used as it lies there. A file with secrets in it is kept to the rules of secret
- * files. A file that was found in the working folder, and that nobody named, may not send secrets of the environment
- * anywhere: whoever made that folder would choose where they go.
+ * Decides whether a configuration file can be trusted. A file that contains secrets must meet the rules for secret
+ * files. A file that was found in the working directory, not named by the user, may not send secrets of the environment
+ * to an address that it sets: whoever created the directory could otherwise collect them.
  */
 import type { Problem } from "#core/errors.ts";
 import { isOurs, ownId } from "#core/open-file.ts";
-import { parseRedisUrl } from "./sections/redis-url.ts";
-import { placesOf, type SettingId, settingIds, settingOf } from "./schema.ts";
-import type { Environment, Values } from "./values.ts";
+import { parseRedisUrl } from "../sections/redis-url.ts";
+import { placesOf, type SettingId, settingIds, settingOf } from "../schema.ts";
+import type { Environment, Values } from "../values.ts";
 import { isTree, type OwnedTree, type Tree, valueAt } from "./yaml-file.ts";
 
 /** Secrets, and the settings that decide where they are sent. */

@@ -1,18 +1,18 @@
 /**
- * The credentials of one profile while a process runs: as they were configured, until one of their files changes. A
- * change is taken up whole or not at all: where anything about it is faulty, what was there before stays. Credentials
- * that were replaced stay behind the new ones until those have been seen to be good, so that a wrong secret in a right
- * file locks nobody out.
+ * The credentials of one profile while a process runs: as configured, until one of their files changes. A change is
+ * applied completely or not at all: if any part is invalid, the previous credentials stay. Replaced credentials are
+ * kept as a fallback until the platform has accepted the new ones, so that a wrong secret in a valid file does not lock
+ * out the profile.
  */
 import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { SecretOrigin } from "./config.ts";
+import type { SecretOrigin } from "../config.ts";
 import { type Credentials, forgetCredentials } from "./credentials.ts";
-import { FileWatch } from "./file-watch.ts";
+import { FileWatch } from "../file/file-watch.ts";
 
 interface Listener {
   /** Other credentials are in place. */
-  takenUp(): void;
+  reloaded(): void;
   /** A change was not loaded; the reason names the file and never its content. */
   kept(reason: string): void;
 }
@@ -83,7 +83,7 @@ export class WatchedCredentials {
     this.#retire([...dropped, ...before.filter(isAgain)]);
     this.#current = next;
     this.#isProven = false;
-    this.#listener.takenUp();
+    this.#listener.reloaded();
   }
 
   #retire(forms: readonly Credentials[]): void {

@@ -1,7 +1,7 @@
 /** Revokes an AuthKey: the old one once it is no longer used, or the new one if the rotation is rolled back. */
 import { again, move, wait } from "#engine/steps.ts";
 import { type AuthKeyResult, failed, revoked, type StepContext } from "./step-context.ts";
-import type { AuthKeyChange } from "./record.ts";
+import type { AuthKeyChange } from "../record.ts";
 
 const pollAgainMs = 2_000;
 const pollIntervalMs = { least: 2_000, most: 60_000 };
@@ -17,7 +17,7 @@ export async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
   const isUsedHere = deps.inUseHere() === oldId;
   const usedAtMs = key.lastUsedAtMs ?? 0;
   if (users.length > 0 || isUsedHere || usedAtMs > lastUsedAtMs) {
-    const who = isUsedHere ? "this process" : users.map(({ worker }) => worker).join(", ") || "somebody";
+    const who = isUsedHere ? "this process" : users.map(({ worker }) => worker).join(", ") || "another program";
     const reason = `${oldId} is still used by ${who}.`;
     const used: AuthKeyChange = usedAtMs > 0 ? { lastUsedAtMs: usedAtMs } : {};
     return wait({ delayMs: everyMs, reason, change: { quietSinceMs: "now", ...used } });
@@ -25,7 +25,7 @@ export async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
   const leftMs = quietSinceMs + deps.quietMs - (await deps.rotations.nowMs());
   if (leftMs > 0) {
     const untilWhen = new Date(quietSinceMs + deps.quietMs).toISOString();
-    const reason = `${oldId} is revoked once nobody has used it until ${untilWhen}.`;
+    const reason = `${oldId} is revoked at ${untilWhen} if it stays unused until then.`;
     return wait({ delayMs: Math.min(everyMs, leftMs), reason });
   }
   const reply = await deps.rotations.move(record, { phase: "revoking" }, { unused: oldId });
@@ -63,7 +63,7 @@ export async function takeBack(step: StepContext): Promise<AuthKeyResult> {
   const { authKeyId } = first;
   const end = await step.revokeUnused(authKeyId);
   if (end === "used") {
-    return wait({ delayMs: pollAgainMs, reason: `${authKeyId} is in use and is not revoked until nobody uses it.` });
+    return wait({ delayMs: pollAgainMs, reason: `${authKeyId} is in use and is revoked once it is unused.` });
   }
   if (end === "stays") return step.retry(`The platform still lists ${authKeyId}.`, pollAgainMs);
   return move({}, revoked(authKeyId, "taken-back"));

@@ -1,9 +1,8 @@
 /**
- * Open event streams (server-sent events). All of a process share one reader of the feed, the bytes of its events, one
- * heartbeat and one watch over clients that do not take what they are sent: such a one is cut off after a while and
- * resumes by the id of the last event that it has. Nothing piles up for it here: what comes next is asked for when it has
- * taken what it was sent, and until then it holds those bytes alone. A stream ends when the credential that opened it
- * ends, and when that is found to hold no longer.
+ * Open event streams (server-sent events). All streams of a process share one reader of the feed, the encoded events,
+ * one heartbeat and one check for slow clients. A slow client holds one buffer at most; the next events are read when
+ * it has taken that one. A client that takes nothing for too long is disconnected and resumes by the id of its last
+ * event. A stream ends when the credential that opened it expires or is revoked.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
@@ -11,33 +10,33 @@ import { type Clock, every, secondMs } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import type { FeedTail } from "#events/tail.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import type { Access } from "./auth/access.ts";
-import { type EventChoice, EventFrames } from "./event-frames.ts";
+import type { Access } from "../auth/access.ts";
+import { type EventSelection, EventFrames } from "./event-frames.ts";
 
 /** Which events a stream has. */
-export interface StreamQuery extends EventChoice {
+export interface StreamQuery extends EventSelection {
   /** Id of the last event that is known; undefined: only what comes from now on. */
   readonly fromId: string | undefined;
 }
 
 const heartbeatMs = 15 * secondMs;
-/** A client that takes nothing for so long is cut off. */
+/** A client that takes nothing for this long is disconnected. */
 const patienceMs = 30 * secondMs;
 const mostStreams = 5_000;
 /** A timer takes no more than 2^31 ms; and the wall clock may be set meanwhile. */
 const longestSleepMs = 60 * secondMs;
-/** The client sees that it is open. */
+/** Shows the client that the stream is open. */
 const comment = Buffer.from(":\n\n");
 
 interface Stream {
   readonly raw: FastifyReply["raw"];
   readonly query: StreamQuery;
   readonly left: AbortSignal;
-  /** As it came with the request. */
+  /** The header of the request. */
   readonly authorization: string | undefined;
-  /** Ends it, since its credential has ended. */
+  /** Ends the stream because its credential has expired. */
   readonly expire: () => void;
-  /** It was cut off. */
+  /** Whether it was disconnected for being slow. */
   isLate: boolean;
   /** Ends its waiting for the client. */
   goOn: () => void;
@@ -55,7 +54,7 @@ export class EventStreams {
   #watch: AbortController | undefined;
   #stopBeating: (() => void) | undefined;
 
-  /** @param parts `access` is asked again and again whether the credential of a stream still holds */
+  /** @param deps `access` checks periodically whether the credential of a stream is still valid */
   constructor(deps: {
     tail: Pick<FeedTail, "follow">;
     clock: Clock;

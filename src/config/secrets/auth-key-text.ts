@@ -1,9 +1,9 @@
 /**
- * An AuthKey as one text: its secret alone, or a JSON object of id and secret. In the latter form a file can be replaced
- * by one that holds another AuthKey, and nobody ever sees an id with the secret of another.
+ * Parses an AuthKey from text: its secret alone, or a JSON object with id and secret. With the object, replacing the
+ * file changes both at once, so an id is never combined with the secret of another AuthKey.
  */
 import { z } from "zod";
-import type { Kind } from "./kind.ts";
+import type { Kind } from "../kind.ts";
 
 export interface AuthKeyText {
   /** Undefined where the text is the secret alone. */

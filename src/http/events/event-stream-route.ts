@@ -3,8 +3,8 @@ import { z } from "zod";
 import { asList } from "#contract/fields.ts";
 import type { Call } from "#contract/route.ts";
 import type { listEvents } from "#events/contract.ts";
-import type { ControlDeps } from "./deps.ts";
-import type { HttpPart } from "./mount.ts";
+import type { ControlDeps } from "../deps.ts";
+import type { HttpPart } from "../mount.ts";
 
 const mostInId = 2n ** 64n - 1n;
 const eventId = z

@@ -33,7 +33,7 @@ export function keptFields(named: readonly string[], keyColumn: string): string[
 /** Longer values are truncated to this many characters. */
 const mostCharacters = 1_000;
 
-export interface FieldChoice {
+export interface FieldSelection {
   /** Names of fields, `a.b` for a member. */
   readonly fields: readonly string[];
   /** Names whose values are never stored, at any depth of a record. */
@@ -51,10 +51,10 @@ export type FieldVisitor = (name: string, kind: "text" | "json", text: string) =
  */
 export function pickFields(
   record: Readonly<Record<string, unknown>>,
-  choice: FieldChoice,
+  selection: FieldSelection,
 ): { readonly fields: SimFields; readonly mentioned: readonly string[] } {
   const fields = new Map<string, FieldValue>();
-  const mentioned = visitFields(record, choice, (name, kind, text) => {
+  const mentioned = visitFields(record, selection, (name, kind, text) => {
     fields.set(name, kind === "text" ? { text } : { json: text });
   });
   return { fields, mentioned };
@@ -66,13 +66,13 @@ export function pickFields(
  */
 export function visitFields(
   record: Readonly<Record<string, unknown>>,
-  choice: FieldChoice,
+  selection: FieldSelection,
   visit: FieldVisitor,
 ): readonly string[] {
   const mentioned: string[] = [];
-  const { secrets } = choice;
-  for (const name of choice.fields) {
-    const value = valueIn(record, name, choice);
+  const { secrets } = selection;
+  for (const name of selection.fields) {
+    const value = valueIn(record, name, selection);
     if (value === undefined) continue;
     mentioned.push(name);
     if (value === null || isSecret(name, secrets)) continue;
@@ -205,7 +205,11 @@ function hasControl(text: string): boolean {
   return control.test(text);
 }
 
-function valueIn(record: Readonly<Record<string, unknown>>, name: string, { places, secrets }: FieldChoice): unknown {
+function valueIn(
+  record: Readonly<Record<string, unknown>>,
+  name: string,
+  { places, secrets }: FieldSelection,
+): unknown {
   const own = Object.hasOwn(record, name) ? record[name] : undefined;
   if (own !== undefined) return own;
   const place = Object.hasOwn(places, name) ? places[name] : undefined;

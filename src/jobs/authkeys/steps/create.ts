@@ -2,8 +2,8 @@
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { again, giveUp, move } from "#engine/steps.ts";
-import type { CreatedAuthKey } from "./account.ts";
-import { obstacleOf } from "./plan.ts";
+import type { CreatedAuthKey } from "../account.ts";
+import { obstacleOf } from "../plan.ts";
 import { type AuthKeyResult, revoked, type StepContext } from "./step-context.ts";
 
 const pollAgainMs = 2_000;
@@ -40,10 +40,10 @@ export async function create(step: StepContext): Promise<AuthKeyResult> {
   const { oldId, knownIds, rotationId, profile } = record;
   const keys = await step.list();
   if (!keys.some(({ authKeyId }) => authKeyId === oldId)) return giveUp(`${oldId} is not there any more.`);
-  const stranger = keys.find(({ authKeyId }) => !knownIds.includes(authKeyId));
-  if (stranger !== undefined) {
-    const { authKeyId } = stranger;
-    if (!step.isOrphan(stranger)) return giveUp(`Somebody else has made the AuthKey ${authKeyId} meanwhile.`);
+  const unknown = keys.find(({ authKeyId }) => !knownIds.includes(authKeyId));
+  if (unknown !== undefined) {
+    const { authKeyId } = unknown;
+    if (!step.isOrphan(unknown)) return giveUp(`Another program created the AuthKey ${authKeyId} during the rotation.`);
     const end = await step.revokeUnused(authKeyId);
     if (end === "used") return giveUp(`The AuthKey ${authKeyId}, which this rotation did not make, is in use.`);
     return end === "gone"

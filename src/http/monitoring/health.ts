@@ -1,6 +1,6 @@
 /**
- * The worker's health. `/healthz` says whether work moves, not merely whether the process is there: a worker can be
- * connected and yet stand still after an outage of Redis. `/readyz` says whether it takes work.
+ * The worker's health. `/healthz` reports whether work makes progress, not just whether the process runs: a worker can
+ * be connected and still be stuck after an outage of Redis. `/readyz` reports whether it accepts work.
  */
 import type { FastifyInstance } from "fastify";
 

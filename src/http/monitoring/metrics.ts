@@ -1,8 +1,11 @@
-/** `/metrics` for Prometheus, and the count of requests. */
+/**
+ * `/metrics` for Prometheus, and the count of requests. Values of the whole fleet are read from Redis on request and
+ * cached briefly; values of this process are counted as they happen.
+ */
 import type { FastifyInstance } from "fastify";
 import { secondMs } from "#core/time.ts";
 import { Metrics, type Reading } from "#telemetry/metrics.ts";
-import type { ControlDeps } from "./deps.ts";
+import type { ControlDeps } from "../deps.ts";
 
 /** How long the values are cached, for any number of requests. */
 const standsMs = 2 * secondMs;

@@ -2,7 +2,7 @@
  * Renders events as text for a chat: what happened, to what, and what to do. Events without their own text are rendered as
  * their name and fields.
  */
-import type { Event } from "./event.ts";
+import type { Event } from "../event.ts";
 
 /** An event, or something similar that is not in the stream, such as a test. */
 export type NoticeEvent = Pick<Event, "profile" | "atMs" | "fields"> & { readonly type: string };
