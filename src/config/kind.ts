@@ -66,7 +66,7 @@ export const names: Kind<readonly string[]> = {
   fromText: listOf,
 };
 
-export function choice<const T extends readonly [string, ...string[]]>(words: T): Kind<T[number]> {
+export function oneOf<const T extends readonly [string, ...string[]]>(words: T): Kind<T[number]> {
   return { schema: z.enum(words), expects: words.map((word) => `\`${word}\``).join(", ") };
 }
 
@@ -81,7 +81,7 @@ export const webAddress: Kind<string> = {
 };
 
 /** Some of these words; in an environment variable with commas between them. */
-export function choices<const T extends readonly [string, ...string[]]>(words: T): Kind<readonly T[number][]> {
+export function someOf<const T extends readonly [string, ...string[]]>(words: T): Kind<readonly T[number][]> {
   return { schema: z.array(z.enum(words)).min(1), expects: `a list of ${words.join(", ")}`, fromText: listOf };
 }
 

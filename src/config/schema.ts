@@ -7,7 +7,7 @@ import { usualFields } from "#fleet/sim/sim-fields.ts";
 import { authKeyText } from "./secrets/auth-key-text.ts";
 import { dropFolderSettings } from "./sections/drop-folder-settings.ts";
 import { httpSettings } from "./sections/http-settings.ts";
-import { choice, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";
+import { oneOf, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";
 import type { Setting } from "./setting.ts";
 
 export const settings = {
@@ -98,28 +98,28 @@ export const settings = {
   coverage: {
     path: "profiles.<name>.coverage",
     variable: "SIMFLEET_COVERAGE",
-    kind: choice(["g", "jp"]),
+    kind: oneOf(["g", "jp"]),
     defaultAbout: "from the verified token, or the only base address there is",
     about: "Coverage of the account: `g` Global, `jp` Japan; decides which base address is called.",
   },
   wording: {
     path: "profiles.<name>.wording",
     variable: "SIMFLEET_WORDING",
-    kind: choice(["sims", "subscribers"]),
+    kind: oneOf(["sims", "subscribers"]),
     default: "sims",
     about: "`subscribers` for the platform's earlier wording, in which files name SIMs by `imsi`.",
   },
   profileLanguage: {
     path: "profiles.<name>.language",
     variable: "SIMFLEET_LANGUAGE",
-    kind: choice(["en", "ja"]),
+    kind: oneOf(["en", "ja"]),
     defaultAbout: "`language`",
     about: "Language of the platform's messages for this profile.",
   },
   language: {
     path: "language",
     variable: "SIMFLEET_LANGUAGE",
-    kind: choice(["en", "ja"]),
+    kind: oneOf(["en", "ja"]),
     default: "en",
     about: "Language of the platform's messages.",
   },
@@ -328,7 +328,7 @@ export const settings = {
   logLevel: {
     path: "logLevel",
     variable: "SIMFLEET_LOG_LEVEL",
-    kind: choice(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
+    kind: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
     default: "info",
     about: "Minimum severity to log.",
   },

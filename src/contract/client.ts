@@ -1,6 +1,6 @@
 /**
  * Calls routes. There are two clients with this one interface: this file's calls the handlers in the same process, and
- * the command line's HTTP client sends requests to a worker. A command cannot tell them apart.
+ * the command line's HTTP client sends requests to a worker. A command does not know which one it uses.
  */
 import { basename } from "node:path";
 import type { z } from "zod";

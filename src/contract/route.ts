@@ -62,7 +62,7 @@ export interface Rows {
   readonly source: string;
   /** One class for all rows, if it came with them. */
   readonly speedClass?: string | undefined;
-  /** Hash of an upload, hex, to tell requests apart. */
+  /** Hash of an upload, hex, to distinguish requests. */
   readonly sha256?: string;
   /** The space that an upload takes up; absent for a file that stays where it is. */
   readonly uploadId?: string;

@@ -46,7 +46,7 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
   await server.register(multipart, {
     limits: { files: 1, fields: 10, fileSize: deps.config.http.uploadBytes + 1 },
   });
-  // A file is not read here: whoever takes it writes it to the spool.
+  // Files are not parsed here: their route writes them to the spool.
   server.addContentTypeParser("text/csv", (_request, payload, done) => done(null, payload));
   await addDescription(server);
   await server.register(

@@ -7,7 +7,7 @@ import { nextAttemptText, problemText } from "../run-text.ts";
 
 const barCells = 24;
 const lineEveryMs = 5_000;
-/** The rate shown is that of the last so many milliseconds. */
+/** The rate is measured over this many milliseconds. */
 const rateOverMs = 10_000;
 
 export class Progress {

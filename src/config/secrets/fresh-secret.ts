@@ -51,7 +51,7 @@ export class FreshSecret {
     const read = readSecretFile(this.#file);
     if ("fault" in read) this.#fault = read.fault;
     else if (read.secret === this.#written.reveal()) this.#fault = undefined;
-    else this.#takeUp(read.secret);
+    else this.#apply(read.secret);
     return this.#used;
   }
 
@@ -60,7 +60,7 @@ export class FreshSecret {
     return this.#fault;
   }
 
-  #takeUp(text: string): void {
+  #apply(text: string): void {
     const used = this.#reading(text);
     this.#fault = used === undefined ? `${this.#file} must hold ${this.#expects}.` : undefined;
     if (used === undefined) return;

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Role, roles } from "#fleet/role.ts";
-import { choice, text } from "../kind.ts";
+import { oneOf, text } from "../kind.ts";
 import { given, optional, readSection } from "../section.ts";
 import type { ValueOf } from "../schema.ts";
 import { readTextFile } from "../file/text-file.ts";
@@ -57,7 +57,7 @@ export interface HttpConfig {
 export const tokensSection = {
   path: "http.tokens",
   schema: z.strictObject({
-    role: given(choice(roles), "Role of the token; each role includes the rights of the previous ones."),
+    role: given(oneOf(roles), "Role of the token; each role includes the rights of the previous ones."),
     hash: given(
       text("`sha256:` and 64 hexadecimal digits", /^sha256:[0-9a-f]{64}$/),
       "The token's SHA-256, as `simfleet tokens create` prints it; the token itself is not stored.",

@@ -1,5 +1,5 @@
 /** The settings of the control API: address, authentication, and limits on requests. */
-import { choice, choices, hostNames, integer, path, roleNames, text, webAddress } from "../kind.ts";
+import { oneOf, someOf, hostNames, integer, path, roleNames, text, webAddress } from "../kind.ts";
 import type { Setting } from "../setting.ts";
 
 export const httpSettings = {
@@ -81,14 +81,14 @@ export const httpSettings = {
   httpMetrics: {
     path: "http.metrics",
     variable: "SIMFLEET_HTTP_METRICS",
-    kind: choice(["token", "open"]),
+    kind: oneOf(["token", "open"]),
     default: "token",
     about: "Whether `/metrics` needs the token of a viewer, or is open to everyone who can reach the worker.",
   },
   httpQueues: {
     path: "http.queues",
     variable: "SIMFLEET_HTTP_QUEUES",
-    kind: choice(["read-only", "read-write"]),
+    kind: oneOf(["read-only", "read-write"]),
     default: "read-only",
     about: "Whether an admin can also change queues on `/queues`: pause, empty and retry.",
   },
@@ -119,7 +119,7 @@ export const httpSettings = {
   jwtAlgorithms: {
     path: "http.jwt.algorithms",
     variable: "SIMFLEET_HTTP_JWT_ALGORITHMS",
-    kind: choices(["ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA"]),
+    kind: someOf(["ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA"]),
     default: ["ES256", "RS256", "EdDSA"],
     about: "Algorithms that a JWT may be signed with; none with a shared secret.",
   },

@@ -5,14 +5,14 @@ import { webhookKey } from "#core/webhook-secret.ts";
 import type { Command, Recipe, Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import { successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "../deployment.ts";
-import { choice, integer, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
+import { oneOf, integer, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
 import { readSecretFile } from "../secrets/secret-file.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
 import type { Tree } from "../file/yaml-file.ts";
 
 const dayMs = 86_400_000;
-/** Below so many bits a secret can be guessed. */
+/** A secret with fewer bits can be guessed. */
 const leastBits = 64;
 const maxIdLength = 100;
 
@@ -30,7 +30,7 @@ const generate = z
   .strictObject({
     field: given(field, "Field of the Credential Set for the new value."),
     bytes: optional(integer(8, 4_096), "Random bytes of the value; their text is longer."),
-    encoding: defaulted(choice(["base64url", "base64", "hex"]), "How the bytes are written.", "base64url"),
+    encoding: defaulted(oneOf(["base64url", "base64", "hex"]), "How the bytes are written.", "base64url"),
     length: optional(integer(1, 4_096), "Instead of `bytes`: how many characters of `alphabet`."),
     alphabet: optional(
       text("2 to 94 printable characters without a repeat", /^[\x21-\x7e]{2,94}$/),
@@ -97,7 +97,7 @@ const structure = z
     from: from.optional(),
     with: optional(constants, "Constant fields that are not secret, such as a user name."),
     strategy: defaulted(
-      choice(["successor", "in-place"]),
+      oneOf(["successor", "in-place"]),
       "`successor` creates a new set and deletes the old one once it is unused; `in-place` gives the set a new secret.",
       "successor",
     ),

@@ -6,7 +6,7 @@ import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { type Cron, parseCron } from "#fleet/time/cron.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
 import { FreshSecret } from "../secrets/fresh-secret.ts";
-import { choice, number, path, text, timezone } from "../kind.ts";
+import { oneOf, number, path, text, timezone } from "../kind.ts";
 import { defaulted, given, optional, readSection } from "../section.ts";
 import { type KnownNames, jobKind, taskKeys, taskOf } from "./task.ts";
 import type { Tree } from "../file/yaml-file.ts";
@@ -27,17 +27,17 @@ export const schedulesSection = {
     ),
     jitterSeconds: defaulted(number(0, 86_400), "Starts up to this much later, by a random delay.", 0),
     overlap: defaulted(
-      choice(overlapPolicies),
+      oneOf(overlapPolicies),
       "If the previous run is still active: skip the new one, let it wait, or cancel the active one (`apply` only).",
       "skip",
     ),
     missed: defaulted(
-      choice(missedPolicies),
+      oneOf(missedPolicies),
       "Times that passed while no worker was running: run once, or skip.",
       "once",
     ),
     frozen: defaulted(
-      choice(frozenPolicies),
+      oneOf(frozenPolicies),
       "If it is due during a freeze (`freezes`): skip it, or wait for the end.",
       "skip",
     ),

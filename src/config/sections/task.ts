@@ -8,7 +8,7 @@ import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
-import { type Kind, choice, failureLimit, integer, path, profileName, text, yesOrNo } from "../kind.ts";
+import { type Kind, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "../kind.ts";
 import { defaulted, optional } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
 
@@ -38,7 +38,7 @@ export const taskKeys = {
   rotation: optional(text(), "With `rotate`: the name of the rotation."),
 };
 
-export const jobKind = choice(taskJobs);
+export const jobKind = oneOf(taskJobs);
 
 export interface WrittenTask {
   readonly job: Task["job"];

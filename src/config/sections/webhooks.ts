@@ -7,7 +7,7 @@ import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
 import { FreshSecret } from "../secrets/fresh-secret.ts";
-import { choice, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
+import { oneOf, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "../section.ts";
 import { suggestion } from "#core/suggest.ts";
 import type { Tree } from "../file/yaml-file.ts";
@@ -28,7 +28,7 @@ const structure = z
     events: given(patterns, "Event types, a prefix (`run.*`), or `*`; docs/events.md lists them."),
     profile: optional(text("the name of a profile", /^[A-Za-z0-9_-]{1,64}$/), "Only events of this profile.", "all"),
     format: defaulted(
-      choice(webhookFormats),
+      oneOf(webhookFormats),
       "`standard` is signed JSON for programs; the others are sentences for people: `slack` (also for Mattermost and Rocket.Chat), `teams`, `text`.",
       "standard",
     ),

@@ -1,6 +1,6 @@
 /**
- * Sends one signed message to one address, once, and returns the result as a value. It handles neither retries nor the choice
- * of messages. It follows no redirects, keeps no response body, and applies one deadline to the whole attempt. The
+ * Sends one signed message to one address, once, and returns the result as a value. It neither retries nor selects
+ * messages. It follows no redirects, keeps no response body, and applies one deadline to the whole attempt. The
  * address is checked while the connection is made (webhook-address.ts).
  */
 import type { LookupFunction } from "node:net";

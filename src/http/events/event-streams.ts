@@ -39,7 +39,7 @@ interface Stream {
   /** Whether it was disconnected for being slow. */
   isLate: boolean;
   /** Ends its waiting for the client. */
-  goOn: () => void;
+  resume: () => void;
 }
 
 export class EventStreams {
@@ -100,17 +100,17 @@ export class EventStreams {
     const left = new AbortController();
     const leave = (): void => {
       left.abort();
-      stream.goOn();
+      stream.resume();
     };
     const stream: Stream = {
       ...{ raw, query, left: left.signal, authorization: asked.authorization },
       expire: leave,
       isLate: false,
-      goOn: () => undefined,
+      resume: () => undefined,
     };
     raw.on("close", leave);
     raw.on("error", leave);
-    raw.on("drain", () => stream.goOn());
+    raw.on("drain", () => stream.resume());
     const headers = {
       ...reply.getHeaders(),
       "content-type": "text/event-stream; charset=utf-8",
@@ -127,7 +127,7 @@ export class EventStreams {
     return stream;
   }
 
-  /** Ends the streams whose credential holds no longer: its key was taken back, or its role. */
+  /** Ends the streams whose credential is no longer valid: its key or its role was revoked. */
   async recheck(): Promise<void> {
     const access = this.#access;
     if (access === undefined) return;
@@ -177,7 +177,7 @@ export class EventStreams {
   /** Resolves when the client has taken what it was sent, or has left; throws when it does not take it. */
   async #taken(stream: Stream): Promise<void> {
     if (stream.left.aborted) return;
-    const taken = new Promise<void>((resolve) => (stream.goOn = resolve));
+    const taken = new Promise<void>((resolve) => (stream.resume = resolve));
     this.#waiting.set(stream, this.#clock.monotonicMs());
     if (this.#watch === undefined) {
       this.#watch = new AbortController();
@@ -199,7 +199,7 @@ export class EventStreams {
       if (leftMs <= 0) {
         this.#waiting.delete(stream);
         stream.isLate = true;
-        stream.goOn();
+        stream.resume();
       } else await this.#clock.sleep(leftMs, stop);
     }
     this.#watch = undefined;

@@ -19,7 +19,7 @@ export interface SpooledFile {
   readonly sha256: string;
 }
 
-/** As long as nothing comes in for so long, a file is given up. */
+/** An upload is given up when no data arrives for this long. */
 const stallMs = 30_000;
 /** Files that a process has left behind are older than any plan. */
 const staleMs = 120 * minuteMs;

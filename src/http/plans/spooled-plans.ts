@@ -16,7 +16,7 @@ import type { PlanStore, StoredPlan } from "#jobs/runs/plan/plan-store.ts";
 import type { Spool } from "./spool.ts";
 
 const keepMs = 60 * minuteMs;
-/** A plan that has expired stays for so long: another worker of the data directory may just be reading it. */
+/** How long an expired plan is kept: another worker of the data directory may still be reading it. */
 const graceMs = minuteMs;
 const kinds = ["json", "csv", "rows"] as const;
 /** A page ends after this many bytes of rows were scanned, matching or not. */
@@ -31,7 +31,7 @@ export interface PlanLimits {
 /** Space in the spool for what one request uploads. */
 export interface Reservation {
   readonly id: string;
-  /** Who asked for it. */
+  /** The caller that created it. */
   readonly by: string;
   /** Takes note of how many bytes have come. @throws SimfleetError PLAN_LIMIT when they are too many */
   grow(bytes: number): void;
@@ -196,7 +196,7 @@ export class SpooledPlans implements PlanStore {
     await writing;
   }
 
-  /** Every plan that lies in the spool, expired or not. */
+  /** Every plan in the spool, expired or not. */
   async #stored(): Promise<Map<string, Stored>> {
     const stored = new Map<string, Stored>();
     for (const name of await readdir(this.#spool.path("")).catch(() => [])) {

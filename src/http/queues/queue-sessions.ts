@@ -68,8 +68,8 @@ export class QueueSessions {
 
   /**
    * The admin whom the path and the cookie of a request name.
-   * @throws SimfleetError FORBIDDEN when it would change something and does not come from a page of ours;
-   *   UNAUTHENTICATED when the token that began the session holds no longer
+   * @throws SimfleetError FORBIDDEN if it would change something and does not come from our own page;
+   *   UNAUTHENTICATED if the token of the session is no longer valid
    */
   async principalOf(request: Asking): Promise<Principal | undefined> {
     const [, segment] = ofSession.exec(request.url) ?? [];
