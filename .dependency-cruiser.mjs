@@ -149,8 +149,8 @@ const importRules = Object.entries(modules).map(([module, { imports, reason }]) 
   name: `imports-of-${module.replace("/", "-")}`,
   comment: `${module} imports from ${imports.join(", ") || "no other module"}. ${reason}`,
   severity: "error",
-  // A feature.ts ties a feature to the app and to the command line.
-  from: { path: `^src/${module}/`, pathNot: "/feature[.]ts$" },
+  // A feature.ts ties a feature to the app and to the command line, of which its commands are a part.
+  from: { path: `^src/${module}/`, pathNot: "/(feature[.]ts$|commands([.]ts$|/))" },
   to: { path: "^src/", pathNot: `^src/(${[module, ...imports].join("|")})/` },
 }));
 
@@ -171,7 +171,7 @@ export default {
       comment:
         "Commands and routes use what a feature offers (service, reports, plans), not how it stores or does its work.",
       severity: "error",
-      from: { path: "^src/(http|cli)/" },
+      from: { path: "^src/((http|cli)/|(jobs/[a-z-]+|events)/commands([.]ts$|/))" },
       to: { path: "^src/jobs/[a-z-]+/(ledger|work|store|steps|queue[.]ts|record[.]ts)" },
     },
     {

@@ -6,7 +6,7 @@ export const events: Feature = {
   name: "events",
   endpoints: (app) => eventEndpoints(app.feed, (name) => app.profileOf(name)),
   commands: {
-    events: async (context) => (await import("#cli/commands/events/events.ts")).eventsCommand(context),
+    events: async (context) => (await import("./commands/events.ts")).eventsCommand(context),
   },
   effects: {
     "events tail": "reads",

@@ -6,7 +6,7 @@ export const audit: Feature = {
   name: "audit",
   endpoints: (app) => auditEndpoints(app.control.audit),
   commands: {
-    audit: async (context) => (await import("#cli/commands/audit.ts")).auditCommand(context),
+    audit: async (context) => (await import("./commands.ts")).auditCommand(context),
   },
   effects: {
     "audit list": "reads",

@@ -6,7 +6,7 @@ export const authKeys: Feature = {
   name: "authkeys",
   endpoints: (app) => authKeyEndpoints({ authKeys: app.authKeys, profileOf: (name) => app.profileOf(name) }),
   commands: {
-    authkeys: async (context) => (await import("#cli/commands/authkeys/authkeys.ts")).authKeysCommand(context),
+    authkeys: async (context) => (await import("./commands/authkeys.ts")).authKeysCommand(context),
   },
   effects: {
     "authkeys list": "reads",

@@ -6,7 +6,7 @@ export const automations: Feature = {
   name: "automations",
   endpoints: (app, { clock }) => automationEndpoints({ automations: app.automations, clock }),
   commands: {
-    automations: async (context) => (await import("#cli/commands/automations.ts")).automationsCommand(context),
+    automations: async (context) => (await import("./commands.ts")).automationsCommand(context),
   },
   effects: {
     "automations list": "reads",

@@ -11,8 +11,7 @@ export const credentials: Feature = {
       profiles: Object.keys(app.config.profiles),
     }),
   commands: {
-    credentials: async (context) =>
-      (await import("#cli/commands/credentials/credentials.ts")).credentialsCommand(context),
+    credentials: async (context) => (await import("./commands/credentials.ts")).credentialsCommand(context),
   },
   effects: {
     "credentials list": "reads",

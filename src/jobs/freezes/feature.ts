@@ -6,7 +6,7 @@ export const freezes: Feature = {
   name: "freezes",
   endpoints: (app) => freezeEndpoints(app.freezes, Object.keys(app.config.profiles)),
   commands: {
-    freeze: async (context) => (await import("#cli/commands/freeze.ts")).freezeCommand(context),
+    freeze: async (context) => (await import("./commands.ts")).freezeCommand(context),
   },
   effects: {
     "freeze on": "changes",

@@ -13,7 +13,7 @@ export const inventory: Feature = {
       assertCallable: (profile) => void app.client(profile),
     }),
   commands: {
-    sims: async (context) => (await import("#cli/commands/sims/sims.ts")).simsCommand(context),
+    sims: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
   },
   effects: {
     "sims sync": "changes profile",

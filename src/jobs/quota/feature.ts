@@ -6,7 +6,7 @@ export const quota: Feature = {
   name: "quota",
   endpoints: (app, { windowsOf }) => quotaEndpoints({ buckets: () => app.runs.buckets(), windowsOf }),
   commands: {
-    quota: async (context) => (await import("#cli/commands/quota.ts")).quotaCommand(context),
+    quota: async (context) => (await import("./commands.ts")).quotaCommand(context),
   },
   effects: {
     quota: "reads",

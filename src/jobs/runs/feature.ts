@@ -13,9 +13,9 @@ export const runs: Feature = {
       assertUsable: (profile) => void app.client(profile),
     }),
   commands: {
-    plan: async (context) => (await import("#cli/commands/plan.ts")).planCommand(context),
-    apply: async (context) => (await import("#cli/commands/apply.ts")).applyCommand(context),
-    runs: async (context) => (await import("#cli/commands/runs/runs.ts")).runsCommand(context),
+    plan: async (context) => (await import("./commands/plan.ts")).planCommand(context),
+    apply: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
+    runs: async (context) => (await import("./commands/runs.ts")).runsCommand(context),
   },
   effects: {
     plan: "reads",

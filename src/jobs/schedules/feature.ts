@@ -6,7 +6,7 @@ export const schedules: Feature = {
   name: "schedules",
   endpoints: (app) => scheduleEndpoints(app.schedules),
   commands: {
-    schedules: async (context) => (await import("#cli/commands/schedules.ts")).schedulesCommand(context),
+    schedules: async (context) => (await import("./commands.ts")).schedulesCommand(context),
   },
   effects: {
     "schedules list": "reads",

@@ -6,8 +6,8 @@ export const webhooks: Feature = {
   name: "webhooks",
   endpoints: (app) => webhookEndpoints(app.webhooks),
   commands: {
-    webhooks: async (context) => (await import("#cli/commands/webhooks/webhooks.ts")).webhooksCommand(context),
-    deliveries: async (context) => (await import("#cli/commands/webhooks/deliveries.ts")).deliveriesCommand(context),
+    webhooks: async (context) => (await import("./commands/webhooks.ts")).webhooksCommand(context),
+    deliveries: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
   },
   effects: {
     "webhooks list": "reads",

@@ -1,8 +1,0 @@
-/** `simfleet events …`: the event feed. */
-import { Command } from "@commander-js/extra-typings";
-import type { Context } from "../../context.ts";
-import { tailCommand } from "./tail.ts";
-
-export function eventsCommand(context: Context): Command {
-  return new Command("events").description("event history and live feed").addCommand(tailCommand(context));
-}

@@ -1,0 +1,106 @@
+/** `simfleet events tail`: the feed, oldest first, and with `--follow` what happens from there on. */
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { visible } from "#core/visible-text.ts";
+import { beforeAll } from "../feed.ts";
+import type { EventDocument } from "../contract.ts";
+import type { EventType } from "../event.ts";
+import { knownPatterns, typesMeantBy } from "../event-pattern.ts";
+import { type Context, asCount, withCommon } from "#cli/context.ts";
+import type { EventSource } from "#cli/event-source.ts";
+import { asInstant } from "#cli/instant.ts";
+import type { Output } from "#cli/output.ts";
+
+/** The greatest number that an event of a millisecond can have. */
+const lastOfMs = "18446744073709551615";
+
+export function tailCommand(context: Context): Command {
+  const command = new Command("tail")
+    .description("the event feed, oldest first")
+    .option(
+      "--since <from>",
+      "from 90m, 24h, 7d ago, a time such as 2026-11-20T08:00Z, or after an event's id",
+      asPlace,
+    )
+    .option("--type <type>", "only events of this type, such as run.completed or run.*; repeatable", asTypes)
+    .option("--last <n>", "without --since: number of most recent events", asCount, 20)
+    .option("--follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
+  return withCommon(command, "simfleet events tail --since 1h --type run.* --type sync.failed --follow").action(
+    async (options) => {
+      const output = context.output(options);
+      const selection = { types: options.type, profile: options.profile };
+      const isFollowing = options.follow === true;
+      const form = output.isJson && !isFollowing ? inOneDocument(output) : byLine(output);
+      const { since, last } = options;
+      await context.connect(options, async ({ eventSource }) => {
+        const source = eventSource(selection, (text) => output.say(text));
+        const lastId = since === undefined ? await showLast(source, last, form) : await showAll(source, since, form);
+        await form.end();
+        if (isFollowing) for await (const events of source.follow(lastId)) await form.add(events);
+      });
+    },
+  );
+}
+
+/** How events are written. */
+interface Form {
+  add(events: readonly EventDocument[]): Promise<void>;
+  end(): Promise<void>;
+}
+
+function byLine(output: Output): Form {
+  const lineOf = (event: EventDocument): string => (output.isJson ? JSON.stringify(event) : visible(textOf(event)));
+  return {
+    add: (events) => output.stream(events.map((event) => `${lineOf(event)}\n`).join("")),
+    end: () => Promise.resolve(),
+  };
+}
+
+function inOneDocument(output: Output): Form {
+  let separator = '{"events": [\n';
+  return {
+    add: async (events) => {
+      for (const event of events) {
+        await output.stream(`${separator}${JSON.stringify(event)}`);
+        separator = ",\n";
+      }
+    },
+    end: () =>
+      output.stream(separator === ",\n" ? '\n], "nextCursor": null}\n' : '{"events": [], "nextCursor": null}\n'),
+  };
+}
+
+/** @returns id of the last event that was shown, or after which they begin */
+async function showLast(source: EventSource, most: number, form: Form): Promise<string> {
+  const { events, lastId } = await source.last(most);
+  await form.add(events);
+  return lastId;
+}
+
+async function showAll(source: EventSource, from: string, form: Form): Promise<string> {
+  let lastId = from;
+  for await (const events of source.after(from)) {
+    await form.add(events);
+    lastId = events.at(-1)?.id ?? lastId;
+  }
+  return lastId;
+}
+
+function textOf({ at, type, profile, fields }: EventDocument): string {
+  const reported = Object.entries(fields).map(
+    ([name, value]) => `${name}=${/^[\w.:+/@-]*$/.test(value) ? value : JSON.stringify(value)}`,
+  );
+  return [at, type, profile || "*", ...reported].join("  ");
+}
+
+/** The event after which to begin. */
+function asPlace(text: string): string {
+  if (/^\d{1,15}-\d{1,20}$/.test(text)) return text;
+  const ms = Math.floor(asInstant(text));
+  return ms <= 0 ? beforeAll : `${ms - 1}-${lastOfMs}`;
+}
+
+function asTypes(pattern: string, before: readonly EventType[] | undefined): readonly EventType[] {
+  const types = typesMeantBy(pattern);
+  if (types.length > 0) return [...(before ?? []), ...types];
+  throw new InvalidArgumentError(`Unknown event type; known: ${knownPatterns().join(", ")}`);
+}

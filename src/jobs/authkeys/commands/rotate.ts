@@ -1,0 +1,67 @@
+/** `simfleet authkeys rotate`: replaces the AuthKey in use by a new one, while calls continue. */
+import { Command } from "@commander-js/extra-typings";
+import * as routes from "../contract.ts";
+import type { AuthKeyRotationReport } from "../contract.ts";
+import { type Caller, type Context, confirm, withCommon } from "#cli/context.ts";
+import { followAuthKey } from "#cli/follow/follow-auth-key.ts";
+import type { Output } from "#cli/output.ts";
+
+export function rotateCommand(context: Context): Command {
+  const command = new Command("rotate")
+    .description("create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
+    .option("--replace <id>", "revoke this AuthKey first, if the user already has two")
+    .option("--yes", "skip the confirmation")
+    .option("--detach", "leave it to a worker and return immediately");
+  return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
+    const output = context.output(options);
+    const { replace } = options;
+    const flags = { replace, isAgreed: options.yes === true, isDetached: options.detach === true };
+    const exitCode = await context.connect(options, (caller) => rotate(caller, { context, output, flags }));
+    context.io.setExitCode(exitCode);
+  });
+}
+
+async function rotate(
+  caller: Caller,
+  deps: {
+    context: Context;
+    output: Output;
+    flags: { replace: string | undefined; isAgreed: boolean; isDetached: boolean };
+  },
+): Promise<number> {
+  const { client, profile: named, app } = caller;
+  const { context, output, flags } = deps;
+  const { replace } = flags;
+  const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: named, replace } });
+  const { profile, oldAuthKeyId, isInProgress } = plan;
+  const oldId = oldAuthKeyId ?? "in use";
+  if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
+  else if (!flags.isAgreed) {
+    const first = replace === undefined ? "" : `Revoke ${replace}, then replace`;
+    if (!(await confirm(context.io, `${first || "Replace"} the AuthKey ${oldId} of ${profile}?`))) return 1;
+  }
+  const body = replace === undefined ? undefined : { replace };
+  const begun = await client.call(routes.rotateAuthKey, { query: { profile }, body });
+  if (flags.isDetached) {
+    output.answer(begun, (shown) => shown.rotationId);
+    // A remote worker carries rotations out itself.
+    const isServed = app === undefined || (await app.authKeys.isServed(profile));
+    if (!isServed) {
+      output.say(
+        "No worker is running: the rotation starts with the next one (simfleet worker), or with: simfleet authkeys rotate",
+      );
+    }
+    return 0;
+  }
+  const { interrupt } = context.io;
+  const { report, exitCode } = await followAuthKey(caller, { profile, output, interrupt });
+  output.answer(report, (shown) => rotationText(shown));
+  return exitCode;
+}
+
+function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now }: AuthKeyRotationReport): string {
+  if (state === "done") return `${newAuthKeyId} is in use, and ${oldAuthKeyId} is revoked.`;
+  if (state === "failed")
+    return `The rotation was rolled back, and ${oldAuthKeyId ?? "the old AuthKey"} stays in use: ${reason}`;
+  return `In progress: ${now}`;
+}

@@ -1,0 +1,111 @@
+/** `simfleet automations …`: event-triggered tasks. */
+import { Command } from "@commander-js/extra-typings";
+import { systemClock } from "#core/time.ts";
+import * as routes from "./contract.ts";
+import type { AutomationReport, DecisionReport } from "./contract.ts";
+import { type Context, confirm, withCommon, withCommonHere } from "#cli/context.ts";
+import { grouped, table } from "#cli/output.ts";
+
+export function automationsCommand(context: Context): Command {
+  return new Command("automations")
+    .description("event-triggered tasks")
+    .addCommand(listCommand(context))
+    .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "pause an automation" }))
+    .addCommand(
+      stepCommand(context, routes.resumeAutomation, {
+        name: "resume",
+        description: "resume an automation that was paused or stopped itself",
+      }),
+    )
+    .addCommand(replayCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list").description("list automations: trigger, job, counts and state");
+  return withCommon(command, "simfleet automations list").action(async (options) => {
+    const output = context.output(options);
+    const page = await context.connect(options, ({ client }) => client.call(routes.listAutomations));
+    output.answer(page, (shown) => listText(shown.automations));
+  });
+}
+
+function stepCommand(
+  context: Context,
+  route: typeof routes.pauseAutomation | typeof routes.resumeAutomation,
+  { name, description }: { name: string; description: string },
+): Command {
+  const command = new Command(name).description(description).argument("<automation>", "its name");
+  return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
+    const output = context.output(options);
+    const report = await context.connect(options, ({ client }) => client.call(route, { params: { name: automation } }));
+    output.answer(report, (shown) => listText([shown]));
+  }) as unknown as Command;
+}
+
+function replayCommand(context: Context): Command {
+  const command = new Command("replay")
+    .description("process the last day's missed events, once each")
+    .argument("<automation>", "its name")
+    .option("--since <hours>", "how far back, in hours (maximum: 24)", Number, 24)
+    .option("--dry-run", "only print what would be done, event by event")
+    .option("--yes", "skip the confirmation; required without a terminal");
+  return withCommonHere(command, "simfleet automations replay new-sims-slow --dry-run").action(
+    async (name, options) => {
+      const output = context.output(options);
+      await context.withApp(context.config(options), async (app) => {
+        const sinceMs = systemClock.wallMs() - Math.max(0, options.since) * 3_600_000;
+        if (options.dryRun !== true) {
+          const question = `Act on the events of the last ${options.since} h that ${name} has not acted on?`;
+          if (options.yes !== true && !(await confirm(context.io, question))) {
+            output.say("Nothing was started.");
+            context.io.setExitCode(2);
+            return;
+          }
+          const replayed = await app.automations.replay(name, sinceMs);
+          const report = await app.automations.show(name);
+          output.answer({ ...report, replayed: replayed.events }, (shown) => listText([shown]));
+          output.say(`${grouped(replayed.events)} events were processed.`);
+          return;
+        }
+        const decisions: DecisionReport[] = [];
+        for await (const one of app.automations.dryRun(name, sinceMs)) decisions.push(one);
+        output.answer({ name, decisions }, (shown) => decisionsText(shown.decisions));
+        const acts = decisions.filter(({ decision }) => decision === "act").length;
+        output.say(`${grouped(decisions.length)} matching events; it would act on ${grouped(acts)}. Nothing was done.`);
+      });
+    },
+  ) as unknown as Command;
+}
+
+function listText(automations: readonly AutomationReport[]): string {
+  if (automations.length === 0) {
+    return "No automations. Add them under `automations` in the configuration (docs/automations.md).";
+  }
+  const rows = automations.map((one) => [
+    one.name,
+    one.on.join(" "),
+    one.where === "" ? "-" : one.where,
+    one.speedClass === null ? one.job : `${one.job} ${one.speedClass}`,
+    one.reason === null ? one.state : `${one.state}: ${one.reason}`,
+    one.done,
+    one.unchanged,
+    one.failed,
+    one.lastRef ?? "-",
+  ]);
+  return table(["AUTOMATION", "ON", "WHERE", "DOES", "STATE", "DONE", "UNCHANGED", "FAILED", "LAST"], rows);
+}
+
+const meanings: Readonly<Record<DecisionReport["decision"], string>> = {
+  act: "would act",
+  done: "has acted on it",
+  condition: "the condition does not hold",
+  unchanged: "has the class already",
+  gone: "no longer in the inventory",
+  loop: "would stop: the event was caused by its own change",
+};
+
+function decisionsText(decisions: readonly DecisionReport[]): string {
+  if (decisions.length === 0) return "No matching events.";
+  const rows = decisions.map(({ at, type, sim, decision }) => [at, type, sim ?? "-", meanings[decision]]);
+  return table(["AT", "EVENT", "SIM", "IT"], rows);
+}

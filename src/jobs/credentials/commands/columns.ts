@@ -1,0 +1,16 @@
+/** Columns that the tables of Credential Sets share. */
+import { systemClock } from "#core/time.ts";
+import type { SetReport } from "../contract.ts";
+import { duration } from "#cli/output.ts";
+
+/** How long ago an instant was; `-` where it is not known. */
+export function ageText(instant: string | null): string {
+  return instant === null ? "-" : duration(Math.max(0, systemClock.wallMs() - Date.parse(instant)));
+}
+
+export function referencesText(references: SetReport["references"]): string {
+  if (references === null) return "unknown";
+  if (references.length === 0) return "nothing";
+  const places = references.map(({ groupId, namespace, how }) => `${groupId}/${namespace}${how === "id" ? "" : "?"}`);
+  return `${places.slice(0, 3).join(" ")}${places.length > 3 ? ` and ${places.length - 3} more` : ""}`;
+}

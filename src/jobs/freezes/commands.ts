@@ -1,0 +1,69 @@
+/** `simfleet freeze …`: stops everything that changes the platform. */
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import type { Client } from "#contract/client.ts";
+import * as routes from "./contract.ts";
+import type { FreezeReport } from "./contract.ts";
+import { type CommonOptions, type Context, withCommon } from "#cli/context.ts";
+
+export function freezeCommand(context: Context): Command {
+  return new Command("freeze")
+    .description("freeze all changes on the platform: runs and rotations of every profile")
+    .addCommand(onCommand(context))
+    .addCommand(offCommand(context))
+    .addCommand(statusCommand(context));
+}
+
+function onCommand(context: Context): Command {
+  const command = new Command("on")
+    .description("freeze all changes; calls in flight are completed")
+    .option("--reason <text>", "reason, shown with the freeze", "")
+    .option("--until <instant>", "when the freeze ends automatically: 2026-12-27T09:00:00+09:00", asInstant);
+  return withCommon(command, "simfleet freeze on --reason 'incident 12'").action(async (options) => {
+    const { reason, until: untilMs } = options;
+    const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
+    await show(context, options, (client) => client.call(routes.startFreeze, { body: { reason, until } }));
+  });
+}
+
+function offCommand(context: Context): Command {
+  const command = new Command("off").description("end the freeze; freezes in the configuration still apply");
+  return withCommon(command, "simfleet freeze off").action((options) =>
+    show(context, options, (client) => client.call(routes.endFreeze)),
+  );
+}
+
+function statusCommand(context: Context): Command {
+  const command = new Command("status").description("show whether changes are frozen, and why");
+  return withCommon(command, "simfleet freeze status").action((options) =>
+    show(context, options, (client) => client.call(routes.showFreeze)),
+  );
+}
+
+/** Starts or ends the freeze, or only reads it, and prints the resulting status. */
+async function show(
+  context: Context,
+  options: CommonOptions,
+  call: (client: Client) => Promise<FreezeReport>,
+): Promise<void> {
+  const output = context.output(options);
+  const report = await context.connect(options, ({ client }) => call(client));
+  output.answer(report, (shown) => textOf(shown));
+}
+
+function textOf({ profiles, windows }: FreezeReport): string {
+  const now = Object.entries(profiles).map(([name, held]) => {
+    if (held === null) return `${name}: not frozen`;
+    const until = held.until === null ? "end it with simfleet freeze off" : `until ${held.until}`;
+    return `${name}: frozen: ${held.reason} (${until})`;
+  });
+  const configured = windows.map(
+    ({ name, profile, from, to }) => `${name}: freezes ${profile ?? "every profile"} from ${from} to ${to}`,
+  );
+  return [...now, ...configured].join("\n");
+}
+
+function asInstant(text: string): number {
+  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("It must be a time such as 2026-12-27T09:00:00+09:00.");
+  return ms;
+}

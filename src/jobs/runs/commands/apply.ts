@@ -1,0 +1,172 @@
+/** `simfleet apply FILE`: plans the file, asks, submits the run and shows it until it ends. */
+import { basename, dirname, extname, join } from "node:path";
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import type { App } from "#app/app.ts";
+import type { Client } from "#contract/client.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { visibleIn } from "#core/visible-text.ts";
+import { createPlan, downloadResults, type RunReport, startRun } from "../contract.ts";
+import { writeResults } from "../results.ts";
+import { assertAllValid } from "../submit.ts";
+import { type Caller, type Context, asCount, confirm, withCommon } from "#cli/context.ts";
+import { follow } from "#cli/follow/follow-run.ts";
+import { type Output, grouped } from "#cli/output.ts";
+import { planText } from "#cli/plan-text.ts";
+import { countsText, runText } from "#cli/run-text.ts";
+import { whereOption } from "#cli/where.ts";
+import { rowsOf } from "./plan.ts";
+
+export function applyCommand(context: Context): Command {
+  const command = new Command("apply")
+    .description("change speed classes from a file: plan, run, and write a result for every row")
+    .argument("[file]", "CSV file with the columns simId (or imsi) and speedClass")
+    .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
+    .option("--speed-class <class>", "one class for all rows; needed with --where and with a file of ids only")
+    .option("--name <name>", "name of the run (default: the file name or the filter)")
+    .option("--yes", "skip the confirmation; required without a terminal")
+    .option("--partial", "process only the valid rows of a file with invalid ones")
+    .option("--skip-unchanged", "skip SIMs that already have the class, by the inventory")
+    .option(
+      "--max-failures <n>",
+      "abort when more rows than this fail: a number or a percentage such as 5%",
+      asFailureLimit,
+    )
+    .option("--canary <n>", "process the first n rows, and the rest only if all of them succeed", asCount)
+    .option("--rate <n>", "maximum number of calls per minute", asCount)
+    .option("--out <file>", "write the results to this file (default: next to the input file)")
+    .option("--detach", "submit the run, print its id and return");
+  return withCommon(
+    command,
+    "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast --skip-unchanged\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
+  ).action(async (file, options, self) => {
+    const rows = rowsOf(file, options, self);
+    const output = context.output(options);
+    const exitCode = await context.connect(options, async (caller) => {
+      const { client, profile, app } = caller;
+      const plan = await client.call(createPlan, { query: { profile, ...orderQueryOf(file, options) }, rows });
+      output.sayLines(planText(visibleIn(plan)));
+      assertAllValid(plan, { partial: options.partial === true });
+      // Wrong credentials show now, not after the first thousand rows have been submitted.
+      if (options.detach !== true) await app?.client(app.config.profile).whoAmI(context.io.interrupt);
+      if (options.yes !== true && !(await confirm(context.io, changesQuestion(plan.calls)))) {
+        output.say("Nothing was started.");
+        return 2;
+      }
+      const report = await client.call(startRun, { query: { planId: plan.planId } });
+      if (options.detach === true) return detached(report, { app, output });
+      output.say(`Run ${report.runId} started.`);
+      return showToEnd({
+        caller,
+        output,
+        context,
+        runId: report.runId,
+        resultsPath: options.out ?? (file === undefined ? undefined : besideFile(file, report.runId)),
+      });
+    });
+    context.io.setExitCode(exitCode);
+  }) as unknown as Command;
+}
+
+function changesQuestion(calls: number): string {
+  return `Make ${grouped(calls)} ${calls === 1 ? "change" : "changes"}?`;
+}
+
+async function detached(report: RunReport, { app, output }: { app: App | undefined; output: Output }): Promise<number> {
+  output.answer(report, (shown) => shown.runId);
+  if (app !== undefined && !(await app.runs.isServed(app.runs.bucketOf(report.profile)))) {
+    output.say(
+      `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${report.runId}`,
+    );
+  }
+  return 0;
+}
+
+/**
+ * Shows a run until it ends and prints its report; writes its results if a path is given.
+ * @returns the exit code
+ */
+export async function showToEnd(options: {
+  caller: Caller;
+  output: Output;
+  context: Context;
+  runId: string;
+  resultsPath?: string | undefined;
+}): Promise<number> {
+  const { caller, output, context, runId } = options;
+  const { report, exitCode } = await follow({
+    ...caller,
+    output,
+    runId,
+    interrupt: context.io.interrupt,
+    mode: "work",
+  });
+  const isOver = report.finishedAt !== null;
+  const command = `simfleet runs results ${runId} --out FILE`;
+  const path = isOver ? options.resultsPath : undefined;
+  // The run is over whatever became of the file: its report comes first.
+  const unwritten = path === undefined ? undefined : await saveResults(path, { runId, command }, caller.client);
+  const isWritten = path !== undefined && unwritten === undefined;
+  output.answer(isWritten ? { ...report, results: path } : report, (shown) =>
+    isOver ? runText(shown) : countsText(shown),
+  );
+  if (unwritten !== undefined) output.say(`simfleet: ${unwritten.message}`);
+  else if (isOver) output.say(`Results: ${path ?? command}`);
+  return unwritten?.exitCode ?? exitCode;
+}
+
+/** @returns why the file could not be written; undefined if it was */
+async function saveResults(
+  path: string,
+  { runId, command }: { runId: string; command: string },
+  client: Client,
+): Promise<SimfleetError | undefined> {
+  try {
+    const lines = await client.call(downloadResults, { params: { runId }, query: { format: "csv" } });
+    await writeResults(path, lines, `No outcome is lost: write them to another path with ${command}`);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof SimfleetError && thrown.code === "RESULTS_NOT_WRITABLE") return thrown;
+    throw thrown;
+  }
+}
+
+/** `fleet.csv` -> `fleet.r-….results.csv`, in the same folder. */
+function besideFile(file: string, runId: string): string {
+  return join(dirname(file), `${basename(file, extname(file))}.${runId}.results.csv`);
+}
+
+/** The options of a run, as the query of its plan. */
+function orderQueryOf(
+  file: string | undefined,
+  options: {
+    speedClass?: string | undefined;
+    name?: string | undefined;
+    partial?: true | undefined;
+    skipUnchanged?: true | undefined;
+    maxFailures?: string | undefined;
+    canary?: number | undefined;
+    rate?: number | undefined;
+  },
+) {
+  const { speedClass, name, partial, skipUnchanged, maxFailures, canary, rate } = options;
+  return {
+    speedClass: file === undefined ? undefined : speedClass,
+    // An upload has no file name.
+    name: name ?? (file === undefined ? undefined : basename(file)),
+    partial: partial === true ? ("true" as const) : undefined,
+    skipUnchanged: skipUnchanged === true ? ("true" as const) : undefined,
+    maxFailures,
+    canary,
+    rate,
+  };
+}
+
+/** Checked here as well, so that a wrong value shows how to use the option. */
+function asFailureLimit(text: string): string {
+  const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
+  const amount = Number(match?.[1]);
+  if (match === null || (match[2] === "%" ? amount > 100 : !Number.isInteger(amount))) {
+    throw new InvalidArgumentError("It must be a number of rows, such as 20, or a percentage, such as 5%.");
+  }
+  return text;
+}

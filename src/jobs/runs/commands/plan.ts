@@ -1,0 +1,50 @@
+/** `simfleet plan FILE`: previews a run. */
+import { Command } from "@commander-js/extra-typings";
+import type { RowsRequest } from "#contract/route.ts";
+import { createPlan, downloadVerdicts } from "../contract.ts";
+import { writeResults } from "../results.ts";
+import { type Context, withCommon } from "#cli/context.ts";
+import { planText } from "#cli/plan-text.ts";
+import { whereOption } from "#cli/where.ts";
+
+export function planCommand(context: Context): Command {
+  const command = new Command("plan")
+    .description("validate a file of speed-class changes and preview the run; makes no API calls")
+    .argument("[file]", "CSV file with the columns simId (or imsi) and speedClass")
+    .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
+    .option("--speed-class <class>", "one class for all rows; needed with --where and with a file of ids only")
+    .option("--out <file>", "write the verdict of each row to this CSV file");
+  return withCommon(
+    command,
+    "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow",
+  ).action(async (file, options, self) => {
+    const rows = rowsOf(file, options, self);
+    const output = context.output(options);
+    const { speedClass, out } = options;
+    await context.connect(options, async ({ client, profile, app }) => {
+      const query = { profile, speedClass: file === undefined ? undefined : speedClass };
+      const plan = await client.call(createPlan, { query, rows });
+      if (out !== undefined) {
+        const verdicts = await client.call(downloadVerdicts, { params: { planId: plan.planId } });
+        await writeResults(out, verdicts, "Choose another path with --out");
+      }
+      const { planId, expiresAt, ...report } = plan;
+      // A plan of this process ends with it, and no run can be started from it.
+      output.answer(app === undefined ? { planId, expiresAt, ...report } : report, (shown) => planText(shown));
+      context.io.setExitCode(plan.problemsInAll === plan.rows ? 2 : 0);
+    });
+  }) as unknown as Command;
+}
+
+/** Reads where the rows come from; ends the command unless exactly one of file and filter is given. */
+export function rowsOf(
+  file: string | undefined,
+  { where, speedClass }: { where?: string[] | undefined; speedClass?: string | undefined },
+  command: Pick<Command, "error">,
+): RowsRequest {
+  if (file !== undefined && where === undefined) return { file };
+  if (file === undefined && where !== undefined) return { where, speedClass };
+  const wrong =
+    file === undefined ? "missing argument 'file', or --where" : "argument 'file' and --where exclude each other";
+  return command.error(`error: ${wrong}`);
+}

@@ -1,0 +1,28 @@
+/** `simfleet runs resume`: resumes a paused run. */
+import { Command } from "@commander-js/extra-typings";
+import { resumeRun, showRun } from "../contract.ts";
+import { type Context, withCommon } from "#cli/context.ts";
+import { runText } from "#cli/run-text.ts";
+import { showToEnd } from "./apply.ts";
+
+export function resumeCommand(context: Context): Command {
+  const command = new Command("resume")
+    .description("resume a run and follow it until it ends")
+    .argument("<run>", "its id")
+    .option("--detach", "return immediately");
+  return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const exitCode = await context.connect(options, async (caller) => {
+      const { client, app } = caller;
+      if (options.detach === true) {
+        output.answer(await client.call(resumeRun, { params: { runId } }), (shown) => runText(shown));
+        return 0;
+      }
+      const { profile } = await client.call(showRun, { params: { runId } });
+      await app?.client(profile).whoAmI(context.io.interrupt);
+      await client.call(resumeRun, { params: { runId } });
+      return showToEnd({ caller, output, context, runId });
+    });
+    context.io.setExitCode(exitCode);
+  }) as unknown as Command;
+}

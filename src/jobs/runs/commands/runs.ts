@@ -1,0 +1,104 @@
+/** `simfleet runs …`: the life of runs. */
+import { Command } from "@commander-js/extra-typings";
+import { approveRun, cancelRun, listRuns, pauseRun, showRun } from "../contract.ts";
+import { type Context, asCount, confirm, withCommon } from "#cli/context.ts";
+import { follow } from "#cli/follow/follow-run.ts";
+import { runTable, runText } from "#cli/run-text.ts";
+import { resultsCommand } from "./results.ts";
+import { resumeCommand } from "./resume.ts";
+import { retryCommand } from "./retry.ts";
+import { undoCommand } from "./undo.ts";
+
+export function runsCommand(context: Context): Command {
+  return new Command("runs")
+    .description("list, show and control runs")
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(watchCommand(context))
+    .addCommand(pauseCommand(context))
+    .addCommand(resumeCommand(context))
+    .addCommand(cancelCommand(context))
+    .addCommand(retryCommand(context))
+    .addCommand(undoCommand(context))
+    .addCommand(approveCommand(context))
+    .addCommand(resultsCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list")
+    .description("list runs, newest first")
+    .option("--limit <n>", "maximum number of results", asCount, 20)
+    .option("--cursor <run>", "continue after this run: the nextCursor of the previous page");
+  return withCommon(command, "simfleet runs list --limit 50").action(async (options) => {
+    const output = context.output(options);
+    const { limit, cursor } = options;
+    const page = await context.connect(options, ({ client }) => client.call(listRuns, { query: { limit, cursor } }));
+    output.answer(page, (shown) => runTable(shown.runs));
+  });
+}
+
+function showCommand(context: Context): Command {
+  const command = new Command("show").description("show one run").argument("<run>", "the run's id");
+  return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const report = await context.connect(options, ({ client }) => client.call(showRun, { params: { runId } }));
+    output.answer(report, (shown) => runText(shown));
+    if (report.quarantined !== undefined) {
+      output.say(`${report.quarantined} segments failed too often and wait: retry them with simfleet runs resume`);
+    }
+  }) as unknown as Command;
+}
+
+function watchCommand(context: Context): Command {
+  const command = new Command("watch").description("follow a run until it ends").argument("<run>", "the run's id");
+  return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const { interrupt } = context.io;
+    const { report, exitCode } = await context.connect(options, (caller) =>
+      follow({ ...caller, output, runId, interrupt, mode: "watch" }),
+    );
+    output.answer(report, (shown) => runText(shown));
+    context.io.setExitCode(exitCode);
+  }) as unknown as Command;
+}
+
+function pauseCommand(context: Context): Command {
+  const command = new Command("pause")
+    .description("pause a run; calls in flight are completed")
+    .argument("<run>", "its id");
+  return withCommon(command, "simfleet runs pause r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const report = await context.connect(options, ({ client }) => client.call(pauseRun, { params: { runId } }));
+    output.answer(report, (shown) => `${runText(shown)}\n  resume with: simfleet runs resume ${runId}`);
+  }) as unknown as Command;
+}
+
+function cancelCommand(context: Context): Command {
+  const command = new Command("cancel")
+    .description("cancel a run; rows not yet sent are left unchanged")
+    .argument("<run>", "its id")
+    .option("--yes", "skip the confirmation on a terminal");
+  return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    // It changes no SIM, so that a script needs no --yes; on a terminal it may be a slip, and cannot be taken back.
+    const isAsked = options.yes !== true && context.io.stdin.isTTY === true;
+    if (isAsked && !(await confirm(context.io, `Cancel ${runId}? It cannot be resumed.`))) {
+      output.say("Nothing was changed.");
+      context.io.setExitCode(2);
+      return;
+    }
+    const report = await context.connect(options, ({ client }) => client.call(cancelRun, { params: { runId } }));
+    output.answer(report, (shown) => runText(shown));
+  }) as unknown as Command;
+}
+
+function approveCommand(context: Context): Command {
+  const command = new Command("approve")
+    .description("approve a large run submitted by someone else")
+    .argument("<run>", "its id");
+  return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const report = await context.connect(options, ({ client }) => client.call(approveRun, { params: { runId } }));
+    output.answer(report, (shown) => runText(shown));
+  }) as unknown as Command;
+}

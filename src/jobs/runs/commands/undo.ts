@@ -1,0 +1,76 @@
+/** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
+import { Command } from "@commander-js/extra-typings";
+import { isRunOver } from "#fleet/run.ts";
+import { startSync } from "#jobs/inventory/contract.ts";
+import { showRun, undoRun } from "../contract.ts";
+import { type Caller, type Context, confirm, withCommon } from "#cli/context.ts";
+import { followSync } from "#cli/follow/follow-sync.ts";
+import { type Output, grouped } from "#cli/output.ts";
+import { showToEnd } from "./apply.ts";
+
+export function undoCommand(context: Context): Command {
+  const command = new Command("undo")
+    .description("restore the previous classes in a new run, except for SIMs changed since")
+    .argument("<run>", "id of a finished run")
+    .option("--yes", "skip the confirmation; required without a terminal")
+    .option("--no-sync", "use the inventory as it is, without syncing first")
+    .option("--detach", "submit the run, print its id and return");
+  return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
+    const output = context.output(options);
+    const exitCode = await context.connect(options, (caller) =>
+      undo(runId, {
+        caller,
+        context,
+        output,
+        isAgreed: options.yes === true,
+        syncs: options.sync,
+        isDetached: options.detach === true,
+      }),
+    );
+    context.io.setExitCode(exitCode);
+  }) as unknown as Command;
+}
+
+interface UndoOptions {
+  readonly caller: Caller;
+  readonly context: Context;
+  readonly output: Output;
+  readonly isAgreed: boolean;
+  readonly syncs: boolean;
+  readonly isDetached: boolean;
+}
+
+/** @throws SimfleetError RUN_STATE when there is nothing to undo */
+async function undo(
+  runId: string,
+  { caller, context, output, isAgreed, syncs, isDetached }: UndoOptions,
+): Promise<number> {
+  const { client, app } = caller;
+  const { interrupt, stdin } = context.io;
+  const { profile, state, counts } = await client.call(showRun, { params: { runId } });
+  // Lets the service report the error before a useless sync.
+  if (!isRunOver(state) || counts.done === 0) await client.call(undoRun, { params: { runId } });
+  await app?.client(profile).whoAmI(interrupt);
+  // Without a terminal the confirmation fails: do that before the sync.
+  if (!isAgreed && stdin.isTTY !== true) await confirm(context.io, "");
+  if (syncs) {
+    output.say("Syncing first, so that later changes are not overwritten …");
+    await client.call(startSync, { query: { profile, restart: "true" } });
+    const { report, exitCode } = await followSync({ ...caller, output, profile, interrupt });
+    if (report.state !== "finished") return exitCode;
+  }
+  if (!isAgreed) {
+    const question = `Restore the previous class of up to ${grouped(counts.done)} ${counts.done === 1 ? "SIM" : "SIMs"}?`;
+    if (!(await confirm(context.io, question))) {
+      output.say("Nothing was started.");
+      return 2;
+    }
+  }
+  const report = await client.call(undoRun, { params: { runId } });
+  if (isDetached) {
+    output.answer(report, (shown) => shown.runId);
+    return 0;
+  }
+  output.say(`Run ${report.runId} restores ${grouped(report.counts.total)} rows of ${runId}.`);
+  return showToEnd({ caller, output, context, runId: report.runId });
+}

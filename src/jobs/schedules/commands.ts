@@ -1,0 +1,99 @@
+/** `simfleet schedules …`: scheduled tasks. */
+import { Command } from "@commander-js/extra-typings";
+import type { App } from "#app/app.ts";
+import * as routes from "./contract.ts";
+import type { ScheduleReport } from "./contract.ts";
+import { type Context, withCommon } from "#cli/context.ts";
+import { duration, table } from "#cli/output.ts";
+
+const notServed = "No worker is running: schedules need one (simfleet worker).";
+
+export function schedulesCommand(context: Context): Command {
+  return new Command("schedules")
+    .description("scheduled tasks: next runs and last results")
+    .addCommand(listCommand(context))
+    .addCommand(
+      stepCommand(context, routes.triggerSchedule, {
+        name: "trigger",
+        description: "run a schedule's task now",
+        done: "Triggered; a worker is starting it.",
+      }),
+    )
+    .addCommand(
+      stepCommand(context, routes.pauseSchedule, {
+        name: "pause",
+        description: "pause a schedule",
+        done: "Paused; a task in progress continues.",
+      }),
+    )
+    .addCommand(
+      stepCommand(context, routes.resumeSchedule, {
+        name: "resume",
+        description: "resume a schedule from its next time on",
+        done: "Resumed.",
+      }),
+    );
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list").description("list schedules: next times, last result, task in progress");
+  return withCommon(command, "simfleet schedules list").action(async (options) => {
+    const output = context.output(options);
+    await context.connect(options, async ({ client, app }) => {
+      const page = await client.call(routes.listSchedules);
+      output.answer(page, (shown) => listText(shown.schedules));
+      if (page.schedules.length > 0 && !(await isServed(app))) output.say(notServed);
+    });
+  });
+}
+
+function stepCommand(
+  context: Context,
+  route: typeof routes.triggerSchedule | typeof routes.pauseSchedule | typeof routes.resumeSchedule,
+  { name, description, done }: { name: string; description: string; done: string },
+): Command {
+  const command = new Command(name).description(description).argument("<schedule>", "its name");
+  return withCommon(command, `simfleet schedules ${name} nightly-sync`).action(async (schedule, options) => {
+    const output = context.output(options);
+    await context.connect(options, async ({ client, app }) => {
+      const report = await client.call(route, { params: { name: schedule } });
+      output.answer(report, (shown) => listText([shown]));
+      output.say((await isServed(app)) ? done : notServed);
+    });
+  }) as unknown as Command;
+}
+
+/** A remote worker serves schedules itself. */
+async function isServed(app: App | undefined): Promise<boolean> {
+  return app === undefined || app.schedules.isServed();
+}
+
+function listText(schedules: readonly ScheduleReport[]): string {
+  if (schedules.length === 0) {
+    return "No schedules. Add them under `schedules` in the configuration (docs/schedules.md).";
+  }
+  const rows = schedules.map((one) => [
+    one.name,
+    one.job,
+    one.cron,
+    one.state,
+    one.next[0]?.local ?? "-",
+    one.next[0]?.at.replace(".000Z", "Z") ?? "-",
+    nowText(one),
+    lastText(one),
+  ]);
+  return table(["SCHEDULE", "JOB", "CRON", "STATE", "NEXT", "UTC", "NOW", "LAST"], rows);
+}
+
+function nowText({ running, isQueued }: ScheduleReport): string {
+  if (running === null) return "-";
+  if (running.fault !== null) return `retrying: ${running.fault}`;
+  return `${running.ref ?? "begins"}${isQueued ? ", one more waits" : ""}`;
+}
+
+function lastText({ last }: ScheduleReport): string {
+  if (last === null) return "-";
+  const { result, seconds, reason, finishedAt } = last;
+  const took = result === "done" || result === "failed" ? ` in ${duration(seconds * 1_000)}` : "";
+  return `${result}${took} at ${finishedAt.replace(/\.\d+Z/, "Z")}${reason === null ? "" : `: ${reason}`}`;
+}

@@ -1,0 +1,77 @@
+/** `simfleet deliveries …`: messages to webhooks and their delivery status. */
+import { Command, Option } from "@commander-js/extra-typings";
+import * as routes from "../contract.ts";
+import { type DeliveryDocument, type DeliveryReport, deliveryStates } from "../contract.ts";
+import { type Context, asCount, withCommon } from "#cli/context.ts";
+import { table } from "#cli/output.ts";
+
+export function deliveriesCommand(context: Context): Command {
+  return new Command("deliveries")
+    .description("webhook messages and their delivery status")
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(redeliverCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list")
+    .description("list messages, newest event first")
+    .option("--webhook <name>", "only messages to this webhook")
+    .addOption(new Option("--state <state>", "only messages in this state").choices(deliveryStates))
+    .option("--limit <n>", "maximum number of results", asCount, 50)
+    .option("--cursor <cursor>", "continue after the page that returned this cursor");
+  return withCommon(command, "simfleet deliveries list --webhook ops --state failed").action(async (options) => {
+    const output = context.output(options);
+    const { webhook, state, limit, cursor } = options;
+    const query = { webhook, state, limit, cursor };
+    const page = await context.connect(options, ({ client }) => client.call(routes.listDeliveries, { query }));
+    output.answer(page, (shown) => deliveryTable(shown.deliveries));
+    if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
+  });
+}
+
+function showCommand(context: Context): Command {
+  const command = new Command("show").description("show one message and its event").argument("<delivery>", "its id");
+  return withCommon(command, "simfleet deliveries show ops.1790000000000-0").action(async (deliveryId, options) => {
+    const output = context.output(options);
+    const shown = await context.connect(options, ({ client }) =>
+      client.call(routes.showDelivery, { params: { deliveryId } }),
+    );
+    output.answer(shown, deliveryText);
+  }) as unknown as Command;
+}
+
+function redeliverCommand(context: Context): Command {
+  const command = new Command("redeliver")
+    .description("resend a message with the same id, through a worker")
+    .argument("<delivery>", "its id");
+  return withCommon(command, "simfleet deliveries redeliver ops.1790000000000-0").action(
+    async (deliveryId, options) => {
+      const output = context.output(options);
+      await context.connect(options, async ({ client, app }) => {
+        const sent = await client.call(routes.redeliver, { params: { deliveryId } });
+        output.answer(sent, (shown) => `Resending ${shown.deliveryId}.`);
+        // A remote worker delivers itself.
+        const isServed = app === undefined || (await app.webhooks.isServed(sent.webhook));
+        if (!isServed) output.say("No worker is running: the message is sent by the next one (simfleet worker)");
+      });
+    },
+  ) as unknown as Command;
+}
+
+function deliveryTable(deliveries: readonly DeliveryReport[]): string {
+  if (deliveries.length === 0) return "No messages.";
+  const rows = deliveries.map(({ deliveryId, eventType, state, attempts, lastReason, createdAt, nextAttemptAt }) => [
+    ...[deliveryId, eventType, state],
+    attempts,
+    ...[createdAt, nextAttemptAt ?? "-", lastReason ?? "-"],
+  ]);
+  return table(["DELIVERY", "EVENT", "STATE", "TRIES", "CREATED", "NEXT TRY", "LAST TRY"], rows);
+}
+
+function deliveryText({ event, ...delivery }: DeliveryDocument): string {
+  const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };
+  const shown = Object.entries(about).filter(([, value]) => value !== null);
+  const width = Math.max(...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+}
