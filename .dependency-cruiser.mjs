@@ -145,13 +145,20 @@ export const packages = {
   },
 };
 
+/** The sections of features, which the loader reads. */
+const sections = ["^src/jobs/[a-z-]+/(config|settings)[.]ts$"];
+
 const importRules = Object.entries(modules).map(([module, { imports, reason }]) => ({
   name: `imports-of-${module.replace("/", "-")}`,
   comment: `${module} imports from ${imports.join(", ") || "no other module"}. ${reason}`,
   severity: "error",
-  // A feature.ts ties a feature to the app and to the command line, of which its commands are a part.
-  from: { path: `^src/${module}/`, pathNot: "/(feature[.]ts$|commands([.]ts$|/))" },
-  to: { path: "^src/", pathNot: `^src/(${[module, ...imports].join("|")})/` },
+  // A feature.ts ties a feature to the app and to the command line, of which its commands are a part. Its config.ts is a
+  // part of the loader.
+  from: { path: `^src/${module}/`, pathNot: "/((feature|config|settings)[.]ts$|commands([.]ts$|/))" },
+  to: {
+    path: "^src/",
+    pathNot: [`^src/(${[module, ...imports].join("|")})/`, ...(module === "config" ? sections : [])],
+  },
 }));
 
 const packageRules = Object.entries(packages).map(([name, { files, types, reason }]) => ({

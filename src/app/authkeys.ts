@@ -2,7 +2,7 @@
  * The part of the composition root that builds the rotation of AuthKeys: its record, queue, seal, sinks and service.
  */
 import type { Redis } from "ioredis";
-import { requireAuthKeyOptions } from "#config/sections/auth-keys.ts";
+import { requireAuthKeyOptions } from "#jobs/authkeys/config.ts";
 import { type Config, requireSeal } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";

@@ -11,7 +11,7 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import type { FreezeWindow } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { AuthKeyOptions } from "./sections/auth-keys.ts";
+import type { AuthKeyOptions } from "#jobs/authkeys/config.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Deployment } from "./deployment.ts";
 import type { HttpConfig } from "./sections/http-access.ts";
@@ -19,8 +19,8 @@ import type { RedisConfig } from "./sections/redis.ts";
 import type { ValueOf } from "./schema.ts";
 import type { Section } from "./section.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
-import type { Hooks } from "./sections/schedules.ts";
-import type { WebhookConfig } from "./sections/webhooks.ts";
+import type { Hooks } from "#jobs/schedules/config.ts";
+import type { WebhookConfig } from "#jobs/webhooks/config.ts";
 
 export interface ProfileConfig {
   readonly profile: Profile;

@@ -1,11 +1,11 @@
 /** The sections with named entries, for the loader and the documentation. */
-import { authKeysSection } from "./sections/auth-keys.ts";
-import { automationsSection } from "./sections/automations.ts";
-import { freezesSection } from "./sections/freezes.ts";
+import { authKeysSection } from "#jobs/authkeys/config.ts";
+import { automationsSection } from "#jobs/automations/config.ts";
+import { freezesSection } from "#jobs/freezes/config.ts";
 import { tokensSection } from "./sections/http-access.ts";
-import { rotationsSection } from "./sections/rotations.ts";
-import { schedulesSection } from "./sections/schedules.ts";
-import { webhooksSection } from "./sections/webhooks.ts";
+import { rotationsSection } from "#jobs/credentials/config.ts";
+import { schedulesSection } from "#jobs/schedules/config.ts";
+import { webhooksSection } from "#jobs/webhooks/config.ts";
 
 export const sections = [
   rotationsSection,

@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
-import type { Hooks } from "#config/sections/schedules.ts";
+import type { Hooks } from "#jobs/schedules/config.ts";
 import { isSameKey, signatureFault } from "#events/webhook/webhook-signature.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/principal.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { requireAuthKeyOptions } from "#config/sections/auth-keys.ts";
+import { requireAuthKeyOptions } from "#jobs/authkeys/config.ts";
 import { loadConfig } from "#config/load.ts";
 import { ConfigError } from "#core/errors.ts";
 

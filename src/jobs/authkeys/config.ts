@@ -2,11 +2,11 @@
 import { z } from "zod";
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Sink } from "#fleet/rotation.ts";
-import { number } from "../kind.ts";
-import { sink, sinkFaults, sinkOf } from "./rotations.ts";
-import { defaulted, readSection } from "../section.ts";
+import { number } from "#config/kind.ts";
+import { sink, sinkFaults, sinkOf } from "#jobs/credentials/config.ts";
+import { defaulted, readSection } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../file/yaml-file.ts";
+import type { Tree } from "#config/file/yaml-file.ts";
 
 /** How the AuthKey of one profile is rotated. */
 export interface AuthKeyOptions {

@@ -4,12 +4,12 @@ import type { Problem } from "#core/errors.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
 import type { Command, Recipe, Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import { successorSuffixLength } from "#fleet/rotation.ts";
-import type { Deployment } from "../deployment.ts";
-import { oneOf, integer, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
-import { readSecretFile } from "../secrets/secret-file.ts";
-import { defaulted, given, hasOneOf, optional, readSection, says } from "../section.ts";
+import type { Deployment } from "#config/deployment.ts";
+import { oneOf, integer, type Kind, number, path, text, webAddress, yesOrNo } from "#config/kind.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
+import { defaulted, given, hasOneOf, optional, readSection, says } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../file/yaml-file.ts";
+import type { Tree } from "#config/file/yaml-file.ts";
 
 const dayMs = 86_400_000;
 /** A secret with fewer bits can be guessed. */

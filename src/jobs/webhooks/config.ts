@@ -6,11 +6,11 @@ import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
-import { FreshSecret } from "../secrets/fresh-secret.ts";
-import { oneOf, type Kind, number, path, text, webAddress, yesOrNo } from "../kind.ts";
-import { defaulted, given, hasOneOf, optional, readSection, says } from "../section.ts";
+import { FreshSecret } from "#config/secrets/fresh-secret.ts";
+import { oneOf, type Kind, number, path, text, webAddress, yesOrNo } from "#config/kind.ts";
+import { defaulted, given, hasOneOf, optional, readSection, says } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../file/yaml-file.ts";
+import type { Tree } from "#config/file/yaml-file.ts";
 
 const patterns: Kind<readonly string[]> = {
   schema: z.array(z.string().min(1)).min(1).max(100),

@@ -2,10 +2,10 @@
 import type { Problem } from "#core/errors.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
-import type { SettingId } from "../schema.ts";
+import type { SettingId } from "#config/schema.ts";
 import { suggestion } from "#core/suggest.ts";
-import { optionsOf } from "./task.ts";
-import type { Values } from "../values.ts";
+import { optionsOf } from "#jobs/tasks/config.ts";
+import type { Values } from "#config/values.ts";
 
 const ids = [
   "dropFolderProfile",

@@ -1,6 +1,6 @@
 /** The settings of the drop folder, as rows of the table in schema.ts. */
-import { failureLimit, integer, number, path, profileName, text, yesOrNo } from "../kind.ts";
-import type { Setting } from "../setting.ts";
+import { failureLimit, integer, number, path, profileName, text, yesOrNo } from "#config/kind.ts";
+import type { Setting } from "#config/setting.ts";
 
 export const dropFolderSettings = {
   dropFolderPath: {

@@ -6,11 +6,11 @@ import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
-import { type Kind, integer, path, profileName, text } from "../kind.ts";
-import { defaulted, given, optional, readSection } from "../section.ts";
+import { type Kind, integer, path, profileName, text } from "#config/kind.ts";
+import { defaulted, given, optional, readSection } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";
-import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "./task.ts";
-import type { Tree } from "../file/yaml-file.ts";
+import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "#jobs/tasks/config.ts";
+import type { Tree } from "#config/file/yaml-file.ts";
 
 const eventNames: Kind<string | readonly string[]> = {
   schema: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),

@@ -1,15 +1,15 @@
 /** The section `schedules`: tasks at times, each with a name. */
 import { z } from "zod";
-import { SimfleetError, type Problem } from "#core/errors.ts";
+import type { Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { asWebhookSecret } from "#core/webhook-secret.ts";
-import { type Cron, parseCron } from "#fleet/time/cron.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
-import { FreshSecret } from "../secrets/fresh-secret.ts";
-import { oneOf, number, path, text, timezone } from "../kind.ts";
-import { defaulted, given, optional, readSection } from "../section.ts";
-import { type KnownNames, jobKind, taskKeys, taskOf } from "./task.ts";
-import type { Tree } from "../file/yaml-file.ts";
+import { readCron } from "#config/cron.ts";
+import { FreshSecret } from "#config/secrets/fresh-secret.ts";
+import { oneOf, number, path, text, timezone } from "#config/kind.ts";
+import { defaulted, given, optional, readSection } from "#config/section.ts";
+import { type KnownNames, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
+import type { Tree } from "#config/file/yaml-file.ts";
 
 export const schedulesSection = {
   path: "schedules",
@@ -90,19 +90,4 @@ function hookSecret(file: string): FreshSecret | { readonly fault: string } {
     asWebhookSecret,
     "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is",
   );
-}
-
-/** An invalid expression is reported with the wrong field and an example. */
-export function readCron(
-  { cron, timezone: zone }: { readonly cron: string; readonly timezone: string },
-  where: string,
-  problems: Problem[],
-): Cron | undefined {
-  try {
-    return parseCron(cron, zone);
-  } catch (thrown) {
-    if (!(thrown instanceof SimfleetError)) throw thrown;
-    problems.push({ where, message: `${thrown.message}.` });
-    return undefined;
-  }
 }

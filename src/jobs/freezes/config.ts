@@ -2,11 +2,11 @@
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { FreezeWindow } from "#fleet/freeze.ts";
-import { type Kind, number, profileName, text, timezone } from "../kind.ts";
-import { readCron } from "./schedules.ts";
-import { defaulted, hasOneOf, optional, readSection, says } from "../section.ts";
+import { type Kind, number, profileName, text, timezone } from "#config/kind.ts";
+import { readCron } from "#config/cron.ts";
+import { defaulted, hasOneOf, optional, readSection, says } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { Tree } from "../file/yaml-file.ts";
+import type { Tree } from "#config/file/yaml-file.ts";
 
 const instant: Kind<string> = {
   schema: z.iso.datetime({ offset: true }),
