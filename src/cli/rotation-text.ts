@@ -24,7 +24,7 @@ export function rotationStatusText(report: RotationReport): string {
   }
 }
 
-/** Tells the user what the rotation waits for. */
+/** Says what the rotation waits for. */
 export function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
   switch (waitsFor) {
     case "grace":

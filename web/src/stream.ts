@@ -43,7 +43,7 @@ async function keepReading(stop: AbortSignal): Promise<void> {
     const onMessage = (messages: readonly EventSourceMessage[]): void => {
       tries = 0;
       lastId = messages.findLast(({ id }) => id !== undefined)?.id ?? lastId;
-      tell(messages);
+      dispatch(messages);
     };
     await read(lastId, { stop, onMessage, onOpen: () => (tries = 0) }).catch(() => undefined);
     if (stop.aborted) return;
@@ -92,7 +92,7 @@ async function read(lastId: string, { stop, onOpen, onMessage }: Reading): Promi
   }
 }
 
-function tell(messages: readonly EventSourceMessage[]): void {
+function dispatch(messages: readonly EventSourceMessage[]): void {
   const events = messages.flatMap(({ data }) => {
     try {
       return [JSON.parse(data) as FleetEvent];
