@@ -64,7 +64,7 @@ export function withCommon<A extends unknown[], O extends Record<string, unknown
 }
 
 /** As `withCommon`, for a command that only works locally: `--server` is hidden and rejected with a message. */
-export function withCommonHere<A extends unknown[], O extends Record<string, unknown>>(
+export function withLocalOptions<A extends unknown[], O extends Record<string, unknown>>(
   command: Command<A, O>,
   example: string,
 ): WithCommon<A, O> {
@@ -137,33 +137,20 @@ export class Context {
   }
 
   /**
-   * Runs a command locally, or through the worker that `--server` or SIMFLEET_SERVER names.
-   * @param ways `local` gets the app while it is open, `remote` the remote worker
-   */
-  async dispatch<T>(
-    options: CommonOptions,
-    ways: { local: (app: App, config: Config) => Promise<T>; remote: (worker: RemoteWorker) => Promise<T> },
-  ): Promise<T> {
-    const config = this.#load(options);
-    const { env, interrupt } = this.io;
-    if (config.server === undefined) return this.withApp(config, (app) => ways.local(app, config));
-    const { url, token = localToken(url, config.dataDir) } = config.server;
-    return ways.remote(new RemoteWorker({ url, token, interrupt, profile: options.profile ?? env.SIMFLEET_PROFILE }));
-  }
-
-  /**
    * Runs a command that calls routes: in this process, or through the worker that `--server` or SIMFLEET_SERVER names.
    * @param use gets the client, and the app where this process carries out the calls itself
    */
   async connect<T>(options: CommonOptions, use: (caller: Caller) => Promise<T>): Promise<T> {
-    return this.dispatch(options, {
-      local: (app) => use(this.localCaller(app)),
-      remote: (worker) => use(this.remoteCaller(worker)),
-    });
+    const config = this.#load(options);
+    const { env, interrupt } = this.io;
+    if (config.server === undefined) return this.withApp(config, (app) => use(this.localCaller(app)));
+    const { url, token = localToken(url, config.dataDir) } = config.server;
+    const profile = options.profile ?? env.SIMFLEET_PROFILE;
+    return use(this.#remoteCaller(new RemoteWorker({ url, token, interrupt, profile })));
   }
 
   /** Sends requests to a worker. */
-  remoteCaller(worker: RemoteWorker): Caller {
+  #remoteCaller(worker: RemoteWorker): Caller {
     const { interrupt } = this.io;
     const eventSource: Caller["eventSource"] = (selection, say) => remoteEvents(worker, selection, { interrupt, say });
     return { client: worker.client, profile: worker.profile, app: undefined, eventSource };

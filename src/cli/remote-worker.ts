@@ -1,6 +1,6 @@
 /**
- * A remote worker, called through its control API: the alternative to local services. Its errors are thrown with the same
- * code as local ones.
+ * A remote worker, called through its control API: the client of commands with `--server`. Its errors are thrown with the
+ * same code as local ones.
  */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
@@ -11,7 +11,7 @@ import { type Client, clientOf, type Send } from "#contract/client.ts";
 
 type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-export interface Handing {
+interface RequestOptions {
   readonly query?: Parameters | undefined;
   /** JSON, or a stream of CSV. */
   readonly body?: object | ReadableStream | undefined;
@@ -25,12 +25,12 @@ export class RemoteWorker {
   readonly profile: string | undefined;
   readonly #interrupt: AbortSignal;
 
-  /** @param of `profile`: the account; absent: the worker's default */
-  constructor(of: { url: string; token: Secret; profile: string | undefined; interrupt: AbortSignal }) {
-    this.#url = of.url.replace(/\/+$/, "");
-    this.#token = of.token;
-    this.profile = of.profile;
-    this.#interrupt = of.interrupt;
+  /** @param options `profile`: the account; absent: the worker's default */
+  constructor(options: { url: string; token: Secret; profile: string | undefined; interrupt: AbortSignal }) {
+    this.#url = options.url.replace(/\/+$/, "");
+    this.#token = options.token;
+    this.profile = options.profile;
+    this.#interrupt = options.interrupt;
   }
 
   /** Sends a request. An idempotency key makes sure that one that creates something takes effect once. */
@@ -39,26 +39,11 @@ export class RemoteWorker {
     const asked = query as Parameters;
     if (route.answer === "lines") return this.text(path, asked);
     const sent = rows === undefined ? body : "file" in rows ? await streamOf(rows.file) : rows;
-    const answer = await this.#request(route.method, path, { query: asked, body: sent as Handing["body"] });
+    const answer = await this.#request(route.method, path, { query: asked, body: sent as RequestOptions["body"] });
     return route.status === 204 ? undefined : answer.json();
   };
 
   readonly client: Client = clientOf(this.#send);
-
-  /** Parameters of a route that is about one account. */
-  ofProfile(query: Parameters = {}): Parameters {
-    return { ...query, profile: this.profile };
-  }
-
-  /** @throws SimfleetError with the worker's code, or WORKER_UNREACHABLE */
-  async get<T>(path: string, query: Parameters = {}): Promise<T> {
-    return (await (await this.#request("GET", path, { query })).json()) as T;
-  }
-
-  /** As `get`. An idempotency key makes sure that the request takes effect once. */
-  async post<T>(path: string, handing: Handing = {}): Promise<T> {
-    return (await (await this.#request("POST", path, handing)).json()) as T;
-  }
 
   /** A streamed response, as it arrives. */
   async *text(
@@ -75,7 +60,11 @@ export class RemoteWorker {
     }
   }
 
-  async #request(method: string, path: string, { query = {}, body, headers: further }: Handing): Promise<Response> {
+  async #request(
+    method: string,
+    path: string,
+    { query = {}, body, headers: further }: RequestOptions,
+  ): Promise<Response> {
     const isFile = body instanceof ReadableStream;
     const headers: Record<string, string> = { ...further, authorization: `Bearer ${this.#token.reveal()}` };
     if (method === "POST") headers["idempotency-key"] = randomUUID();

@@ -37,7 +37,10 @@ export function mount(
       const call = callOf(request);
       const answer = async (rows?: Rows): Promise<FastifyReply> => {
         const checked = { ...call, rows } as Call<Route>;
-        if (creation !== undefined) return created(await creation(checked), { request, reply, route, rows }, deps);
+        if (creation !== undefined) {
+          const exchange = { request, reply, status: route.status === 201 ? 201 : 202, sha256: rows?.sha256 } as const;
+          return once(deps, exchange, (await creation(checked)) as Creation<object>);
+        }
         const result = await handle?.(checked);
         if (route.answer === "lines") return streamed(result as Lines, reply);
         return reply.code(route.status ?? 200).send(result);
@@ -78,27 +81,6 @@ function callOf(request: FastifyRequest): Call<Route> {
 
 function hasBody({ body, headers }: FastifyRequest): boolean {
   return (body !== undefined && body !== null) || headers["content-type"]?.startsWith("multipart/") === true;
-}
-
-function created(
-  creation: Creation<unknown>,
-  context: { request: FastifyRequest; reply: FastifyReply; route: Route; rows: Rows | undefined },
-  deps: ControlDeps,
-): Promise<FastifyReply> {
-  const { request, reply, route, rows } = context;
-  const { newId, create, find, pathOf } = creation as Creation<object>;
-  return once(
-    deps,
-    { request, reply },
-    {
-      status: route.status === 201 ? 201 : 202,
-      sha256: rows?.sha256,
-      newRef: newId,
-      make: create,
-      ...(find === undefined ? {} : { find }),
-      ...(pathOf === undefined ? {} : { locationOf: (result: object) => `/v1${pathOf(result)}` }),
-    },
-  );
 }
 
 function streamed({ format, fileName, lines }: Lines, reply: FastifyReply): FastifyReply {

@@ -5,50 +5,47 @@
  */
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Creation } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { ControlDeps } from "./deps.ts";
 import { actorOf } from "./auth/principal.ts";
 import { statusOf } from "./problem.ts";
 
-export interface Work<T extends object> {
+const keyForm = /^[\x21-\x7e]{1,255}$/;
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
   readonly status: 201 | 202;
   /** Hash of the upload if the body is a stream: hex. */
-  readonly sha256?: string | undefined;
-  newRef(): string;
-  /** Idempotent by the id. */
-  make(ref: string): Promise<T>;
-  /** The object that an earlier attempt created under this id; undefined if there is none. */
-  find?(ref: string): Promise<T | undefined>;
-  locationOf?(made: T): string;
+  readonly sha256: string | undefined;
 }
-
-const keyForm = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * Runs the request, or returns the stored answer.
- * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `make` throws; then no answer is stored
+ * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `create` throws; then no answer is stored
  */
 export async function once<T extends object>(
   { app }: ControlDeps,
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  work: Work<T>,
+  exchange: Exchange,
+  creation: Creation<T>,
 ): Promise<FastifyReply> {
+  const { request, reply, sha256 } = exchange;
   const key = keyIn(request);
   if (key === undefined) {
-    const made = await work.make(work.newRef());
-    return send(reply, answerOf(reply, made, work));
+    const created = await creation.create(creation.newId());
+    return send(reply, answerOf(exchange, created, creation));
   }
   const claim = await app.control.idempotency.begin({
     id: digestOf(actorOf(request.principal), request.method, request.routeOptions.url, key),
-    fingerprint: digestOf(request.url, work.sha256 ?? JSON.stringify(request.body ?? null)),
-    ref: work.newRef(),
+    fingerprint: digestOf(request.url, sha256 ?? JSON.stringify(request.body ?? null)),
+    ref: creation.newId(),
   });
   if ("status" in claim) return send(reply.header("idempotent-replayed", "true"), claim);
   try {
-    const { ref } = claim;
-    const found = claim.isResumed ? await work.find?.(ref) : undefined;
-    const made = found ?? (await work.make(ref));
-    const answer = answerOf(reply, made, work);
+    const found = claim.isResumed ? await creation.find?.(claim.ref) : undefined;
+    const created = found ?? (await creation.create(claim.ref));
+    const answer = answerOf(exchange, created, creation);
     await claim.answer(answer);
     return await send(reply, answer);
   } catch (thrown) {
@@ -65,10 +62,11 @@ interface Answer {
   readonly body: string;
 }
 
-function answerOf<T extends object>(reply: FastifyReply, made: T, work: Work<T>): Answer {
-  reply.code(work.status);
+function answerOf<T extends object>({ reply, status }: Exchange, created: T, { pathOf }: Creation<T>): Answer {
+  reply.code(status);
+  const location = pathOf === undefined ? undefined : `/v1${pathOf(created)}`;
   // The route's schema guarantees a string.
-  return { status: work.status, location: work.locationOf?.(made), body: reply.serialize(made) as string };
+  return { status, location, body: reply.serialize(created) as string };
 }
 
 function send(reply: FastifyReply, { status, location, body }: Answer): FastifyReply {

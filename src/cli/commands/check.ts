@@ -10,7 +10,7 @@ import { systemClock } from "#core/time.ts";
 import { checkFolder } from "#core/write-file.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
-import { type CommonOptions, type Context, withCommonHere } from "../context.ts";
+import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
 
 /** A larger difference breaks one-time codes and token lifetimes. */
 const mostClockDriftMs = 5_000;
@@ -29,7 +29,7 @@ interface Finding {
 
 export function checkCommand(context: Context): Command {
   const command = new Command("check").description("check configuration, Redis, addresses, credentials and clock");
-  return withCommonHere(command, "simfleet check").action(async (options) => {
+  return withLocalOptions(command, "simfleet check").action(async (options) => {
     const output = context.output(options);
     const findings = await checkAll(context, options);
     const width = Math.max(...findings.map(({ what }) => what.length));

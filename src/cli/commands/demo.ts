@@ -10,7 +10,7 @@ import { createFile } from "#core/write-file.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#jobs/runs/results.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import { type Context, asCount, withCommonHere } from "../context.ts";
+import { type Context, asCount, withLocalOptions } from "../context.ts";
 import { follow } from "../follow/follow-run.ts";
 import { type Output, grouped } from "../output.ts";
 import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
@@ -28,7 +28,7 @@ export function demoCommand(context: Context, runWorker: RunWorker): Command {
     .description("try simfleet: a simulated platform, a worker, and a run of a sample file")
     .option("--rows <n>", "rows of the sample file", asCount, 2_000)
     .option("--keep", "keep everything running after the run, until Ctrl-C");
-  return withCommonHere(command, "simfleet demo --keep").action(async (options) => {
+  return withLocalOptions(command, "simfleet demo --keep").action(async (options) => {
     const output = context.output(options);
     const folder = await mkdtemp(join(tmpdir(), "simfleet-demo-"));
     const file = join(folder, "fleet.csv");

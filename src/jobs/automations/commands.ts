@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { systemClock } from "#core/time.ts";
 import * as routes from "./contract.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
-import { type Context, confirm, withCommon, withCommonHere } from "#cli/context.ts";
+import { type Context, confirm, withCommon, withLocalOptions } from "#cli/context.ts";
 import { grouped, table } from "#cli/output.ts";
 
 export function automationsCommand(context: Context): Command {
@@ -49,7 +49,7 @@ function replayCommand(context: Context): Command {
     .option("--since <hours>", "how far back, in hours (maximum: 24)", Number, 24)
     .option("--dry-run", "only print what would be done, event by event")
     .option("--yes", "skip the confirmation; required without a terminal");
-  return withCommonHere(command, "simfleet automations replay new-sims-slow --dry-run").action(
+  return withLocalOptions(command, "simfleet automations replay new-sims-slow --dry-run").action(
     async (name, options) => {
       const output = context.output(options);
       await context.withApp(context.config(options), async (app) => {
