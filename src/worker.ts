@@ -3,6 +3,7 @@
  * The always-on worker. The container starts this file, configured by the environment or the usual file; `simfleet worker`
  * and `simfleet demo` call it with a configuration of their own.
  */
+import { realpathSync } from "node:fs";
 import type { ServeOptions } from "#app/serve.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 
@@ -36,4 +37,5 @@ async function main(): Promise<never> {
   }
 }
 
-if (import.meta.main) await main();
+// Not when cli.ts imports it.
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename) await main();

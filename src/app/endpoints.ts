@@ -10,6 +10,8 @@ export interface EndpointDeps {
   /** Where plans are kept until a run is started from them. */
   readonly plans: PlanStore;
   readonly clock: Clock;
+  /** What carries out the calls: a worker, or a command that may leave the work to one. */
+  readonly process: "worker" | "command";
   /** Recent periods of a bucket; only a worker takes samples. */
   readonly windowsOf: (bucket: string) => readonly BucketWindow[];
 }

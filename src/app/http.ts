@@ -57,7 +57,7 @@ export async function openHttp(deps: {
   const shared = { spool, plans, streams, sessions, authFailures };
   const windowsOf = (bucket: string): readonly BucketWindow[] => windows.of(bucket);
   const endpoints = [
-    ...endpointsOf(features, app, { plans, clock, windowsOf }),
+    ...endpointsOf(features, app, { plans, clock, windowsOf, process: "worker" }),
     planRowsEndpoint({ runs: app.runs, plans }),
   ];
   const control = { app, endpoints, config, access, clock, logger, version, ...shared };

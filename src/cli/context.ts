@@ -159,7 +159,12 @@ export class Context {
   /** Calls routes in this process. */
   localCaller(app: App): Caller {
     const plans = onePlan(systemClock);
-    const endpoints = endpointsOf(this.features, app, { plans, clock: systemClock, windowsOf: () => [] });
+    const endpoints = endpointsOf(this.features, app, {
+      plans,
+      clock: systemClock,
+      windowsOf: () => [],
+      process: "command",
+    });
     const eventSource: Caller["eventSource"] = (selection) => localEvents(app, selection, this.io.interrupt);
     return {
       client: localClient(endpoints, { by: this.actor, signal: this.io.interrupt }),

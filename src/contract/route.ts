@@ -46,7 +46,7 @@ export interface Call<R extends Route> {
   readonly rows: R["rows"] extends "required" ? Rows : R["rows"] extends "optional" ? Rows | undefined : undefined;
   /** Who calls: `token:NAME`, `cli:USER`. */
   readonly by: string;
-  /** Aborts when the caller no longer waits for the answer. */
+  /** Aborts after Ctrl-C in a command, and a minute after a worker has begun to answer. */
   readonly signal: AbortSignal;
 }
 
@@ -112,6 +112,8 @@ export interface Endpoint {
   readonly route: Route;
   /** @throws SimfleetError */
   readonly handle?: (call: Call<Route>) => unknown;
+  /** Runs before rows are uploaded; `hasRows`: some come with the request. @throws SimfleetError */
+  readonly check?: (call: Call<Route>, request: { readonly hasRows: boolean }) => void;
   /** Instead of `handle`. @throws SimfleetError */
   readonly creation?: (call: Call<Route>) => Creation<unknown> | Promise<Creation<unknown>>;
 }
@@ -128,6 +130,7 @@ export function endpoint<R extends Route>(
 export function creating<R extends Route>(
   declared: R,
   creation: (call: Call<R>) => Creation<Handled<R>> | Promise<Creation<Handled<R>>>,
+  check?: (call: Omit<Call<R>, "rows">, request: { readonly hasRows: boolean }) => void,
 ): Endpoint {
-  return { route: declared, creation: creation as never };
+  return { route: declared, creation: creation as never, ...(check === undefined ? {} : { check: check as never }) };
 }

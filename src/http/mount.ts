@@ -24,7 +24,7 @@ export interface HttpPart {
 
 export function mount(
   api: Api,
-  { route, handle, creation }: Endpoint,
+  { route, handle, creation, check }: Endpoint,
   deps: ControlDeps,
   { headers, preHandler }: Partial<HttpPart> = {},
 ): void {
@@ -36,7 +36,7 @@ export function mount(
     handler: async (request, reply) => {
       const call = callOf(request);
       const answer = async (rows?: Rows): Promise<FastifyReply> => {
-        const checked = { ...call, rows } as Call<Route>;
+        const checked = { ...call, rows, signal: AbortSignal.timeout(patienceMs) } as Call<Route>;
         if (creation !== undefined) {
           const exchange = { request, reply, status: route.status === 201 ? 201 : 202, sha256: rows?.sha256 } as const;
           return once(deps, exchange, (await creation(checked)) as Creation<object>);
@@ -46,6 +46,7 @@ export function mount(
         return reply.code(route.status ?? 200).send(result);
       };
       const hasRows = route.rows === "required" || (route.rows === "optional" && hasBody(request));
+      check?.(call, { hasRows });
       return hasRows ? withRows(request, { ...deps, by: call.by }, answer) : answer();
     },
   });
@@ -75,12 +76,11 @@ function schemaOf({ method, tag, summary, description, params, query, body, rows
 /** The validated request, as a handler receives it. */
 function callOf(request: FastifyRequest): Call<Route> {
   const { params, query, body, principal } = request;
-  const signal = AbortSignal.timeout(patienceMs);
-  return { params, query, body, by: actorOf(principal), signal } as unknown as Call<Route>;
+  return { params, query, body, by: actorOf(principal) } as unknown as Call<Route>;
 }
 
-function hasBody({ body, headers }: FastifyRequest): boolean {
-  return (body !== undefined && body !== null) || headers["content-type"]?.startsWith("multipart/") === true;
+function hasBody(request: FastifyRequest): boolean {
+  return (request.body !== undefined && request.body !== null) || request.isMultipart();
 }
 
 function streamed({ format, fileName, lines }: Lines, reply: FastifyReply): FastifyReply {

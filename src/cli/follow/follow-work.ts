@@ -1,5 +1,5 @@
 /**
- * Shows a sync, a rotation or a remote run until it ends or has to wait for hours. Work in this machine's own Redis is also
+ * Shows a sync or a rotation until it ends or has to wait for hours. Work in this machine's own Redis is also
  * done in this process while no live worker does it. Ctrl-C stops the display, and the work if it was local. The caller
  * defines the texts and when the work has ended.
  */

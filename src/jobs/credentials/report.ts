@@ -71,12 +71,14 @@ function turnOf(
 }
 
 function setOf(of: {
+  readonly rotation: Rotation | undefined;
   readonly record: RotationRecord | undefined;
   readonly facts?: SetFacts | undefined;
   readonly nowMs: number;
 }): Part<"credentialsId" | "rotatedAt" | "ageDays"> {
-  const { record, facts, nowMs } = of;
-  const credentialsId = facts?.credentialsId ?? record?.currentId ?? null;
+  const { rotation, record, facts, nowMs } = of;
+  // Before its first rotation, the set that the configuration names.
+  const credentialsId = facts?.credentialsId ?? record?.currentId ?? rotation?.credentialsId ?? null;
   const rotatedAtMs = facts?.sinceMs ?? record?.rotatedAtMs;
   if (rotatedAtMs === undefined) return { credentialsId, rotatedAt: null, ageDays: null };
   const ageDays = Math.max(0, Math.round(((nowMs - rotatedAtMs) / dayMs) * 10) / 10);

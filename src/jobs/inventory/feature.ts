@@ -4,13 +4,14 @@ import { inventoryEndpoints } from "./endpoints.ts";
 
 export const inventory: Feature = {
   name: "inventory",
-  endpoints: (app) =>
+  endpoints: (app, { process }) =>
     inventoryEndpoints({
       sims: app.sims,
       fleet: app.control.fleet,
       profiles: Object.keys(app.config.profiles),
       profileOf: (name) => app.profileOf(name),
-      assertCallable: (profile) => void app.client(profile),
+      // A command without credentials may leave the sync to a worker.
+      assertCallable: (profile) => void (process === "worker" && app.client(profile)),
     }),
   commands: {
     sims: async (context) => (await import("./commands/sims.ts")).simsCommand(context),

@@ -1,4 +1,4 @@
-/** The route of the configured profiles (accounts). It belongs to no feature. */
+/** The route of the configured profiles (accounts). */
 import { z } from "zod";
 import { list, pageOf } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";

@@ -294,6 +294,16 @@ export const retryRun = route({
   status: 202,
 });
 
+export const planUndo = route({
+  method: "GET",
+  path: "/runs/:runId/undo/plan",
+  role: "viewer",
+  tag: "runs",
+  summary: "Count the rows that an undo of a run would restore",
+  params: ofRun,
+  answer: z.object({ total: count, calls: count.describe("rows whose SIMs still have the class of the run") }),
+});
+
 export const undoRun = route({
   method: "POST",
   path: "/runs/:runId/undo",

@@ -6,6 +6,7 @@ import type { Clock } from "#core/time.ts";
 import type { FailureLimit } from "#fleet/run.ts";
 import * as routes from "./contract.ts";
 import type { OrderQuery, PlanDocument, RunReport } from "./contract.ts";
+import type { Plan } from "./plan/plan.ts";
 import { reportOfPlan } from "./plan/plan-report.ts";
 import type { PlanStore, StoredPlan } from "./plan/plan-store.ts";
 import type { Order, RunService } from "./service.ts";
@@ -25,11 +26,18 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
   const { runs, profileOf } = deps;
   return [
     ...planEndpoints(deps),
-    creating(routes.startRun, (call) => ({
-      ...newRun(deps),
-      create: (runId) =>
-        call.query.planId === undefined ? startRows(call, runId, deps) : startPlanned(call, runId, deps),
-    })),
+    creating(
+      routes.startRun,
+      (call) => ({
+        ...newRun(deps),
+        create: (runId) =>
+          call.query.planId === undefined ? startRows(call, runId, deps) : startPlanned(call, runId, deps),
+      }),
+      ({ query }, { hasRows }) => {
+        profileOf(query.profile);
+        assertPlanAlone(query, hasRows);
+      },
+    ),
     endpoint(routes.listRuns, ({ query }) => {
       if (query.profile !== undefined) profileOf(query.profile);
       return runs.list(query);
@@ -54,17 +62,23 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
 function planEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
   const { runs, plans } = deps;
   return [
-    creating(routes.createPlan, (call) => ({
-      newId: () => plans.newPlanId(),
-      create: (planId) => createPlan(call, planId, deps),
-      find: (planId) => plans.get(planId).then(documentOf, () => undefined),
-      pathOf: ({ planId }) => `/plans/${planId}`,
-    })),
+    creating(
+      routes.createPlan,
+      (call) => ({
+        newId: () => plans.newPlanId(),
+        create: (planId) => createPlan(call, planId, deps),
+        find: (planId) => plans.get(planId).then(documentOf, () => undefined),
+        pathOf: ({ planId }) => `/plans/${planId}`,
+      }),
+      ({ query }) => void deps.profileOf(query.profile),
+    ),
     endpoint(routes.showPlan, async ({ params }) => documentOf(await plans.get(params.planId))),
     endpoint(routes.downloadVerdicts, async ({ params: { planId } }) => {
-      const { order, from, plan } = await plans.get(planId);
-      const lines = runs.verdicts(plan ?? (await runs.plan(from, order)), order.profile);
-      return { format: "csv" as const, fileName: `${planId}.verdicts.csv`, lines };
+      const verdicts = await plans.use(planId, async (stored) => {
+        const plan = await planOf(stored, runs);
+        return () => runs.verdicts(plan, stored.order.profile);
+      });
+      return { format: "csv" as const, fileName: `${planId}.verdicts.csv`, lines: held(planId, verdicts, plans) };
     }),
     endpoint(routes.deletePlan, async ({ params }) => {
       await plans.remove(params.planId);
@@ -107,25 +121,49 @@ async function startRows(
 
 /** Starts exactly what was planned. */
 function startPlanned(
-  { query: { planId = "", ...options }, rows, by }: Call<typeof routes.startRun>,
+  { query, rows, by }: Call<typeof routes.startRun>,
   runId: string,
   { runs, plans, assertUsable }: RunEndpointDeps,
 ): Promise<RunReport> {
-  if (rows !== undefined || Object.values(options).some((value) => value !== undefined)) {
-    throw new SimfleetError(
-      "REQUEST_INVALID",
-      "A plan already has rows and options: send planId alone, without a body",
-    );
-  }
-  return plans.use(planId, async (stored) => {
-    const { order, from, source, report } = stored;
+  assertPlanAlone(query, rows !== undefined);
+  return plans.use(query.planId ?? "", async (stored) => {
+    const { order, source } = stored;
     assertUsable(order.profile);
-    const plan = stored.plan ?? (await runs.plan(from, order));
-    if (plan.source.sha256 !== report.sha256) {
-      throw new SimfleetError("RUN_STATE", "The rows of the plan have changed since it was created: create a new plan");
-    }
+    const plan = await planOf(stored, runs);
     return runs.submit(plan, { ...order, source, by, runId });
   });
+}
+
+/** The plan, made again if only its rows are stored. @throws SimfleetError RUN_STATE if the rows have changed */
+async function planOf({ plan: made, from, order, report }: StoredPlan, runs: RunService): Promise<Plan> {
+  const plan = made ?? (await runs.plan(from, order));
+  if (plan.source.sha256 === report.sha256) return plan;
+  throw new SimfleetError("RUN_STATE", "The rows of the plan have changed since it was created: create a new plan");
+}
+
+/** Lines that read a plan, which stays stored until they end. */
+async function* held(
+  planId: string,
+  lines: () => AsyncIterable<string>,
+  plans: PlanStore,
+): AsyncGenerator<string, void, undefined> {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
+  const using = plans.use(planId, () => (resolve(), ended)).catch(reject);
+  try {
+    await opened;
+    yield* lines();
+  } finally {
+    end();
+    await using;
+  }
+}
+
+/** @throws SimfleetError REQUEST_INVALID for a plan with rows or options */
+function assertPlanAlone({ planId, ...options }: OrderQuery & { planId?: string | undefined }, hasRows: boolean): void {
+  const hasOptions = Object.values(options).some((value) => value !== undefined);
+  if (planId === undefined || (!hasRows && !hasOptions)) return;
+  throw new SimfleetError("REQUEST_INVALID", "A plan already has rows and options: send planId alone, without a body");
 }
 
 function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
@@ -152,6 +190,10 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       ...newRun(deps),
       create: (runId) => runs.retry(params.runId, { outcomes: body?.outcomes, by, runId }),
     })),
+    endpoint(routes.planUndo, async ({ params }) => {
+      const { total, calls } = await runs.planUndo(params.runId);
+      return { total, calls };
+    }),
     creating(routes.undoRun, ({ params, by }) => ({
       ...newRun(deps),
       create: (runId) => runs.undo(params.runId, { by, runId }),

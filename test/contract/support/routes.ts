@@ -72,6 +72,10 @@ export const routes: Readonly<Record<string, Route>> = {
     }),
   },
   "POST /v1/runs/{runId}/undo": ofRun("undo", "overId", 202),
+  "GET /v1/runs/{runId}/undo/plan": {
+    ...{ role: "viewer", status: 200 },
+    example: ({ overId }) => ({ path: `/v1/runs/${overId}/undo/plan` }),
+  },
   "GET /v1/plans/{planId}/verdicts": {
     ...{ role: "viewer", status: 200 },
     example: ({ planId }) => ({ path: `/v1/plans/${planId}/verdicts` }),

@@ -152,7 +152,7 @@ function orderQueryOf(
   return {
     speedClass: file === undefined ? undefined : speedClass,
     // An upload has no file name.
-    name: name ?? (file === undefined ? undefined : basename(file)),
+    name: name ?? (file === undefined ? undefined : basename(file).slice(0, 200)),
     partial: partial === true ? ("true" as const) : undefined,
     skipUnchanged: skipUnchanged === true ? ("true" as const) : undefined,
     maxFailures,

@@ -5,7 +5,7 @@ import { createPlan, downloadVerdicts } from "../contract.ts";
 import { writeResults } from "../results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { planText } from "#cli/plan-text.ts";
-import { whereOption } from "#cli/where.ts";
+import { assertFilter, whereOption } from "#cli/where.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
@@ -42,6 +42,7 @@ export function rowsOf(
   { where, speedClass }: { where?: string[] | undefined; speedClass?: string | undefined },
   command: Pick<Command, "error">,
 ): RowsRequest {
+  assertFilter(where);
   if (file !== undefined && where === undefined) return { file };
   if (file === undefined && where !== undefined) return { where, speedClass };
   const wrong =

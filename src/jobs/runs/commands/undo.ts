@@ -1,8 +1,7 @@
 /** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
 import { Command } from "@commander-js/extra-typings";
-import { isRunOver } from "#fleet/run.ts";
 import { startSync } from "#jobs/inventory/contract.ts";
-import { showRun, undoRun } from "../contract.ts";
+import { planUndo, showRun, undoRun } from "../contract.ts";
 import { type Caller, type Context, confirm, withCommon } from "#cli/context.ts";
 import { followSync } from "#cli/follow/follow-sync.ts";
 import { type Output, grouped } from "#cli/output.ts";
@@ -47,9 +46,9 @@ async function undo(
 ): Promise<number> {
   const { client, app } = caller;
   const { interrupt, stdin } = context.io;
-  const { profile, state, counts } = await client.call(showRun, { params: { runId } });
-  // Lets the service report the error before a useless sync.
-  if (!isRunOver(state) || counts.done === 0) await client.call(undoRun, { params: { runId } });
+  const { profile } = await client.call(showRun, { params: { runId } });
+  // Reports that there is nothing to undo before a useless sync.
+  const { total } = await client.call(planUndo, { params: { runId } });
   await app?.client(profile).whoAmI(interrupt);
   // Without a terminal the confirmation fails: do that before the sync.
   if (!isAgreed && stdin.isTTY !== true) await confirm(context.io, "");
@@ -60,7 +59,7 @@ async function undo(
     if (report.state !== "finished") return exitCode;
   }
   if (!isAgreed) {
-    const question = `Restore the previous class of up to ${grouped(counts.done)} ${counts.done === 1 ? "SIM" : "SIMs"}?`;
+    const question = `Restore the previous class of up to ${grouped(total)} ${total === 1 ? "SIM" : "SIMs"}?`;
     if (!(await confirm(context.io, question))) {
       output.say("Nothing was started.");
       return 2;

@@ -91,8 +91,9 @@ export class Queues {
   /** Segments whose job failed permanently: it outlived too many killed workers (queue-worker.ts), or a fault persists. */
   async quarantined(run: RunRecord): Promise<number[]> {
     const queue = await this.queue(run.bucket);
-    const failed = await queue.getFailed(0, mostRead);
-    return failed.filter((job) => job?.data.runId === run.runId).map((job) => job.data.segment);
+    // Their ids alone: every follower of a run asks.
+    const ids = await queue.getRanges(["failed"], 0, mostRead);
+    return run.segments.map((_, segment) => segment).filter((segment) => ids.includes(jobId(run.runId, segment)));
   }
 
   /** The canary's segments first; the rest once the canary has succeeded. */
