@@ -90,3 +90,14 @@ test("the control API refuses a freeze whose end is in the past", async () => {
     { code: "REQUEST_INVALID", detail: /in the past/ },
   ]);
 });
+
+test.each(["local", "remote"] as const)("an undo of a run that changed nothing starts none, %s", async (where) => {
+  const headers = { "content-type": "text/csv" };
+  const begun = await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(1), headers });
+  const { runId } = (await begun.json()) as { runId: string };
+  await harness.ask(`/v1/runs/${runId}/cancel`, { as: "operator", method: "POST" });
+  const before = await harness.app.runs.list({ limit: 100 });
+  const { code, stderr } = await give(["runs", "undo", runId, "--yes", "--no-sync"], where);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("nothing to undo")]);
+  expect((await harness.app.runs.list({ limit: 100 })).runs).toHaveLength(before.runs.length);
+});

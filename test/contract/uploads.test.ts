@@ -1,6 +1,6 @@
 /** Files that are handed over: in which forms, how large, and what is left of them. */
 import { createHash } from "node:crypto";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
@@ -128,4 +128,36 @@ test("rows of a plan are paged through whole, each once", async () => {
     cursor = nextCursor;
   }
   expect(lines).toEqual(Array.from({ length: 30 }, (_, n) => n + 2));
+});
+
+test("a request that cannot succeed is refused before its file is read", async () => {
+  await using harness = await ControlHarness.open({ http: "  uploadBytes: 1000\n" });
+  const large = harness.csv(50);
+  const refusalOf = async (path: string): Promise<unknown> => {
+    const refused = await harness.ask(path, { as: "operator", method: "POST", body: large, headers: csv });
+    return [refused.status, await refused.json()];
+  };
+  // The file is larger than the bound, which is not what the answers say.
+  expect(await refusalOf("/v1/plans?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
+  expect(await refusalOf("/v1/runs?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
+  expect(await refusalOf("/v1/runs?planId=p-none")).toMatchObject([400, { detail: /send planId alone/ }]);
+});
+
+test("a form is taken however its media type is spelled", async () => {
+  await using harness = await ControlHarness.open();
+  const body = `--x\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\n${harness.csv(2)}\r\n--x--\r\n`;
+  const headers = { "content-type": "Multipart/Form-Data; boundary=x" };
+  const run = await harness.ask("/v1/runs", { as: "operator", method: "POST", body, headers });
+  expect([run.status, await run.json()]).toMatchObject([202, { name: "a.csv", counts: { total: 2 } }]);
+});
+
+test("the verdicts of a plan are refused when its rows are others by now", async () => {
+  await using harness = await ControlHarness.open();
+  const init = { as: "operator", method: "POST", body: harness.csv(3), headers: csv };
+  const { planId } = (await (await harness.ask("/v1/plans", init)).json()) as Plan;
+  const verdicts = await harness.ask(`/v1/plans/${planId}/verdicts`, { as: "viewer" });
+  expect((await verdicts.text()).trim().split("\n")).toHaveLength(4);
+  await writeFile(join(harness.folder, "data", "spool", `${planId}.csv`), harness.csv(2));
+  const changed = await harness.ask(`/v1/plans/${planId}/verdicts`, { as: "viewer" });
+  expect([changed.status, await changed.json()]).toMatchObject([409, { code: "RUN_STATE" }]);
 });
