@@ -24,7 +24,7 @@ export function followAuthKey(
   return followWork<AuthKeyRotationReport>({
     output,
     interrupt,
-    workplace:
+    localWork:
       app === undefined
         ? undefined
         : {

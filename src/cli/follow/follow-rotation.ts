@@ -25,7 +25,7 @@ export function followRotation(
   return followWork<RotationReport>({
     output,
     interrupt,
-    workplace:
+    localWork:
       app === undefined
         ? undefined
         : {

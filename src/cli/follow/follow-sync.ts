@@ -31,7 +31,7 @@ export function followSync({
     interrupt,
     endOf,
     leaving,
-    workplace:
+    localWork:
       app === undefined
         ? undefined
         : {

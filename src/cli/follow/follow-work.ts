@@ -20,7 +20,7 @@ interface Incident {
 }
 
 /** How the work is done in this process. */
-interface Workplace {
+interface LocalWork {
   isServed(): Promise<boolean>;
   work(onIncident: (incident: Incident) => void): Promise<Working>;
 }
@@ -29,7 +29,7 @@ export interface FollowWork<Report> {
   readonly output: Output;
   readonly interrupt: AbortSignal;
   /** Absent if a remote worker does the work. */
-  readonly workplace?: Workplace | undefined;
+  readonly localWork?: LocalWork | undefined;
   readonly report: () => Promise<Report>;
   /** The exit code once the work has ended; undefined while it is in progress. */
   endOf(report: Report): number | undefined;
@@ -40,7 +40,7 @@ export interface FollowWork<Report> {
 
 /** @returns the last report of the work, and the exit code */
 export async function followWork<Report>(options: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
-  const worked = new WorkHere(options.workplace, options.output);
+  const worked = new LocalWorker(options.localWork, options.output);
   try {
     return await poll(options, worked);
   } finally {
@@ -51,10 +51,10 @@ export async function followWork<Report>(options: FollowWork<Report>): Promise<{
 
 async function poll<Report>(
   options: FollowWork<Report>,
-  worked: WorkHere,
+  worked: LocalWorker,
 ): Promise<{ report: Report; exitCode: number }> {
-  const { output, interrupt, workplace } = options;
-  const everyMs = workplace === undefined ? remotePollIntervalMs : pollIntervalMs;
+  const { output, interrupt, localWork } = options;
+  const everyMs = localWork === undefined ? remotePollIntervalMs : pollIntervalMs;
   let report = await options.report();
   for (;;) {
     const end = options.endOf(report);
@@ -85,8 +85,8 @@ function latest<Report>({ report, interrupt }: FollowWork<Report>, seen: Report)
 }
 
 /** Does the work in this process while no worker does, also after a worker has stopped. */
-class WorkHere {
-  readonly #place: Workplace | undefined;
+class LocalWorker {
+  readonly #place: LocalWork | undefined;
   readonly #output: Output;
   #working: Working | undefined;
   #lastIncident = "";
@@ -94,7 +94,7 @@ class WorkHere {
   /** Set when the platform rejects all calls. */
   refusal: PlatformError | undefined;
 
-  constructor(place: Workplace | undefined, output: Output) {
+  constructor(place: LocalWork | undefined, output: Output) {
     this.#place = place;
     this.#output = output;
   }
