@@ -160,7 +160,7 @@ describe.concurrent("a run", () => {
 });
 
 describe.concurrent("while it is under way, a run", () => {
-  test("is paused, which apply tells of, and goes on with resume", async () => {
+  test("is paused, which apply reports, and continues with resume", async () => {
     await using harness = await CliHarness.open(heldUp);
     await harness.fleet("fleet.csv", 100);
     const apply = harness.start(["apply", "fleet.csv", "--yes"]);
@@ -254,7 +254,7 @@ describe.concurrent("while it is under way, a run", () => {
     expect(harness.changes).toBe(60);
   });
 
-  test("is passed on when its worker is told to stop, and the next worker ends it", async () => {
+  test("is handed back when its worker stops, and the next worker ends it", async () => {
     await using harness = await CliHarness.open(unhurried);
     await harness.fleet("fleet.csv", 60);
     const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);

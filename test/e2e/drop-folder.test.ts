@@ -82,7 +82,7 @@ test.concurrent("a worker that is killed in the middle is gone on after, with fi
   expect(events.map(({ type }) => type).toSorted()).toEqual(["file.done", "file.done", "file.taken", "file.taken"]);
 });
 
-test.concurrent("a folder that is not there is told of, by check and by the worker, and used when it comes", async () => {
+test.concurrent("a missing folder is reported by check and by the worker, and used once it exists", async () => {
   await using harness = await open();
   rmSync(harness.path("in"), { recursive: true });
   const check = await harness.run(["check"]);

@@ -10,7 +10,7 @@ interface Asked {
   readonly harness: CliHarness;
   /** The settings of a machine that has neither the worker's Redis nor its secrets. */
   readonly remote: Record<string, string>;
-  /** The same command here and elsewhere. Gives what both answer. */
+  /** Runs the same command locally and remotely, and returns both answers. */
   same<T = object>(...args: string[]): Promise<T>;
 }
 
@@ -26,13 +26,13 @@ async function withWorker(yaml: (folder: string) => string): Promise<Asked> {
   writeFileSync(harness.path("seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
   const worker = await harness.worker();
   const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
-  mkdirSync(harness.path("elsewhere"));
-  writeFileSync(harness.path("elsewhere/token"), readFileSync(harness.path("data/admin-token")), { mode: 0o600 });
+  mkdirSync(harness.path("remote"));
+  writeFileSync(harness.path("remote/token"), readFileSync(harness.path("data/admin-token")), { mode: 0o600 });
   const remote = {
     SIMFLEET_CONFIG: "",
-    SIMFLEET_DATA_DIR: harness.path("elsewhere/data"),
+    SIMFLEET_DATA_DIR: harness.path("remote/data"),
     SIMFLEET_SERVER: url,
-    SIMFLEET_SERVER_TOKEN_FILE: harness.path("elsewhere/token"),
+    SIMFLEET_SERVER_TOKEN_FILE: harness.path("remote/token"),
     ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
   };
   const same = async (...args: string[]): Promise<never> => {

@@ -1,11 +1,11 @@
-/** Commands that a worker elsewhere carries out: `--server`, as from a machine that has neither its Redis nor its secrets. */
+/** Commands with `--server`: a remote worker carries them out, for a machine that has neither its Redis nor its secrets. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { column, counted } from "./support/results.ts";
 import type { RunningProcess } from "./support/process.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
-/** A worker, and what a machine elsewhere knows of it. */
+/** A worker, and what a remote machine knows of it. */
 async function withWorker(): Promise<{
   harness: CliHarness;
   worker: RunningProcess;
@@ -15,19 +15,19 @@ async function withWorker(): Promise<{
   const harness = await CliHarness.open({ sims: 40 });
   const worker = await harness.worker();
   const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
-  mkdirSync(harness.path("elsewhere"));
+  mkdirSync(harness.path("remote"));
   const token = readFileSync(harness.path("data/admin-token"), "utf8");
-  writeFileSync(harness.path("elsewhere/token"), token, { mode: 0o600 });
+  writeFileSync(harness.path("remote/token"), token, { mode: 0o600 });
   const remote = {
-    SIMFLEET_DATA_DIR: harness.path("elsewhere/data"),
+    SIMFLEET_DATA_DIR: harness.path("remote/data"),
     SIMFLEET_SERVER: url,
-    SIMFLEET_SERVER_TOKEN_FILE: harness.path("elsewhere/token"),
+    SIMFLEET_SERVER_TOKEN_FILE: harness.path("remote/token"),
     ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
   };
   return { harness, worker, remote, url };
 }
 
-describe.concurrent("a worker elsewhere", () => {
+describe.concurrent("a remote worker", () => {
   test("plans and does what a file says, and gives the results back", async () => {
     const { harness, remote } = await withWorker();
     await using _ = harness;

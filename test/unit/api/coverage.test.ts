@@ -147,13 +147,13 @@ describe("the claims of a token", () => {
     expect(fetches()).toBe(2);
   });
 
-  it("are not read when the key set is none, too large, or elsewhere", async () => {
+  it("are not read when the key set is none, too large, or redirected", async () => {
     const signer = await makeSigner("ES256", "k1");
     const refusals: [answerKeys: (response: ServerResponse) => void, refusal: object][] = [
       [(response) => answer(response, 200, { keys: [{ kid: "k1" }] }), noKeySet],
       [(response) => response.end("<html>"), noKeySet],
       [(response) => answer(response, 404, {}), noKeySet],
-      [(response) => response.writeHead(302, { location: "/elsewhere" }).end(), noKeySet],
+      [(response) => response.writeHead(302, { location: "/redirected" }).end(), noKeySet],
       [(response) => answer(response, 503, {}), { code: "PLATFORM_UNAVAILABLE" }],
       [(response) => answer(response, 200, { keys: [signer.jwk], more: "x".repeat(70_000) }), tooLarge],
     ];
@@ -168,7 +168,7 @@ describe("the claims of a token", () => {
         tokenVerification: { jwksUrl: `${platform.url}/jwks` },
       });
       expect(await refusalOf(client.whoAmI())).toMatchObject(refusal);
-      expect(platform.seen.some((call) => call.path === "/elsewhere")).toBe(false);
+      expect(platform.seen.some((call) => call.path === "/redirected")).toBe(false);
     }
   });
 
