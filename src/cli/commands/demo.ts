@@ -11,11 +11,11 @@ import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#jobs/runs/results.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type Context, asCount, withLocalOptions } from "../context.ts";
-import { follow } from "../follow/follow-run.ts";
+import { follow } from "#jobs/runs/commands/follow-run.ts";
 import { type Output, grouped } from "../output.ts";
 import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
-import { planText } from "../plan-text.ts";
-import { runText } from "../run-text.ts";
+import { planText } from "#jobs/runs/commands/plan-text.ts";
+import { runText } from "#jobs/runs/commands/run-text.ts";
 import { sampleFleet } from "../sample-fleet.ts";
 import type { RunWorker } from "./worker.ts";
 

@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
 import type { AuthKeyRotationReport } from "../contract.ts";
 import { type Caller, type Context, confirm, withCommon } from "#cli/context.ts";
-import { followAuthKey } from "#cli/follow/follow-auth-key.ts";
+import { followAuthKey } from "./follow-auth-key.ts";
 import type { Output } from "#cli/output.ts";
 
 export function rotateCommand(context: Context): Command {

@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { confirmRotation } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
-import { rotationStatusText } from "#cli/rotation-text.ts";
+import { rotationStatusText } from "./rotation-text.ts";
 
 export function confirmCommand(context: Context): Command {
   const command = new Command("confirm")

@@ -3,9 +3,9 @@ import { Command } from "@commander-js/extra-typings";
 import { SimfleetError } from "#core/errors.ts";
 import * as routes from "../contract.ts";
 import { type Caller, type Context, confirm, withCommon } from "#cli/context.ts";
-import { followRotation } from "#cli/follow/follow-rotation.ts";
+import { followRotation } from "./follow-rotation.ts";
 import type { Output } from "#cli/output.ts";
-import { rotationStatusText, waitText } from "#cli/rotation-text.ts";
+import { rotationStatusText, waitText } from "./rotation-text.ts";
 
 export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")

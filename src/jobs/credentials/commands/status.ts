@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { listRotations, type RotationReport } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { table } from "#cli/output.ts";
-import { rotationStatusText } from "#cli/rotation-text.ts";
+import { rotationStatusText } from "./rotation-text.ts";
 import { ageText, referencesText } from "./columns.ts";
 
 export function statusCommand(context: Context): Command {

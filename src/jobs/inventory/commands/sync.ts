@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
 import type { SyncReport } from "../contract.ts";
 import { type Caller, type Context, withCommon } from "#cli/context.ts";
-import { followSync } from "#cli/follow/follow-sync.ts";
+import { followSync } from "./follow-sync.ts";
 import { type Output, duration, grouped } from "#cli/output.ts";
 
 export function syncCommand(context: Context): Command {

@@ -9,10 +9,10 @@ import { createPlan, downloadResults, type RunReport, startRun } from "../contra
 import { writeResults } from "../results.ts";
 import { assertAllValid } from "../submit.ts";
 import { type Caller, type Context, asCount, confirm, withCommon } from "#cli/context.ts";
-import { follow } from "#cli/follow/follow-run.ts";
+import { follow } from "./follow-run.ts";
 import { type Output, grouped } from "#cli/output.ts";
-import { planText } from "#cli/plan-text.ts";
-import { countsText, runText } from "#cli/run-text.ts";
+import { planText } from "./plan-text.ts";
+import { countsText, runText } from "./run-text.ts";
 import { whereOption } from "#cli/where.ts";
 import { rowsOf } from "./plan.ts";
 

@@ -4,7 +4,7 @@ import type { RowsRequest } from "#contract/route.ts";
 import { createPlan, downloadVerdicts } from "../contract.ts";
 import { writeResults } from "../results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
-import { planText } from "#cli/plan-text.ts";
+import { planText } from "./plan-text.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
 
 export function planCommand(context: Context): Command {

@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { resumeRun, showRun } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
-import { runText } from "#cli/run-text.ts";
+import { runText } from "./run-text.ts";
 import { showToEnd } from "./apply.ts";
 
 export function resumeCommand(context: Context): Command {

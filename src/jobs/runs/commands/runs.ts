@@ -2,8 +2,8 @@
 import { Command } from "@commander-js/extra-typings";
 import { approveRun, cancelRun, listRuns, pauseRun, showRun } from "../contract.ts";
 import { type Context, asCount, confirm, withCommon } from "#cli/context.ts";
-import { follow } from "#cli/follow/follow-run.ts";
-import { runTable, runText } from "#cli/run-text.ts";
+import { follow } from "./follow-run.ts";
+import { runTable, runText } from "./run-text.ts";
 import { resultsCommand } from "./results.ts";
 import { resumeCommand } from "./resume.ts";
 import { retryCommand } from "./retry.ts";

@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { startSync } from "#jobs/inventory/contract.ts";
 import { planUndo, showRun, undoRun } from "../contract.ts";
 import { type Caller, type Context, confirm, withCommon } from "#cli/context.ts";
-import { followSync } from "#cli/follow/follow-sync.ts";
+import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
 import { type Output, grouped } from "#cli/output.ts";
 import { showToEnd } from "./apply.ts";
 

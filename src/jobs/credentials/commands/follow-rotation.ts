@@ -1,11 +1,11 @@
 /** Shows a rotation until it ends or has to wait for hours: for its grace period or a person. */
 import { systemClock } from "#core/time.ts";
-import { type RotationReport, showRotation } from "#jobs/credentials/contract.ts";
-import type { Caller } from "../context.ts";
-import { followWork } from "./follow-work.ts";
-import type { Output } from "../output.ts";
-import { PlainLines } from "./plain-lines.ts";
-import { problemText } from "../run-text.ts";
+import { type RotationReport, showRotation } from "../contract.ts";
+import type { Caller } from "#cli/context.ts";
+import { followWork } from "#cli/follow/follow-work.ts";
+import type { Output } from "#cli/output.ts";
+import { PlainLines } from "#cli/follow/plain-lines.ts";
+import { problemText } from "#cli/problem-text.ts";
 
 interface Ask {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** Renders a rotation as text for a terminal. */
-import type { RotationReport } from "#jobs/credentials/contract.ts";
-import { problemText } from "./run-text.ts";
+import type { RotationReport } from "../contract.ts";
+import { problemText } from "#cli/problem-text.ts";
 
 /** One line: the status of the rotation, and what it waits for. */
 export function rotationStatusText(report: RotationReport): string {

@@ -1,11 +1,11 @@
 /** Follows the rotation of an AuthKey until it ends. */
 import { systemClock } from "#core/time.ts";
-import { type AuthKeyRotationReport, showAuthKeyRotation } from "#jobs/authkeys/contract.ts";
-import type { Caller } from "../context.ts";
-import { followWork } from "./follow-work.ts";
-import type { Output } from "../output.ts";
-import { PlainLines } from "./plain-lines.ts";
-import { problemText } from "../run-text.ts";
+import { type AuthKeyRotationReport, showAuthKeyRotation } from "../contract.ts";
+import type { Caller } from "#cli/context.ts";
+import { followWork } from "#cli/follow/follow-work.ts";
+import type { Output } from "#cli/output.ts";
+import { PlainLines } from "#cli/follow/plain-lines.ts";
+import { problemText } from "#cli/problem-text.ts";
 
 interface Ask {
   readonly profile: string;

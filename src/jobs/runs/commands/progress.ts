@@ -1,9 +1,9 @@
 /** Renders a run's progress: one live line on a terminal, occasional lines in a pipe. */
 import type { BucketState } from "#limiter/limiter.ts";
-import type { RunReport } from "#jobs/runs/contract.ts";
-import { type Output, duration, grouped } from "../output.ts";
-import { PlainLines } from "./plain-lines.ts";
-import { nextAttemptText, problemText } from "../run-text.ts";
+import type { RunReport } from "../contract.ts";
+import { type Output, duration, grouped } from "#cli/output.ts";
+import { PlainLines } from "#cli/follow/plain-lines.ts";
+import { nextAttemptText, problemText } from "#cli/problem-text.ts";
 
 const barCells = 24;
 const lineEveryMs = 5_000;

@@ -8,11 +8,11 @@ import { type PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver, isRunSettled } from "#fleet/run.ts";
 import type { BucketState } from "#limiter/limiter.ts";
-import { type RunReport, showRun } from "#jobs/runs/contract.ts";
-import { exitCodeOf } from "#jobs/runs/report.ts";
-import type { Caller } from "../context.ts";
-import { type Output, duration, grouped } from "../output.ts";
-import { PlainLines } from "./plain-lines.ts";
+import { type RunReport, showRun } from "../contract.ts";
+import { exitCodeOf } from "../report.ts";
+import type { Caller } from "#cli/context.ts";
+import { type Output, duration, grouped } from "#cli/output.ts";
+import { PlainLines } from "#cli/follow/plain-lines.ts";
 import { Progress } from "./progress.ts";
 
 const pollIntervalMs = 200;

@@ -1,6 +1,6 @@
 /** Renders a plan as text for a terminal. */
-import type { PlanReport } from "#jobs/runs/contract.ts";
-import { duration, grouped } from "./output.ts";
+import type { PlanReport } from "../contract.ts";
+import { duration, grouped } from "#cli/output.ts";
 
 const problemsShown = 10;
 

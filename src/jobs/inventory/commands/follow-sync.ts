@@ -2,11 +2,11 @@
 import type { App } from "#app/app.ts";
 import type { Client } from "#contract/client.ts";
 import { systemClock } from "#core/time.ts";
-import { showSync, type SyncReport } from "#jobs/inventory/contract.ts";
-import { followWork } from "./follow-work.ts";
-import { type Output, grouped } from "../output.ts";
-import { PlainLines } from "./plain-lines.ts";
-import { nextAttemptText, problemText } from "../run-text.ts";
+import { showSync, type SyncReport } from "../contract.ts";
+import { followWork } from "#cli/follow/follow-work.ts";
+import { type Output, grouped } from "#cli/output.ts";
+import { PlainLines } from "#cli/follow/plain-lines.ts";
+import { nextAttemptText, problemText } from "#cli/problem-text.ts";
 
 const plainLineEveryMs = 10_000;
 
