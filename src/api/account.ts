@@ -1,5 +1,6 @@
 /** What a job needs from the account it works on. */
 import type { PlatformClient } from "./client.ts";
+import type { ReadSim, ReadStatusHistory } from "./operations/read-sim.ts";
 import type { FieldSelection } from "#fleet/sim/sim-fields.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
 
@@ -8,6 +9,10 @@ export interface Account {
   readonly wording: Wording;
   /** The fields of a SIM record to keep. */
   readonly selection: FieldSelection;
+  /** Reads one SIM, if the deployment describes how. */
+  readonly readSim?: ReadSim | undefined;
+  /** Reads the status history of one SIM, if the deployment describes how. */
+  readonly readStatusHistory?: ReadStatusHistory | undefined;
   /** Maximum number of SIMs per page of a list; absent: the platform decides. */
   readonly pageLimit?: number | undefined;
 }

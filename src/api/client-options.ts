@@ -75,6 +75,11 @@ export interface CallOptions {
   readonly pace?: Pace | undefined;
   /** Called when the request is sent, so that the caller can do other work meanwhile. */
   readonly onSending?: (() => void) | undefined;
+  /**
+   * Awaited right before the request is sent, with the permit in hand, so that the caller can record that it is sent. If it
+   * rejects, nothing is sent. It is called again if the request is repeated after a 401.
+   */
+  readonly beforeSending?: (() => Promise<void>) | undefined;
   /** Number of calls still to make, if the caller knows it; used by the permits. */
   readonly backlog?: (() => number) | undefined;
 }

@@ -18,7 +18,10 @@ import type { Clock } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
-import { keyColumnOf } from "#fleet/sim/sim.ts";
+import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
+import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
+import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
+import { getSim, getSimStatusHistory } from "#api/operations/read-sim.ts";
 import type { Account } from "#api/account.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { AuthKeyUsers } from "#jobs/authkeys/users.ts";
@@ -183,11 +186,16 @@ class OpenAccount {
       client,
       wording: settings.wording,
       selection: {
-        fields: keptFields(inventory.fields, keyColumnOf(settings.wording)),
+        fields: keptFields(inventory.fields, {
+          keyColumn: keyColumnOf(settings.wording),
+          ofOperations: fieldsOfOperations(deployment.simOperations.values()),
+        }),
         secrets: new Set([...secretFields, ...inventory.secrets]),
         places: { ...deployment.recordPaths },
       },
       pageLimit: inventory.limit,
+      readSim: readable(deployment.operations.getSim, settings.wording, getSim),
+      readStatusHistory: readable(deployment.operations.getSimStatusHistory, settings.wording, getSimStatusHistory),
     };
   }
 
@@ -263,4 +271,13 @@ class OpenAccount {
       this.#log.warn({ type, reason: messageOf(thrown) }, "an event could not be written");
     });
   }
+}
+
+/** A read of one SIM, if the deployment describes it by the id that the profile's files use. */
+function readable<T>(
+  described: DeploymentOperation | undefined,
+  wording: Wording,
+  make: (description: DeploymentOperation) => T,
+): T | undefined {
+  return described?.path.includes(`{${keyColumnOf(wording)}}`) ? make(described) : undefined;
 }

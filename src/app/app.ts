@@ -22,6 +22,8 @@ import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import type { Redis } from "ioredis";
 import type { Limiter } from "#limiter/limiter.ts";
+import { Seal } from "#engine/seal.ts";
+import { inputSeal } from "#jobs/runs/sealed-inputs.ts";
 import { Consumer } from "#jobs/runs/work/consumer.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
@@ -94,6 +96,7 @@ export class App {
   readonly #working = new Set<Working>();
   readonly #backlog = new Backlog();
   readonly #watch: RunWatch;
+  readonly #inputSeal: ReturnType<typeof inputSeal>;
 
   private constructor(deps: {
     config: Config;
@@ -124,9 +127,12 @@ export class App {
     const wordingOf = (profile: string): Wording => this.wordingOf(profile);
     const { periodMs } = deps.config.limits;
     const policy = deps.config.changes;
+    const { seal, deployment } = deps.config;
+    this.#inputSeal = inputSeal(seal === undefined ? undefined : new Seal(seal));
     this.runs = new RunService({
       ...{ ledger, inventory, limiter, workerRegistry, queues: this.#queues },
-      ...{ clock: deps.clock, periodMs, policy, wordingOf, speedClasses: deps.config.deployment.speedClasses },
+      ...{ clock: deps.clock, periodMs, policy, wordingOf, speedClasses: deployment.speedClasses },
+      ...{ operations: deployment.simOperations, sealInputs: this.#inputSeal.seal },
     });
     const queueDeps = { connect, keys, workerRegistry, clock: deps.clock };
     this.#syncQueues = syncQueues(queueDeps);
@@ -230,10 +236,13 @@ export class App {
     return this.config.profiles[profile]?.profile.wording ?? "sims";
   }
 
-  /** Works on a bucket's queue until stopped. */
-  async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
+  /** Works on the queue of a profile's bucket until stopped. */
+  async consume(
+    { profile, bucket }: { profile: string; bucket: string },
+    onIncident: (incident: Incident) => void,
+  ): Promise<Working> {
     const consumer = await Consumer.start({
-      bucket: this.runs.bucketOf(profile),
+      bucket,
       connect: (name) => this.#connections.connect(name),
       keys: this.#stores.keys,
       queues: this.#queues,
@@ -249,7 +258,7 @@ export class App {
         return unlessFrozen(profile, deps, (signal) => this.#execute(reference, signal));
       },
     });
-    return this.#watchOver(`consumer of ${profile}`, consumer);
+    return this.#watchOver(`consumer of ${bucket}`, consumer);
   }
 
   /** Works on a profile's syncs until stopped. */
@@ -328,6 +337,7 @@ export class App {
       backlog: this.#backlog,
       watch: this.#watch,
       accountFor: (profile: string) => this.#accounts.account(profile),
+      openInputs: this.#inputSeal.open,
     };
     return execute(reference, context, signal);
   }

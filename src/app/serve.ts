@@ -73,7 +73,13 @@ async function startWork(app: App, profiles: readonly string[], logger: Logger):
   const { config } = app;
   const consumers = await Promise.all(
     profiles.flatMap((profile) => [
-      app.consume(profile, (incident) => logger.error({ profile, runId: incident.runId }, incident.message)),
+      ...app.runs
+        .bucketsOf(profile)
+        .map((bucket) =>
+          app.consume({ profile, bucket }, (incident) =>
+            logger.error({ profile, runId: incident.runId }, incident.message),
+          ),
+        ),
       app.consumeSyncs(profile, (incident) => logger.error({ profile, job: "sync" }, incident.message)),
       // Without a key to seal secrets nothing is rotated; the worker does everything else.
       ...(config.seal !== undefined

@@ -66,6 +66,7 @@ export class Unattended {
     this.#automationDeps = {
       ...{ clock, tasks, inventory: appDeps.inventory, log: new AutomationLog(storeDeps) },
       keyColumnOf: (profile) => keyColumnOf(appDeps.wordingOf(profile)),
+      operationOf: (name, profile) => appDeps.runService.operation(name, profile),
     };
     const { automations } = config;
     this.automations = new AutomationService({ deps: this.#automationDeps, feed: appDeps.feed, automations });

@@ -275,17 +275,23 @@ export function asCount(text: string): number {
  * @throws SimfleetError USAGE without a terminal
  */
 export async function confirm(io: ProcessIo, question: string): Promise<boolean> {
-  const { stdin, stderr } = io;
-  if (stdin.isTTY !== true || stderr.isTTY !== true) {
-    throw new SimfleetError("USAGE", "Not a terminal: add --yes to confirm. Nothing was started");
-  }
+  if (!isTerminal(io)) throw new SimfleetError("USAGE", "Not a terminal: add --yes to confirm. Nothing was started");
+  return /^y(es)?$/i.test((await ask(io, `${question} [y/N] `)) ?? "");
+}
+
+/** Whether somebody can answer a question. */
+export function isTerminal({ stdin, stderr }: ProcessIo): boolean {
+  return stdin.isTTY === true && stderr.isTTY === true;
+}
+
+/** Asks a question on the terminal; undefined after Ctrl-C. */
+export async function ask(io: ProcessIo, question: string): Promise<string | undefined> {
   const { createInterface } = await import("node:readline/promises");
-  const line = createInterface({ input: stdin, output: process.stderr });
+  const line = createInterface({ input: io.stdin, output: process.stderr });
   try {
-    const answer = await line.question(`${visible(question)} [y/N] `, { signal: io.interrupt });
-    return /^y(es)?$/i.test(answer.trim());
+    return (await line.question(visible(question), { signal: io.interrupt })).trim();
   } catch {
-    return false;
+    return undefined;
   } finally {
     line.close();
   }

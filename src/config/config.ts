@@ -3,6 +3,7 @@
  * themselves. Settings that only some commands need are undefined if absent; these commands require them with the functions
  * below.
  */
+import type { Danger } from "#fleet/sim-operation/sim-operation.ts";
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import type { Coverage, Language, Profile } from "#fleet/profile.ts";
@@ -96,7 +97,11 @@ export interface Config {
   };
   readonly events: FeedBounds;
   /** How much one run may change by itself; undefined where there is no bound. */
-  readonly changes: { readonly mostChanges: number | undefined; readonly approvalAbove: number | undefined };
+  readonly changes: {
+    readonly mostChanges: number | undefined;
+    readonly approvalAbove: number | undefined;
+    readonly approvalFor: readonly Danger[];
+  };
   readonly http: HttpConfig;
   /** The remote worker that commands call; absent: they work in this process. */
   readonly server: { readonly url: string; readonly token: Secret | undefined } | undefined;

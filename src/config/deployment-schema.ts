@@ -9,6 +9,7 @@ import {
 } from "#fleet/deployment-operation.ts";
 import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
+import { simOperations } from "./sim-operations.ts";
 import { settings } from "./schema.ts";
 import { faultsOf } from "./section.ts";
 
@@ -81,6 +82,7 @@ export const deploymentSchema = z.strictObject({
     )
     .optional(),
   operations: z.strictObject(operations).optional(),
+  simOperations: simOperations.optional(),
 });
 
 export type DeploymentFile = z.infer<typeof deploymentSchema>;

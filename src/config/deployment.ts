@@ -14,6 +14,8 @@ import {
 import type { RecordPaths } from "#fleet/sim/record-path.ts";
 import { builtIn, type DeploymentFile, deploymentSchema, problemsOf } from "./deployment-schema.ts";
 import { suggestion } from "#core/suggest.ts";
+import { setSpeedClass, type SimOperations } from "#fleet/sim-operation/sim-operation.ts";
+import { simOperationsOf } from "./sim-operations.ts";
 import { readYaml } from "./file/yaml-file.ts";
 
 export interface Deployment {
@@ -33,6 +35,8 @@ export interface Deployment {
   readonly credentialTypes: Readonly<Record<string, readonly string[]>>;
   /** What the interface names but does not show; `requireOperation` asks for one. */
   readonly operations: DeploymentOperations;
+  /** What runs can do to SIMs, by name. */
+  readonly simOperations: SimOperations;
 }
 
 /**
@@ -62,7 +66,11 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]): Deploym
   }
   const base =
     nameOrPath === "svc" ? emptyDeployment(nameOrPath) : loadDeployment(read.data.extends ?? "svc", problems);
-  const deployment = extended(base, read.data, nameOrPath);
+  const simOperations = simOperationsOf(base.simOperations, read.data.simOperations ?? {}, {
+    at: `${file}: simOperations`,
+    problems,
+  });
+  const deployment = { ...extended(base, read.data, nameOrPath), simOperations };
   problems.push(...incomplete(deployment, file));
   return deployment;
 }
@@ -71,10 +79,11 @@ function emptyDeployment(name: string): Deployment {
   return {
     ...{ name, brand: "Svc", endpoints: {}, ttlField: undefined, speedClasses: [] },
     ...{ recordPaths: {}, credentialTypes: {}, operations: {} },
+    simOperations: new Map([[setSpeedClass.name, setSpeedClass]]),
   };
 }
 
-function extended(base: Deployment, own: DeploymentFile, name: string): Deployment {
+function extended(base: Deployment, own: DeploymentFile, name: string): Omit<Deployment, "simOperations"> {
   const ttlField = own.auth?.ttlField;
   return {
     name,

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { addEvents } from "#events/event.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { keyColumnOf } from "#fleet/sim/sim.ts";
+import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { ConfigError, type Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
@@ -101,7 +102,8 @@ function assemble(source: Source): Config {
   const inventory = readInventory(values, problems);
   const fieldsOf = (name: string): readonly string[] => {
     const keyColumn = keyColumnOf(profiles[name]?.profile.wording ?? "sims");
-    return [keyColumn, ...keptFields(inventory.fields, keyColumn)];
+    const ofOperations = fieldsOfOperations(deployment.simOperations.values());
+    return [keyColumn, ...keptFields(inventory.fields, { keyColumn, ofOperations })];
   };
   const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf };
   return {
@@ -130,7 +132,7 @@ function assemble(source: Source): Config {
     seal: readSealKeys(values, problems),
     inventory,
     events: { keepMs: values.getOrDefault("eventsKeepDays") * dayMs, most: values.getOrDefault("eventsMost") },
-    changes: { mostChanges: values.get("mostRows"), approvalAbove: values.get("approvalAbove") },
+    changes: readChanges(values),
     http: readHttp(source, values),
     server: readServer(values),
     audit: { keepMs: values.getOrDefault("auditKeepDays") * dayMs },
@@ -268,4 +270,12 @@ function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || value instanceof Secret) return value;
   for (const inner of Object.values(value)) frozen(inner);
   return Object.freeze(value);
+}
+
+function readChanges(values: Values): Config["changes"] {
+  return {
+    mostChanges: values.get("mostRows"),
+    approvalAbove: values.get("approvalAbove"),
+    approvalFor: values.getOrDefault("approvalFor"),
+  };
 }

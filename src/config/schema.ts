@@ -7,7 +7,8 @@ import { usualFields } from "#fleet/sim/sim-fields.ts";
 import { authKeyText } from "./secrets/auth-key-text.ts";
 import { dropFolderSettings } from "#jobs/drop-folder/settings.ts";
 import { httpSettings } from "./sections/http-settings.ts";
-import { oneOf, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";
+import { dangers } from "#fleet/sim-operation/sim-operation.ts";
+import { oneOf, integer, type Kind, names, number, path, redisAddress, someOf, text, webAddress } from "./kind.ts";
 import type { Setting } from "./setting.ts";
 
 export const settings = {
@@ -273,6 +274,14 @@ export const settings = {
     variable: "SIMFLEET_CHANGES_MOST_ROWS",
     kind: integer(1, 100_000_000),
     about: "Maximum rows of a run that make a call; a larger run is rejected.",
+  },
+  approvalFor: {
+    path: "changes.approvalFor",
+    variable: "SIMFLEET_CHANGES_APPROVAL_FOR",
+    kind: someOf(dangers),
+    default: [],
+    about:
+      "Runs of operations with one of these dangers wait for the approval of a second person, whatever their size.",
   },
   approvalAbove: {
     path: "changes.approvalAbove",

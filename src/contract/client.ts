@@ -76,7 +76,7 @@ function callOf(
 function localRows(rows: RowsRequest): Rows {
   if ("file" in rows) return { from: { path: rows.file }, source: basename(rows.file) };
   const filter = parseFilter(rows.where);
-  return { from: { filter }, source: filter.text, speedClass: rows.speedClass };
+  return { from: { filter }, source: filter.text };
 }
 
 function parsed(schema: z.ZodType | undefined, given: unknown): unknown {

@@ -51,17 +51,17 @@ export interface Call<R extends Route> {
 }
 
 /** Rows as a caller passes them: the path of a CSV file, or a filter on the inventory. */
-export type RowsRequest =
-  | { readonly file: string }
-  | { readonly where: string | readonly string[]; readonly speedClass?: string | undefined };
+export type RowsRequest = { readonly file: string } | { readonly where: string | readonly string[] };
 
 /** Rows as a handler gets them. */
 export interface Rows {
   readonly from: { readonly path: string } | { readonly filter: Filter };
   /** Name of the file, or the filter. */
   readonly source: string;
-  /** One class for all rows, if it came with them. */
-  readonly speedClass?: string | undefined;
+  /** What to do to each SIM, if it came with the filter. */
+  readonly operation?: string | undefined;
+  /** Values for all rows by input, if they came with the filter. */
+  readonly set?: Readonly<Record<string, string>> | undefined;
   /** Hash of an upload, hex, to distinguish requests. */
   readonly sha256?: string;
   /** The space that an upload takes up; absent for a file that stays where it is. */

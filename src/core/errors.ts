@@ -32,6 +32,16 @@ export const errorCatalogue = {
   AUTOMATION_STATE: { disposition: "never", exitCode: 2, meaning: "The automation is paused or stopped itself." },
   RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this id." },
   RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The state of the run does not allow this operation." },
+  NOT_CONFIRMED: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The operation cannot be undone, and the number of its SIMs was not confirmed.",
+  },
+  OPERATION_NOT_FOUND: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The deployment has no SIM operation of this name.",
+  },
   RESULTS_NOT_WRITABLE: {
     disposition: "never",
     exitCode: 4,

@@ -17,8 +17,14 @@ export interface Automation {
 }
 
 export type AutomationAction =
-  /** Sets the speed class of the events' SIMs. */
-  | { readonly job: "apply"; readonly speedClass: string; readonly options: RunOptions }
+  /** Does an operation to the events' SIMs. */
+  | {
+      readonly job: "apply";
+      readonly operation: string;
+      /** Values by input. */
+      readonly set: Readonly<Record<string, string>>;
+      readonly options: RunOptions;
+    }
   | Exclude<Task, { readonly job: "apply" }>;
 
 export type AutomationState =

@@ -7,7 +7,15 @@
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 /** The variable parts of a path; deployment files write these names in braces. */
-export type Placeholder = "operatorId" | "userName" | "authKeyId" | "credentialsId" | "groupId" | "namespace";
+export type Placeholder =
+  | "operatorId"
+  | "userName"
+  | "authKeyId"
+  | "credentialsId"
+  | "groupId"
+  | "namespace"
+  | "simId"
+  | "imsi";
 
 /** One operation as configured for an installation. */
 export interface DeploymentOperation {
@@ -75,6 +83,14 @@ export const operationOptions = {
   listGroups: {
     ...{ methods: reading, needs: [], knows: ["operatorId"], extras: [] },
     example: { method: "GET", path: "/v1/groups", statuses: [200], group: "Group" },
+  },
+  getSim: {
+    ...{ methods: reading, needs: [], knows: ["simId", "imsi"], extras: [] },
+    example: { method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" },
+  },
+  getSimStatusHistory: {
+    ...{ methods: reading, needs: [], knows: ["simId", "imsi"], extras: [] },
+    example: { method: "GET", path: "/v1/sims/{simId}/statuses/history", statuses: [200], group: "Sim" },
   },
   putGroupConfiguration: {
     ...{ methods: writing, needs: ["groupId", "namespace"], knows: ["operatorId"], extras: [] },

@@ -4,8 +4,10 @@ import type { RunOptions } from "./run.ts";
 export interface DropFolder {
   readonly path: string;
   readonly profile: string;
-  /** One class for all rows, for files that contain only ids. */
-  readonly speedClass: string | undefined;
+  /** Name of the SIM operation. */
+  readonly operation: string;
+  /** Values for all rows by input; the others are columns. */
+  readonly set: Readonly<Record<string, string>>;
   /** Name of the runs; undefined: the name of the file. */
   readonly name: string | undefined;
   readonly options: RunOptions;

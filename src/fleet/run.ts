@@ -16,7 +16,7 @@ export function isRunSettled({ state, counts }: { readonly state: RunState; read
 }
 
 /** The outcome of a row; `pending` until one of the others is recorded, which is final. */
-export const outcomes = ["done", "skipped", "rejected", "failed", "cancelled", "pending"] as const;
+export const outcomes = ["done", "skipped", "rejected", "failed", "unknown", "cancelled", "pending"] as const;
 export type Outcome = (typeof outcomes)[number];
 
 /** Counts of rows by outcome; they always add up to `total`. */
@@ -26,6 +26,8 @@ export interface Tally {
   readonly skipped: number;
   readonly rejected: number;
   readonly failed: number;
+  /** Sent once, response lost, not safe to repeat. */
+  readonly unknown: number;
   readonly cancelled: number;
   readonly pending: number;
 }
@@ -37,7 +39,7 @@ export type FailureLimit = { readonly rows: number } | { readonly percent: numbe
 export interface RunOptions {
   /** Process the valid rows of a file that has invalid ones. */
   readonly partial: boolean;
-  /** Skip SIMs that already have the requested class according to the inventory. */
+  /** Skip SIMs that the operation would not change, according to the inventory. */
   readonly skipUnchanged: boolean;
   /** Abort once more rows than this were rejected by the platform or failed. */
   readonly maxFailures?: FailureLimit;
@@ -56,8 +58,8 @@ export interface Row {
   readonly cells: readonly string[];
   /** The SIM's key, trimmed; empty if the row is invalid and has none. */
   readonly key: string;
-  /** The requested speed class, trimmed; empty if the row is invalid and has none. */
-  readonly speedClass: string;
+  /** Canonical texts in the order of the operation's inputs; none if the row is invalid. */
+  readonly inputs: readonly string[];
   /** Why the row can never be sent; absent on a valid row. */
   readonly problem?: RowProblem;
 }
@@ -74,8 +76,9 @@ export const rowProblemCodes = [
   "key-empty",
   "key-spreadsheet",
   "key-invalid",
-  "class-empty",
-  "class-invalid",
+  "value-missing",
+  "value-invalid",
   "conflict",
+  "not-allowed",
 ] as const;
 export type RowProblemCode = (typeof rowProblemCodes)[number];

@@ -5,13 +5,15 @@ import type { RunOptions } from "./run.ts";
 export type Task =
   /** Syncs the fleet. */
   | { readonly job: "sync"; readonly profile: string }
-  /** Sets a speed class: for the SIMs of a file, or for those that match a filter at run time. */
+  /** Does an operation to SIMs: those of a file, or those that match a filter at run time. */
   | {
       readonly job: "apply";
       readonly profile: string;
       readonly from: { readonly file: string } | { readonly filter: Filter };
-      /** Required with a filter and for a file that contains only ids. */
-      readonly speedClass: string | undefined;
+      /** Name of the SIM operation. */
+      readonly operation: string;
+      /** Values for all rows by input; with a filter, all that are required. */
+      readonly set: Readonly<Record<string, string>>;
       readonly options: RunOptions;
     }
   /** Rotates the secret of a Credential Set. */

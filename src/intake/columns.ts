@@ -1,82 +1,113 @@
 /**
- * Turns cells into a row: finds the columns of the SIM key and the speed class, and validates a row's cells. An
- * unusable header rejects the file (IntakeError); an invalid row gets a problem and is passed on.
+ * Turns cells into a row: finds the columns of the SIM's key and of the operation's inputs, and validates a row's cells.
+ * An unusable header rejects the file (IntakeError); an invalid row gets a problem and is passed on.
  */
 import { IntakeError } from "#core/errors.ts";
+import { suggestion } from "#core/suggest.ts";
 import type { Row, RowProblem } from "#fleet/run.ts";
-import { isImsi, isSimId, type KeyColumn, keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
-import { isSpeedClass } from "#fleet/sim/speed-class.ts";
+import { readInput, ruleOf, type InputField } from "#fleet/sim-operation/input.ts";
+import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import { isImsi, isSimId, type KeyColumn } from "#fleet/sim/sim.ts";
 import type { CsvRow } from "./csv.ts";
 
-/** The columns of a file's key and speed class. */
+/** What the rows of a file are read for. */
+export interface RowRequest {
+  readonly operation: SimOperation;
+  /** Values for all rows by input, instead of columns. */
+  readonly set: Readonly<Record<string, string>>;
+}
+
+/** The source of an input's values: a column, or one value for all rows. */
+type InputSource =
+  | { readonly field: InputField; readonly at: number }
+  | { readonly field: InputField; readonly value: string };
+
+/** The columns of a file's key and of the inputs. */
 export interface Columns {
   readonly header: readonly string[];
   readonly keyColumn: KeyColumn;
   readonly keyAt: number;
-  /** Absent if one class was given for all rows. */
-  readonly classAt: number | undefined;
-  readonly classForAll: string | undefined;
+  /** In the order of the operation's inputs. */
+  readonly inputs: readonly InputSource[];
 }
 
 /**
  * Matches the header, ignoring case, spaces, underscores and hyphens.
- * @param wanted `speedClass` is the class for all rows, for a file that contains only ids
  * @throws IntakeError that lists the columns found and those required
  */
-export function matchColumns(
-  header: readonly string[],
-  wanted: { readonly wording: Wording; readonly speedClass?: string | undefined },
-): Columns {
-  const { wording, speedClass: classForAll } = wanted;
-  if (classForAll !== undefined && !isSpeedClass(classForAll)) {
-    throw new IntakeError(`${shown(classForAll)} cannot be a speed class: ${classRule}`);
-  }
-  const keyColumn = keyColumnOf(wording);
+export function matchColumns(header: readonly string[], request: RowRequest): Columns {
+  const { operation, set } = request;
+  const { keyColumn } = operation;
+  const given = readSet(request);
   const keyAt = find(header, keyColumn);
-  const classAt = find(header, "speedClass");
-  if (keyAt === undefined) throw missingKey(header, wording);
-  if (classForAll === undefined && classAt === undefined) {
-    const lacks = "The header has no column speedClass.";
-    const needs = "Add the column, or give one class for all rows with --speed-class.";
-    throw new IntakeError(`${lacks} ${found(header)} ${needs}`, {
-      column: "speedClass",
-      withoutContent: `${lacks} ${counted(header)} ${needs}`,
-    });
-  }
-  if (classForAll !== undefined && classAt !== undefined) {
+  if (keyAt === undefined) throw missingKey(header, operation);
+  const inputs = operation.inputs.map((field): InputSource => {
+    const at = find(header, field.name);
+    const value = given.get(field.name);
+    if (value === undefined) {
+      if (at !== undefined) return { field, at };
+      if (!field.isRequired || field.inventoryField !== undefined) return { field, value: "" };
+      throw missingInput(header, field);
+    }
+    if (at === undefined) return { field, value };
+    const values = field.isSecret ? "" : ` (${set[field.name] ?? ""})`;
     throw new IntakeError(
-      `The speed class is given twice: as an option (${classForAll}) and as the column ${shown(header[classAt] ?? "")}. Drop the option to use the column, or drop the column.`,
-      { column: "speedClass" },
+      `${field.name} is given twice: as an option${values} and as the column ${shown(header[at] ?? "")}. Drop the option to use the column, or drop the column.`,
+      { column: field.name },
     );
+  });
+  return { header, keyColumn, keyAt, inputs };
+}
+
+/**
+ * Validates the values that are given for all rows.
+ * @returns the canonical values by input
+ * @throws IntakeError for an input that the operation does not have, or an invalid value
+ */
+export function readSet({ operation, set }: RowRequest): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  for (const [name, text] of Object.entries(set)) {
+    const field = operation.inputs.find((input) => input.name === name);
+    if (field === undefined) {
+      const names = operation.inputs.map((input) => input.name);
+      const known = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
+      throw new IntakeError(`${operation.name} has no input ${name}.${suggestion(name, names)} Inputs: ${known}.`, {
+        column: name,
+      });
+    }
+    const read = readInput(field, text.trim());
+    if ("problem" in read) {
+      const message = cannotBe(field, text.trim());
+      throw new IntakeError(message, { column: name });
+    }
+    values.set(name, read.value);
   }
-  return { header, keyColumn, keyAt, classAt, classForAll };
+  return values;
 }
 
 /** Validates one row by its own cells; trailing blank cells count as cells. */
 export function readRow(columns: Columns, index: number, { line, cells }: CsvRow): Row {
   if (cells.length !== columns.header.length) {
-    return {
-      index,
-      line,
-      cells,
-      key: "",
-      speedClass: "",
-      problem: cellCount(columns.header.length, cells.length),
-    };
+    return { index, line, cells, key: "", inputs: [], problem: cellCount(columns.header.length, cells.length) };
   }
   const key = withoutTextMark((cells[columns.keyAt] ?? "").trim());
-  const speedClass = columns.classForAll ?? withoutTextMark((cells[columns.classAt ?? -1] ?? "").trim());
-  const problem = keyProblem(columns, key) ?? classProblem(columns, speedClass);
-  if (problem) return { index, line, cells, key, speedClass, problem };
-  return { index, line, cells, key, speedClass };
+  let problem = keyProblem(columns, key);
+  const inputs = columns.inputs.map((source) => {
+    if ("value" in source) return source.value;
+    const text = withoutTextMark((cells[source.at] ?? "").trim());
+    const read =
+      text === "" && source.field.inventoryField !== undefined ? { value: "" } : readInput(source.field, text);
+    if ("value" in read) return read.value;
+    problem ??= inputProblem(source.field, (columns.header[source.at] ?? "").trim(), text);
+    return "";
+  });
+  return { index, line, cells, key, inputs, ...(problem === undefined ? {} : { problem }) };
 }
 
 /** Spreadsheets mark a cell as text with a leading apostrophe, and some of them export it. */
 function withoutTextMark(text: string): string {
   return text.startsWith("'") ? text.slice(1).trim() : text;
 }
-
-const classRule = "letters, digits, dot, - and _ only, at most 64 of them.";
 
 function cellCount(wanted: number, got: number): RowProblem {
   const hint = got > wanted ? "Put a cell that contains the delimiter in quotes." : "Include empty cells, too.";
@@ -107,19 +138,30 @@ function keyProblem({ header, keyAt, keyColumn }: Columns, key: string): RowProb
   };
 }
 
-function classProblem({ header, classAt }: Columns, speedClass: string): RowProblem | undefined {
-  if (isSpeedClass(speedClass)) return undefined;
-  const column = (header[classAt ?? -1] ?? "").trim();
-  if (speedClass === "") return { code: "class-empty", column, message: `The cell ${column} is empty.` };
-  return {
-    code: "class-invalid",
-    column,
-    message: `${shown(speedClass)} cannot be a speed class: ${classRule}`,
-  };
+function inputProblem(field: InputField, column: string, text: string): RowProblem {
+  if (text === "") return { code: "value-missing", column, message: `The cell ${column} is empty.` };
+  return { code: "value-invalid", column, message: cannotBe(field, text) };
 }
 
-function find(header: readonly string[], column: KeyColumn | "speedClass"): number | undefined {
-  const wanted = column.toLowerCase();
+const invalidFor = " is not valid for ";
+
+/** The message of an invalid value; a secret is never quoted. */
+function cannotBe(field: InputField, text: string): string {
+  const value = field.isSecret ? "The value" : shown(text);
+  return `${value}${invalidFor}${field.name}: ${ruleOf(field)}.`;
+}
+
+/** The places of columns whose cells are secret. */
+export function secretColumns(
+  header: readonly string[],
+  { inputs }: Pick<SimOperation, "inputs">,
+): ReadonlySet<number> {
+  const names = new Set(inputs.filter(({ isSecret }) => isSecret).map(({ name }) => normalized(name)));
+  return new Set(header.flatMap((name, at) => (names.has(normalized(name)) ? [at] : [])));
+}
+
+function find(header: readonly string[], column: string): number | undefined {
+  const wanted = normalized(column);
   const places = header.flatMap((name, at) => (normalized(name) === wanted ? [at] : []));
   if (places.length > 1) {
     const names = places.map((at) => shown(header[at] ?? "")).join(" and ");
@@ -134,11 +176,10 @@ function normalized(name: string): string {
   return name.replaceAll(/[\s_-]+/g, "").toLowerCase();
 }
 
-function missingKey(header: readonly string[], wording: Wording): IntakeError {
-  const column = keyColumnOf(wording);
-  const other = wording === "sims" ? "imsi" : "simId";
+function missingKey(header: readonly string[], { keyColumn: column, inputs }: SimOperation): IntakeError {
+  const other = column === "simId" ? "imsi" : "simId";
   if (find(header, other) !== undefined) {
-    const otherWording = wording === "sims" ? "subscribers" : "sims";
+    const [wording, otherWording] = column === "simId" ? ["sims", "subscribers"] : ["subscribers", "sims"];
     return new IntakeError(
       `The file names its SIMs by ${other}, but the configured wording is ${wording}, which needs a column ${column}. Set SIMFLEET_WORDING=${otherWording} to work with ${other}, or give the file a column ${column}.`,
       { column },
@@ -146,9 +187,21 @@ function missingKey(header: readonly string[], wording: Wording): IntakeError {
   }
   const hint = header.some((name) => /^'?[0-9]{5,}$/.test(name.trim())) ? " The first line must name the columns." : "";
   const lacks = `The header has no column ${column}.`;
-  const needs = `Needed: ${column} and speedClass.`;
+  const required = inputs.filter(({ isRequired, inventoryField }) => isRequired && inventoryField === undefined);
+  const names = [column, ...required.map(({ name }) => name)];
+  const needs = `Needed: ${names.length === 1 ? column : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`}.`;
   return new IntakeError(`${lacks} ${found(header)}${hint} ${needs}`, {
     column,
+    withoutContent: `${lacks} ${counted(header)} ${needs}`,
+  });
+}
+
+function missingInput(header: readonly string[], { name }: InputField): IntakeError {
+  const lacks = `The header has no column ${name}.`;
+  const short = name === "speedClass" ? "--speed-class" : `--set ${name}=VALUE`;
+  const needs = `Add the column, or give one value for all rows with ${short}.`;
+  return new IntakeError(`${lacks} ${found(header)} ${needs}`, {
+    column: name,
     withoutContent: `${lacks} ${counted(header)} ${needs}`,
   });
 }
@@ -165,12 +218,13 @@ export function withoutContent({ code, column, message }: RowProblem): string {
       return `The cell ${column} is a spreadsheet's rounding; the digits are lost. Format the column as text and export again`;
     case "key-invalid":
       return `The cell ${column} cannot be the ID of a SIM: a SIM ID has letters, digits, - and _ only, an IMSI 5 to 15 digits.`;
-    case "class-invalid":
-      return `The cell ${column} cannot be a speed class: ${classRule}`;
+    case "value-invalid":
+      return `The cell ${column}${message.slice(message.lastIndexOf(invalidFor))}`;
     case "cell-count":
     case "key-empty":
-    case "class-empty":
+    case "value-missing":
     case "conflict":
+    case "not-allowed":
       return message;
   }
 }

@@ -1,31 +1,26 @@
 /**
- * Finds rows of a file that name the same SIM. Rows are identified by their index; each takes a few numbers in typed
- * arrays (about 14 bytes), plus an index of the keys during the survey, which `seal` releases. The rows of a SIM form a
- * chain from the first one, so that a conflict can list its lines without a list per SIM.
+ * Finds rows of a file that change the same SIM. Rows are identified by their index; each takes a few numbers in typed
+ * arrays (about 20 bytes), plus an index of the keys during the survey, which `seal` releases. The rows of a SIM form a
+ * chain from the first one, so that a conflict can list its lines without a list per SIM. Values are compared by a hash of
+ * 52 bits with a random seed.
  */
-import { IntakeError } from "#core/errors.ts";
+import { randomInt } from "node:crypto";
 import { KeyIndex } from "./key-index.ts";
 
-/** More distinct classes than this mean that the wrong column is named `speedClass`. */
-const maxClasses = 10_000;
-
-const unknown = 0;
-const conflicting = 0xffff;
+const invalid = 0;
+const conflicting = 1;
 
 export class Duplicates {
   #keys = new KeyIndex();
-  #numberByClass = new Map<string, number>();
+  readonly #seeds = [randomInt(2 ** 32), randomInt(2 ** 32)] as const;
   #count = 0;
   #lines = new Uint32Array(1024);
   #first = new Uint32Array(1024);
   #next = new Uint32Array(1024);
   /** Used only during the survey: the last row of the chain that begins here. */
   #last = new Uint32Array(1024);
-  /**
-   * Number of the row's class; `unknown` for a row with a problem; `conflicting` on the first row of a conflicting
-   * chain.
-   */
-  #classes = new Uint16Array(1024);
+  /** Hash of the row's values; `invalid` for a row with a problem; `conflicting` on the first row of a conflicting chain. */
+  #values = new Float64Array(1024);
 
   get count(): number {
     return this.#count;
@@ -36,16 +31,19 @@ export class Duplicates {
     const index = this.#grow();
     this.#lines[index] = line;
     this.#first[index] = index;
-    this.#classes[index] = unknown;
+    this.#values[index] = invalid;
   }
 
-  /** Adds the next row. */
-  add(line: number, key: string, speedClass: string): void {
+  /**
+   * Adds the next row.
+   * @param subject what it changes, in ASCII: the SIM's key, or key and fields
+   */
+  add(line: number, subject: string, inputs: readonly string[]): void {
     const index = this.#grow();
-    const number = this.#numberOf(speedClass);
-    const first = this.#keys.firstRowOf(key, index);
+    const values = this.#hashOf(inputs);
+    const first = this.#keys.firstRowOf(subject, index);
     this.#lines[index] = line;
-    this.#classes[index] = number;
+    this.#values[index] = values;
     this.#first[index] = first;
     if (first === index) {
       this.#last[index] = index;
@@ -53,13 +51,12 @@ export class Duplicates {
     }
     this.#next[this.#last[first] ?? first] = index;
     this.#last[first] = index;
-    if (this.#classes[first] !== number) this.#classes[first] = conflicting;
+    if (this.#values[first] !== values) this.#values[first] = conflicting;
   }
 
   /** Ends the survey: from now on the object is read-only. */
   seal(): void {
     this.#keys = new KeyIndex();
-    this.#numberByClass = new Map();
     this.#last = new Uint32Array(0);
   }
 
@@ -70,7 +67,7 @@ export class Duplicates {
   }
 
   isConflict(index: number): boolean {
-    return this.#classes[index] !== unknown && this.#classes[this.#first[index] ?? index] === conflicting;
+    return this.#values[index] !== invalid && this.#values[this.#first[index] ?? index] === conflicting;
   }
 
   lineOf(index: number): number {
@@ -90,18 +87,21 @@ export class Duplicates {
     return lines;
   }
 
-  #numberOf(speedClass: string): number {
-    const known = this.#numberByClass.get(speedClass);
-    if (known !== undefined) return known;
-    const number = this.#numberByClass.size + 1;
-    if (number > maxClasses) {
-      throw new IntakeError(
-        `The file has more than ${maxClasses} different speed classes. Is the right column named speedClass?`,
-        { column: "speedClass" },
-      );
+  #hashOf(inputs: readonly string[]): number {
+    let [low, high] = this.#seeds as [number, number];
+    for (const text of inputs) {
+      for (let i = 0; i < text.length; i += 1) {
+        const code = text.charCodeAt(i);
+        low = Math.imul(low ^ code, 2_654_435_761);
+        high = Math.imul(high ^ code, 1_597_334_677);
+      }
+      // An end that no character has, so that ["ab", ""] differs from ["a", "b"].
+      low = Math.imul(low ^ 0x10000, 2_654_435_761);
+      high = Math.imul(high ^ 0x10000, 1_597_334_677);
     }
-    this.#numberByClass.set(speedClass, number);
-    return number;
+    low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
+    high = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
+    return (high >>> 12) * 2 ** 32 + (low >>> 0) + 2;
   }
 
   #grow(): number {
@@ -112,13 +112,13 @@ export class Duplicates {
       this.#first = doubled(this.#first, new Uint32Array(index * 2));
       this.#next = doubled(this.#next, new Uint32Array(index * 2));
       this.#last = doubled(this.#last, new Uint32Array(index * 2));
-      this.#classes = doubled(this.#classes, new Uint16Array(index * 2));
+      this.#values = doubled(this.#values, new Float64Array(index * 2));
     }
     return index;
   }
 }
 
-function doubled<T extends Uint32Array | Uint16Array>(from: T, to: T): T {
+function doubled<T extends Uint32Array | Float64Array>(from: T, to: T): T {
   to.set(from);
   return to;
 }

@@ -6,9 +6,9 @@
 import { IntakeError } from "#core/errors.ts";
 import type { FileRules } from "#core/open-file.ts";
 import type { Row, RowProblem, RowProblemCode } from "#fleet/run.ts";
-import type { Wording } from "#fleet/sim/sim.ts";
+import { subjectOf } from "#fleet/sim-operation/sim-operation.ts";
 import type { Fingerprint } from "./bytes.ts";
-import { type Columns, matchColumns, readRow } from "./columns.ts";
+import { type Columns, type RowRequest, matchColumns, readRow } from "./columns.ts";
 import { type CsvCaps, openCsv } from "./csv.ts";
 import { Duplicates } from "./duplicates.ts";
 
@@ -21,6 +21,7 @@ export interface RowFault extends RowProblem {
 /** The result of reading a whole file once. */
 export interface FileSurvey {
   readonly path: string;
+  readonly request: RowRequest;
   readonly columns: Columns;
   readonly header: readonly string[];
   readonly counts: {
@@ -43,20 +44,18 @@ export interface FileSurvey {
 
 export interface ResolvedRow {
   readonly row: Row;
-  /** Index of the first row with the same SIM and class, whose call and outcome this row shares. */
+  /** Index of the first row with the same SIM and values, whose call and outcome this row shares. */
   readonly duplicateOf?: number;
 }
 
 /**
  * Reads a whole file and validates every row.
- * @param options `speedClass`: one class for all rows of a file that contains only ids; `problemLimit`: default 1000
+ * @param options `problemLimit`: default 1000
  * @throws IntakeError for a file that cannot be processed at all
  */
 export async function surveyFile(
   path: string,
-  options: {
-    readonly wording: Wording;
-    readonly speedClass?: string | undefined;
+  options: RowRequest & {
     readonly problemLimit?: number;
     readonly caps?: Partial<CsvCaps>;
     /** Rules for opening the file, for each pass; by default links are followed. */
@@ -67,6 +66,7 @@ export async function surveyFile(
   const rules = options.rules ?? { links: "follow" };
   const problemLimit = options.problemLimit ?? 1000;
   const csv = await openCsv({ path, rules }, caps);
+  const { operation, set } = options;
   const duplicates = new Duplicates();
   const byProblem: Partial<Record<RowProblemCode, number>> = {};
   const faults: RowFault[] = [];
@@ -74,9 +74,9 @@ export async function surveyFile(
     const columns = matchColumns(csv.header, options);
     for await (const batch of csv.batches) {
       for (const csvRow of batch) {
-        const { index, line, key, speedClass, problem } = readRow(columns, duplicates.count, csvRow);
+        const { index, line, key, inputs, problem } = readRow(columns, duplicates.count, csvRow);
         if (problem === undefined) {
-          duplicates.add(line, key, speedClass);
+          duplicates.add(line, subjectOf(operation, key, inputs), inputs);
           continue;
         }
         duplicates.addInvalid(line);
@@ -93,6 +93,7 @@ export async function surveyFile(
     const valid = rows - invalid;
     return {
       path,
+      request: { operation, set },
       columns,
       header: csv.header,
       counts: { rows, valid, invalid, duplicates: shared, calls: valid - shared, byProblem },
@@ -174,8 +175,10 @@ function conflict(columns: Columns, duplicates: Duplicates, index: number): RowP
   const named = lines.slice(0, namedLines).join(", ") + (lines.length > namedLines ? ", …" : "");
   return {
     code: "conflict",
-    column: (columns.header[columns.classAt ?? -1] ?? "").trim(),
-    message: `The same SIM is given different speed classes on lines ${named}. Keep one of them.`,
+    column:
+      columns.inputs.map((source) => ("at" in source ? (columns.header[source.at] ?? "").trim() : "")).find(Boolean) ??
+      "",
+    message: `The same SIM is given different values on lines ${named}. Keep one of them.`,
   };
 }
 

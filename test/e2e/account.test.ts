@@ -86,8 +86,8 @@ test.concurrent("the platform's Japanese reasons stand in the results file", asy
   const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
   expect(applied).toMatchObject({ code: 1, document: { counts: { rejected: 2 } } });
   expect(column(await harness.read(applied.document.results ?? ""), "reason")).toEqual([
-    "updateSimSpeedClass: refused (400 SIM0003: この SIM では使用できない速度クラスです。).",
-    "updateSimSpeedClass: refused (404 SIM0001: 指定された SIM は存在しません。).",
+    "set-speed-class: refused (400 SIM0003: この SIM では使用できない速度クラスです。).",
+    "set-speed-class: refused (404 SIM0001: 指定された SIM は存在しません。).",
   ]);
 });
 
@@ -128,7 +128,7 @@ describe.concurrent("a refusal of the account is one clear sentence and exit cod
     const refused = await harness.run(["apply", "fleet.csv", "--yes"]);
     expect(refused.code).toBe(3);
     expect(refused.stderr).toContain(
-      "The platform rejected the credentials: updateSimSpeedClass: not permitted (403 AUM0004: The operator's coverage types do not " +
+      "The platform rejected the credentials: set-speed-class: not permitted (403 AUM0004: The operator's coverage types do not " +
         "match this address.). Give the account or sub-user this permission.\n",
     );
     expect(refused.stderr).toMatch(/Resume with: simfleet runs resume r-/);

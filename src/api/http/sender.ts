@@ -56,7 +56,7 @@ export class Sender {
   async send<I, O>(operation: Operation<I, O>, call: Sending): Promise<Reply<O>> {
     const { address } = call.route;
     const { path, body } = call.target;
-    const { signal, urgency = "normal", pace, backlog, onSending } = call.options;
+    const { signal, urgency = "normal", pace, backlog, onSending, beforeSending } = call.options;
     const headers = body === undefined ? call.route.headers : call.route.bodyHeaders;
     const bucket = this.#bucketOf(operation);
     const permit = await this.#permits.acquire({ bucket, urgency, pace, backlog, signal });
@@ -65,6 +65,7 @@ export class Sender {
     let answer;
     onSending?.();
     try {
+      if (beforeSending !== undefined) await beforeSending();
       // Without the signal: a slot guarantees a connection, so the request is sent immediately.
       answer = await this.#transport.exchange({ operation: id, address, method, path, headers, body, watcher });
     } catch (thrown) {

@@ -2,13 +2,15 @@
 import { authOperation } from "./auth.ts";
 import { createCredential } from "./credentials.ts";
 import type { Operation } from "./operation.ts";
-import { listSims, listSubscribers, updateSimSpeedClass, updateSubscriberSpeedClass } from "./sims.ts";
+import { simOperationCall } from "./sim-operation.ts";
+import { listSims, listSubscribers } from "./sims.ts";
+import { operationFor, setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 
 export const catalogue: readonly Operation<never, unknown>[] = [
   authOperation,
   listSims,
   listSubscribers,
-  updateSimSpeedClass,
-  updateSubscriberSpeedClass,
+  simOperationCall(setSpeedClass),
+  simOperationCall(operationFor(setSpeedClass, "subscribers")),
   createCredential,
 ];

@@ -5,6 +5,7 @@
  */
 import { ConfigError } from "#core/errors.ts";
 import type { DeploymentOperation, DeploymentOperationId, Placeholder } from "#fleet/deployment-operation.ts";
+import { isImsi, isSimId } from "#fleet/sim/sim.ts";
 import type { Operation, PathParameter } from "./operation.ts";
 
 /** Who AuthKeys belong to: the Root user, or a sub-user by name. */
@@ -75,6 +76,8 @@ const isAllowedAs: Record<Placeholder, (text: string) => boolean> = {
   credentialsId: isCredentialsId,
   groupId: isPlainId,
   namespace: isPlainId,
+  simId: isSimId,
+  imsi: isImsi,
 };
 
 function isPlainId(text: string): boolean {

@@ -17,6 +17,8 @@ export interface PathParameter<I> {
   readonly name: string;
   isAllowed(text: string): boolean;
   of(input: I): string;
+  /** The value is percent-encoded; without it, only values that need no encoding are allowed. */
+  readonly isEncoded?: true;
 }
 
 export interface Operation<I, O> {
@@ -83,10 +85,15 @@ function pathOf<I, O>(operation: Operation<I, O>, input: I): string {
   const values = new Map(parameters.map((parameter) => [`{${parameter.name}}`, parameter.of(input)]));
   const strange = parameters.find((parameter) => !parameter.isAllowed(values.get(`{${parameter.name}}`) ?? ""));
   if (strange !== undefined) throw outside(operation, [strange], values);
+  const encoded = new Set(parameters.filter(({ isEncoded }) => isEncoded).map(({ name }) => `{${name}}`));
   // Segment by segment, so that a value is never mistaken for a placeholder.
-  const segments = template.split("/").map((segment) => (isMark(segment) ? (values.get(segment) ?? segment) : segment));
+  const segments = template.split("/").map((segment) => {
+    if (!isMark(segment)) return segment;
+    const value = values.get(segment) ?? segment;
+    return encoded.has(segment) ? encodeURIComponent(value) : value;
+  });
   const path = segments.join("/");
-  if (!staysIn(template, path)) throw outside(operation, parameters, values);
+  if (!staysIn(template, path, encoded)) throw outside(operation, parameters, values);
   return path;
 }
 
@@ -105,16 +112,20 @@ function outside<I>(
 const anywhere = "https://platform.invalid";
 
 /** Whether the final path, parsed as a URL, is exactly its template with the parameters filled in. */
-function staysIn(template: string, path: string): boolean {
-  // A server may decode what a URL parser leaves unchanged; no template and no id has a percent sign or a brace.
-  if (/[%{}]/.test(path)) return false;
+function staysIn(template: string, path: string, encoded: ReadonlySet<string>): boolean {
   const url = URL.parse(anywhere + path);
   if (url === null || url.origin !== anywhere || url.pathname !== path || url.search !== "" || url.hash !== "") {
     return false;
   }
   const segments = path.split("/");
   const wanted = template.split("/");
-  return segments.length === wanted.length && wanted.every((name, i) => isMark(name) || segments[i] === name);
+  return (
+    segments.length === wanted.length &&
+    wanted.every((name, i) => isMark(name) || segments[i] === name) &&
+    wanted.every((name, i) =>
+      encoded.has(name) ? !/%(?:2[ef5]|5c)/i.test(segments[i] ?? "") : !/[%{}]/.test(segments[i] ?? ""),
+    )
+  );
 }
 
 function isMark(segment: string): boolean {

@@ -3,7 +3,7 @@
  * `subscribers` with `imsi`. Fields that the interface does not show pass through.
  */
 import { z } from "zod";
-import { isImsi, isSimId, keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
+import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import { RecordList, type RecordOptions } from "../record-list.ts";
 import type { Operation } from "./operation.ts";
 
@@ -14,12 +14,6 @@ export interface ListInput {
   readonly limit?: number | undefined;
 }
 
-export interface SpeedClassInput {
-  /** The SIM ID, or the IMSI in the older variant. */
-  readonly key: string;
-  readonly speedClass: string;
-}
-
 /** The known fields of a SIM record; all other fields are kept under their own names. */
 export interface SimRecord {
   readonly simId?: string | null | undefined;
@@ -28,22 +22,17 @@ export interface SimRecord {
   readonly [field: string]: unknown;
 }
 
-export type ChangedSim = SimRecord & { readonly speedClass: string };
-
 const shown = {
   simId: z.string().nullish(),
   imsi: z.string().nullish(),
   speedClass: z.string().nullish(),
 };
 
+/** A SIM's record as the response to a change. */
+export const simRecord: z.ZodType<SimRecord> = z.looseObject(shown);
+
 const listing = {
   method: "GET",
-  quota: { group: "Sim" },
-  authenticated: true,
-  replay: "safe",
-} as const;
-const change = {
-  method: "POST",
   quota: { group: "Sim" },
   authenticated: true,
   replay: "safe",
@@ -108,29 +97,6 @@ export const listSubscribers: Operation<ListInput, SimRecord[]> = {
   successStatuses: [200],
   query: pageQuery,
   output: recordsWith("imsi"),
-};
-
-/**
- * Setting the class that a SIM already has changes nothing, so the call can be retried safely if the response is lost.
- */
-export const updateSimSpeedClass: Operation<SpeedClassInput, ChangedSim> = {
-  ...change,
-  id: "updateSimSpeedClass",
-  path: "/v1/sims/{simId}/update_speed_class",
-  parameters: [{ name: "simId", isAllowed: isSimId, of: (input) => input.key }],
-  successStatuses: [200],
-  body: ({ speedClass }) => ({ speedClass }),
-  output: z.looseObject({ ...shown, speedClass: z.string() }),
-};
-
-export const updateSubscriberSpeedClass: Operation<SpeedClassInput, ChangedSim> = {
-  ...change,
-  id: "updateSubscriberSpeedClass",
-  path: "/v1/subscribers/{imsi}/update_speed_class",
-  parameters: [{ name: "imsi", isAllowed: isImsi, of: (input) => input.key }],
-  successStatuses: [200],
-  body: ({ speedClass }) => ({ speedClass }),
-  output: z.looseObject({ ...shown, speedClass: z.string() }),
 };
 
 /** The list operation of a profile's variant; each record is parsed only when it is accessed. */

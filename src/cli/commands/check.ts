@@ -1,4 +1,6 @@
 /** `simfleet check`: one line per problem, with its fix. */
+import { bucketOf } from "#api/operations/operation.ts";
+import { listSims } from "#api/operations/sims.ts";
 import { access, constants, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
@@ -147,7 +149,7 @@ function timesText(schedule: Schedule): string {
 
 /** One-time codes and token lifetimes need a correct clock; Redis's clock is the reference. */
 async function checkClock(app: App): Promise<Finding> {
-  const { nowMs } = await app.limiter.state(app.runs.bucketOf(app.config.profile));
+  const { nowMs } = await app.limiter.state(bucketOf(listSims, app.config.profile));
   const driftMs = Math.abs(nowMs - systemClock.wallMs());
   if (driftMs <= mostClockDriftMs) return ok("clock", `within ${(driftMs / 1_000).toFixed(1)} s of Redis's`);
   return {

@@ -85,7 +85,12 @@ async function runDemo(
 }
 
 async function submitSample(app: App, output: Output, file: string): Promise<string> {
-  const order = { profile: app.config.profile, name: "demo", options: { partial: true, skipUnchanged: false } };
+  const order = {
+    profile: app.config.profile,
+    set: {},
+    name: "demo",
+    options: { partial: true, skipUnchanged: false },
+  };
   const plan = await app.runs.plan({ path: file }, order);
   output.sayLines(planText(visibleIn(reportOfPlan(plan))));
   const report = await app.runs.submit(plan, { ...order, by: "cli:demo" });

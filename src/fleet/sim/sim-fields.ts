@@ -25,9 +25,20 @@ export const secretFields: readonly string[] = [
   "secret",
 ];
 
-/** Names of the fields to store: those in the configuration, and the class, which every plan requires. */
-export function keptFields(named: readonly string[], keyColumn: string): string[] {
-  return [...new Set([...named, "speedClass"])].filter((name) => name !== keyColumn);
+/**
+ * Names of the fields to store: those in the configuration, and those of the operations, which plans require. A member of
+ * an object that is stored as a whole is not named again.
+ */
+export function keptFields(
+  named: readonly string[],
+  { keyColumn, ofOperations }: { readonly keyColumn: string; readonly ofOperations: readonly string[] },
+): string[] {
+  const names = new Set([...named, ...ofOperations]);
+  const isWithin = (name: string): boolean => {
+    const steps = name.split(".");
+    return steps.slice(1).some((_, i) => names.has(steps.slice(0, i + 1).join(".")));
+  };
+  return [...names].filter((name) => name !== keyColumn && !isWithin(name));
 }
 
 /** Longer values are truncated to this many characters. */

@@ -14,7 +14,10 @@ import type { Spool } from "./spool.ts";
 
 export const filterBody = z.strictObject({
   where: z.union([z.string().min(1).max(4_096), z.array(z.string().min(1).max(4_096)).min(1).max(20)]),
+  operation: z.string().min(1).max(64).optional(),
+  /** Short for `set: { speedClass }`. */
   speedClass: z.string().min(1).max(100).optional(),
+  set: z.record(z.string().min(1).max(64), z.union([z.string().max(2_000), z.number(), z.boolean()])).optional(),
 });
 
 /**
@@ -71,15 +74,17 @@ function filterOf(body: unknown): Rows {
     const faults = read.error.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`);
     throw new SimfleetError(
       "REQUEST_INVALID",
-      `Send a CSV file (text/csv, or the field file of a form), or JSON such as {"where": "tags.site=berlin", "speedClass": "s1.fast"}. ${faults.join("; ")}`,
+      `Send a CSV file (text/csv, or the field file of a form), or JSON such as {"where": "tags.site=berlin", "operation": "set-speed-class", "set": {"speedClass": "s1.fast"}}. ${faults.join("; ")}`,
     );
   }
-  const { where, speedClass } = read.data;
+  const { where, operation, speedClass } = read.data;
   const filter = parseFilter(where);
+  const given = Object.entries(read.data.set ?? {}).map(([name, value]) => [name, String(value)] as const);
+  const set = { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given) };
   const sha256 = createHash("sha256")
-    .update(JSON.stringify([filter.text, speedClass]))
+    .update(JSON.stringify([filter.text, operation, set]))
     .digest("hex");
-  return { from: { filter }, source: filter.text, speedClass, sha256 };
+  return { from: { filter }, source: filter.text, operation, set, sha256 };
 }
 
 /** Without folders and control characters. */

@@ -85,7 +85,7 @@ function listText(automations: readonly AutomationReport[]): string {
     one.name,
     one.on.join(" "),
     one.where === "" ? "-" : one.where,
-    one.speedClass === null ? one.job : `${one.job} ${one.speedClass}`,
+    one.operation === null ? one.job : [one.operation, ...Object.values(one.set)].join(" "),
     one.reason === null ? one.state : `${one.state}: ${one.reason}`,
     one.done,
     one.unchanged,

@@ -5,6 +5,7 @@ import { eventCatalogue } from "#events/event.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
+import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type Kind, integer, path, profileName, text } from "#config/kind.ts";
 import { defaulted, given, optional, readSection } from "#config/section.ts";
@@ -88,7 +89,8 @@ function changeOf(
     ...{ partial: false, skipUnchanged: false },
     ...(rate === undefined ? {} : { callsPerMinute: rate }),
   };
-  return speedClass === undefined ? undefined : { job: "apply", speedClass, options };
+  if (speedClass === undefined) return undefined;
+  return { job: "apply", operation: setSpeedClassName, set: { speedClass }, options };
 }
 
 function otherTask(

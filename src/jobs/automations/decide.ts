@@ -6,7 +6,8 @@ import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import { matches } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
-import { type Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
+import { type SimOperation, changesOf, inputsOf } from "#fleet/sim-operation/sim-operation.ts";
+import { type Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import type { AutomationLog } from "./record.ts";
 
@@ -15,7 +16,7 @@ export type Decision =
   | "act"
   /** The condition does not match. */
   | "condition"
-  /** The SIM already has the speed class. */
+  /** The SIM is as requested already. */
   | "unchanged"
   /** The SIM is no longer listed, or not in the inventory. */
   | "gone"
@@ -34,6 +35,8 @@ export interface DecisionDeps {
   readonly log: AutomationLog;
   /** Name of the column that identifies a SIM. */
   readonly keyColumnOf: (profile: string) => string;
+  /** A SIM operation as the profile uses it. */
+  readonly operationOf: (name: string, profile: string) => SimOperation;
 }
 
 /** The events that match the automation, in order, with its decisions. */
@@ -55,7 +58,7 @@ export async function decide(
 function decideOn(
   { name, profile, condition, action }: Automation,
   { event, chain, known }: { event: Event; chain: readonly string[]; known: KnownSim | undefined },
-  { keyColumnOf }: DecisionDeps,
+  { keyColumnOf, operationOf }: DecisionDeps,
 ): Decision {
   const { sim, ...fields } = event.fields;
   const isAboutSim = event.type.startsWith("sim.");
@@ -69,7 +72,10 @@ function decideOn(
   if (!matches(condition, valueOf)) return "condition";
   if (action.job === "apply") {
     if (known === undefined || known.goneAtMs !== undefined) return "gone";
-    if (speedClassOf(known) === action.speedClass) return "unchanged";
+    const operation = operationOf(action.operation, profile);
+    const changes = changesOf(operation, sim ?? "", inputsOf(operation, action.set));
+    const isAlready = changes.every(([field, after]) => (fieldTextOf(known, field) ?? null) === after);
+    if (changes.length > 0 && isAlready) return "unchanged";
   }
   return chain.includes(name) ? "loop" : "act";
 }

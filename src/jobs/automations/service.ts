@@ -1,4 +1,5 @@
 /** Operations on automations, shared by the CLI and the HTTP API. */
+import { inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
@@ -126,11 +127,18 @@ export class AutomationService {
     const { state, reason, done, unchanged, failed, lastEventAtMs, lastRef } = record;
     return {
       ...{ name, profile, on, where: condition.text, job: action.job },
-      speedClass: action.job === "apply" ? action.speedClass : null,
+      ...this.#operationOf(profile, action),
       ...{ state, reason: reason ?? null, done, unchanged, failed },
       lastEventAt: lastEventAtMs === undefined ? null : new Date(lastEventAtMs).toISOString(),
       ...{ lastRef: lastRef ?? null, mostPerHour },
     };
+  }
+
+  /** What it does to SIMs; secret values are left out. */
+  #operationOf(profile: string, action: Automation["action"]): Pick<AutomationReport, "operation" | "set"> {
+    if (action.job !== "apply") return { operation: null, set: {} };
+    const operation = this.#deps.operationOf(action.operation, profile);
+    return { operation: operation.name, set: shownInputs(operation, inputsOf(operation, action.set)) };
   }
 }
 

@@ -1,6 +1,7 @@
 /** The settings `dropFolder.*`: the folder whose files become runs, and the options of these runs. */
 import type { Problem } from "#core/errors.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
+import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import type { SettingId } from "#config/schema.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -36,7 +37,8 @@ export function readDropFolder(
     rate: values.get("dropFolderRate"),
   };
   const read = {
-    ...{ profile, speedClass, name: values.get("dropFolderName"), options: optionsOf(written) },
+    ...{ operation: setSpeedClassName, set: speedClass === undefined ? {} : { speedClass } },
+    ...{ profile, name: values.get("dropFolderName"), options: optionsOf(written) },
     settleMs: values.getOrDefault("dropFolderSettleSeconds") * 1_000,
   };
   if (values.whereOf("dropFolderPath") === undefined) {

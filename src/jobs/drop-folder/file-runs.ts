@@ -36,16 +36,16 @@ export class DroppedFileRuns implements WantedRuns {
 
   async submit(path: string, { runId, name }: { runId: string; name: string }): Promise<Refusal> {
     const { runService, folder } = this.#deps;
-    const { profile, speedClass, options } = folder;
-    const order = { profile, speedClass, options, name: folder.name ?? name };
+    const { profile, operation, set, options } = folder;
+    const order = { profile, operation, set, options, name: folder.name ?? name };
     let plan: Plan | undefined;
     try {
       plan = await runService.plan({ path, rules: droppedFileRules }, order);
-      await runService.submit(plan, { ...order, source: name, runId, by: "drop-folder" });
+      await runService.submit(plan, { ...order, source: name, runId, by: "drop-folder", isUnattended: true });
       return undefined;
     } catch (thrown) {
       if (!isAboutTheFile(thrown)) throw thrown;
-      const faults = plan?.source.problems.map((problem) => `line ${problem.line}: ${withoutContent(problem)}`);
+      const faults = plan?.problems.map((problem) => `line ${problem.line}: ${withoutContent(problem)}`);
       const reason = thrown instanceof IntakeError ? thrown.withoutContent : thrown.message;
       return { reason, faults: faults ?? [] };
     }

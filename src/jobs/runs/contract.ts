@@ -20,6 +20,7 @@ export const runReport = z.object({
   name: z.string(),
   state: z.enum(runStates),
   profile: z.string(),
+  operation: z.string().describe("what it does to each SIM"),
   counts: z
     .object({
       total: count,
@@ -27,6 +28,7 @@ export const runReport = z.object({
       skipped: count,
       rejected: count,
       failed: count,
+      unknown: count.describe("sent once, response lost, and not sent again: they may have been done"),
       cancelled: count,
       pending: count,
     })
@@ -49,20 +51,30 @@ export const runReport = z.object({
 
 export type RunReport = Readonly<z.infer<typeof runReport>>;
 
-const rowReport = z.object({
+const ofRow = {
   line: count,
-  key: z.string(),
-  speedClass: z.string(),
+  key: z.string().describe("SIM ID or IMSI"),
+  inputs: z.record(z.string(), z.string()).describe("the operation's inputs; secret ones are left out"),
+  changes: list(
+    z.object({
+      field: z.string(),
+      before: z.string().nullable().optional().describe("null: no value; absent: not known to the inventory"),
+      after: z.string().nullable(),
+    }),
+  ).describe("the fields of the SIM that the operation sets"),
+} as const;
+
+const rowReport = z.object({
+  ...ofRow,
   outcome: z.enum(outcomes),
   reason: z.string(),
-  previousSpeedClass: z.string(),
   attempts: count,
   finishedAt: instant.nullable().describe("null while there is no outcome"),
 });
 
 export type RowReport = Readonly<z.infer<typeof rowReport>>;
 
-const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "invalid"] as const;
+const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "not-allowed", "invalid"] as const;
 
 const rowProblem = { column: z.string(), code: z.enum(rowProblemCodes), message: z.string() } as const;
 
@@ -70,9 +82,13 @@ export const planReport = z.object({
   file: z.string().optional().describe("the file; either this or `where` is set"),
   where: z.string().optional().describe("the filter"),
   sha256: z.string().describe("hash of the rows, hex"),
+  operation: z.string().describe("what a run would do to each SIM"),
   rows: count,
   verdicts: z.record(z.enum(verdicts), count),
   calls: count,
+  costly: count.describe("calls that cost money, as far as the inventory knows"),
+  irreversible: count.describe("calls that cannot be undone and have to be confirmed with their number"),
+  hasUndo: z.boolean().describe("whether the run could be undone"),
   estimateSeconds: z.number().nullable().describe("minimum time at the current quota; null while it is unknown"),
   problems: list(z.object({ line: count, ...rowProblem })).describe("the first problems, in row order"),
   problemsInAll: count,
@@ -87,22 +103,20 @@ const storedPlan = planReport.extend({ planId: z.string(), expiresAt: instant })
 export type PlanDocument = Readonly<z.infer<typeof storedPlan>>;
 
 const planRow = z.object({
-  line: count,
-  key: z.string(),
+  ...ofRow,
   verdict: z.enum(verdicts),
-  before: z.string().nullable().describe("current speed class, if the inventory knows it"),
-  after: z.string().nullable().describe("requested speed class; null if the row has none"),
   problem: z.object(rowProblem).optional(),
 });
 
 export type PlanRow = Readonly<z.infer<typeof planRow>>;
 
-export const orderQuery = z.strictObject({
+const orderFields = {
   ...ofProfile,
-  speedClass: z.string().min(1).max(100).optional().describe("one class for all rows of a file of ids only"),
+  operation: z.string().min(1).max(64).optional().describe("what to do to each SIM; default set-speed-class"),
+  speedClass: z.string().min(1).max(100).optional().describe("short for set.speedClass"),
   name: z.string().min(1).max(200).optional().describe("a name for the run"),
   partial: flag.describe("process only the valid rows of a file with invalid ones"),
-  skipUnchanged: flag.describe("skip SIMs that already have the class, by the inventory"),
+  skipUnchanged: flag.describe("skip SIMs that the operation would not change, by the inventory"),
   rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
   maxFailures: z
     .string()
@@ -115,7 +129,29 @@ export const orderQuery = z.strictObject({
     .min(1)
     .optional()
     .describe("process the first n rows, and the rest only if all of them succeed"),
-});
+  confirm: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("the number of calls of an irreversible operation, which has to be given"),
+} as const;
+
+/** The query of rows: the fields, and values for all rows as `set.<input>`. */
+function orderQueryWith<const T extends z.ZodRawShape>(fields: T) {
+  return z.looseObject({ ...orderFields, ...fields }).superRefine((query, context) => {
+    for (const [name, value] of Object.entries(query)) {
+      if (name in orderFields || name in fields) continue;
+      if (!/^set\.[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name))
+        context.addIssue({ code: "unrecognized_keys", keys: [name] });
+      else if (typeof value !== "string" || value.length > 2_000) {
+        context.addIssue({ code: "custom", path: [name], message: "has to be one text of at most 2,000 characters" });
+      }
+    }
+  });
+}
+
+export const orderQuery = orderQueryWith({});
 
 /** How rows are to be planned and run, as the query has it. */
 export type OrderQuery = z.output<typeof orderQuery>;
@@ -130,7 +166,7 @@ export const createPlan = route({
   tag: "plans",
   summary: "Create a plan from a CSV file or a filter",
   description:
-    "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where` and `speedClass`.",
+    "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where`, `operation` and `set`. A value for all rows is a query parameter such as `set.groupId`.",
   query: orderQuery,
   rows: "required",
   answer: storedPlan,
@@ -186,8 +222,8 @@ export const startRun = route({
   tag: "runs",
   summary: "Start a run from a CSV file, a filter or a plan",
   description:
-    "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where` and `speedClass`; it is empty with `planId`.",
-  query: orderQuery.extend({ planId: z.string().optional().describe("start what was planned") }),
+    "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where`, `operation` and `set`; it is empty with `planId`.",
+  query: orderQueryWith({ planId: z.string().optional().describe("start what was planned") }),
   rows: "optional",
   answer: runReport,
   status: 202,
@@ -301,7 +337,7 @@ export const planUndo = route({
   tag: "runs",
   summary: "Count the rows that an undo of a run would restore",
   params: ofRun,
-  answer: z.object({ total: count, calls: count.describe("rows whose SIMs still have the class of the run") }),
+  answer: z.object({ total: count, calls: count.describe("rows whose SIMs still are as the run left them") }),
 });
 
 export const undoRun = route({
@@ -309,7 +345,7 @@ export const undoRun = route({
   path: "/runs/:runId/undo",
   role: "operator",
   tag: "runs",
-  summary: "Restore the previous classes in a new run, except for SIMs changed since",
+  summary: "Restore what a run changed in a new run, except for SIMs changed since",
   description: "It uses the inventory: run a sync just before.",
   params: ofRun,
   answer: runReport,

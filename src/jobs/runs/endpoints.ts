@@ -127,7 +127,8 @@ function startPlanned(
 ): Promise<RunReport> {
   assertPlanAlone(query, rows !== undefined);
   return plans.use(query.planId ?? "", async (stored) => {
-    const { order, source } = stored;
+    const { source } = stored;
+    const order = { ...stored.order, confirm: query.confirm ?? stored.order.confirm };
     assertUsable(order.profile);
     const plan = await planOf(stored, runs);
     return runs.submit(plan, { ...order, source, by, runId });
@@ -161,9 +162,12 @@ async function* held(
 
 /** @throws SimfleetError REQUEST_INVALID for a plan with rows or options */
 function assertPlanAlone({ planId, ...options }: OrderQuery & { planId?: string | undefined }, hasRows: boolean): void {
-  const hasOptions = Object.values(options).some((value) => value !== undefined);
+  const hasOptions = Object.entries(options).some(([name, value]) => name !== "confirm" && value !== undefined);
   if (planId === undefined || (!hasRows && !hasOptions)) return;
-  throw new SimfleetError("REQUEST_INVALID", "A plan already has rows and options: send planId alone, without a body");
+  throw new SimfleetError(
+    "REQUEST_INVALID",
+    "A plan already has rows and options: send planId without others but confirm, and without a body",
+  );
 }
 
 function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
@@ -212,11 +216,16 @@ function newRun({ runs, clock }: RunEndpointDeps): Required<Omit<Creation<RunRep
 
 /** @throws SimfleetError NOT_FOUND when there is no such profile */
 function orderOf(query: OrderQuery, rows: Rows, profileOf: (name?: string) => string): Order {
-  const { profile, speedClass, name, partial, skipUnchanged, rate, maxFailures, canary } = query;
+  const { profile, operation, speedClass, name, partial, skipUnchanged, rate, maxFailures, canary, confirm } = query;
+  const given = Object.entries(query).flatMap(([field, value]) =>
+    field.startsWith("set.") ? [[field.slice("set.".length), String(value)] as const] : [],
+  );
   return {
     profile: profileOf(profile),
-    speedClass: rows.speedClass ?? speedClass,
+    operation: rows.operation ?? operation,
+    set: { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given), ...rows.set },
     name,
+    confirm,
     options: {
       partial: partial === "true",
       skipUnchanged: skipUnchanged === "true",

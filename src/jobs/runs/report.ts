@@ -16,6 +16,7 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     name,
     state,
     profile,
+    operation: run.operations[0].name,
     counts: tally,
     calls,
     throttled,
@@ -33,5 +34,6 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
 /** Exit code of a command that followed a run to its end. */
 export function exitCodeOf(report: Pick<RunReport, "counts">): 0 | 1 {
   const { counts } = report;
-  return counts.rejected + counts.failed + counts.cancelled + counts.pending > 0 ? 1 : 0;
+  const { rejected, failed, unknown, cancelled, pending } = counts;
+  return rejected + failed + unknown + cancelled + pending > 0 ? 1 : 0;
 }

@@ -7,12 +7,18 @@ import { SimfleetError, messageOf } from "#core/errors.ts";
 import { FileRefusedError, isOurs } from "#core/open-file.ts";
 import { replaceFile, writeInto } from "#core/write-file.ts";
 import { type Outcome, isRunOver } from "#fleet/run.ts";
+import { previousColumns } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
-import type { Ledger, SegmentState } from "./ledger/ledger.ts";
-import { type Settled, type StoredRow, doubtOf } from "./ledger/packing.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { SegmentState } from "./ledger/settlement.ts";
+import { type FieldValues, type Settled, type StoredRow, doubtOf } from "./ledger/packing.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 
-const resultColumns = ["outcome", "reason", "previousSpeedClass", "attempts", "finishedAt"] as const;
+/** The columns that results add to those of the input. */
+function resultColumns({ operations }: Pick<RunRecord, "operations">): readonly string[] {
+  return ["outcome", "reason", ...previousColumns(operations[0]), "attempts", "finishedAt"];
+}
+
 export type ResultsFormat = "csv" | "ndjson";
 
 /** A row and its outcome. */
@@ -20,7 +26,8 @@ export interface RowResult {
   readonly row: StoredRow;
   readonly outcome: Outcome;
   readonly reason: string;
-  readonly previousSpeedClass: string;
+  /** Values of the fields that the operation sets, before the call. */
+  readonly previous: FieldValues;
   readonly attempts: number;
   /** ISO 8601, UTC; empty while there is no outcome. */
   readonly finishedAt: string;
@@ -58,24 +65,22 @@ function segmentOf({ segments }: RunRecord, index: number): number {
 function resultOf(run: RunRecord, row: StoredRow, { settled, doubt }: RowStatus): RowResult {
   if (row.problem !== undefined) {
     const finishedAt = new Date(run.createdAtMs).toISOString();
-    return { row, outcome: "rejected", reason: row.problem.message, previousSpeedClass: "", attempts: 0, finishedAt };
+    return { row, outcome: "rejected", reason: row.problem.message, previous: undefined, attempts: 0, finishedAt };
   }
   if (row.skipped !== undefined) {
     const finishedAt = new Date(run.createdAtMs).toISOString();
-    const previousSpeedClass = row.speedClassBefore ?? "";
-    const reason = row.skipped;
-    return { row, outcome: "skipped", reason, previousSpeedClass, attempts: 0, finishedAt };
+    return { row, outcome: "skipped", reason: row.skipped, previous: row.before, attempts: 0, finishedAt };
   }
   if (settled !== undefined) {
-    const { outcome, reason, previousSpeedClass, attempts, finishedAtMs } = settled;
-    return { row, outcome, reason, previousSpeedClass, attempts, finishedAt: new Date(finishedAtMs).toISOString() };
+    const { outcome, reason, previous, attempts, finishedAtMs } = settled;
+    return { row, outcome, reason, previous, attempts, finishedAt: new Date(finishedAtMs).toISOString() };
   }
   const isCut = isRunOver(run.state) && !run.isEnding;
   return {
     row,
     outcome: isCut ? "cancelled" : "pending",
     reason: isCut ? `${run.reason ?? ""}${doubt}` : "",
-    previousSpeedClass: row.speedClassBefore ?? "",
+    previous: row.before,
     attempts: 0,
     finishedAt: "",
   };
@@ -87,28 +92,31 @@ export async function* resultLines(
   ledger: Ledger,
   options: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
 ): AsyncGenerator<string> {
-  const carried = carriedColumns(run.header);
-  if (options.format === "csv") yield csvLine([...run.header.slice(0, carried), ...resultColumns]);
+  const columns = resultColumns(run);
+  const carried = carriedColumns(run.header, columns);
+  const names = previousColumns(run.operations[0]);
+  if (options.format === "csv") yield csvLine([...run.header.slice(0, carried), ...columns]);
   for await (const result of rowResults(run, ledger)) {
     if (options.outcomes !== undefined && options.outcomes.length > 0 && !options.outcomes.includes(result.outcome))
       continue;
-    const { row, outcome, reason, previousSpeedClass, attempts, finishedAt } = result;
+    const { row, outcome, reason, attempts, finishedAt } = result;
+    const previous = names.map((_, i) => result.previous?.[i] ?? "");
     // Pad or cut the row, so that its outcome is in the right column.
     const cells = Array.from({ length: carried }, (_, i) => row.cells[i] ?? "");
     if (options.format === "csv") {
-      yield csvLine([...cells, outcome, reason, previousSpeedClass, String(attempts), finishedAt]);
+      yield csvLine([...cells, outcome, reason, ...previous, String(attempts), finishedAt]);
     } else {
       const input = Object.fromEntries(run.header.slice(0, carried).map((name, i) => [name, cells[i] ?? ""]));
-      yield `${JSON.stringify({ line: row.line, input, outcome, reason, previousSpeedClass, attempts, finishedAt })}\n`;
+      const values = Object.fromEntries(names.map((name, i) => [name, previous[i]]));
+      yield `${JSON.stringify({ line: row.line, input, outcome, reason, ...values, attempts, finishedAt })}\n`;
     }
   }
 }
 
 /** If a results file is submitted again, its old outcome columns are replaced by the new ones. */
-function carriedColumns(header: readonly string[]): number {
-  const tail = header.slice(-resultColumns.length);
-  const isResultsFile = resultColumns.every((name, i) => tail[i] === name);
-  return isResultsFile ? header.length - resultColumns.length : header.length;
+function carriedColumns(header: readonly string[], columns: readonly string[]): number {
+  const tail = header.slice(-columns.length);
+  return columns.every((name, i) => tail[i] === name) ? header.length - columns.length : header.length;
 }
 
 /**

@@ -38,6 +38,7 @@ export async function retrySubmission(
     profile: run.profile,
     bucket: run.bucket,
     options: run.options,
+    operations: run.operations,
     header: run.header,
     source: run.source,
     sha256: run.sha256,

@@ -1,9 +1,12 @@
 /** Lists the rows of a run with their outcomes, page by page. */
 import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
+import { changesOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import type { RowReport } from "./contract.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
+import { operationOf } from "./ledger/packing.ts";
+import { reportChanges } from "./plan/plan-rows.ts";
 import { rowResults } from "./results.ts";
 
 /** A page ends after this many rows were scanned, whether they match or not. */
@@ -22,13 +25,16 @@ export async function rowPage(
   const rows: RowReport[] = [];
   let scanned = 0;
   for await (const result of rowResults(run, ledger, from)) {
-    const { row, outcome, reason, previousSpeedClass, attempts, finishedAt } = result;
+    const { row, outcome, reason, previous, attempts, finishedAt } = result;
     if (rows.length === query.limit || scanned === mostScanned) return { rows, nextCursor: String(row.index) };
     scanned += 1;
     if (query.outcomes !== undefined && query.outcomes.length > 0 && !query.outcomes.includes(outcome)) continue;
-    const { line, key, speedClass } = row;
+    const { line, key, inputs } = row;
+    const operation = operationOf(run, row);
     rows.push({
-      ...{ line, key, speedClass, outcome, reason, previousSpeedClass, attempts },
+      ...{ line, key, outcome, reason, attempts },
+      inputs: shownInputs(operation, inputs),
+      changes: reportChanges(row.problem === undefined ? changesOf(operation, key, inputs) : [], previous),
       finishedAt: finishedAt === "" ? null : finishedAt,
     });
   }

@@ -5,6 +5,13 @@
 import { basename } from "node:path";
 import type { Clock } from "#core/time.ts";
 import type { Outcome, RunOptions, RunState } from "#fleet/run.ts";
+import {
+  type SimOperation,
+  type SimOperations,
+  operationFor,
+  operationNamed,
+  setSpeedClassName,
+} from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
 import type { BucketState, Limiter } from "#limiter/limiter.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
@@ -18,7 +25,7 @@ import { readWhenEnded } from "./ended-run.ts";
 import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan/plan.ts";
 import { reportOfPlan } from "./plan/plan-report.ts";
 import { planRows } from "./plan/plan-rows.ts";
-import type { RunPolicy } from "./policy.ts";
+import { type RunPolicy, assertConfirmed } from "./policy.ts";
 import type { QuotaView } from "./plan/quota-estimate.ts";
 import type { RowReport, PlanRow, RunReport } from "./contract.ts";
 import { reportOf } from "./report.ts";
@@ -28,16 +35,21 @@ import { runPage } from "./run-page.ts";
 import { retriedByDefault, retrySubmission } from "./retry.ts";
 import { undoSubmission } from "./undo.ts";
 import { planLines } from "./plan/plan-lines.ts";
-import { speedClassBucket } from "./work/change-speed-class.ts";
+import { operationBucket } from "./work/row-call.ts";
+import type { SealInputs } from "./sealed-inputs.ts";
 import { type Signature, type Submission, assertAllValid, storedRows, submitRun } from "./submit.ts";
 
 /** How rows are planned and run. */
 export interface Order {
   readonly profile: string;
-  /** One class for all rows; required unless each row has its own. */
-  readonly speedClass?: string | undefined;
+  /** What to do to each SIM; default `set-speed-class`. */
+  readonly operation?: string | undefined;
+  /** Values for all rows by input; the others come from the rows. */
+  readonly set: Readonly<Record<string, string>>;
   /** Name of the run; the file name or the filter by default. */
   readonly name?: string | undefined;
+  /** The number of calls of an irreversible operation, as a person confirmed it. */
+  readonly confirm?: number | undefined;
   readonly options: RunOptions;
 }
 
@@ -51,7 +63,15 @@ export class RunService {
   readonly #periodMs: number;
   readonly #wordingOf: (profile: string) => Wording;
   readonly #speedClasses: readonly string[];
-  readonly #submitDeps: { ledger: Ledger; inventory: Inventory; queues: Queues; clock: Clock; policy: RunPolicy };
+  readonly #operations: SimOperations;
+  readonly #submitDeps: {
+    ledger: Ledger;
+    inventory: Inventory;
+    queues: Queues;
+    clock: Clock;
+    policy: RunPolicy;
+    sealInputs: SealInputs;
+  };
 
   constructor(deps: {
     ledger: Ledger;
@@ -65,6 +85,8 @@ export class RunService {
     /** Those that the deployment lists; a plan warns of others. Empty: no list is configured. */
     speedClasses: readonly string[];
     policy: RunPolicy;
+    operations: SimOperations;
+    sealInputs: SealInputs;
   }) {
     this.#ledger = deps.ledger;
     this.#inventory = deps.inventory;
@@ -74,22 +96,38 @@ export class RunService {
     this.#periodMs = deps.periodMs;
     this.#wordingOf = deps.wordingOf;
     this.#speedClasses = deps.speedClasses;
-    const { ledger, inventory, queues, clock, policy } = deps;
-    this.#submitDeps = { ledger, inventory, queues, clock, policy };
+    this.#operations = deps.operations;
+    const { ledger, inventory, queues, clock, policy, sealInputs } = deps;
+    this.#submitDeps = { ledger, inventory, queues, clock, policy, sealInputs };
     this.control = new RunControl(deps);
+  }
+
+  /** The operations of the deployment, by name. */
+  get operations(): SimOperations {
+    return this.#operations;
+  }
+
+  /**
+   * An operation as a profile uses it.
+   * @throws SimfleetError OPERATION_NOT_FOUND
+   */
+  operation(name: string, profile: string): SimOperation {
+    return operationFor(operationNamed(this.#operations, name), this.#wordingOf(profile));
   }
 
   /**
    * Plans rows; makes no call.
-   * @throws IntakeError for a file that cannot be read as input; SimfleetError USAGE for a filter without a speed class
+   * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows
+   * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value
    */
   plan(from: PlanRequest["from"], order: Order): Promise<Plan> {
-    const { profile, speedClass, options } = order;
+    const { profile, options } = order;
+    const operation = this.operation(order.operation ?? setSpeedClassName, profile);
     const request = {
       from,
-      speedClass,
-      wording: this.#wordingOf(profile),
-      bucket: this.bucketOf(profile),
+      operation,
+      set: order.set,
+      bucket: operationBucket(operation, profile),
       knownSpeedClasses: this.#speedClasses,
       skipUnchanged: options.skipUnchanged,
       callsPerMinute: options.callsPerMinute,
@@ -103,11 +141,19 @@ export class RunService {
    * Submits planned rows as a run.
    * @param order the order that was planned; `source` is the name of the file, or the filter
    * @throws IntakeError if it has invalid rows and `partial` is not set, or has changed since it was planned
+   * @throws SimfleetError NOT_CONFIRMED
    */
-  async submit(plan: Plan, order: Order & Signature & { readonly source?: string }): Promise<RunReport> {
+  async submit(
+    plan: Plan,
+    order: Order & Signature & { readonly source?: string; readonly isUnattended?: true },
+  ): Promise<RunReport> {
     const { source } = plan;
-    const { profile, options, by, runId, source: sourceName = sourceNameOf(source) } = order;
+    const { operation } = source.request;
+    const { profile, options, by, runId, confirm, source: sourceName = sourceNameOf(source) } = order;
     assertAllValid(reportOfPlan(plan), options);
+    // Nobody can confirm a number beforehand: a run that nobody attends waits for a person.
+    const needsPerson = order.isUnattended === true && operation.danger === "irreversible";
+    if (!needsPerson) assertConfirmed(operation, { calls: plan.calls, confirm });
     const head = await submitRun(
       {
         name: order.name ?? sourceName,
@@ -115,12 +161,14 @@ export class RunService {
         options,
         by,
         runId,
-        bucket: this.bucketOf(profile),
+        bucket: operationBucket(operation, profile),
+        operations: [operation],
         source: sourceName,
         header: source.header,
         sha256: source.sha256,
         total: source.counts.rows,
         calls: plan.calls,
+        needsPerson,
         rows: storedRows(source, { inventory: this.#inventory, profile }, options),
       },
       this.#submitDeps,
@@ -157,7 +205,10 @@ export class RunService {
 
   async #undoSubmission(runId: string): Promise<Submission> {
     const run = await readWhenEnded(runId, this.#submitDeps);
-    return undoSubmission(run, this.#submitDeps, this.#wordingOf(run.profile));
+    return undoSubmission(run, {
+      ...this.#submitDeps,
+      operationNamed: (name) => this.operation(name, run.profile),
+    });
   }
 
   /** Renders the verdict of every row of a plan, as lines of a CSV file. */
@@ -231,9 +282,9 @@ export class RunService {
     yield* resultLines(await this.#ledger.run(runId), this.#ledger, options);
   }
 
-  /** The bucket, and thus the queue, of a profile's changes. */
-  bucketOf(profile: string): string {
-    return speedClassBucket(profile, this.#wordingOf(profile));
+  /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */
+  bucketsOf(profile: string): readonly string[] {
+    return [...new Set([...this.#operations.values()].map((operation) => operationBucket(operation, profile)))];
   }
 
   /** Whether a live process handles the bucket. */

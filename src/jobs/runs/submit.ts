@@ -14,6 +14,7 @@ import { type StoredRow, isCallable } from "./ledger/packing.ts";
 import type { RunHead, SegmentSpan } from "./ledger/run-record.ts";
 import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { failureLimit } from "./plan/plan.ts";
+import type { SealInputs } from "./sealed-inputs.ts";
 import { type RunPolicy, assertWithinPolicy, needsApproval } from "./policy.ts";
 import type { RowSource } from "./plan/row-source.ts";
 
@@ -26,6 +27,7 @@ export interface Submission {
   readonly profile: string;
   readonly bucket: string;
   readonly options: RunOptions;
+  readonly operations: RunHead["operations"];
   readonly header: readonly string[];
   readonly source: string;
   readonly sha256: string;
@@ -33,6 +35,8 @@ export interface Submission {
   readonly total: number;
   readonly calls: number;
   readonly rows: AsyncIterable<readonly StoredRow[]>;
+  /** It waits for approval, whatever the policy says. */
+  readonly needsPerson?: boolean;
   readonly retryOf?: string;
   readonly undoOf?: string;
 }
@@ -48,7 +52,7 @@ export interface Signature {
 /** A submission and its submitter. */
 export type SignedSubmission = Submission & Signature;
 
-const unchangedReason = "the SIM already has this speed class, by the inventory";
+const unchangedReason = "the SIM is already as requested, by the inventory";
 
 /** The rows of a source, in the ledger's format. */
 export async function* storedRows(
@@ -69,13 +73,13 @@ export async function* storedRows(
   }
 }
 
-function storedRow(source: RowSource, { row, duplicateOf, speedClassBefore }: ClassifiedRow): StoredRow {
-  const { index, line, key, speedClass, cells, problem } = row;
-  const stored = { index, line, key, speedClass, cells, weight: 1 };
+function storedRow(source: RowSource, { row, duplicateOf, before }: ClassifiedRow): StoredRow {
+  const { index, line, key, inputs, cells, problem } = row;
+  const stored = { index, line, key, inputs, cells, weight: 1 };
   if (problem !== undefined) return { ...stored, problem: { code: problem.code, message: problem.message } };
-  const before = speedClassBefore === undefined ? {} : { speedClassBefore };
-  if (duplicateOf !== undefined) return { ...stored, ...before, duplicateOf };
-  return { ...stored, ...before, weight: source.weightOf(index) };
+  const known = before === undefined ? {} : { before };
+  if (duplicateOf !== undefined) return { ...stored, ...known, duplicateOf };
+  return { ...stored, ...known, weight: source.weightOf(index) };
 }
 
 /**
@@ -84,9 +88,12 @@ function storedRow(source: RowSource, { row, duplicateOf, speedClassBefore }: Cl
  */
 export async function submitRun(
   submission: SignedSubmission,
-  deps: { ledger: Ledger; queues: Queues; clock: Clock; policy: RunPolicy },
+  deps: { ledger: Ledger; queues: Queues; clock: Clock; policy: RunPolicy; sealInputs: SealInputs },
 ): Promise<RunHead> {
-  const { ledger, queues, clock, policy } = deps;
+  const { ledger, queues, clock, policy, sealInputs } = deps;
+  // The rows of another run are sealed already.
+  const isSealed = submission.retryOf !== undefined || submission.undoOf !== undefined;
+  const run = { operation: submission.operations[0], header: submission.header };
   // Refuse a large file before it is read a second time; the check below is the decisive one.
   assertWithinPolicy(policy, submission);
   const runId = submission.runId ?? newRunId(clock.wallMs());
@@ -94,7 +101,7 @@ export async function submitRun(
   const writer = new SegmentWriter(ledger, draftId, submission);
   try {
     for await (const batch of submission.rows) {
-      for (const row of batch) await writer.add(row);
+      for (const row of isSealed ? batch : await sealInputs(batch, run)) await writer.add(row);
     }
     await writer.end();
     // The inventory, and with it the number of calls, may have changed since the plan.
@@ -103,7 +110,7 @@ export async function submitRun(
     await ledger.discard(draftId).catch(() => undefined);
     throw thrown;
   }
-  const { name, profile, bucket, options, header, source, sha256, retryOf, undoOf } = submission;
+  const { name, profile, bucket, options, operations, header, source, sha256, retryOf, undoOf } = submission;
   const maxFailures = failureLimit(options, writer.calls);
   const head: RunHead = {
     runId,
@@ -111,6 +118,7 @@ export async function submitRun(
     profile,
     bucket,
     options,
+    operations,
     header,
     source,
     sha256,
@@ -125,7 +133,9 @@ export async function submitRun(
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),
   };
-  const state = writer.calls === 0 ? "completed" : needsApproval(policy, writer) ? "awaiting-approval" : "running";
+  const waits =
+    submission.needsPerson === true || needsApproval(policy, { calls: writer.calls, operation: operations[0] });
+  const state = writer.calls === 0 ? "completed" : waits ? "awaiting-approval" : "running";
   const committed = await ledger.commit(head, state, draftId);
   if (committed === "exists" && submission.runId === undefined) {
     throw new SimfleetError("RUN_STATE", `The new id ${runId} belongs to another run: submit the rows again`);

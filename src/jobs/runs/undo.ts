@@ -1,91 +1,193 @@
 /**
- * Builds a run that restores what another run changed: each SIM gets its previous class, but only if it still has the class
- * that the run gave it. A later change, by a user or by another run, is kept and reported as skipped.
+ * Builds a run that restores what another run changed, by the operation that undoes it. A SIM is restored only if it still
+ * is as the run left it: a later change, by a user or by another run, is kept and reported as skipped.
  */
 import { SimfleetError } from "#core/errors.ts";
-import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
-import { type Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
-import type { Ledger } from "./ledger/ledger.ts";
-import { type StoredRow, isCallable } from "./ledger/packing.ts";
-import type { RunRecord } from "./ledger/run-record.ts";
+import { readInput } from "#fleet/sim-operation/input.ts";
+import {
+  type FieldChange,
+  type SimOperation,
+  type UndoStep,
+  changesOf,
+  valuesOf,
+} from "#fleet/sim-operation/sim-operation.ts";
+import { type ValueOf, fillText } from "#fleet/sim-operation/template.ts";
+import { type Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import { assertEnded } from "./ended-run.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { type StoredRow, isCallable, operationOf } from "./ledger/packing.ts";
+import type { RunRecord } from "./ledger/run-record.ts";
 import { inBatches } from "./plan/row-source.ts";
 import { type RowResult, rowResults } from "./results.ts";
 import type { Submission } from "./submit.ts";
 
+export interface UndoDeps {
+  readonly ledger: Ledger;
+  readonly inventory: Inventory;
+  /** An operation of the deployment, as the run's profile uses it. @throws SimfleetError OPERATION_NOT_FOUND */
+  readonly operationNamed: (name: string) => SimOperation;
+}
+
+/** The operations of an undo: that of `set`, and that of `otherwise`, if it differs. */
+interface UndoPlan {
+  readonly operations: readonly [SimOperation, ...SimOperation[]];
+  readonly steps: readonly UndoStep[];
+}
+
 /**
- * @throws SimfleetError RUN_STATE if the run has not ended, or has changed nothing
+ * @throws SimfleetError RUN_STATE if the run has not ended, has changed nothing, or cannot be undone
  */
-export async function undoSubmission(
-  run: RunRecord,
-  deps: { ledger: Ledger; inventory: Inventory },
-  wording: Wording,
-): Promise<Submission> {
+export async function undoSubmission(run: RunRecord, deps: UndoDeps): Promise<Submission> {
   assertEnded(run, "undone");
+  const plan = undoPlanOf(run, deps);
   const counts = { total: 0, calls: 0 };
-  for await (const batch of undoRows(run, deps)) {
+  for await (const batch of undoRows(run, plan, deps)) {
     counts.total += batch.length;
     counts.calls += batch.filter(isCallable).length;
   }
   if (counts.total === 0) {
     throw new SimfleetError("RUN_STATE", `Run ${run.runId} changed nothing: there is nothing to undo`);
   }
+  const [operation] = plan.operations;
   return {
     ...counts,
     name: `${run.name} (undo)`,
     profile: run.profile,
     bucket: run.bucket,
+    operations: plan.operations,
     options: { partial: false, skipUnchanged: false },
-    header: [keyColumnOf(wording), "speedClass"],
+    header: [operation.keyColumn, ...operation.inputs.map(({ name }) => name)],
     source: run.source,
     sha256: run.sha256,
     undoOf: run.runId,
-    rows: undoRows(run, deps),
+    rows: undoRows(run, plan, deps),
   };
+}
+
+function undoPlanOf({ runId, operations, undoOf }: RunRecord, { operationNamed }: UndoDeps): UndoPlan {
+  const [{ name, undo }] = operations;
+  if (undo === undefined || operations.length > 1) {
+    const what = undoOf === undefined ? `${name} has no undo` : "it is an undo itself";
+    throw new SimfleetError("RUN_STATE", `Run ${runId} cannot be undone: ${what}`);
+  }
+  const steps = [undo, ...(undo.otherwise === undefined ? [] : [undo.otherwise])];
+  const [first, ...others] = steps.map((step) => operationNamed(step.operation));
+  if (first === undefined) throw new Error("an undo has a first step");
+  return { operations: [first, ...others], steps };
 }
 
 async function* undoRows(
   run: RunRecord,
-  { ledger, inventory }: { ledger: Ledger; inventory: Inventory },
+  plan: UndoPlan,
+  { ledger, inventory }: UndoDeps,
 ): AsyncGenerator<readonly StoredRow[]> {
   let index = 0;
-  for await (const batch of inBatches(changes(run, ledger))) {
+  for await (const batch of inBatches(changedRows(run, ledger))) {
     const known = await inventory.lookUp(
       run.profile,
       batch.map(({ row }) => row.key),
     );
     yield batch.map((result, i) => {
       index += 1;
-      return undoRow(result, known[i], index - 1);
+      return undoRow(result, { run, plan, sim: known[i], index: index - 1 });
     });
   }
 }
 
-/** The rows with which the run changed a SIM's class. */
-async function* changes(run: RunRecord, ledger: Ledger): AsyncGenerator<RowResult> {
+/** The rows with which the run changed a SIM. */
+async function* changedRows(run: RunRecord, ledger: Ledger): AsyncGenerator<RowResult> {
   for await (const result of rowResults(run, ledger)) {
     if (result.outcome === "done" && result.row.duplicateOf === undefined) yield result;
   }
 }
 
-function undoRow({ row, previousSpeedClass }: RowResult, sim: KnownSim | undefined, index: number): StoredRow {
-  const { key, speedClass: given } = row;
-  const wanted = previousSpeedClass;
-  const undo = { index, line: index + 2, key, speedClass: wanted || given, cells: [key, wanted], weight: 1 };
-  const reason = reasonToLeave({ given, wanted }, sim);
+function undoRow(
+  { row, previous }: RowResult,
+  { run, plan, sim, index }: { run: RunRecord; plan: UndoPlan; sim: KnownSim | undefined; index: number },
+): StoredRow {
+  const { key, inputs } = row;
+  const operation = operationOf(run, row);
+  const given = changesOf(operation, key, inputs);
+  const step = previous === undefined ? undefined : stepFor(plan, { operation, row, previous });
+  const present = given.map(([field]) => fieldTextOf(sim, field) ?? null);
+  const undo = {
+    ...{ index, line: index + 2, key, weight: 1 },
+    inputs: step?.inputs ?? [],
+    cells: [key, ...(step?.at === 0 ? step.inputs : plan.operations[0].inputs.map(() => ""))],
+    ...(step === undefined || step.at === 0 ? {} : { operation: step.at }),
+  };
+  const reason = reasonToLeave({ given, previous, hasStep: step !== undefined, present }, sim);
   return reason === undefined
-    ? { ...undo, speedClassBefore: given, onlyFrom: given }
-    : { ...undo, speedClassBefore: speedClassOf(sim) ?? "", skipped: reason };
+    ? { ...undo, before: given.map(([, value]) => value), onlyIf: given }
+    : { ...undo, before: present, skipped: reason };
 }
 
-/** Why a SIM is left unchanged; undefined if its class is to be restored. */
-function reasonToLeave(change: { given: string; wanted: string }, sim: KnownSim | undefined): string | undefined {
-  const { given, wanted } = change;
-  if (wanted === "") return "left unchanged: its previous class is unknown, because no sync had read it";
-  if (wanted === given) return `left as it is: it had ${given} before the run as well`;
+/** The first step that restores the previous values. */
+function stepFor(
+  { operations, steps }: UndoPlan,
+  { operation, row, previous }: { operation: SimOperation; row: StoredRow; previous: readonly (string | null)[] },
+): { at: number; inputs: readonly string[] } | undefined {
+  const valueOf = valuesOf(operation, row.key, row.inputs);
+  const before = new Map(
+    changesOf(operation, row.key, row.inputs).map(([field], i) => [field, previous[i] ?? null] as const),
+  );
+  for (const [at, { set }] of steps.entries()) {
+    const undo = operations[at];
+    const inputs = undo?.inputs.map((field) => {
+      const read = readInput(field, fillUndo(set[field.name] ?? "", { valueOf, before }) ?? "");
+      return "value" in read ? read.value : undefined;
+    });
+    if (undo === undefined || !inputs?.every((value) => value !== undefined)) continue;
+    const after = new Map(changesOf(undo, row.key, inputs));
+    if ([...before].every(([field, value]) => after.get(field) === value)) return { at, inputs };
+  }
+  return undefined;
+}
+
+/** Fills the template of an undo: `{before.groupId}`, `{before.tags.{tagName}}`, and inputs of the row. */
+function fillUndo(
+  template: string,
+  { valueOf, before }: { valueOf: ValueOf; before: ReadonlyMap<string, string | null> },
+): string | undefined {
+  let isMissing = false;
+  const text = template.replace(
+    /\{before\.((?:[^{}]|\{\w+\})+)\}|\{(\w+)\}/g,
+    (_, field: string | undefined, name: string | undefined) => {
+      const value = field === undefined ? valueOf(name ?? "") : before.get(fillText(field, valueOf) ?? "");
+      isMissing ||= value === undefined || value === null;
+      return value ?? "";
+    },
+  );
+  return isMissing ? undefined : text;
+}
+
+/** Why a SIM is left unchanged; undefined if it is to be restored. */
+function reasonToLeave(
+  change: {
+    given: readonly FieldChange[];
+    previous: StoredRow["before"];
+    hasStep: boolean;
+    present: readonly (string | null)[];
+  },
+  sim: KnownSim | undefined,
+): string | undefined {
+  const { given, previous, hasStep, present } = change;
+  if (previous === undefined) return "left unchanged: its previous state is unknown, because no sync had read it";
+  if (given.every(([, value], i) => value === (previous[i] ?? null))) {
+    return `left as it is: it had ${listed(given)} before the run as well`;
+  }
   if (sim?.goneAtMs !== undefined) return "left unchanged: the platform no longer lists it";
-  const present = speedClassOf(sim);
-  if (present === given) return undefined;
-  return `left as it is: it has ${present ?? "no speed class"} now, no longer ${given}, which the run gave it`;
+  const now = given.map(([field], i): FieldChange => [field, present[i] ?? null]);
+  if (given.some(([, value], i) => value !== present[i])) {
+    return `left as it is: it has ${listed(now)} now, no longer ${listed(given)}, which the run gave it`;
+  }
+  return hasStep ? undefined : "left unchanged: the operation cannot restore its previous state";
+}
+
+/** `s1.fast` for one field with a value, else the fields with their values. */
+function listed(changes: readonly FieldChange[]): string {
+  return changes
+    .map(([field, value]) => (value === null ? `no ${field}` : changes.length === 1 ? value : `${field}=${value}`))
+    .join(", ");
 }

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
+import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
 import { type Kind, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/kind.ts";
@@ -126,7 +127,8 @@ function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: 
   const filter =
     where === undefined ? undefined : readFilter(where, known.fieldsOf(profile), (message) => fault("where", message));
   const from = filter === undefined ? { file: file ?? "" } : { filter };
-  return { job: "apply", profile, from, speedClass, options: optionsOf(written) };
+  const set = speedClass === undefined ? {} : { speedClass };
+  return { job: "apply", profile, from, operation: setSpeedClassName, set, options: optionsOf(written) };
 }
 
 /** @param fields those that the filter may name, each with its members */

@@ -77,13 +77,19 @@ export class ServiceTasks implements AutomationTasks {
     return runIdFor(key, atMs);
   }
 
-  /** Sets the class of SIMs, in the run with this id; an existing run is kept unchanged. */
+  /** Does an operation to SIMs, in the run with this id; an existing run is kept unchanged. */
   async changeSims(
-    change: { profile: string; sims: readonly string[]; speedClass: string; options: RunOptions },
+    change: {
+      profile: string;
+      sims: readonly string[];
+      operation: string;
+      set: Readonly<Record<string, string>>;
+      options: RunOptions;
+    },
     { runId, name, by }: { runId: string; name: string; by: string },
   ): Promise<TaskReference> {
-    const { profile, sims, speedClass, options } = change;
-    await this.#submit({ sims }, { profile, speedClass, options }, { runId, name, by });
+    const { sims, ...what } = change;
+    await this.#submit({ sims }, what, { runId, name, by });
     return { kind: "run", id: runId };
   }
 
@@ -105,7 +111,7 @@ export class ServiceTasks implements AutomationTasks {
     const from = "file" in task.from ? { path: task.from.file } : task.from;
     try {
       const begun = await this.#submit(from, task, { runId, name: key, by });
-      return begun === "nothing" ? "every SIM has its speed class already" : { kind: "run", id: runId };
+      return begun === "nothing" ? "every SIM is as requested already" : { kind: "run", id: runId };
     } catch (thrown) {
       if (thrown instanceof SimfleetError && thrown.code === "NO_SIM_MATCHES") return "no SIM matches the filter";
       throw thrown;
@@ -115,17 +121,17 @@ export class ServiceTasks implements AutomationTasks {
   /** Submits the run unless it exists; `nothing` if it would make no call. */
   async #submit(
     from: PlanRequest["from"],
-    what: { profile: string; speedClass: string | undefined; options: RunOptions },
+    what: { profile: string; operation: string; set: Readonly<Record<string, string>>; options: RunOptions },
     signature: { runId: string; name: string; by: string },
   ): Promise<"submitted" | "nothing"> {
     const { runService } = this.#deps;
-    const { profile, speedClass, options } = what;
+    const { profile, operation, set, options } = what;
     if (await runService.exists(signature.runId)) return "submitted";
-    const order = { profile, speedClass, options, name: signature.name };
+    const order = { profile, operation, set, options, name: signature.name };
     const plan = await runService.plan(from, order);
     assertAllValid(reportOfPlan(plan), options);
     if (plan.calls === 0 && options.skipUnchanged) return "nothing";
-    await runService.submit(plan, { ...order, by: signature.by, runId: signature.runId });
+    await runService.submit(plan, { ...order, by: signature.by, runId: signature.runId, isUnattended: true });
     return "submitted";
   }
 
@@ -185,12 +191,11 @@ function statusOfRun(report: RunReport): TaskStatus {
   if (!isRunSettled(report)) return { isOver: false };
   const { state, counts, reason } = report;
   if (state === "cancelled") return over("cancelled", reason);
-  const { total, done, skipped, rejected, failed } = counts;
+  const { total, done, skipped, rejected, failed, unknown } = counts;
   if (state === "aborted") return over("failed", reason);
   const text = `${done} of ${total} rows done${skipped > 0 ? `, ${skipped} skipped` : ""}`;
-  return rejected + failed > 0
-    ? over("failed", `${text}, ${rejected + failed} rejected or failed`)
-    : over("done", text);
+  const bad = rejected + failed + unknown;
+  return bad > 0 ? over("failed", `${text}, ${bad} rejected, failed or unknown`) : over("done", text);
 }
 
 function statusOfRotation(state: string, reason: string | null): TaskStatus {

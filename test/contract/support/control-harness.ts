@@ -99,7 +99,12 @@ export class ControlHarness implements AsyncDisposable {
     const consumers: Working[] = [];
     if (works) {
       const onIncident = ({ message }: { message: string }): unknown => log.push(message);
-      consumers.push(await app.consume("default", onIncident), await app.consumeSyncs("default", onIncident));
+      consumers.push(
+        ...(await Promise.all(
+          app.runs.bucketsOf("default").map((bucket) => app.consume({ profile: "default", bucket }, onIncident)),
+        )),
+        await app.consumeSyncs("default", onIncident),
+      );
     }
     const health = { isMoving: () => Promise.resolve(true), isReady: () => app.ping() };
     const server = await openHttp({ app, config, features: all, logger, health });

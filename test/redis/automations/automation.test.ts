@@ -1,4 +1,5 @@
 /** Automations over a real event stream and inventory: what they act on, once each; loops, limits and crashes. */
+import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
@@ -21,7 +22,7 @@ import { keptBounds } from "../ledger/run-of.ts";
 const place = openTestRedis();
 const { redis, keys } = place;
 const change: AutomationAction = {
-  ...{ job: "apply", speedClass: "s1.minimum" },
+  ...{ job: "apply", operation: "set-speed-class", set: { speedClass: "s1.minimum" } },
   options: { partial: false, skipUnchanged: false },
 };
 
@@ -86,6 +87,7 @@ class Harness {
     this.harness = {
       ...{ clock: systemClock, log: this.log, inventory: fleet.inventory, tasks: this.tasks },
       keyColumnOf: () => "simId",
+      operationOf: () => setSpeedClass,
     };
     this.automation = {
       ...{ name: `a-${randomBytes(4).toString("hex")}`, profile: fleet.profile, on: ["sim.added"], action: change },

@@ -12,7 +12,7 @@ import { RunService } from "#jobs/runs/service.ts";
 import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { keptBounds } from "../ledger/run-of.ts";
+import { keptBounds, noPolicy, operations, sealInputs } from "../ledger/run-of.ts";
 
 const settleMs = 60;
 
@@ -41,10 +41,13 @@ export function dropParts(of: {
     limiter: new Limiter({ redis, keys, clock, periodMs: 60_000, reserve: 0 }),
     wordingOf: () => "sims",
     speedClasses: [],
-    policy: { mostChanges: of.mostChanges, approvalAbove: undefined },
+    policy: { ...noPolicy, mostChanges: of.mostChanges },
+    ...{ operations, sealInputs },
   });
   const options = { partial: false, skipUnchanged: false };
-  const folder: DropFolder = { path, profile, speedClass: undefined, name: undefined, options, settleMs };
+  const folder: DropFolder = {
+    ...{ path, profile, operation: "set-speed-class", set: {}, name: undefined, options, settleMs },
+  };
   const runs = new DroppedFileRuns({ runService, clock, folder });
   const work = new DropFolderWork({ folder, runs, feed: new Feed(storeDeps), clock, onIncident });
   return { runs, work, ledger };

@@ -2,6 +2,7 @@
  * kill -9 of the processes that watch a folder, at any moment: each file ends in done/ or failed/ once, becomes one run,
  * and makes its changes, whichever process continues with it.
  */
+import { openInputs } from "../ledger/run-of.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -69,7 +70,7 @@ class Dropped {
       const runs = (await ledger.running()).filter((run) => run.profile === profile);
       for (const run of runs) {
         for (const segment of run.segments.keys()) {
-          await execute({ runId: run.runId, segment }, { ...context, accountFor: () => account }, signal);
+          await execute({ runId: run.runId, segment }, { ...context, openInputs, accountFor: () => account }, signal);
         }
       }
       await systemClock.sleep(10, signal).catch(() => undefined);

@@ -10,7 +10,7 @@ import { beforeAll as start, Feed } from "#events/feed.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { type FieldSelection, keptFields, pickFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
-import { Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
+import { Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { Settled, StoredRow } from "#jobs/runs/ledger/packing.ts";
 import type { RunHead, RunRecord } from "#jobs/runs/ledger/run-record.ts";
@@ -23,7 +23,7 @@ const classBefore = "s1.slow";
 export const classAfter = "s1.fast";
 /** What is kept of a SIM. */
 export const selection: FieldSelection = {
-  fields: keptFields(["speedClass"], "simId"),
+  fields: keptFields(["speedClass"], { keyColumn: "simId", ofOperations: [] }),
   secrets: new Set(secretFields),
   places: {},
 };
@@ -38,7 +38,7 @@ const rowsInSegments = [
 export function runOnSims(number: number, course: Course): { head: RunHead; segments: StoredRow[][] } {
   const more = course === "aborted" ? { maxFailures: 2 } : {};
   const { head, segments } = runOf(rowsInSegments, { runId: `r-${course}-${number}`, ...more });
-  const own = (row: StoredRow): StoredRow => ({ ...row, key: simOf(number, row.index), speedClassBefore: classBefore });
+  const own = (row: StoredRow): StoredRow => ({ ...row, key: simOf(number, row.index), before: [classBefore] });
   return { head, segments: segments.map((rows) => rows.map(own)) };
 }
 
@@ -69,7 +69,7 @@ export class RunEvents {
     const { head, segments } = runOf([allSims.map(() => 1)], { runId: "r-before" });
     await this.#ledger.draftSegment(head.runId, 0, segments[0] ?? []);
     await this.#ledger.commit(head, "running", head.runId);
-    const shown = pickFields({ speedClass: classBefore }, selection);
+    const shown = { set: ["speedClass"], ...pickFields({ speedClass: classBefore }, selection) };
     const settlements = allSims.map((key, place) => ({ place, key, weight: 1, settled: settledAs("done"), shown }));
     await this.#ledger.settle(head, 0, settlements, { calls: 0, throttled: 0 });
   }
@@ -132,7 +132,7 @@ export class RunEvents {
   /** A SIM has its new class if and only if its row is done, and one event tells of it, with both classes. */
   async #expectChanges(done: ReadonlyMap<string, string>, events: readonly Event[]): Promise<void> {
     const known = await this.#inventory.lookUp("default", allSims);
-    const changed = allSims.filter((_, i) => speedClassOf(known[i]) === classAfter);
+    const changed = allSims.filter((_, i) => fieldTextOf(known[i], "speedClass") === classAfter);
     expect(changed).toEqual(allSims.filter((key) => done.has(key)));
     const reported = events.filter(({ type }) => type === "sim.changed").map(({ fields }) => fields);
     const wanted = changed.map((sim) => ({

@@ -16,7 +16,7 @@ import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { keptBounds } from "../ledger/run-of.ts";
+import { keptBounds, openInputs } from "../ledger/run-of.ts";
 import { type Course, selection, classAfter, courses, runOnSims } from "./run-events.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
@@ -58,7 +58,7 @@ async function workOn(number: number, course: Course): Promise<void> {
   const account = { client: platformOf(course), wording: "sims", selection } as const;
   const context = {
     ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 2 },
-    ...{ watch: new RunWatch({ ledger }), accountFor: () => account },
+    ...{ watch: new RunWatch({ ledger }), accountFor: () => account, openInputs },
   };
   while (!isRunOver((await ledger.run(head.runId)).state)) {
     await Promise.all(segments.map((_, segment) => execute({ runId: head.runId, segment }, context, never)));

@@ -1,10 +1,10 @@
 /** Runs and syncs write to the same SIMs: changes are attributed correctly, and an old page never overwrites a newer response. */
 import { describe, expect, it } from "vitest";
 import { pickFields } from "#fleet/sim/sim-fields.ts";
-import { speedClassOf } from "#jobs/inventory/store/inventory.ts";
+import { fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { settledAs, submit } from "../ledger/run-of.ts";
+import { claimOf, settledAs, submit } from "../ledger/run-of.ts";
 import { FleetHarness } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
@@ -20,14 +20,12 @@ function runOn(fleet: FleetHarness): Promise<RunHead> {
 /** Settles the run's row as the answer to a change, whose record was this. */
 async function settle(fleet: FleetHarness, run: RunHead, key: string, record: Record<string, unknown>): Promise<void> {
   const settled = settledAs("done");
-  const shown = pickFields(record, fleet.account.selection);
+  const shown = { set: ["speedClass"], ...pickFields(record, fleet.account.selection) };
   await fleet.ledger.settle(run, 0, [{ place: 0, key, weight: 1, settled, shown }], noCounts);
 }
 
-const row = (key: string, speedClass: string) => ({ index: 0, line: 2, key, speedClass, cells: [], weight: 1 });
-
 async function classOf(fleet: FleetHarness, key: string): Promise<string | undefined> {
-  return speedClassOf(await fleet.inventory.sim(fleet.profile, key));
+  return fieldTextOf(await fleet.inventory.sim(fleet.profile, key), "speedClass");
 }
 
 describe("the response to a run's change", () => {
@@ -125,7 +123,7 @@ describe("a sync beside a run", () => {
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
     await fleet.sync();
     const run = await runOn(fleet);
-    await fleet.ledger.claim(run, [row(key, "s1.fast")]);
+    await fleet.ledger.claim(run, claimOf([key, "s1.fast"]));
     fleet.sandbox.state.sims.setSpeedClass(1, "s1.fast");
     await fleet.sync();
     expect(await fleet.events(["sim.changed"])).toMatchObject([{ sim: key, by: "run", cause: run.runId }]);
@@ -140,7 +138,7 @@ describe("a sync beside a run", () => {
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
     await fleet.sync();
     const run = await runOn(fleet);
-    await fleet.ledger.claim(run, [row(key, "s1.fast")]);
+    await fleet.ledger.claim(run, claimOf([key, "s1.fast"]));
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.4xfast" });
     await fleet.sync();
     await settle(fleet, run, key, { simId: key, speedClass: "s1.fast" });
@@ -161,12 +159,14 @@ describe("a sync beside a run", () => {
     const fleet = await open({ sims: 3 });
     const [just, long] = [await runOn(fleet), await runOn(fleet)];
     const [first, second] = [1, 2].map((place) => fleet.sandbox.state.sims.simIdAt(place));
-    await fleet.ledger.claim(just, [row(first ?? "", "s1.fast")]);
-    await fleet.ledger.claim(long, [row(second ?? "", "s1.fast")]);
+    await fleet.ledger.claim(just, claimOf([first ?? "", "s1.fast"]));
+    await fleet.ledger.claim(long, claimOf([second ?? "", "s1.fast"]));
     for (const { runId } of [just, long]) await fleet.ledger.move(runId, "cancelled", ["running"]);
     await redis.hset(keys.run(long.runId), "finishedAtMs", Date.now() - 3_600_000);
     await fleet.sync();
-    expect(await redis.hgetall(keys.simsClaims(fleet.profile))).toEqual({ [first ?? ""]: `${just.runId} s1.fast` });
+    expect(await redis.hgetall(keys.simsClaims(fleet.profile))).toEqual({
+      [first ?? ""]: `${just.runId}\nspeedClass=s1.fast`,
+    });
   });
 
   it("keeps a claim that a later run has replaced", async () => {
@@ -174,10 +174,10 @@ describe("a sync beside a run", () => {
     const key = fleet.sandbox.state.sims.simIdAt(1);
     await fleet.sync();
     const [first, second] = [await runOn(fleet), await runOn(fleet)];
-    await fleet.ledger.claim(first, [row(key, "s1.fast")]);
-    await fleet.ledger.claim(second, [row(key, "s1.slow")]);
+    await fleet.ledger.claim(first, claimOf([key, "s1.fast"]));
+    await fleet.ledger.claim(second, claimOf([key, "s1.slow"]));
     await settle(fleet, first, key, { simId: key, speedClass: "s1.fast" });
-    expect(await redis.hget(keys.simsClaims(fleet.profile), key)).toBe(`${second.runId} s1.slow`);
+    expect(await redis.hget(keys.simsClaims(fleet.profile), key)).toBe(`${second.runId}\nspeedClass=s1.slow`);
   });
 });
 

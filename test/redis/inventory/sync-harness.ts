@@ -48,7 +48,15 @@ export function syncParts(of: {
 
 export function accountOf(client: PlatformClient, wording: Wording, fields: readonly string[] = usualFields): Account {
   const secrets = new Set(secretFields);
-  return { client, wording, selection: { fields: keptFields(fields, keyColumnOf(wording)), secrets, places: {} } };
+  return {
+    client,
+    wording,
+    selection: {
+      fields: keptFields(fields, { keyColumn: keyColumnOf(wording), ofOperations: ["speedClass"] }),
+      secrets,
+      places: {},
+    },
+  };
 }
 
 /** Continues the sync in progress. */

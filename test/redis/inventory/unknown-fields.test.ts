@@ -1,4 +1,5 @@
 /** A filter on a field that no SIM has is rejected, since `!=` and `not exists` would select the whole fleet. */
+import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
 import { visitFields } from "#fleet/sim/sim-fields.ts";
@@ -65,8 +66,9 @@ describe("a filter on a field that no SIM has", () => {
   });
 
   it("is refused before a run takes its SIMs from it", async () => {
-    const ask = { profile: "whole", filter: parseFilter("speedclass!=s1.fast"), speedClass: "s1.slow" };
-    await expect(filterSource(inventory, { ...ask, wording: "sims" })).rejects.toMatchObject({ code: "USAGE" });
+    const ask = { profile: "whole", filter: parseFilter("speedclass!=s1.fast") };
+    const request = { operation: setSpeedClass, set: { speedClass: "s1.slow" } };
+    await expect(filterSource(inventory, { ...ask, request })).rejects.toMatchObject({ code: "USAGE" });
   });
 
   it("is refused while the first sync has read only some pages", async () => {

@@ -14,7 +14,7 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
-import { begunAtMs, keptBounds, submit } from "./run-of.ts";
+import { begunAtMs, keptBounds, openInputs, submit } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
 const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
@@ -60,7 +60,7 @@ it("reports rows as pending until the calls in flight have ended", async () => {
   const account = { client: platform.client, wording: "sims", selection } as const;
   const context = {
     ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 3 },
-    ...{ watch: new RunWatch({ ledger }), accountFor: () => account },
+    ...{ watch: new RunWatch({ ledger }), accountFor: () => account, openInputs },
   };
   const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted", 5_000);

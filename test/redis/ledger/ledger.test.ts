@@ -230,7 +230,7 @@ describe("the memory of a run", () => {
         const settled = {
           outcome: "done",
           reason: "",
-          previousSpeedClass: "s1.slow",
+          previous: ["s1.slow"],
           attempts: 1,
           finishedAtMs,
         } as const;
@@ -266,7 +266,7 @@ function realRow(index: number): StoredRow {
     `asset ${randomInt(1e6)}`,
     `2026-${1 + randomInt(12)}-${1 + randomInt(28)}`,
   ];
-  return { index, line: index + 2, key: simId, speedClass: "s1.fast", cells, weight: 1, speedClassBefore: "s1.slow" };
+  return { index, line: index + 2, key: simId, inputs: ["s1.fast"], cells, weight: 1, before: ["s1.slow"] };
 }
 
 describe("the feed", () => {

@@ -9,7 +9,7 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { keptBounds, submit } from "./run-of.ts";
+import { keptBounds, noPolicy, operations, sealInputs, submit } from "./run-of.ts";
 
 const { keys, connect } = openTestRedis();
 
@@ -30,7 +30,8 @@ it("a list of 515 runs takes a script for every hundred of them, and one for eac
     ...{ limiter: new Limiter({ redis, keys }), workerRegistry: new WorkerRegistry({ redis, keys }), periodMs: 60_000 },
     wordingOf: () => "sims",
     speedClasses: [],
-    policy: { mostChanges: undefined, approvalAbove: undefined },
+    policy: noPolicy,
+    ...{ operations, sealInputs },
   });
   await runs.list({ limit: 1 }); // loads the scripts, whose first use takes two commands
   const commands = commandsOf(redis);

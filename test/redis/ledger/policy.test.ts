@@ -6,7 +6,7 @@ import { inBatches } from "#jobs/runs/plan/row-source.ts";
 import { submitRun } from "#jobs/runs/submit.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { keptBounds, runOf } from "./run-of.ts";
+import { keptBounds, noPolicy, runOf, sealInputs } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
@@ -35,11 +35,12 @@ function submitNine(policy: { mostChanges?: number; approvalAbove?: number }, mo
         rows: inBatches(segments.flat()),
         by: "cli:anna",
       },
-      ...{ total: 9, calls: 3 },
+      ...{ total: 9, calls: 3, operations: head.operations },
     },
     {
       ...{ ledger, queues, clock: systemClock },
-      policy: { mostChanges: policy.mostChanges, approvalAbove: policy.approvalAbove },
+      policy: { ...noPolicy, ...policy },
+      sealInputs,
     },
   );
 }

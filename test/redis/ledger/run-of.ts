@@ -1,5 +1,7 @@
 /** Runs to try the ledger with: heads with sensible values everywhere, and the rows that belong to them. */
+import { setSpeedClass, simChangeOf } from "#fleet/sim-operation/sim-operation.ts";
 import { randomBytes } from "node:crypto";
+import type { OpenInputs, SealInputs } from "#jobs/runs/sealed-inputs.ts";
 import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { Settled, StoredRow } from "#jobs/runs/ledger/packing.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
@@ -16,7 +18,7 @@ export function runOf(
     inSegment.map((weight): StoredRow => {
       index += 1;
       return {
-        ...{ index: index - 1, line: index + 1, key: `89423${String(index).padStart(14, "0")}`, speedClass: "s1.fast" },
+        ...{ index: index - 1, line: index + 1, key: `89423${String(index).padStart(14, "0")}`, inputs: ["s1.fast"] },
         ...{ cells: ["a", "ü"], weight },
       };
     }),
@@ -29,6 +31,7 @@ export function runOf(
   const head: RunHead = {
     ...{ runId: `r-${randomBytes(6).toString("hex")}`, name: "Tōkyō", profile: "default", bucket: "default.Sim" },
     ...{ options: { partial: false, skipUnchanged: false }, header: ["simId", "speedClass"], source: "sims.csv" },
+    operations: [setSpeedClass],
     ...{ sha256: "0".repeat(64), total: weights.flat().reduce((sum, weight) => sum + weight, 0) },
     ...{ rejectedAtIntake: 0, skippedAtIntake: 0, segments: spans, canarySegments: 0, createdAtMs: begunAtMs },
     ...more,
@@ -48,8 +51,19 @@ export async function submit(
 }
 
 export function settledAs(outcome: Settled["outcome"], attempts = 1): Settled {
-  return { outcome, reason: "because", previousSpeedClass: "s1.slow", attempts, finishedAtMs: begunAtMs + attempts };
+  return { outcome, reason: "because", previous: ["s1.slow"], attempts, finishedAtMs: begunAtMs + attempts };
 }
 
 /** How much of the past tests keep. */
 export const keptBounds = { keepMs: 86_400_000, most: 1_000_000 };
+
+/** The claim of rows that set a class, by SIM. */
+export function claimOf(...rows: readonly (readonly [key: string, speedClass: string])[]) {
+  return new Map(rows.map(([key, speedClass]) => [key, simChangeOf(setSpeedClass, key, [speedClass])] as const));
+}
+
+/** What work on runs needs to open inputs; none is sealed. */
+export const openInputs: OpenInputs = (_, inputs) => Promise.resolve(inputs);
+export const sealInputs: SealInputs = (rows) => Promise.resolve(rows);
+export const noPolicy = { mostChanges: undefined, approvalAbove: undefined, approvalFor: [] } as const;
+export const operations = new Map([[setSpeedClass.name, setSpeedClass]]);

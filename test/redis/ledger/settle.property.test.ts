@@ -36,7 +36,15 @@ const shape = fc.record({
   canarySegments: fc.constantFrom(0, 0, 1, 2),
   maxFailures: fc.option(fc.nat({ max: 6 }), { nil: undefined }),
 });
-const outcome: fc.Arbitrary<Outcome> = fc.constantFrom("done", "done", "done", "skipped", "rejected", "failed");
+const outcome: fc.Arbitrary<Outcome> = fc.constantFrom(
+  "done",
+  "done",
+  "done",
+  "skipped",
+  "rejected",
+  "failed",
+  "unknown",
+);
 const settle: fc.Arbitrary<Step> = fc.record({
   do: fc.constant("settle" as const),
   by: fc.nat({ max: 2 }),
@@ -112,15 +120,16 @@ class Model {
       const key = `${taken.segment}:${place}`;
       if (this.outcomes.has(key)) continue;
       this.outcomes.set(key, what);
-      canaryFailed ||= isCanary && (what === "rejected" || what === "failed");
+      canaryFailed ||= isCanary && failures.includes(what);
     }
     if (!isOpen(this.state)) return;
     const { total, maxFailures = Infinity } = this.#head;
     if (this.outcomes.size === this.#weights.flat().length && total > 0) this.state = "completed";
-    else if (canaryFailed || this.count(["rejected", "failed"]) > maxFailures) this.state = "aborted";
+    else if (canaryFailed || this.count(failures) > maxFailures) this.state = "aborted";
   }
 }
 
+const failures: readonly Outcome[] = ["rejected", "failed", "unknown"];
 const isOpen = (state: string): boolean => state === "running" || state === "paused";
 
 async function perform(head: RunHead, model: Model, taken: Step): Promise<void> {
@@ -175,6 +184,7 @@ describe("settling rows", () => {
             skipped: model.count(["skipped"]),
             rejected: model.count(["rejected"]),
             failed: model.count(["failed"]),
+            unknown: model.count(["unknown"]),
           });
           expect(Object.values(settled).reduce((sum, count) => sum + count, pending + cancelled)).toBe(total);
           expect(state).toBe(model.state);
@@ -200,7 +210,7 @@ describe("settling rows", () => {
             for (const [key, what] of everSeen) expect(seen.get(key), `outcome of row ${key}`).toEqual(what);
             for (const [key, what] of seen) everSeen.set(key, what);
             const { tally } = await ledger.run(head.runId);
-            expect(tally.done + tally.skipped + tally.rejected + tally.failed + tally.pending).toBe(tally.total);
+            expect(tally.done + tally.skipped + tally.rejected + tally.failed + tally.unknown + tally.pending).toBe(tally.total);
           }
         })();
         const rest: Step[] = weights.map((inSegment, segment) => ({

@@ -15,7 +15,7 @@ import { keptBounds } from "../ledger/run-of.ts";
 
 const sync: Task = { job: "sync", profile: "default" };
 export const change: Task = {
-  ...{ job: "apply", profile: "default", from: { file: "sims.csv" }, speedClass: undefined },
+  ...{ job: "apply", profile: "default", from: { file: "sims.csv" }, operation: "set-speed-class", set: {} },
   options: { partial: false, skipUnchanged: false },
 };
 

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readFault } from "#api/http/error-body.ts";
 import { authOperation } from "#api/operations/auth.ts";
-import { listSims, updateSimSpeedClass } from "#api/operations/sims.ts";
+import { listSims } from "#api/operations/sims.ts";
+import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { readAnswer } from "#api/http/response.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import { PlatformError } from "#core/errors.ts";
@@ -54,7 +55,7 @@ describe("the answer to a write", () => {
       mayHaveApplied,
     });
     expect(error.status).toBe(status);
-    expect(error.operation).toBe("updateSimSpeedClass");
+    expect(error.operation).toBe("set-speed-class");
   });
 
   it("keeps the platform's code and words, in Japanese too", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { updateSimSpeedClass } from "#api/operations/sims.ts";
+import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { Secret } from "#core/secret.ts";
 import {
   answer,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ClientEvent } from "#api/client-event.ts";
-import { listSims, updateSimSpeedClass } from "#api/operations/sims.ts";
+import { listSims } from "#api/operations/sims.ts";
+import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { PlatformError } from "#core/errors.ts";
 import {
   answer,

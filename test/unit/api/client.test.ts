@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { listSims, updateSimSpeedClass } from "#api/operations/sims.ts";
+import { listSims } from "#api/operations/sims.ts";
+import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import {
   answer,
   clientFor,

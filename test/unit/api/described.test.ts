@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { getSim, getSimStatusHistory } from "#api/operations/read-sim.ts";
 import { describe, expect, it } from "vitest";
 import { createAuthKey, listAuthKeys, revokeAuthKey } from "#api/operations/auth-keys.ts";
 import { deleteCredential, listCredentials, updateCredential } from "#api/operations/credentials.ts";
@@ -146,6 +147,8 @@ describe("the operations that a deployment describes", () => {
       createAuthKey(of("createAuthKey"), root),
       revokeAuthKey(of("revokeAuthKey"), root),
       listGroups(of("listGroups"), root),
+      getSim(of("getSim")),
+      getSimStatusHistory(of("getSimStatusHistory")),
       putGroupConfiguration(of("putGroupConfiguration"), root),
       renewToken(of("renewToken")),
     ];
@@ -177,6 +180,8 @@ describe("the operations that a deployment describes", () => {
         createAuthKey: () => createAuthKey(description, user),
         revokeAuthKey: () => revokeAuthKey(description, user),
         listGroups: () => listGroups(description, root),
+        getSim: () => getSim(description),
+        getSimStatusHistory: () => getSimStatusHistory(description),
         putGroupConfiguration: () => putGroupConfiguration(description, root),
         renewToken: () => renewToken(description),
       };

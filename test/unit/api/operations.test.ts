@@ -1,17 +1,19 @@
+import type { SimCall } from "#api/operations/sim-operation.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { authOperation } from "#api/operations/auth.ts";
 import { catalogue } from "#api/operations/catalogue.ts";
 import { createCredential } from "#api/operations/credentials.ts";
 import { bucketOf, type Operation, targetOf } from "#api/operations/operation.ts";
-import { listSims, recordsIn, updateSimSpeedClass, updateSubscriberSpeedClass } from "#api/operations/sims.ts";
+import { listSims, recordsIn } from "#api/operations/sims.ts";
+import { updateSimSpeedClass, updateSubscriberSpeedClass } from "../../support/speed-class.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { anyId, hostileIds } from "./hostile-ids.ts";
 
 describe("the catalogue", () => {
   it("has each operation once and complete", () => {
-    expect(new Set(catalogue.map((o) => o.id)).size).toBe(catalogue.length);
+    expect(new Set(catalogue.map((o) => o.path + o.method)).size).toBe(catalogue.length);
     for (const operation of catalogue) {
       expect(operation.path).toMatch(/^\/v1(\/[a-z_]+|\/\{[A-Za-z]+\})+$/);
       const marks = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
@@ -23,9 +25,7 @@ describe("the catalogue", () => {
   });
 
   it("puts the four operations on SIMs into one bucket and authentication into the address's own", () => {
-    const buckets = catalogue
-      .filter((o) => o.id.includes("Sim") || o.id.includes("Subscriber"))
-      .map((o) => bucketOf(o, "a"));
+    const buckets = catalogue.filter((o) => /sims|subscribers/.test(o.path)).map((o) => bucketOf(o, "a"));
     expect(buckets).toEqual(["a.Sim", "a.Sim", "a.Sim", "a.Sim"]);
     expect(bucketOf(authOperation, "a")).toBe("ip.here.Auth-auth");
     expect(bucketOf(authOperation, "a", "host-1")).toBe("ip.host-1.Auth-auth");
@@ -42,12 +42,12 @@ describe("the path of a call", () => {
   const withId: [Operation<never, unknown>, (id: string) => unknown, RegExp][] = [
     [
       updateSimSpeedClass,
-      (key) => ({ key, speedClass: "s1.fast" }),
+      (key) => ({ key, inputs: ["s1.fast"] }),
       /^\/v1\/sims\/[A-Za-z0-9_-]{1,64}\/update_speed_class$/,
     ],
     [
       updateSubscriberSpeedClass,
-      (key) => ({ key, speedClass: "s1.fast" }),
+      (key) => ({ key, inputs: ["s1.fast"] }),
       /^\/v1\/subscribers\/[0-9]{5,15}\/update_speed_class$/,
     ],
     [
@@ -86,20 +86,20 @@ describe("the path of a call", () => {
     for (const [operation, input] of withId) {
       for (const id of hostileIds) expect(pathOf(operation, input(id)), id).toBeUndefined();
     }
-    expect(targetOf(updateSimSpeedClass, { key: "8942310022000012345", speedClass: "s1.fast" })).toEqual({
+    expect(targetOf(updateSimSpeedClass, { key: "8942310022000012345", inputs: ["s1.fast"] })).toEqual({
       path: "/v1/sims/8942310022000012345/update_speed_class",
       body: '{"speedClass":"s1.fast"}',
     });
   });
 
   it("holds even when an allow-list fails, by looking at the finished path", () => {
-    const open: Operation<{ key: string; speedClass: string }, unknown> = {
+    const open: Operation<SimCall, unknown> = {
       ...updateSimSpeedClass,
       parameters: [{ name: "simId", isAllowed: () => true, of: (input) => input.key }],
     };
     for (const key of hostileIds.filter((id) => id !== "")) {
       if (key === "..;") continue; // one plain segment, which leads nowhere else
-      expect(() => targetOf(open, { key, speedClass: "x" }), key).toThrow(/cannot be a simId/);
+      expect(() => targetOf(open, { key, inputs: ["x"] }), key).toThrow(/cannot be a simId/);
     }
   });
 

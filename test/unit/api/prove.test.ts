@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ClientEvent } from "#api/client-event.ts";
 import type { CredentialForm } from "#api/auth/credential-form.ts";
-import { updateSimSpeedClass } from "#api/operations/sims.ts";
+import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { Secret, liveSecrets } from "#core/secret.ts";
 import { answer, change, changed, clientFor, refusalOf, startPlatform } from "./support.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { updateSimSpeedClass } from "#api/operations/sims.ts";
+import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { PlatformError } from "#core/errors.ts";
 import { answer, change, changed, clientFor, OpenPermits, startPlatform, StillClock } from "./support.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { PlatformClient } from "#api/client.ts";
-import { updateSimSpeedClass } from "#api/operations/sims.ts";
+import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import type { Credentials } from "#config/secrets/credentials.ts";
 import { loadConfig } from "#config/load.ts";
 import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
@@ -53,7 +53,7 @@ it.each([false, true])(
     const lane = async (n: number): Promise<void> => {
       while (!over.signal.aborted) {
         const key = sandbox.state.sims.simIdAt(n);
-        await client.call(updateSimSpeedClass, { key, speedClass: calls % 2 === 0 ? "s1.slow" : "s1.fast" });
+        await client.call(updateSimSpeedClass, { key, inputs: [calls % 2 === 0 ? "s1.slow" : "s1.fast"] });
         calls += 1;
       }
     };

@@ -104,7 +104,7 @@ export const quotaHeaders = {
 };
 
 /** The input of a change, and a platform's answer to it. */
-export const change = { key: "8942310022000012345", speedClass: "s1.fast" };
+export const change = { key: "8942310022000012345", inputs: ["s1.fast"] };
 export const changed: Handler = (_request, response) =>
   answer(response, 200, { imsi: "001", speedClass: "s1.fast" }, quotaHeaders);
 

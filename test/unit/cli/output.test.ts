@@ -120,13 +120,14 @@ it.each([[[]], [["--json"]]])("tokens create %j prints the token that it made", 
 describe("text from outside does not steer the terminal", () => {
   const hostile = "a\u001b[2J\u001b]0;title\u0007\nsimfleet: all done\r\u009b31m\u007f\u202etxt.exe\u2028b";
   const shown = "a\\x1b[2J\\x1b]0;title\\x07\\nsimfleet: all done\\r\\x9b31m\\x7f\\u202etxt.exe\\u2028b";
-  const counts = { total: 1, done: 1, skipped: 0, rejected: 0, failed: 0, cancelled: 0, pending: 0 };
+  const counts = { total: 1, done: 1, skipped: 0, rejected: 0, failed: 0, unknown: 0, cancelled: 0, pending: 0 };
   const run: RunReport = {
     runId: hostile,
     name: hostile,
     state: "paused",
     reason: hostile,
     profile: hostile,
+    operation: hostile,
     counts,
     calls: 1,
     throttled: 0,
@@ -138,8 +139,12 @@ describe("text from outside does not steer the terminal", () => {
   const report: PlanReport = {
     file: hostile,
     sha256: "0",
+    operation: hostile,
+    costly: 0,
+    irreversible: 0,
+    hasUndo: true,
     rows: 1,
-    verdicts: { change: 1, unchanged: 0, unknown: 0, duplicate: 0, conflict: 0, invalid: 1 },
+    verdicts: { change: 1, unchanged: 0, unknown: 0, duplicate: 0, conflict: 0, "not-allowed": 0, invalid: 1 },
     calls: 1,
     estimateSeconds: null,
     problems: [{ line: 2, column: hostile, code: "key-invalid", message: hostile }],

@@ -1,3 +1,4 @@
+import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,6 +33,7 @@ it("svc holds what the interface shows and no more", () => {
       recordPaths: { imsi: ["imsi"] },
       credentialTypes: { psk: ["key"] },
       operations: {},
+      simOperations: new Map([["set-speed-class", setSpeedClass]]),
     },
     problems: [],
   });

@@ -25,7 +25,14 @@ function faultsOf(yaml: string, env: Record<string, string> = {}): string[] {
 describe("the drop folder's settings", () => {
   it("need no more than a path", () => {
     expect(load("dropFolder: { path: /data/in }")).toEqual({
-      ...{ path: "/data/in", profile: "default", name: undefined, speedClass: undefined, settleMs: 5_000 },
+      ...{
+        path: "/data/in",
+        profile: "default",
+        name: undefined,
+        settleMs: 5_000,
+        operation: "set-speed-class",
+        set: {},
+      },
       options: { partial: false, skipUnchanged: false },
     });
     expect(load("dropFolder:")).toBeUndefined();
@@ -36,7 +43,7 @@ describe("the drop folder's settings", () => {
       "dropFolder: { path: in, name: nightly, speedClass: s1.slow, partial: true, canary: 5, rate: 60, settleSeconds: 1 }";
     const env = { SIMFLEET_DROP_FOLDER_MAX_FAILURES: "5%", SIMFLEET_DROP_FOLDER_SKIP_UNCHANGED: "true" };
     expect(load(written, env)).toMatchObject({
-      ...{ path: "in", name: "nightly", speedClass: "s1.slow", settleMs: 1_000 },
+      ...{ path: "in", name: "nightly", operation: "set-speed-class", set: { speedClass: "s1.slow" }, settleMs: 1_000 },
       options: { partial: true, skipUnchanged: true, canary: 5, callsPerMinute: 60, maxFailures: { percent: 5 } },
     });
   });

@@ -79,7 +79,7 @@ describe("defaults and precedence", () => {
       },
       server: undefined,
       audit: { keepMs: 400 * 86_400_000 },
-      changes: { mostChanges: undefined, approvalAbove: undefined },
+      changes: { mostChanges: undefined, approvalAbove: undefined, approvalFor: [] },
       logLevel: "info",
       warnings: [],
     });

@@ -38,7 +38,11 @@ schedules:
     expect(schedules[1]?.task).toMatchObject({
       job: "apply",
       from: { filter: { text: "tags.site=stadium" } },
-      ...{ speedClass: "s1.fast", options: { partial: false, skipUnchanged: true } },
+      ...{
+        operation: "set-speed-class",
+        set: { speedClass: "s1.fast" },
+        options: { partial: false, skipUnchanged: true },
+      },
     });
     expect(schedules[2]).toMatchObject({ overlap: "cancel", jitterMs: 2_500 });
     expect(schedules[2]?.task).toMatchObject({

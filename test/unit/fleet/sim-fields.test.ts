@@ -102,9 +102,12 @@ describe("picking fields", () => {
     });
   });
 
-  it("always keeps the class, and never the key twice", () => {
-    expect(keptFields([...usualFields], "simId")).toEqual(usualFields.filter((name) => name !== "simId"));
-    expect(keptFields(["imsi", "status", "status"], "imsi")).toEqual(["status", "speedClass"]);
+  it("always keeps what operations set, and never the key, a field twice or a member of a kept object", () => {
+    const kept = (named: readonly string[], keyColumn: string, ofOperations: readonly string[]): string[] =>
+      keptFields(named, { keyColumn, ofOperations });
+    expect(kept([...usualFields], "simId", ["speedClass"])).toEqual(usualFields.filter((name) => name !== "simId"));
+    expect(kept(["imsi", "status", "status"], "imsi", ["speedClass"])).toEqual(["status", "speedClass"]);
+    expect(kept(["tags"], "simId", ["tags.site", "imeiLock.imei"])).toEqual(["tags", "imeiLock.imei"]);
   });
 });
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { IntakeError } from "#core/errors.ts";
 import type { RowProblemCode } from "#fleet/run.ts";
-import { matchColumns, readRow } from "#intake/columns.ts";
+import { operationFor, setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
+import { matchColumns, readRow, type RowRequest } from "#intake/columns.ts";
 
-const sims = { wording: "sims" } as const;
+const sims: RowRequest = { operation: setSpeedClass, set: {} };
+const subscribers: RowRequest = { operation: operationFor(setSpeedClass, "subscribers"), set: {} };
 
 function refusal(header: string[], wanted: Parameters<typeof matchColumns>[1]): string {
   try {
@@ -24,22 +26,21 @@ describe("headers", () => {
   ])("%j and %j are found without regard to case and separators", (key, speedClass) => {
     expect(matchColumns(["site", key, speedClass], sims)).toMatchObject({
       keyAt: 1,
-      classAt: 2,
+      inputs: [{ field: { name: "speedClass" }, at: 2 }],
       keyColumn: "simId",
     });
   });
 
   it("the earlier wording goes by the imsi, whatever else there is", () => {
-    expect(matchColumns(["simId", "IMSI", "speedClass"], { wording: "subscribers" })).toMatchObject({
+    expect(matchColumns(["simId", "IMSI", "speedClass"], subscribers)).toMatchObject({
       keyAt: 1,
       keyColumn: "imsi",
     });
   });
 
   it("a class for all rows makes its column needless", () => {
-    expect(matchColumns(["simId"], { ...sims, speedClass: "s1.fast" })).toMatchObject({
-      classAt: undefined,
-      classForAll: "s1.fast",
+    expect(matchColumns(["simId"], { ...sims, set: { speedClass: "s1.fast" } })).toMatchObject({
+      inputs: [{ field: { name: "speedClass" }, value: "s1.fast" }],
     });
   });
 
@@ -60,7 +61,7 @@ describe("headers", () => {
       "no class column",
       ["simId", "class"],
       sims,
-      "The header has no column speedClass. Columns found: simId, class. Add the column, or give one class for all rows with --speed-class.",
+      "The header has no column speedClass. Columns found: simId, class. Add the column, or give one value for all rows with --speed-class.",
     ],
     [
       "the key column twice",
@@ -77,8 +78,8 @@ describe("headers", () => {
     [
       "a class column and a class for all rows",
       ["simId", "speed class"],
-      { ...sims, speedClass: "s1.fast" },
-      'The speed class is given twice: as an option (s1.fast) and as the column "speed class". Drop the option to use the column, or drop the column.',
+      { ...sims, set: { speedClass: "s1.fast" } },
+      'speedClass is given twice: as an option (s1.fast) and as the column "speed class". Drop the option to use the column, or drop the column.',
     ],
     [
       "an imsi where the wording is sims",
@@ -89,14 +90,14 @@ describe("headers", () => {
     [
       "a simId where the wording is subscribers",
       ["simId", "speedClass"],
-      { wording: "subscribers" },
+      subscribers,
       "The file names its SIMs by simId, but the configured wording is subscribers, which needs a column imsi. Set SIMFLEET_WORDING=sims to work with simId, or give the file a column imsi.",
     ],
     [
       "a class for all rows that cannot be one",
       ["simId"],
-      { ...sims, speedClass: "very fast" },
-      '"very fast" cannot be a speed class: letters, digits, dot, - and _ only, at most 64 of them.',
+      { ...sims, set: { speedClass: "very fast" } },
+      '"very fast" is not valid for speedClass: letters, digits, dot, - and _ only, at most 64 of them.',
     ],
   ])("%s is refused", (_name, header, wanted, message) => expect(refusal(header, wanted)).toBe(message));
 });
@@ -116,7 +117,7 @@ describe("rows", () => {
       line: 7,
       cells: [key, speedClass, "x"],
       key: "8942310123456789012",
-      speedClass: "s1.fast",
+      inputs: ["s1.fast"],
     });
   });
 
@@ -155,12 +156,12 @@ describe("rows", () => {
       "sim id",
       `"${"x".repeat(40)}…" cannot be a SIM ID: letters, digits, - and _ only, at most 64 of them.`,
     ],
-    [["1", " ", ""], "class-empty", "speedClass", "The cell speedClass is empty."],
+    [["1", " ", ""], "value-missing", "speedClass", "The cell speedClass is empty."],
     [
       ["1", "very\nfast", ""],
-      "class-invalid",
+      "value-invalid",
       "speedClass",
-      '"very\\nfast" cannot be a speed class: letters, digits, dot, - and _ only, at most 64 of them.',
+      '"very\\nfast" is not valid for speedClass: letters, digits, dot, - and _ only, at most 64 of them.',
     ],
   ])("%j has the problem %s", (cells, code, column, message) => {
     expect(judge(cells).problem).toEqual({ code, column, message });
@@ -173,7 +174,7 @@ describe("rows", () => {
     ],
     ["44010-1", '"44010-1" cannot be an IMSI: 5 to 15 digits.'],
   ])("%s is no IMSI", (key, message) => {
-    const byImsi = matchColumns(["imsi", "speedClass"], { wording: "subscribers" });
+    const byImsi = matchColumns(["imsi", "speedClass"], subscribers);
     expect(readRow(byImsi, 0, { line: 2, cells: [key, "s1.fast"] }).problem?.message).toBe(message);
   });
 });
@@ -181,6 +182,6 @@ describe("rows", () => {
 it("the apostrophe that a results file puts before a speed class such as -slow is dropped when the file is sent in again", () => {
   const columns = matchColumns(["simId", "speedClass"], sims);
   const row = readRow(columns, 0, { line: 2, cells: ["8942310123456789012", "'-slow"] });
-  expect(row).toMatchObject({ speedClass: "-slow" });
+  expect(row).toMatchObject({ inputs: [""] });
   expect(row.problem).toEqual(readRow(columns, 0, { line: 2, cells: ["8942310123456789012", "-slow"] }).problem);
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { rowProblemCodes } from "#fleet/run.ts";
+import type { FieldChange } from "#fleet/sim-operation/sim-operation.ts";
 import {
   type Settled,
   type StoredRow,
@@ -23,19 +24,24 @@ const row = (index: number): fc.Arbitrary<StoredRow> =>
       index: fc.constant(index),
       line: fc.nat(),
       key: text,
-      speedClass: text,
+      inputs: fc.array(text, { minLength: 1, maxLength: 3 }),
       cells: fc.array(text, { maxLength: 6 }),
       weight: fc.integer({ min: 1, max: 1_000 }),
       problem: fc.record({ code: fc.constantFrom(...rowProblemCodes), message: text }),
       duplicateOf: fc.nat(),
-      speedClassBefore: text.filter((shown) => shown !== ""),
+      before: fc.array(fc.option(text), { minLength: 1, maxLength: 3 }),
+      onlyIf: fc.array(
+        text.chain((field) => fc.option(text).map((value): FieldChange => [field, value])),
+        { minLength: 1, maxLength: 2 },
+      ),
+      operation: fc.integer({ min: 1, max: 2 }),
     },
-    { requiredKeys: ["index", "line", "key", "speedClass", "cells", "weight"] },
+    { requiredKeys: ["index", "line", "key", "inputs", "cells", "weight"] },
   );
 const settled: fc.Arbitrary<Settled> = fc.record({
-  outcome: fc.constantFrom("done", "skipped", "rejected", "failed"),
+  outcome: fc.constantFrom("done", "skipped", "rejected", "failed", "unknown"),
   reason: text,
-  previousSpeedClass: text,
+  previous: fc.option(fc.array(fc.option(text), { maxLength: 3 }), { nil: undefined }),
   attempts: fc.nat(),
   finishedAtMs: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
 });

@@ -7,7 +7,7 @@ import { actionsFor, segmentsOf, settledRows } from "../../../web/src/pure/tally
 import { runStates } from "../../../src/fleet/run.ts";
 import { rotationStates } from "../../../src/jobs/credentials/record.ts";
 
-const none = { total: 0, done: 0, skipped: 0, rejected: 0, failed: 0, cancelled: 0, pending: 0 };
+const none = { total: 0, done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0, cancelled: 0, pending: 0 };
 
 describe("the bar of a run", () => {
   it("has a part for every outcome that there is, which add up to the whole", () => {

@@ -2,10 +2,11 @@
 import { type Outcome, type RunReport, type RunState, type Tally, outcomes } from "./shapes.ts";
 
 export const outcomeWords: Readonly<Record<Outcome, string>> = {
-  done: "changed",
-  skipped: "had the class already",
+  done: "done",
+  skipped: "already as requested",
   rejected: "will never work as they are",
   failed: "given up after every try",
+  unknown: "sent once, answer lost; not sent again",
   cancelled: "not done, the run was stopped",
   pending: "still to do",
 };

@@ -33,7 +33,11 @@ export function Automations(): JSX.Element {
           columns={[
             { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
             { label: "When", cell: whenText },
-            { label: "Does", cell: ({ job, speedClass }) => (speedClass === null ? job : `${job} ${speedClass}`) },
+            {
+              label: "Does",
+              cell: ({ job, operation, set }) =>
+                operation === null ? job : [operation, ...Object.values(set)].join(" "),
+            },
             { label: "State", cell: (one) => <State {...one} /> },
             { label: "Last event", cell: (one) => <Last {...one} /> },
             { label: "Done", kind: "number", cell: ({ done }) => grouped(done) },

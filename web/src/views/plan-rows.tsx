@@ -1,4 +1,4 @@
-/** A plan row by row: the current class of each SIM, and the new one. */
+/** A plan row by row: what each SIM is like now, and after the run. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Badge } from "../parts/badge.tsx";
@@ -8,7 +8,7 @@ import { More, usePages } from "../parts/pages.tsx";
 import { Table } from "../parts/table.tsx";
 import { grouped } from "../pure/format.ts";
 import { type PlanReport, type PlanRow, type RowVerdict, verdicts } from "../pure/shapes.ts";
-import { BeforeAfter } from "./outside-changes.tsx";
+import { RowChanges } from "./row-changes.tsx";
 
 type Shown = RowVerdict | "all";
 
@@ -39,7 +39,7 @@ export function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
           columns={[
             { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
             { label: "SIM", cell: ({ key }) => <span class="mono">{key}</span> },
-            { label: "Before and after", cell: ({ before, after }) => <BeforeAfter {...{ before, after }} /> },
+            { label: "Before and after", cell: (row) => <RowChanges {...row} /> },
             { label: "Verdict", kind: "tight", cell: (row) => <Badge state={row.verdict} /> },
             { label: "Problem", cell: ({ problem }) => problem?.message },
           ]}

@@ -9,7 +9,7 @@ import { Table } from "../parts/table.tsx";
 import { At } from "../parts/time.tsx";
 import { grouped } from "../pure/format.ts";
 import { type Outcome, type RunRow, type Tally, outcomes } from "../pure/shapes.ts";
-import { BeforeAfter } from "./outside-changes.tsx";
+import { RowChanges } from "./row-changes.tsx";
 
 type Shown = Outcome | "all";
 
@@ -37,11 +37,7 @@ export function RunRows({ runId, counts, isLive }: { runId: string; counts: Tall
           columns={[
             { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
             { label: "SIM", cell: ({ key }) => <span class="mono">{key}</span> },
-            {
-              label: "Speed class",
-              cell: ({ previousSpeedClass, speedClass }) =>
-                previousSpeedClass === "" ? speedClass : <BeforeAfter before={previousSpeedClass} after={speedClass} />,
-            },
+            { label: "Change", cell: (row) => <RowChanges {...row} /> },
             { label: "Outcome", kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
             { label: "Reason", cell: ({ reason }) => reason },
             { label: "At", kind: "tight", cell: ({ finishedAt }) => finishedAt !== null && <At at={finishedAt} /> },

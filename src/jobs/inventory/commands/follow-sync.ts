@@ -1,4 +1,6 @@
 /** Shows a sync until it ends: in this process while no worker does it, or in a remote worker. */
+import { bucketOf } from "#api/operations/operation.ts";
+import { listSims } from "#api/operations/sims.ts";
 import type { App } from "#app/app.ts";
 import type { Client } from "#contract/client.ts";
 import { systemClock } from "#core/time.ts";
@@ -75,7 +77,7 @@ function shower(output: Output) {
 }
 
 async function quotaText(app: App, profile: string): Promise<string> {
-  const bucket = await app.runs.bucket(app.runs.bucketOf(profile));
+  const bucket = await app.runs.bucket(bucketOf(listSims, profile));
   const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
   const isWaiting = bucket.left === 0 && toRefreshMs > 0;
   return isWaiting ? `, the quota refreshes in ${Math.ceil(toRefreshMs / 1_000)} s` : "";

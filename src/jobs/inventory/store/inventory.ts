@@ -153,7 +153,7 @@ export class Inventory {
       const sim = known[i];
       if (sim === undefined || !isInReach(sim.ordinal, options)) return [];
       if (presence !== "all" && (sim.goneAtMs !== undefined) !== (presence === "gone")) return [];
-      const valueOf = (field: string): string | undefined => (field === keyColumn ? key : textOfField(sim, field));
+      const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextOf(sim, field));
       return matches(filter, valueOf) ? [{ key, sim }] : [];
     });
   }
@@ -191,14 +191,9 @@ function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | und
 }
 
 /** A field's value as filters see it; an object has no value of its own and exists if it has a member. */
-function textOfField({ fields }: KnownSim, name: string): string | undefined {
-  const value = fields.get(name);
+export function fieldTextOf(sim: KnownSim | undefined, name: string): string | undefined {
+  if (sim === undefined) return undefined;
+  const value = sim.fields.get(name);
   if (value !== undefined) return textOf(value);
-  return [...fields.keys()].some((field) => field.startsWith(`${name}.`)) ? objectText : undefined;
-}
-
-/** The speed class, if the record has one. */
-export function speedClassOf(sim: KnownSim | undefined): string | undefined {
-  const value = sim?.fields.get("speedClass");
-  return value === undefined ? undefined : textOf(value);
+  return [...sim.fields.keys()].some((field) => field.startsWith(`${name}.`)) ? objectText : undefined;
 }

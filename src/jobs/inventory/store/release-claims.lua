@@ -1,6 +1,6 @@
 -- Releases claims on SIMs, unless they have changed.
 --
--- KEYS  1 claims (hash: SIM -> "run class")
+-- KEYS  1 claims (hash: SIM -> claim, as in take.lua)
 -- ARGV  SIM, claim, SIM, claim, …
 -- Returns the number of released claims
 -- Atomic: everything. A claim that another run has replaced is kept.

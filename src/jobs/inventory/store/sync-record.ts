@@ -216,5 +216,5 @@ function sliceOf(sims: ListedSims, from: number): ListedSims {
 }
 
 function runOf(claim: string): string {
-  return claim.split(" ", 1)[0] ?? "";
+  return claim.split("\n", 1)[0] ?? "";
 }

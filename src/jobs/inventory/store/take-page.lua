@@ -32,13 +32,19 @@ local signatures, lines = ARGV[11], ARGV[12]
 local length = #page_digests / DIGEST
 local count = { sims = is_last and page_length or 0, added = 0, changed = 0, returned = 0 }
 
--- A class that a run is just setting is attributed to the run, even if the listing shows it first.
+-- A value that a run is just setting is attributed to the run, even if the listing shows it first.
 local function by_of_claim(sim)
+  local run, set
   return function(field, after)
-    if field == 'speedClass' and after then
-      local run, class = string.match(redis.call('HGET', inv.claims, sim) or '', '^(%S+) (%S+)$')
-      if class and after == '=' .. class then return 'run', run end
+    if not run then
+      local claim = redis.call('HGET', inv.claims, sim) or ''
+      local lines
+      run, lines = string.match(claim, '^([^\n]+)\n(.*)$')
+      run = run or ''
+      set = {}
+      for name, value in string.gmatch(lines or '', '([^=:\n]+)([^\n]*)') do set[name] = value end
     end
+    if run ~= '' and set[field] == (after or '') then return 'run', run end
     return 'outside', sync_id
   end
 end

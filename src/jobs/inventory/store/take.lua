@@ -3,7 +3,7 @@
 -- inventory(keys, profile, most) returns the table that the functions below expect:
 --   sims (hash: SIM -> record)   head (hash: next, known, gone, settled)   roll (prefix: chunk -> keys of its SIMs, one per
 --   line)   signs (prefix: chunk -> signatures)   seen (bitmap: ordinals that the current listing has shown)
---   claims (hash: SIM -> "run class")   events (stream)   digests (prefix: chunk -> digests)
+--   claims (hash: SIM -> run id, then a line for each field that it sets: `name=value`, or `name` for none)   events (stream)   digests (prefix: chunk -> digests)
 -- A record is `ordinal by addedAtMs updatedAtMs goneAtMs` and a line for each field (sim-record.ts).
 -- A digest is that of the record as a listing showed it; it is valid only while the SIM is listed and unchanged since that
 -- listing. UNLISTED marks a SIM that only a run's response has shown, which may lack fields.
@@ -202,7 +202,8 @@ local function welcome_back(inv, sim, record, by, cause)
   return true
 end
 
--- Stores the response to one of our changes: `returned` is the set of fields that it contained; the others stay unchanged.
+-- Stores the response to one of our changes: `seen.set` has the fields that the change set, `returned` those that the
+-- response contained; the others stay unchanged.
 local function take_answer(inv, sim, seen, returned, run)
   local text = redis.call('HGET', inv.sims, sim)
   if not text then
@@ -222,7 +223,7 @@ local function take_answer(inv, sim, seen, returned, run)
     end
   end
   local emitted = emit_changes(inv, sim, before, after, NO_FIELDS, function(field)
-    if field == 'speedClass' then return 'run', run end
+    if covers(seen.set, field) then return 'run', run end
     return 'outside', run
   end)
   if emitted > 0 then

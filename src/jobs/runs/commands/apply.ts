@@ -5,27 +5,31 @@ import type { App } from "#app/app.ts";
 import type { Client } from "#contract/client.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { createPlan, downloadResults, type RunReport, startRun } from "../contract.ts";
+import { createPlan, downloadResults, type PlanReport, type RunReport, startRun } from "../contract.ts";
 import { writeResults } from "../results.ts";
 import { assertAllValid } from "../submit.ts";
-import { type Caller, type Context, asCount, confirm, withCommon } from "#cli/context.ts";
+import { ask, type Caller, type Context, asCount, confirm, isTerminal, withCommon } from "#cli/context.ts";
 import { follow } from "./follow-run.ts";
 import { type Output, grouped } from "#cli/output.ts";
 import { planText } from "./plan-text.ts";
 import { countsText, runText } from "./run-text.ts";
 import { whereOption } from "#cli/where.ts";
+import { fileHelp, operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
 import { rowsOf } from "./plan.ts";
 
 export function applyCommand(context: Context): Command {
   const command = new Command("apply")
-    .description("change speed classes from a file: plan, run, and write a result for every row")
-    .argument("[file]", "CSV file with the columns simId (or imsi) and speedClass")
+    .description("change SIMs from a file: plan, run, and write a result for every row")
+    .argument("[file]", fileHelp)
     .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
-    .option("--speed-class <class>", "one class for all rows; needed with --where and with a file of ids only")
+    .addOption(operationOption())
+    .addOption(setOption())
+    .addOption(speedClassOption())
     .option("--name <name>", "name of the run (default: the file name or the filter)")
     .option("--yes", "skip the confirmation; required without a terminal")
+    .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
     .option("--partial", "process only the valid rows of a file with invalid ones")
-    .option("--skip-unchanged", "skip SIMs that already have the class, by the inventory")
+    .option("--skip-unchanged", "skip SIMs that the operation would not change, by the inventory")
     .option(
       "--max-failures <n>",
       "abort when more rows than this fail: a number or a percentage such as 5%",
@@ -48,11 +52,12 @@ export function applyCommand(context: Context): Command {
       assertAllValid(plan, { partial: options.partial === true });
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       if (options.detach !== true) await app?.client(app.config.profile).whoAmI(context.io.interrupt);
-      if (options.yes !== true && !(await confirm(context.io, changesQuestion(plan.calls)))) {
+      const confirmed = await confirmation(plan, options, context);
+      if (confirmed === undefined) {
         output.say("Nothing was started.");
         return 2;
       }
-      const report = await client.call(startRun, { query: { planId: plan.planId } });
+      const report = await client.call(startRun, { query: { planId: plan.planId, ...confirmed } });
       if (options.detach === true) return detached(report, { app, output });
       output.say(`Run ${report.runId} started.`);
       return showToEnd({
@@ -67,13 +72,35 @@ export function applyCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
+/**
+ * Asks before a run starts. An irreversible operation needs its number of SIMs, typed or given.
+ * @returns what the run is started with; undefined: it must not be started
+ */
+async function confirmation(
+  { operation, calls, irreversible }: PlanReport,
+  { yes, confirm: given }: { yes?: true | undefined; confirm?: number | undefined },
+  { io }: Context,
+): Promise<{ confirm?: number } | undefined> {
+  if (irreversible === 0) return yes === true || (await confirm(io, changesQuestion(calls))) ? {} : undefined;
+  if (given !== undefined) return { confirm: given };
+  if (yes === true || !isTerminal(io)) {
+    throw new SimfleetError(
+      "NOT_CONFIRMED",
+      `${operation} cannot be undone: confirm the number of SIMs with --confirm ${irreversible}. Nothing was started`,
+    );
+  }
+  const answer = await ask(io, `${operation} cannot be undone. Type the number of SIMs (${grouped(irreversible)}): `);
+  const typed = answer?.replaceAll(/[,.'\s]/g, "") ?? "";
+  return /^\d{1,9}$/.test(typed) ? { confirm: Number(typed) } : undefined;
+}
+
 function changesQuestion(calls: number): string {
   return `Make ${grouped(calls)} ${calls === 1 ? "change" : "changes"}?`;
 }
 
 async function detached(report: RunReport, { app, output }: { app: App | undefined; output: Output }): Promise<number> {
   output.answer(report, (shown) => shown.runId);
-  if (app !== undefined && !(await app.runs.isServed(app.runs.bucketOf(report.profile)))) {
+  if (app !== undefined && !(await app.runs.isServed((await app.runs.record(report.runId)).bucket))) {
     output.say(
       `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${report.runId}`,
     );
@@ -139,6 +166,8 @@ function besideFile(file: string, runId: string): string {
 function orderQueryOf(
   file: string | undefined,
   options: {
+    operation?: string | undefined;
+    set?: Readonly<Record<string, string>> | undefined;
     speedClass?: string | undefined;
     name?: string | undefined;
     partial?: true | undefined;
@@ -148,9 +177,9 @@ function orderQueryOf(
     rate?: number | undefined;
   },
 ) {
-  const { speedClass, name, partial, skipUnchanged, maxFailures, canary, rate } = options;
+  const { name, partial, skipUnchanged, maxFailures, canary, rate } = options;
   return {
-    speedClass: file === undefined ? undefined : speedClass,
+    ...operationQuery(options),
     // An upload has no file name.
     name: name ?? (file === undefined ? undefined : basename(file).slice(0, 200)),
     partial: partial === true ? ("true" as const) : undefined,

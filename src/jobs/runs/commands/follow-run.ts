@@ -165,7 +165,7 @@ class Follower {
     if (app === undefined || mode === "watch" || this.#consumer !== undefined || nowMs < this.#nextWorkerPollMs) return;
     this.#nextWorkerPollMs = nowMs + workerPollMs;
     if (await app.runs.isServed(bucket)) return;
-    this.#consumer = await app.consume(profile, (incident) => {
+    this.#consumer = await app.consume({ profile, bucket }, (incident) => {
       if (incident.refusal !== undefined) this.#refusal = incident.refusal;
       if (incident.message !== this.#lastIncident) this.#request.output.say(`simfleet: ${incident.message}`);
       this.#lastIncident = incident.message;

@@ -1,4 +1,5 @@
 /** Renders a plan as text for a terminal. */
+import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import type { PlanReport } from "../contract.ts";
 import { duration, grouped } from "#cli/output.ts";
 
@@ -6,19 +7,25 @@ const problemsShown = 10;
 
 export function planText(plan: PlanReport): string {
   const { file, where, rows, verdicts, calls, estimateSeconds, problems, problemsInAll, warnings } = plan;
+  const isSpeedClass = plan.operation === setSpeedClassName;
   const lines = [
     file === undefined ? `${where ?? ""}: ${grouped(rows)} SIMs` : `${file}: ${grouped(rows)} rows`,
+    ...(isSpeedClass ? [] : [`  ${plan.operation}`]),
     `  ${grouped(verdicts.change)} to change`,
-    ...(verdicts.unchanged > 0 ? [`  ${grouped(verdicts.unchanged)} already have the class, by the inventory`] : []),
+    ...(verdicts.unchanged > 0 ? [`  ${grouped(verdicts.unchanged)} already ${isSpeedClass ? "have the class" : "as requested"}, by the inventory`] : []),
     ...(verdicts.unknown > 0 ? [`  ${grouped(verdicts.unknown)} not in the inventory`] : []),
     ...(verdicts.duplicate > 0 ? [`  ${grouped(verdicts.duplicate)} duplicate (sent once)`] : []),
-    ...(verdicts.conflict > 0 ? [`  ${grouped(verdicts.conflict)} in conflict: one SIM, two speed classes`] : []),
+    ...(verdicts.conflict > 0 ? [`  ${grouped(verdicts.conflict)} in conflict: one SIM, different values`] : []),
+    ...(verdicts["not-allowed"] > 0 ? [`  ${grouped(verdicts["not-allowed"])} not allowed by the operation`] : []),
     ...(verdicts.invalid > 0 ? [`  ${grouped(verdicts.invalid)} invalid`] : []),
     ...problems.slice(0, problemsShown).map((problem) => `    line ${problem.line}: ${problem.message}`),
   ];
   const more = problemsInAll - Math.min(problems.length, problemsShown);
   if (more > 0) lines.push(`    … and ${grouped(more)} more; --out FILE writes every row's verdict`);
   lines.push(...warnings.map((warning) => `  warning: ${warning}`));
+  if (plan.costly > 0) lines.push(`  ${grouped(plan.costly)} of the calls cost money, as far as the inventory knows`);
+  if (plan.irreversible > 0) lines.push(`  ${grouped(plan.irreversible)} of the calls cannot be undone`);
+  else if (!plan.hasUndo) lines.push(`  ${plan.operation} has no undo`);
   lines.push(`${grouped(calls)} ${calls === 1 ? "call" : "calls"}, ${timeText(estimateSeconds)}`);
   return lines.join("\n");
 }

@@ -6,24 +6,26 @@ import { writeResults } from "../results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { planText } from "./plan-text.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
+import { fileHelp, operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
-    .description("validate a file of speed-class changes and preview the run; makes no API calls")
-    .argument("[file]", "CSV file with the columns simId (or imsi) and speedClass")
+    .description("validate a file of changes and preview the run; makes no API calls")
+    .argument("[file]", fileHelp)
     .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
-    .option("--speed-class <class>", "one class for all rows; needed with --where and with a file of ids only")
+    .addOption(operationOption())
+    .addOption(setOption())
+    .addOption(speedClassOption())
     .option("--out <file>", "write the verdict of each row to this CSV file");
   return withCommon(
     command,
-    "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow",
+    "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow\nsimfleet plan groups.csv --operation set-group",
   ).action(async (file, options, self) => {
     const rows = rowsOf(file, options, self);
     const output = context.output(options);
-    const { speedClass, out } = options;
+    const { out } = options;
     await context.connect(options, async ({ client, profile, app }) => {
-      const query = { profile, speedClass: file === undefined ? undefined : speedClass };
-      const plan = await client.call(createPlan, { query, rows });
+      const plan = await client.call(createPlan, { query: { profile, ...operationQuery(options) }, rows });
       if (out !== undefined) {
         const verdicts = await client.call(downloadVerdicts, { params: { planId: plan.planId } });
         await writeResults(out, verdicts, "Choose another path with --out");
@@ -39,12 +41,12 @@ export function planCommand(context: Context): Command {
 /** Reads where the rows come from; ends the command unless exactly one of file and filter is given. */
 export function rowsOf(
   file: string | undefined,
-  { where, speedClass }: { where?: string[] | undefined; speedClass?: string | undefined },
+  { where }: { where?: string[] | undefined },
   command: Pick<Command, "error">,
 ): RowsRequest {
   assertFilter(where);
   if (file !== undefined && where === undefined) return { file };
-  if (file === undefined && where !== undefined) return { where, speedClass };
+  if (file === undefined && where !== undefined) return { where };
   const wrong =
     file === undefined ? "missing argument 'file', or --where" : "argument 'file' and --where exclude each other";
   return command.error(`error: ${wrong}`);

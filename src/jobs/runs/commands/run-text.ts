@@ -1,4 +1,5 @@
 /** Renders runs as text for a terminal. */
+import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { duration, grouped, table } from "#cli/output.ts";
 import { problemText } from "#cli/problem-text.ts";
 import { isRunOver } from "#fleet/run.ts";
@@ -8,6 +9,7 @@ export function runText(report: RunReport): string {
   const { counts } = report;
   const lines = [
     `${report.runId}  ${report.name}`,
+    ...(report.operation === setSpeedClassName ? [] : [`  ${report.operation}`]),
     `  ${stateText(report)}`,
     `  ${countsText(report)}`,
     `  ${grouped(report.calls)} calls${report.throttled > 0 ? `, ${grouped(report.throttled)} rate-limited` : ""}`,
@@ -21,6 +23,11 @@ export function runText(report: RunReport): string {
   if (report.retryOf !== undefined) lines.push(`  retries rows of ${report.retryOf}`);
   if (counts.failed + (report.state === "completed" ? 0 : counts.cancelled) > 0) {
     lines.push(`  retry the other rows: simfleet runs retry ${report.runId}`);
+  }
+  if (counts.unknown > 0) {
+    lines.push(
+      `  the answers of ${grouped(counts.unknown)} rows were lost, and they are not sent again: simfleet runs results ${report.runId} --outcome unknown`,
+    );
   }
   return lines.join("\n");
 }
@@ -53,7 +60,7 @@ export function runTable(runs: readonly RunReport[]): string {
     run.problem === undefined ? run.state : `${run.state} (problem)`,
     run.counts.total,
     run.counts.done,
-    run.counts.rejected + run.counts.failed,
+    run.counts.rejected + run.counts.failed + run.counts.unknown,
     run.counts.pending,
     run.startedAt ?? "",
   ]);

@@ -9,13 +9,12 @@ import type { Clock } from "#core/time.ts";
 import type { FeedBounds } from "#events/feed.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import type { RunState } from "#fleet/run.ts";
-import type { SimFields } from "#fleet/sim/sim-fields.ts";
+import type { SimChange } from "#fleet/sim-operation/sim-operation.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import {
-  type Settled,
   type StoredRow,
   type Tries,
   decodeSettled,
@@ -26,6 +25,7 @@ import {
   unpackOutcomes,
   unpackRows,
 } from "./packing.ts";
+import type { RunProblem, SegmentState, Settlement, SettleReply, ShownSim } from "./settlement.ts";
 import { type RunHead, type RunRecord, decodeRecord, decodeStatus, encodeHead, statusFields } from "./run-record.ts";
 import { Signatures } from "#jobs/inventory/store/signature.ts";
 import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
@@ -45,6 +45,7 @@ const commitScript = runScript("commit-run.lua");
 const problemScript = runScript("record-run-problem.lua");
 const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
 const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
+const markScript = Script.load(new URL("./mark-sent.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
 const readAtOnce = 100;
@@ -52,47 +53,6 @@ const readAtOnce = 100;
 const leaseMs = 10_000;
 /** A run without progress for this long counts as stalled. */
 const stalledAfterMs = 10_000;
-
-/** Why a run currently makes no progress. */
-export interface RunProblem {
-  readonly message: string;
-  /** Delay until the next attempt. */
-  readonly delayMs: number;
-  /** Intended, as with a freeze: the run does not count as stalled. */
-  readonly isExpected?: boolean;
-}
-
-/** One segment of a run, as a worker reads it. */
-export interface SegmentState {
-  readonly rows: readonly StoredRow[];
-  /** Settled outcomes by position in the segment. */
-  readonly settled: ReadonlyMap<number, Settled>;
-  readonly tries: ReadonlyMap<number, Tries>;
-  readonly isFinished: boolean;
-}
-
-/** A SIM as the response to a change showed it: it is written to the inventory together with the outcome. */
-export interface ShownSim {
-  readonly fields: SimFields;
-  /** Fields in the response, with or without a value; the others keep their known value. */
-  readonly mentioned: readonly string[];
-}
-
-export interface Settlement {
-  readonly shown?: ShownSim | undefined;
-  readonly place: number;
-  /** The SIM's key. */
-  readonly key: string;
-  readonly weight: number;
-  readonly settled: Settled;
-}
-
-export interface SettleReply {
-  readonly state: RunState | "gone";
-  readonly pending: number;
-  /** Whether this settled the last canary row successfully: the rest of the run may start. */
-  readonly canaryHeld: boolean;
-}
 
 export class Ledger {
   readonly #redis: Redis;
@@ -246,12 +206,17 @@ export class Ledger {
   }
 
   /**
-   * Records which SIMs a run is about to change, and to which class, until each has its outcome. A sync that sees such a
+   * Records which SIMs a run is about to change, and to which values, until each has its outcome. A sync that sees such a
    * change before the run has settled it can then attribute it to the run.
+   * @param changes by SIM
    */
-  async claim(run: Pick<RunHead, "runId" | "profile">, rows: readonly StoredRow[]): Promise<void> {
-    if (rows.length === 0) return;
-    const claims = new Map(rows.map(({ key, speedClass }) => [key, `${run.runId} ${speedClass}`]));
+  async claim(run: Pick<RunHead, "runId" | "profile">, changes: ReadonlyMap<string, SimChange>): Promise<void> {
+    if (changes.size === 0) return;
+    const claims = new Map<string, string>();
+    for (const [key, { set, fields }] of changes) {
+      const absent = set.filter((field) => !fields.has(field));
+      claims.set(key, [run.runId, encodeFields(fields), ...absent.map(encodeName)].join("\n"));
+    }
     await this.#redis.hset(this.#keys.simsClaims(run.profile), claims);
   }
 
@@ -278,8 +243,10 @@ export class Ledger {
     return { state, pending, canaryHeld: held === 1 };
   }
 
-  #encodeShown({ fields, mentioned }: ShownSim): string {
-    return `${mentioned.map(encodeName).join(",")}\n${this.#signatures.ofAnswer(fields, mentioned)}\n${encodeFields(fields)}`;
+  #encodeShown({ set, fields, mentioned }: ShownSim): string {
+    const signature = this.#signatures.ofAnswer(fields, mentioned);
+    const names = [set, mentioned].map((some) => some.map(encodeName).join(","));
+    return [...names, signature, encodeFields(fields)].join("\n");
   }
 
   /** Stores attempts that did not settle a row, so that counting continues after a restart. */
@@ -287,6 +254,19 @@ export class Ledger {
     if (tries.size === 0) return;
     const fields = Object.fromEntries([...tries].map(([place, entry]) => [place, JSON.stringify(entry)]));
     await this.#redis.hset(this.#keys.segmentTries(runId, segment), fields);
+  }
+
+  /**
+   * Marks a row as sent; must be called right before a call that must not be repeated leaves.
+   * @returns false if the row is marked or settled already: the call must not be made
+   */
+  async markSent(runId: string, segment: number, { place, tries }: { place: number; tries: Tries }): Promise<boolean> {
+    const keys = [
+      this.#keys.segmentTries(runId, segment),
+      this.#keys.segmentOutcomes(runId, segment),
+      this.#keys.runFinished(runId),
+    ];
+    return (await markScript.run(this.#redis, keys, [segment, place, JSON.stringify(tries)])) === 1;
   }
 
   /** Records why no row of the run can be processed; the problem lasts until the next usable response. */

@@ -4,33 +4,40 @@
  */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Outcome, RowProblem } from "#fleet/run.ts";
+import type { FieldChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+
+/** Values of the fields that an operation sets, in their order: null for an absent one; undefined if they are not known. */
+export type FieldValues = readonly (string | null)[] | undefined;
 
 /** One row of a submitted run. */
 export interface StoredRow {
   readonly index: number;
   readonly line: number;
   readonly key: string;
-  readonly speedClass: string;
+  /** Which of the run's operations it is for; default the first. */
+  readonly operation?: number;
+  /** Canonical texts in the order of the operation's inputs; secret ones are sealed. */
+  readonly inputs: readonly string[];
   readonly cells: readonly string[];
   /** Why the intake rejected the row; no call is made for it. */
   readonly problem?: Pick<RowProblem, "code" | "message">;
-  /** Index of the earlier row with the same SIM and class, whose call serves this row too. */
+  /** Index of the earlier row with the same SIM and values, whose call serves this row too. */
   readonly duplicateOf?: number;
   /** Number of rows that share this row's outcome, itself included. */
   readonly weight: number;
-  /** Speed class that the inventory showed when the run was submitted. */
-  readonly speedClassBefore?: string;
+  /** Values that the inventory showed when the run was submitted. */
+  readonly before?: FieldValues;
   /** Why the row is skipped without a call. */
   readonly skipped?: string;
-  /** The row is also skipped if its SIM turns out to have a class other than this one. */
-  readonly onlyFrom?: string;
+  /** The row is also skipped if the inventory shows another value of one of these fields. */
+  readonly onlyIf?: readonly FieldChange[];
 }
 
 /** Final outcome of a row. */
 export interface Settled {
   readonly outcome: Exclude<Outcome, "pending" | "cancelled">;
   readonly reason: string;
-  readonly previousSpeedClass: string;
+  readonly previous: FieldValues;
   readonly attempts: number;
   readonly finishedAtMs: number;
 }
@@ -41,6 +48,8 @@ export interface Tries {
   readonly reason: string;
   /** When a call was sent whose response was lost: the change may have been applied. */
   readonly unknownSinceMs?: number;
+  /** When a call that must not be repeated was sent. Written before the call, so that no process sends it again. */
+  readonly sentAtMs?: number;
 }
 
 /** A note for a row that ends while the effect of a call is unknown; empty if there is no such call. */
@@ -48,22 +57,45 @@ export function doubtOf(tries: Pick<Tries, "unknownSinceMs"> | undefined): strin
   return tries?.unknownSinceMs === undefined ? "" : "; an answer was lost, so the change may have been made";
 }
 
+/** A single value is stored as it is; '' stands for values that are not known. */
+type PackedValues = string | readonly (string | null)[];
+
+function packValues(values: FieldValues): PackedValues {
+  if (values === undefined) return "";
+  const [only] = values;
+  return values.length === 1 && only ? only : values;
+}
+
+function unpackValues(packed: PackedValues): FieldValues {
+  if (packed === "") return undefined;
+  return typeof packed === "string" ? [packed] : packed;
+}
+
 type RowTuple = [
   line: number,
   key: string,
-  speedClass: string,
+  inputs: string | readonly string[],
   cells: readonly string[],
   weight?: number,
-  before?: string,
+  before?: PackedValues,
   duplicateOf?: number,
   code?: string,
   message?: string,
-  onlyFrom?: string,
+  onlyIf?: readonly FieldChange[],
+  operation?: number,
 ];
 
 /** These take the place of a problem's code. */
 const skippedMark = "=";
 const noMark = "";
+
+/** The operation of a row, of those of its run. */
+export function operationOf(
+  { operations }: { readonly operations: readonly [SimOperation, ...SimOperation[]] },
+  { operation = 0 }: Pick<StoredRow, "operation">,
+): SimOperation {
+  return operations[operation] ?? operations[0];
+}
 
 /** Whether a row makes a call of its own. */
 export function isCallable(row: StoredRow): boolean {
@@ -72,14 +104,18 @@ export function isCallable(row: StoredRow): boolean {
 
 export function packRows(rows: readonly StoredRow[]): Buffer {
   const tuples = rows.map((row): RowTuple => {
-    const tuple: RowTuple = [row.line, row.key, row.speedClass, row.cells];
-    const rest = [row.weight, row.speedClassBefore ?? "", row.duplicateOf ?? -1] as const;
-    if (row.skipped !== undefined) tuple.push(...rest, skippedMark, row.skipped);
-    else if (row.problem !== undefined) tuple.push(...rest, row.problem.code, row.problem.message);
-    else if (row.onlyFrom !== undefined) tuple.push(...rest, noMark, "", row.onlyFrom);
-    else if (row.duplicateOf !== undefined) tuple.push(...rest);
-    else if (row.speedClassBefore !== undefined) tuple.push(row.weight, row.speedClassBefore);
-    else if (row.weight !== 1) tuple.push(row.weight);
+    const { line, key, cells, weight, before, duplicateOf, problem, skipped, onlyIf = [], operation = 0 } = row;
+    const inputs = row.inputs.length === 1 ? (row.inputs[0] ?? "") : row.inputs;
+    const tuple: RowTuple = [line, key, inputs, cells];
+    const rest = [weight, packValues(before), duplicateOf ?? -1] as const;
+    const end =
+      operation > 0 ? ([onlyIf, operation] as const) : onlyIf.length > 0 ? ([onlyIf] as const) : ([] as const);
+    if (skipped !== undefined) tuple.push(...rest, skippedMark, skipped, ...end);
+    else if (problem !== undefined) tuple.push(...rest, problem.code, problem.message, ...end);
+    else if (end.length > 0) tuple.push(...rest, noMark, "", ...end);
+    else if (duplicateOf !== undefined) tuple.push(...rest);
+    else if (before !== undefined) tuple.push(weight, packValues(before));
+    else if (weight !== 1) tuple.push(weight);
     return tuple;
   });
   return deflateRawSync(JSON.stringify(tuples));
@@ -87,36 +123,45 @@ export function packRows(rows: readonly StoredRow[]): Buffer {
 
 export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
   const tuples = JSON.parse(inflateRawSync(packed).toString("utf8")) as RowTuple[];
-  return tuples.map(([line, key, speedClass, cells, weight, before, duplicateOf, code, message, onlyFrom], i) => ({
-    index: firstIndex + i,
-    line,
-    key,
-    speedClass,
-    cells,
-    weight: weight ?? 1,
-    ...(before ? { speedClassBefore: before } : {}),
-    ...(duplicateOf !== undefined && duplicateOf >= 0 ? { duplicateOf } : {}),
-    ...(onlyFrom === undefined ? {} : { onlyFrom }),
-    ...(code === skippedMark ? { skipped: message ?? "" } : {}),
-    ...(code === undefined || code === skippedMark || code === noMark
-      ? {}
-      : { problem: { code: code as RowProblem["code"], message: message ?? "" } }),
-  }));
+  return tuples.map((tuple, i) => {
+    const [line, key, inputs, cells, weight, packedBefore = "", duplicateOf, code, message, onlyIf = [], operation] =
+      tuple;
+    const before = unpackValues(packedBefore);
+    return {
+      index: firstIndex + i,
+      line,
+      key,
+      inputs: typeof inputs === "string" ? [inputs] : inputs,
+      cells,
+      weight: weight ?? 1,
+      ...(before === undefined ? {} : { before }),
+      ...(duplicateOf !== undefined && duplicateOf >= 0 ? { duplicateOf } : {}),
+      ...(onlyIf.length === 0 ? {} : { onlyIf }),
+      ...(operation === undefined ? {} : { operation }),
+      ...(code === skippedMark ? { skipped: message ?? "" } : {}),
+      ...(code === undefined || code === skippedMark || code === noMark
+        ? {}
+        : { problem: { code: code as RowProblem["code"], message: message ?? "" } }),
+    };
+  });
 }
 
 /** Abbreviations of outcomes in Redis. */
-export const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f" } as const;
-const outcomeOfLetter = { d: "done", s: "skipped", r: "rejected", f: "failed" } as const;
-type SettledTuple = [keyof typeof outcomeOfLetter, string, string, number, number];
+export const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f", unknown: "u" } as const;
+const outcomeOfLetter = { d: "done", s: "skipped", r: "rejected", f: "failed", u: "unknown" } as const;
+type SettledTuple = [keyof typeof outcomeOfLetter, string, PackedValues, number, number];
 
 export function encodeSettled(settled: Settled): string {
-  const { outcome, reason, previousSpeedClass, attempts, finishedAtMs } = settled;
-  return JSON.stringify([outcomeLetters[outcome], reason, previousSpeedClass, attempts, finishedAtMs]);
+  const { outcome, reason, previous, attempts, finishedAtMs } = settled;
+  return JSON.stringify([outcomeLetters[outcome], reason, packValues(previous), attempts, finishedAtMs]);
 }
 
 export function decodeSettled(text: string): Settled {
-  const [letter, reason, previousSpeedClass, attempts, finishedAtMs] = JSON.parse(text) as SettledTuple;
-  return { outcome: outcomeOfLetter[letter], reason, previousSpeedClass, attempts, finishedAtMs };
+  return settledOf(JSON.parse(text) as SettledTuple);
+}
+
+function settledOf([letter, reason, previous, attempts, finishedAtMs]: SettledTuple): Settled {
+  return { outcome: outcomeOfLetter[letter], reason, previous: unpackValues(previous), attempts, finishedAtMs };
 }
 
 /** Packs all outcomes of a segment, keyed by the rows' position in it. */
@@ -127,5 +172,5 @@ export function packOutcomes(outcomes: ReadonlyMap<number, string>): Buffer {
 
 export function unpackOutcomes(packed: Buffer): Map<number, Settled> {
   const entries = JSON.parse(inflateRawSync(packed).toString("utf8")) as [number, SettledTuple][];
-  return new Map(entries.map(([place, tuple]) => [place, decodeSettled(JSON.stringify(tuple))]));
+  return new Map(entries.map(([place, tuple]) => [place, settledOf(tuple)]));
 }

@@ -1,6 +1,7 @@
 /** The head of a run in the ledger: its origin, options and progress. Stored as a flat hash, read as one value. */
 import { type Problem, problemIn } from "#engine/problem.ts";
 import type { RunOptions, RunState, Tally } from "#fleet/run.ts";
+import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
 /** A segment of consecutive rows: the index of its first row, and the number of its rows that make a call. */
 export interface SegmentSpan {
@@ -16,6 +17,8 @@ export interface RunHead {
   /** The bucket whose quota the run's calls use, and whose queue carries its jobs. */
   readonly bucket: string;
   readonly options: RunOptions;
+  /** What its rows do, as described when it was submitted; more than one for an undo whose rows need different calls. */
+  readonly operations: readonly [SimOperation, ...SimOperation[]];
   /** Header cells of the input, unchanged. */
   readonly header: readonly string[];
   /** Name of the input file, without its folder. */
@@ -66,6 +69,7 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     profile: head.profile,
     bucket: head.bucket,
     options: JSON.stringify(head.options),
+    operations: JSON.stringify(head.operations),
     header: JSON.stringify(head.header),
     source: head.source,
     sha256: head.sha256,
@@ -80,6 +84,7 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     skipped: head.skippedAtIntake,
     rejected: head.rejectedAtIntake,
     failed: 0,
+    unknown: 0,
     failures: 0,
     calls: 0,
     throttled: 0,
@@ -103,6 +108,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     profile: text("profile"),
     bucket: text("bucket"),
     options: JSON.parse(hash.options ?? "{}") as RunOptions,
+    operations: JSON.parse(hash.operations ?? "[]") as RunHead["operations"],
     header: JSON.parse(hash.header ?? "[]") as string[],
     source: text("source"),
     sha256: text("sha256"),
@@ -133,7 +139,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
 }
 
 /** The fields of the hash that a run's state and tally are read from. */
-export const statusFields = ["state", "total", "done", "skipped", "rejected", "failed"] as const;
+export const statusFields = ["state", "total", "done", "skipped", "rejected", "failed", "unknown"] as const;
 
 /**
  * Reads only state and tally, from the values of `statusFields`; undefined if the run does not exist. If a run was aborted
@@ -158,7 +164,8 @@ function decodeTally({ isCut }: { isCut: boolean }, number: (field: string) => n
     skipped: number("skipped"),
     rejected: number("rejected"),
     failed: number("failed"),
+    unknown: number("unknown"),
   };
-  const left = total - settled.done - settled.skipped - settled.rejected - settled.failed;
+  const left = total - settled.done - settled.skipped - settled.rejected - settled.failed - settled.unknown;
   return { total, ...settled, cancelled: isCut ? left : 0, pending: isCut ? 0 : left };
 }

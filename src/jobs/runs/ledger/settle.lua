@@ -4,9 +4,9 @@
 --       4 finished segments of the run (hash)   5 … 12 the inventory of the run's profile (take.lua)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 responses with 429   5 profile
 --       6 maximum number of events kept   7 run id
---       8 … one text per row: `place letter weight SIM record`; if the platform's response showed the SIM, three or more
---          lines follow: the returned fields separated by commas, their signature, and a line for each field
---          (one text, since long argument lists are expensive for the sender)
+--       8 … one text per row: `place letter weight SIM record`; if the response showed the SIM, four or more lines follow:
+--          the fields that the row set, the returned fields (both separated by commas), their signature, and a line for
+--          each field (one text, since long argument lists are expensive for the sender)
 -- Returns { state, pending rows, 1 if this settled the last canary row successfully else 0 }
 -- Atomic: everything. A settled row keeps its outcome, so settling twice has no effect, even if the segment is already
 -- packed: a worker that lost its job may come late. A call may be counted twice after a broken connection; an outcome is
@@ -15,35 +15,39 @@
 -- failed); the event is emitted in the same step. A usable response clears the run's problem. A run that has ended stays
 -- ended, and still accepts the outcomes of calls in flight.
 
-local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed' }
+local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed', u = 'unknown' }
 
 local now, segment, calls, throttled = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local profile, most_events, run = ARGV[5], ARGV[6], ARGV[7]
 
 local head = redis.call('HMGET', KEYS[1], 'state', 'total', 'done', 'skipped', 'rejected', 'failed', 'failures',
   'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs', 'problem',
-  'problemHeldUntilMs')
+  'problemHeldUntilMs', 'unknown')
 local state = head[1]
 if not state then return { 'gone', 0, 0 } end
 local function number(i) return tonumber(head[i] or '') or 0 end
-local count = { done = number(3), skipped = number(4), rejected = number(5), failed = number(6) }
+local count = { done = number(3), skipped = number(4), rejected = number(5), failed = number(6), unknown = number(14) }
 local failures, canary_left = number(7), number(10)
 local is_canary = tonumber(segment) < number(9)
 local canary_failed = false
 local is_packed = redis.call('HEXISTS', KEYS[4], segment) == 1
 local inv = inventory({ unpack(KEYS, 5) }, profile, most_events)
 
+local function set_of(names)
+  local set = {}
+  for name in string.gmatch(names, '[^,]+') do set[name] = true end
+  return set
+end
+
 local function take_answer_of(sim, answer)
-  local fields, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n(.*)$')
-  local returned = {}
-  for name in string.gmatch(fields, '[^,]+') do returned[name] = true end
-  take_answer(inv, sim, { signature = signature, lines = lines }, returned, run)
+  local set_fields, fields, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$')
+  take_answer(inv, sim, { signature = signature, lines = lines, set = set_of(set_fields) }, set_of(fields), run)
 end
 
 -- After this, a change that a listing shows is external.
 local function release_claim(sim)
   local claim = redis.call('HGET', inv.claims, sim)
-  if claim and string.match(claim, '^%S+') == run then redis.call('HDEL', inv.claims, sim) end
+  if claim and string.match(claim, '^[^\n]+') == run then redis.call('HDEL', inv.claims, sim) end
 end
 
 local has_tries = redis.call('EXISTS', KEYS[3]) == 1
@@ -64,7 +68,7 @@ for at = 8, #ARGV do
     release_claim(sim)
     count[outcome] = count[outcome] + weight
     if is_canary then canary_left = canary_left - 1 end
-    if outcome == 'rejected' or outcome == 'failed' then
+    if outcome == 'rejected' or outcome == 'failed' or outcome == 'unknown' then
       failures = failures + weight
       if is_canary then canary_failed = true end
     end
@@ -73,9 +77,9 @@ end
 
 write_new(inv)
 
-local pending = number(2) - count.done - count.skipped - count.rejected - count.failed
+local pending = number(2) - count.done - count.skipped - count.rejected - count.failed - count.unknown
 local update = { 'done', count.done, 'skipped', count.skipped, 'rejected', count.rejected, 'failed', count.failed,
-  'failures', failures, 'canaryLeft', canary_left }
+  'unknown', count.unknown, 'failures', failures, 'canaryLeft', canary_left }
 local function set(field, value)
   update[#update + 1] = field
   update[#update + 1] = value

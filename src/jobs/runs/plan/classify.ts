@@ -1,26 +1,36 @@
-/** Compares the rows of a plan with the inventory: what each row would do, and the current class of its SIM. */
+/** Compares the rows of a plan with the inventory: what each row would do, and what its SIM is like now. */
+import { type Filter, matches, parseFilter } from "#fleet/filter.ts";
+import type { Row, RowProblem } from "#fleet/run.ts";
+import { type FieldChange, type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation.ts";
 import type { ResolvedRow } from "#intake/read-rows.ts";
-import { type Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
+import { type Inventory, type InventoryFacts, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
+import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import type { RowSource } from "./row-source.ts";
 
 /** What a run would do with a row. */
 export type RowVerdict =
-  /** A call that changes the class, as far as the inventory knows (also if nothing is known). */
+  /** A call that changes the SIM, as far as the inventory knows (also if nothing is known). */
   | "change"
-  /** The SIM already has the requested class according to the inventory. */
+  /** The SIM is already as requested according to the inventory. */
   | "unchanged"
   /** The inventory was synced, and the SIM is missing from it or marked as gone. */
   | "unknown"
-  /** Shares the call of an earlier row with the same SIM and class. */
+  /** Shares the call of an earlier row with the same SIM and values. */
   | "duplicate"
-  /** Another row requests a different class for the same SIM. */
+  /** Another row requests different values for the same SIM. */
   | "conflict"
+  /** The SIM does not match what the operation requires. */
+  | "not-allowed"
   | "invalid";
 
 export interface ClassifiedRow extends ResolvedRow {
   readonly verdict: RowVerdict;
-  /** Current speed class of the SIM, if the inventory knows it. */
-  readonly speedClassBefore?: string;
+  /** The fields that the operation sets, with their values after success. */
+  readonly changes: readonly FieldChange[];
+  /** The present values of these fields in their order; absent if the inventory does not know them. */
+  readonly before?: readonly (string | null)[];
+  /** The call costs money, as far as the inventory knows. */
+  readonly isCostly: boolean;
 }
 
 /** The inventory of one profile, as far as classification needs it. */
@@ -31,26 +41,110 @@ export interface KnownFleet {
 
 /** @throws IntakeError if the file has changed since the survey */
 export async function* classifyRows(source: RowSource, fleet: KnownFleet): AsyncGenerator<readonly ClassifiedRow[]> {
-  const { known: count, gone, isComplete } = await fleet.inventory.facts(fleet.profile);
+  const facts = await fleet.inventory.facts(fleet.profile);
+  const classify = classifier(source.request.operation, facts);
   for await (const batch of source.read()) {
-    const keys = count + gone === 0 ? [] : batch.map(({ row }) => row.key);
+    const keys = facts.known + facts.gone === 0 ? [] : batch.map(({ row }) => row.key);
     const sims = await fleet.inventory.lookUp(fleet.profile, keys);
-    yield batch.map((resolved, i): ClassifiedRow => {
-      const sim = sims[i];
-      const speedClassBefore = speedClassOf(sim);
-      const isListed = sim !== undefined && sim.goneAtMs === undefined;
-      const verdict = verdictOf(resolved, { isListed, isComplete, speedClassBefore });
-      return { ...resolved, verdict, ...(speedClassBefore === undefined ? {} : { speedClassBefore }) };
-    });
+    yield batch.map((resolved, i) => classify(resolved, sims[i]));
   }
 }
 
-function verdictOf(
-  { row, duplicateOf }: ResolvedRow,
-  known: { isListed: boolean; isComplete: boolean; speedClassBefore: string | undefined },
-): RowVerdict {
-  if (row.problem !== undefined) return row.problem.code === "conflict" ? "conflict" : "invalid";
-  if (duplicateOf !== undefined) return "duplicate";
-  if (known.isComplete && !known.isListed) return "unknown";
-  return known.speedClassBefore === row.speedClass ? "unchanged" : "change";
+function classifier(operation: SimOperation, facts: InventoryFacts) {
+  const requires = filterOf(operation.requires);
+  const costlyWhen = filterOf(operation.costlyWhen);
+  return (resolved: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
+    const row = completed(resolved.row, operation, sim);
+    const { key, inputs, problem: own } = row;
+    const changes = own === undefined ? changesOf(operation, key, inputs) : [];
+    const isListed = sim !== undefined && sim.goneAtMs === undefined;
+    const valueOf = (field: string): string | undefined =>
+      field === operation.keyColumn ? key : fieldTextOf(sim, field);
+    const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf);
+    const problem = isForbidden ? notAllowed(requires, valueOf) : own;
+    const before = isListed ? beforeOf(changes, sim, facts) : undefined;
+    const isCostly =
+      operation.danger === "costly" && (costlyWhen === undefined || !isListed || matches(costlyWhen, valueOf));
+    const isUnknown = facts.isComplete && !isListed;
+    const isDuplicate = resolved.duplicateOf !== undefined;
+    const verdict = verdictOf({ problem, isDuplicate, isUnknown, isUnchanged: isAlready(changes, before) });
+    return {
+      ...resolved,
+      row: problem === undefined ? row : { ...row, problem },
+      verdict,
+      changes,
+      isCostly,
+      ...(before === undefined ? {} : { before }),
+    };
+  };
+}
+
+function verdictOf(row: {
+  problem: RowProblem | undefined;
+  isDuplicate: boolean;
+  isUnknown: boolean;
+  isUnchanged: boolean;
+}): RowVerdict {
+  const code = row.problem?.code;
+  if (code === "conflict" || code === "not-allowed") return code;
+  if (code !== undefined) return "invalid";
+  if (row.isDuplicate) return "duplicate";
+  if (row.isUnknown) return "unknown";
+  return row.isUnchanged ? "unchanged" : "change";
+}
+
+function filterOf(text: string | undefined): Filter | undefined {
+  return text === undefined ? undefined : parseFilter(text);
+}
+
+/** Supplies values that a row lacks and the inventory has. */
+function completed(row: Row, operation: SimOperation, sim: KnownSim | undefined): Row {
+  if (row.problem !== undefined || !operation.inputs.some(({ inventoryField }) => inventoryField !== undefined))
+    return row;
+  let problem: RowProblem | undefined;
+  const inputs = operation.inputs.map(({ name, inventoryField }, i) => {
+    const value = row.inputs[i] ?? "";
+    if (value !== "" || inventoryField === undefined) return value;
+    const known = fieldTextOf(sim, inventoryField);
+    problem ??= known === undefined ? withoutValue(name) : undefined;
+    return known ?? "";
+  });
+  return problem === undefined ? { ...row, inputs } : { ...row, inputs, problem };
+}
+
+function withoutValue(name: string): RowProblem {
+  return {
+    code: "value-missing",
+    column: name,
+    message: `The ${name} of the SIM is not in the inventory: add a column ${name}, or sync the inventory.`,
+  };
+}
+
+function notAllowed(requires: Filter, valueOf: (field: string) => string | undefined): RowProblem {
+  const failed = requires.conditions.find((one) => !matches({ text: "", conditions: [one] }, valueOf));
+  const field = failed?.field ?? "";
+  const present = valueOf(field);
+  const is = present === undefined ? `has no ${field}` : `has ${field}=${present}`;
+  return { code: "not-allowed", column: field, message: `The SIM ${is}; the operation requires ${requires.text}.` };
+}
+
+/** Values of fields as the inventory has them; undefined if it does not keep one of these fields. */
+export function beforeOf(
+  changes: readonly FieldChange[],
+  sim: KnownSim | undefined,
+  { fields }: Pick<InventoryFacts, "fields">,
+): readonly (string | null)[] | undefined {
+  if (sim === undefined) return undefined;
+  const values: (string | null)[] = [];
+  for (const [field] of changes) {
+    const value = fieldTextOf(sim, field);
+    const isKept = value !== undefined || fields.some((kept) => field === kept || field.startsWith(`${kept}.`));
+    if (!isKept) return undefined;
+    values.push(value ?? null);
+  }
+  return values;
+}
+
+function isAlready(changes: readonly FieldChange[], before: readonly (string | null)[] | undefined): boolean {
+  return changes.length > 0 && before !== undefined && changes.every(([, after], i) => after === before[i]);
 }

@@ -1,17 +1,18 @@
 /**
- * The source of a plan's rows: a surveyed file, or the SIMs that a filter selects from the inventory, all with one speed
- * class. Rows can be read repeatedly and are never kept in memory as a whole.
+ * The source of a plan's rows: a surveyed file, or the SIMs that a filter selects from the inventory, all with the same
+ * values. Rows can be read repeatedly and are never kept in memory as a whole.
  */
 import { createHash } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Filter } from "#fleet/filter.ts";
-import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
-import { isSpeedClass } from "#fleet/sim/speed-class.ts";
+import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import { type RowRequest, readSet } from "#intake/columns.ts";
 import { type FileSurvey, type ResolvedRow, type RowFault, readRows } from "#intake/read-rows.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";
 
 export interface RowSource {
+  readonly request: RowRequest;
   readonly origin: { readonly file: string } | { readonly where: string };
   readonly header: readonly string[];
   readonly counts: FileSurvey["counts"];
@@ -27,8 +28,9 @@ export interface RowSource {
 }
 
 export function fileSource(survey: FileSurvey): RowSource {
-  const { path, header, counts, problems, fingerprint, duplicates } = survey;
+  const { path, request, header, counts, problems, fingerprint, duplicates } = survey;
   return {
+    request,
     origin: { file: path },
     header,
     counts,
@@ -40,19 +42,54 @@ export function fileSource(survey: FileSurvey): RowSource {
   };
 }
 
+/** How SIMs that are not listed in a file become rows. */
+interface SelectedRows {
+  readonly header: readonly string[];
+  readonly rowOf: (key: string, index: number) => ResolvedRow;
+}
+
+/**
+ * Rows are numbered as in a file with a header.
+ * @throws IntakeError for an invalid value; SimfleetError USAGE if a required one is missing
+ */
+function selectedRows({ operation, set }: RowRequest): SelectedRows {
+  const given = readSet({ operation, set });
+  const missing = operation.inputs.find(
+    ({ name, isRequired, inventoryField }) => isRequired && inventoryField === undefined && !given.has(name),
+  );
+  if (missing !== undefined) throw withoutInput(operation, missing.name);
+  const inputs = operation.inputs.map(({ name }) => given.get(name) ?? "");
+  const columns = operation.inputs.filter(({ name }) => set[name] !== undefined);
+  const cells = columns.map(({ name, isSecret }) => (isSecret === true ? "" : (set[name] ?? "")));
+  return {
+    header: [operation.keyColumn, ...columns.map(({ name }) => name)],
+    rowOf: (key, index) => ({ row: { index, line: index + 2, cells: [key, ...cells], key, inputs } }),
+  };
+}
+
+function withoutInput({ name: operation }: SimOperation, name: string): SimfleetError {
+  const option = name === "speedClass" ? "--speed-class" : `--set ${name}=VALUE`;
+  return new SimfleetError("USAGE", `${operation} of SIMs that are selected by a filter needs ${name}: add ${option}`);
+}
+
 /**
  * The SIMs that a filter selects from the inventory, as rows.
- * @throws SimfleetError USAGE if there is no inventory, no such SIM or field in it, or the class is invalid
+ * @throws SimfleetError USAGE if there is no inventory, no such SIM or field in it, or a value is missing or invalid
  */
 export async function filterSource(
   inventory: Inventory,
-  options: { profile: string; filter: Filter; speedClass: string; wording: Wording },
+  options: { profile: string; filter: Filter; request: RowRequest },
 ): Promise<RowSource> {
-  const { filter, speedClass, wording } = options;
-  if (!isSpeedClass(speedClass)) throw new SimfleetError("USAGE", `${speedClass} cannot be a speed class`);
-  const keyColumn = keyColumnOf(wording);
-  await assertFieldsKnown(inventory, { profile: options.profile, filter, keyColumn });
-  const read = () => filterRows(inventory, { ...options, keyColumn });
+  const { filter, profile, request } = options;
+  const { keyColumn } = request.operation;
+  const { header, rowOf } = selectedRows(request);
+  await assertFieldsKnown(inventory, { profile, filter, keyColumn });
+  async function* read(): AsyncGenerator<readonly ResolvedRow[]> {
+    let index = 0;
+    for await (const found of inventory.scan(profile, filter, { keyColumn })) {
+      yield found.map(({ key }) => rowOf(key, index++));
+    }
+  }
   const sha256 = createHash("sha256");
   let rows = 0;
   for await (const batch of read()) {
@@ -61,55 +98,42 @@ export async function filterSource(
   }
   if (rows === 0) await failForNoSim(inventory, options);
   return {
+    ...{ request, header, read, weightOf, lineOf },
     origin: { where: filter.text },
-    header: [keyColumn, "speedClass"],
-    counts: { rows, valid: rows, invalid: 0, duplicates: 0, calls: rows, byProblem: {} },
+    counts: countsOf(rows),
     problems: [],
     sha256: sha256.digest("hex"),
-    read,
-    weightOf: () => 1,
-    lineOf: (index) => index + 2,
   };
 }
 
 /**
  * The SIMs with the given keys, as rows.
- * @throws SimfleetError USAGE if the class is invalid
+ * @throws as `filterSource` for the values
  */
-export function simsSource(
-  sims: readonly string[],
-  { speedClass, wording }: { speedClass: string; wording: Wording },
-): RowSource {
-  if (!isSpeedClass(speedClass)) throw new SimfleetError("USAGE", `${speedClass} cannot be a speed class`);
-  const rows = sims.map((key, index): ResolvedRow => {
-    return { row: { index, line: index + 2, cells: [key, speedClass], key, speedClass } };
-  });
-  const sha256 = createHash("sha256").update(sims.map((key) => `${key},${speedClass}\n`).join(""));
+export function simsSource(sims: readonly string[], request: RowRequest): RowSource {
+  const { header, rowOf } = selectedRows(request);
+  const rows = sims.map(rowOf);
+  const sha256 = createHash("sha256").update(rows.map(({ row }) => `${row.cells.join(",")}\n`).join(""));
   return {
+    ...{ request, header, weightOf, lineOf },
     origin: { where: `${sims.length} SIMs` },
-    header: [keyColumnOf(wording), "speedClass"],
-    counts: { rows: rows.length, valid: rows.length, invalid: 0, duplicates: 0, calls: rows.length, byProblem: {} },
+    counts: countsOf(rows.length),
     problems: [],
     sha256: sha256.digest("hex"),
     read: () => inBatches(rows),
-    weightOf: () => 1,
-    lineOf: (index) => index + 2,
   };
 }
 
-/** Rows are numbered as in a file with a header. */
-async function* filterRows(
-  inventory: Inventory,
-  options: { profile: string; filter: Filter; speedClass: string; keyColumn: KeyColumn },
-): AsyncGenerator<readonly ResolvedRow[]> {
-  const { profile, filter, speedClass, keyColumn } = options;
-  let index = 0;
-  for await (const found of inventory.scan(profile, filter, { keyColumn })) {
-    yield found.map(({ key }) => {
-      index += 1;
-      return { row: { index: index - 1, line: index + 1, cells: [key, speedClass], key, speedClass } };
-    });
-  }
+function countsOf(rows: number): RowSource["counts"] {
+  return { rows, valid: rows, invalid: 0, duplicates: 0, calls: rows, byProblem: {} };
+}
+
+function weightOf(): number {
+  return 1;
+}
+
+function lineOf(index: number): number {
+  return index + 2;
 }
 
 async function failForNoSim(

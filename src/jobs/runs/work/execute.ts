@@ -6,11 +6,29 @@
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import { type Inventory, speedClassOf } from "#jobs/inventory/store/inventory.ts";
-import type { Ledger, SegmentState, ShownSim } from "../ledger/ledger.ts";
-import { type Settled, type StoredRow, type Tries, doubtOf, isCallable } from "../ledger/packing.ts";
+import {
+  type FieldChange,
+  type SimChange,
+  type SimOperation,
+  changesOf,
+  simChangeOf,
+} from "#fleet/sim-operation/sim-operation.ts";
+import { type Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { SegmentState, ShownSim } from "../ledger/settlement.ts";
+import {
+  type FieldValues,
+  type Settled,
+  type StoredRow,
+  type Tries,
+  doubtOf,
+  isCallable,
+  operationOf,
+} from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import { type CallOptions, changeSpeedClass } from "./change-speed-class.ts";
+import { beforeOf } from "../plan/classify.ts";
+import { type CallOptions, makeCall } from "./row-call.ts";
+import { SentByAnother, UnsafeCalls } from "./unsafe-calls.ts";
 import type { Account } from "#api/account.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference, TryResult } from "./row-attempt.ts";
@@ -26,6 +44,8 @@ export interface JobContext {
   /** Shared by all segments of this process. */
   readonly backlog: Backlog;
   readonly watch: RunWatch;
+  /** Opens the sealed ones among the inputs of a row. */
+  readonly openInputs: (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
   /** Rows in progress at once in one segment. */
   readonly lanes: number;
 }
@@ -78,9 +98,10 @@ class SegmentWork {
   readonly #signal: AbortSignal;
   readonly #outcomeWriter: OutcomeWriter;
   readonly #tries: Map<number, Tries>;
-  /** Speed classes by SIM key, as the inventory had them when the work on the segment began. */
-  readonly #classes: ReadonlyMap<string, string>;
+  /** Values of the fields that each row sets, by place, as the inventory had them when the work on the segment began. */
+  readonly #before: ReadonlyMap<number, FieldValues>;
   readonly #pending = new Map<number, StoredRow>();
+  readonly #unsafe: UnsafeCalls;
   #doneBefore: number;
   #incident = 0;
   #stop: JobResult | undefined;
@@ -89,12 +110,12 @@ class SegmentWork {
     run: RunRecord;
     segment: number;
     state: SegmentState;
-    classes: ReadonlyMap<string, string>;
+    before: ReadonlyMap<number, FieldValues>;
     context: JobContext;
     signal: AbortSignal;
   }) {
     const { run, segment, state, context, signal } = deps;
-    this.#classes = deps.classes;
+    this.#before = deps.before;
     this.#run = run;
     this.#segment = segment;
     this.#context = context;
@@ -103,24 +124,33 @@ class SegmentWork {
     this.#doneBefore = run.tally.done;
     context.backlog.observe(run.runId, run.tally.pending);
     this.#outcomeWriter = new OutcomeWriter({ ...context, run, segment });
+    this.#unsafe = new UnsafeCalls({ ...context, runId: run.runId, segment, tries: this.#tries, signal });
     for (const [place, row] of openRows(state)) this.#pending.set(place, row);
   }
 
   static async load(run: RunRecord, segment: number, context: JobContext, signal: AbortSignal): Promise<SegmentWork> {
     const state = await context.ledger.segment(run, segment);
-    const rows = openRows(state).map(([, row]) => row);
-    const [known] = await Promise.all([
+    const rows = openRows(state);
+    const claims = new Map<string, SimChange>();
+    for (const [, row] of rows) {
+      const change = simChangeOf(operationOf(run, row), row.key, row.inputs);
+      if (change.set.length > 0) claims.set(row.key, change);
+    }
+    const [known, facts] = await Promise.all([
       context.inventory.lookUp(
         run.profile,
-        rows.map(({ key }) => key),
+        rows.map(([, { key }]) => key),
       ),
-      context.ledger.claim(run, rows),
+      context.inventory.facts(run.profile),
+      context.ledger.claim(run, claims),
     ]);
-    const classes = rows.flatMap(({ key }, i): [string, string][] => {
-      const speedClass = speedClassOf(known[i]);
-      return speedClass === undefined ? [] : [[key, speedClass]];
-    });
-    return new SegmentWork({ run, segment, state, classes: new Map(classes), context, signal });
+    const before = new Map(
+      rows.map(([place, row], i) => {
+        const changes = changesOf(operationOf(run, row), row.key, row.inputs);
+        return [place, beforeOf(changes, known[i], facts)] as const;
+      }),
+    );
+    return new SegmentWork({ run, segment, state, before, context, signal });
   }
 
   /** Delay before the next pass, based on the remaining row with the most attempts. */
@@ -158,28 +188,38 @@ class SegmentWork {
       const next = rows.next();
       if (next.done) return;
       const [place, row] = next.value;
-      await this.#take(place, row, await this.#try(row));
+      await this.#take(place, row, await this.#try(place, row));
     }
   }
 
-  async #try(row: StoredRow): Promise<TryResult> {
-    if (row.onlyFrom !== undefined) {
-      const present = speedClassOf(await this.#context.inventory.sim(this.#run.profile, row.key));
-      if (present !== row.onlyFrom) return { kind: "skipped", reason: noLonger(row.onlyFrom, present) };
+  async #try(place: number, row: StoredRow): Promise<TryResult> {
+    const operation = operationOf(this.#run, row);
+    const account = this.#context.accountFor(this.#run.profile);
+    const lost = { operation, row, before: this.#valuesBefore(place, row), account };
+    if (this.#unsafe.wasSent(place)) return this.#unsafe.settle(place, lost);
+    if (row.onlyIf !== undefined) {
+      const present = await this.#context.inventory.sim(this.#run.profile, row.key);
+      const changed = row.onlyIf.find(([field, value]) => (fieldTextOf(present, field) ?? null) !== value);
+      if (changed !== undefined) {
+        return { kind: "skipped", reason: noLonger(changed, fieldTextOf(present, changed[0])) };
+      }
     }
-    const { client, wording, selection } = this.#context.accountFor(this.#run.profile);
+    const { client, selection } = account;
     const { callsPerMinute } = this.#run.options;
-    const storeDeps: CallOptions = {
-      wording,
+    const options: CallOptions = {
       selection,
       backlog: () => this.#context.backlog.of(this.#run.runId),
       signal: this.#signal,
       ...(callsPerMinute === undefined ? {} : { pace: { id: this.#run.runId, callsPerMinute } }),
+      ...(operation.repeat === "safe" ? {} : { beforeSending: () => this.#unsafe.markSent(place) }),
     };
     try {
-      return await changeSpeedClass(client, row, storeDeps);
+      const inputs = await this.#context.openInputs(operation, row.inputs);
+      const result = await makeCall(client, { operation, row: { key: row.key, inputs } }, options);
+      return operation.repeat === "safe" ? result : await this.#unsafe.after(place, result, lost);
     } catch (thrown) {
       // Stopped while waiting for a permit: nothing was sent. A call in flight ends with its response.
+      if (thrown instanceof SentByAnother) return thrown.result;
       if (!this.#signal.aborted) throw thrown;
       return {
         kind: "postponed",
@@ -198,8 +238,16 @@ class SegmentWork {
         this.#doneBefore += 1;
         this.#incident = 0;
         return this.#settle(place, row, { outcome: "done", reason: this.#noteOfDone(place), ...result });
+      case "already":
+        this.#incident = 0;
+        // An earlier call of this row, whose response was lost, may have made it so.
+        return this.#tries.get(place)?.unknownSinceMs === undefined
+          ? this.#settle(place, row, { outcome: "skipped", reason: result.reason })
+          : this.#settle(place, row, { outcome: "done", reason: this.#noteOfDone(place) });
       case "skipped":
         return this.#settle(place, row, { outcome: "skipped", ...result }, "no-call");
+      case "lost":
+        return this.#settle(place, row, { outcome: result.outcome, reason: result.reason });
       case "rejected":
         this.#incident = 0;
         return this.#settle(place, row, { outcome: "rejected", ...result });
@@ -281,7 +329,7 @@ class SegmentWork {
       settled: {
         outcome: end.outcome,
         reason: end.reason,
-        previousSpeedClass: this.#classBefore(row),
+        previous: this.#valuesBefore(place, row),
         attempts: call === "no-call" ? attempts : attempts + 1,
         finishedAtMs: this.#context.clock.wallMs(),
       },
@@ -290,12 +338,14 @@ class SegmentWork {
   }
 
   /**
-   * The inventory's current value is more recent than the value at submission, unless it is the requested class: after a crash
-   * a sync may have seen this very change before the run could settle it.
+   * The inventory's current values are more recent than those at submission, unless they are the requested ones: after a
+   * crash a sync may have seen this very change before the run could settle it.
    */
-  #classBefore(row: StoredRow): string {
-    const present = this.#classes.get(row.key);
-    return (present === row.speedClass ? row.speedClassBefore : present) ?? row.speedClassBefore ?? present ?? "";
+  #valuesBefore(place: number, row: StoredRow): FieldValues {
+    const present = this.#before.get(place);
+    if (present === undefined || row.before === undefined) return row.before ?? present;
+    const changes = changesOf(operationOf(this.#run, row), row.key, row.inputs);
+    return changes.every(([, after], i) => after === present[i]) ? row.before : present;
   }
 
   /** The longest of several delays applies. */
@@ -311,7 +361,7 @@ function openRows({ rows, settled }: SegmentState): [number, StoredRow][] {
   return [...rows.entries()].filter(([place, row]) => isCallable(row) && !settled.has(place));
 }
 
-function noLonger(expected: string, present: string | undefined): string {
-  const now = present === undefined ? "no speed class" : present;
-  return `left as it is: it has ${now} now, no longer ${expected}, which the run gave it`;
+function noLonger([field, expected]: FieldChange, present: string | undefined): string {
+  const text = (value: string | null): string => (value === null ? `no ${field}` : value);
+  return `left as it is: it has ${text(present ?? null)} now, no longer ${text(expected)}, which the run gave it`;
 }

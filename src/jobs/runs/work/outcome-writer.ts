@@ -4,7 +4,8 @@
  */
 import { yieldToEventLoop } from "#core/time.ts";
 import type { RunState } from "#fleet/run.ts";
-import type { Ledger, Settlement } from "../ledger/ledger.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Settlement } from "../ledger/settlement.ts";
 import type { RunHead } from "../ledger/run-record.ts";
 import type { RunWatch } from "./run-watch.ts";
 

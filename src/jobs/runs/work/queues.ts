@@ -11,7 +11,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { openQueue } from "#engine/queue/open-queue.ts";
 
-const segmentJobName = "change-speed-class";
+const segmentJobName = "process-segment";
 /** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */
 const boundlessRate = { max: 1e12, durationMs: 60_000 };
 const addAtOnce = 500;

@@ -1,6 +1,6 @@
 /** The reference that a worker gets for a segment, and the result of one attempt of one row. */
 import type { PlatformError } from "#core/errors.ts";
-import type { ShownSim } from "../ledger/ledger.ts";
+import type { ShownSim } from "../ledger/settlement.ts";
 
 /** A segment of a run, as a queue carries it: never the rows themselves. */
 export interface SegmentReference {
@@ -10,7 +10,9 @@ export interface SegmentReference {
 
 /** The result of one attempt of one row. */
 export type TryResult =
-  | { readonly kind: "done"; readonly shown: ShownSim }
+  | { readonly kind: "done"; readonly shown?: ShownSim }
+  /** The platform answered that the SIM is already as requested. */
+  | { readonly kind: "already"; readonly reason: string }
   /** No call was made, because the SIM has changed since the row was submitted. */
   | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "rejected"; readonly reason: string }
@@ -24,8 +26,10 @@ export type TryResult =
       readonly isProblem: boolean;
       readonly reason: string;
     }
-  /** The call was sent and its response lost: the change may have been applied, and is sent again. */
+  /** The call was sent and its response lost: the change may have been applied. It is sent again if that is safe. */
   | { readonly kind: "unknown"; readonly reason: string }
+  /** What is known of a call that must not be repeated, and whose response was lost. */
+  | { readonly kind: "lost"; readonly outcome: "done" | "failed" | "unknown"; readonly reason: string }
   /** The call failed and changed nothing; it is worth a retry. */
   | { readonly kind: "failed-try"; readonly reason: string }
   /** The platform rejected our credentials or permissions, not this row. */

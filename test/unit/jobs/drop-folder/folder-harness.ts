@@ -80,7 +80,15 @@ export class FolderHarness {
   /** One more process that watches the folder. */
   worker(): DropFolderWork {
     const options = { partial: false, skipUnchanged: false };
-    const folder = { path: this.path, profile: "default", speedClass: undefined, name: undefined, options, settleMs };
+    const folder = {
+      path: this.path,
+      profile: "default",
+      operation: "set-speed-class",
+      set: {},
+      name: undefined,
+      options,
+      settleMs,
+    };
     const onIncident = (message: string): void => void this.incidents.push(message.replaceAll(this.path, "(folder)"));
     return new DropFolderWork({ folder, runs: this.runs, feed: this.runs, clock: this.clock, onIncident });
   }

@@ -1,0 +1,221 @@
+/**
+ * The section `simOperations` of a deployment file: each operation's description, checked as a whole, so that a fault shows
+ * at the start and not with the first row.
+ */
+import { z } from "zod";
+import { SimfleetError, type Problem } from "#core/errors.ts";
+import { suggestion } from "#core/suggest.ts";
+import { parseFilter } from "#fleet/filter.ts";
+import { type InputField, inputTypes } from "#fleet/sim-operation/input.ts";
+import {
+  dangers,
+  setSpeedClass,
+  type SimOperation,
+  type SimOperations,
+  type UndoStep,
+} from "#fleet/sim-operation/sim-operation.ts";
+import { type Json, placeholdersIn } from "#fleet/sim-operation/template.ts";
+
+const operationName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, "must be a name of small letters, digits and -");
+const inputName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be a name of letters, digits and _");
+const json: z.ZodType<Json> = z.json();
+
+const pattern = z.string().refine((text) => {
+  try {
+    return new RegExp(text, "u").source !== "";
+  } catch {
+    return false;
+  }
+}, "must be a regular expression");
+
+const filter = z.string().superRefine((text, context) => {
+  try {
+    parseFilter(text);
+  } catch (thrown) {
+    if (!(thrown instanceof SimfleetError)) throw thrown;
+    context.addIssue(thrown.message);
+  }
+});
+
+const inputKeys = z.strictObject({
+  type: z.enum(inputTypes, `must be one of ${inputTypes.join(", ")}`).default("text"),
+  required: z.boolean("must be true or false").default(false),
+  description: z.string().min(1).optional(),
+  pattern: pattern.optional(),
+  values: z.array(z.string()).min(1).optional(),
+  maxLength: z.number().int().min(1).max(1_000, "must be at most 1000").optional(),
+  secret: z.boolean("must be true or false").default(false),
+});
+
+const undoSet = z.record(inputName, z.string()).default({});
+const undoStep = z.union([operationName, z.strictObject({ operation: operationName, set: undoSet })]);
+const undoKey = z.union([
+  z.literal("none"),
+  z.strictObject({ operation: operationName, set: undoSet, otherwise: undoStep.optional() }),
+]);
+
+const simOperation = z.strictObject({
+  summary: z.string().min(1),
+  method: z.enum(["POST", "PUT", "DELETE"], "must be POST, PUT or DELETE"),
+  path: z
+    .string()
+    .regex(
+      /^\/v1(\/([A-Za-z0-9_-]+|\{[A-Za-z][A-Za-z0-9_]*\}))+$/,
+      "must begin with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces",
+    ),
+  group: z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "must be the name of a group: letters, digits, - and _"),
+  input: z.record(inputName, inputKeys).default({}),
+  body: json.optional(),
+  statuses: z
+    .array(z.number().int().min(200).max(299), "must be a list such as [200]")
+    .min(1, "must have a status that means success"),
+  answer: z.enum(["record", "none", "accepted"], "must be record, none or accepted").default("none"),
+  alreadyDone: z
+    .strictObject({
+      statuses: z.array(z.number().int().min(400).max(499)).default([]),
+      codes: z.array(z.string()).default([]),
+    })
+    .default({ statuses: [], codes: [] }),
+  sets: z.record(z.string().min(1), z.union([z.string(), z.number(), z.boolean(), z.null()])).default({}),
+  requires: filter.optional(),
+  repeat: z.enum(["safe", "unsafe"], "must be safe or unsafe").default("unsafe"),
+  undo: undoKey.default("none"),
+  danger: z.enum(dangers, `must be one of ${dangers.join(", ")}`).default("normal"),
+  costlyWhen: filter.optional(),
+});
+
+export const simOperations = z.record(operationName, simOperation.nullable());
+
+type Written = z.output<typeof simOperation>;
+export type WrittenOperations = z.output<typeof simOperations>;
+
+/**
+ * The operations of a deployment: the built-in one, those that it inherits, and its own; null removes an inherited one.
+ * @param problems takes every fault, with its path below `at`
+ */
+export function simOperationsOf(
+  base: SimOperations,
+  own: WrittenOperations,
+  { at, problems }: { at: string; problems: Problem[] },
+): SimOperations {
+  const operations = new Map(base);
+  for (const [key, written] of Object.entries(own)) {
+    if (key === setSpeedClass.name) {
+      problems.push({ where: `${at}.${key}`, message: "is built in and cannot be described." });
+    } else if (written === null) operations.delete(key);
+    else operations.set(key, operationOf(key, written));
+  }
+  for (const operation of operations.values()) {
+    if (!own[operation.name]) continue;
+    const where = `${at}.${operation.name}`;
+    for (const [key, message] of faultsOf(operation, operations)) problems.push({ where: `${where}.${key}`, message });
+  }
+  return operations;
+}
+
+function operationOf(name: string, written: Written): SimOperation {
+  const { input: inputs, undo: undoWritten, ...rest } = written;
+  const fields = Object.entries(inputs).map(([field, { required, secret, ...others }]): InputField => {
+    return { name: field, isRequired: required, isSecret: secret, ...others };
+  });
+  const { otherwise, ...step } =
+    undoWritten === "none" ? { operation: "", set: {}, otherwise: undefined } : undoWritten;
+  return {
+    ...rest,
+    name,
+    keyColumn: placeholdersIn(written.path).has("imsi") ? "imsi" : "simId",
+    inputs: fields,
+    ...(undoWritten === "none"
+      ? { undo: undefined }
+      : { undo: { ...step, ...(otherwise === undefined ? {} : { otherwise: stepOf(otherwise) }) } }),
+  };
+}
+
+function stepOf(written: string | UndoStep): UndoStep {
+  return typeof written === "string" ? { operation: written, set: {} } : written;
+}
+
+type Fault = readonly [key: string, message: string];
+
+/** What a schema of one value cannot see. */
+function* faultsOf(operation: SimOperation, operations: SimOperations): Generator<Fault> {
+  const { sets, inputs, danger, costlyWhen, undo } = operation;
+  yield* placeholderFaults(operation);
+  for (const field of inputs) yield* inputFaults(field, placeholdersIn(operation.path));
+  if (costlyWhen !== undefined && danger !== "costly") yield ["costlyWhen", "needs danger: costly."];
+  if (undo === undefined) return;
+  if (Object.keys(sets).length === 0) yield ["undo", "needs sets, which say what a run has changed."];
+  yield* stepFaults("undo", undo, { operation, operations });
+  if (undo.otherwise !== undefined) yield* stepFaults("undo.otherwise", undo.otherwise, { operation, operations });
+}
+
+function* placeholderFaults({ path, body = null, sets, inputs }: SimOperation): Generator<Fault> {
+  const inPath = placeholdersIn(path);
+  const known = [...inputs.map(({ name }) => name), "simId", "imsi"];
+  const unknown = function* (key: string, template: Json): Generator<Fault> {
+    for (const one of placeholdersIn(template)) {
+      if (known.includes(one)) continue;
+      const names = known.map((other) => `{${other}}`).join(", ");
+      yield [key, `has {${one}}, which is no input.${suggestion(one, known)} Known: ${names}.`];
+    }
+  };
+  if (!inPath.has("simId") && !inPath.has("imsi")) {
+    yield ["path", "must have {simId} or {imsi}: an operation changes one SIM."];
+  }
+  yield* unknown("path", path);
+  yield* unknown("body", body);
+  for (const [field, template] of Object.entries(sets)) {
+    yield* unknown(`sets.${field}`, field);
+    yield* unknown(`sets.${field}`, template);
+    const secret = inputs.find(({ name, isSecret }) => isSecret && placeholdersIn([field, template]).has(name));
+    if (secret !== undefined) {
+      yield [`sets.${field}`, `has {${secret.name}}, which is secret: the inventory shows its fields.`];
+    }
+  }
+}
+
+function* inputFaults(
+  { name, type, isRequired, isSecret, values }: InputField,
+  inPath: ReadonlySet<string>,
+): Generator<Fault> {
+  const at = `input.${name}`;
+  if (name === "simId" || name === "imsi") yield [at, "is the SIM itself: it needs no input."];
+  if (inPath.has(name) && !isRequired) yield [`${at}.required`, "must be true: the path needs it."];
+  if (inPath.has(name) && isSecret) yield [`${at}.secret`, "must not be true for a part of the path."];
+  if (values !== undefined && type !== "text" && type !== "list") {
+    yield [`${at}.values`, `means nothing to an input of type ${type}.`];
+  }
+}
+
+function* stepFaults(
+  key: string,
+  step: UndoStep,
+  { operation, operations }: { operation: SimOperation; operations: SimOperations },
+): Generator<Fault> {
+  const undo = operations.get(step.operation);
+  if (undo === undefined) {
+    yield [
+      `${key}.operation`,
+      `There is no operation ${step.operation}.${suggestion(step.operation, [...operations.keys()])}`,
+    ];
+    return;
+  }
+  if (undo.group !== operation.group)
+    yield [`${key}.operation`, `must spend the quota of the same group, ${operation.group}.`];
+  const names = undo.inputs.map((field) => field.name);
+  for (const given of Object.keys(step.set)) {
+    if (!names.includes(given))
+      yield [`${key}.set.${given}`, `is no input of ${undo.name}.${suggestion(given, names)}`];
+  }
+  for (const field of undo.inputs) {
+    if (field.isRequired && step.set[field.name] === undefined)
+      yield [`${key}.set.${field.name}`, `is missing; ${undo.name} needs it.`];
+  }
+  const fields = Object.keys(operation.sets);
+  for (const template of Object.values(step.set)) {
+    for (const [, field] of template.matchAll(/\{before\.((?:[^{}]|\{\w+\})+)\}/g)) {
+      if (field !== undefined && !fields.includes(field))
+        yield [`${key}.set`, `names {before.${field}}, which is not among sets: ${fields.join(", ")}.`];
+    }
+  }
+}

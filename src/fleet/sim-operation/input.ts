@@ -1,0 +1,134 @@
+/**
+ * The values of an operation's inputs. A value comes as the text of a cell or an option, and is kept as canonical text, so
+ * that it can be stored, compared with the inventory and shown; `typedValue` turns it into JSON for a request.
+ */
+import type { Json } from "./template.ts";
+
+export const inputTypes = ["text", "integer", "boolean", "time", "list"] as const;
+export type InputType = (typeof inputTypes)[number];
+
+/** An input of an operation: a column of a file, `--set` on the command line, a field of a form. */
+export interface InputField {
+  readonly name: string;
+  readonly type: InputType;
+  readonly isRequired: boolean;
+  /** The valid values in words, for messages and forms. */
+  readonly description?: string | undefined;
+  /** A regular expression that the whole value matches. */
+  readonly pattern?: string | undefined;
+  readonly values?: readonly string[] | undefined;
+  /** In characters; `mostInputCharacters` if absent. */
+  readonly maxLength?: number | undefined;
+  /** Sealed in Redis; in no log, error or results file. */
+  readonly isSecret?: boolean | undefined;
+  /** Field of the inventory that supplies the value where a row has none. */
+  readonly inventoryField?: string | undefined;
+}
+
+/** Longest value of an input without `maxLength`, in characters. */
+const mostInputCharacters = 1_000;
+
+export type ReadInput = { readonly value: string } | { readonly problem: "missing" | "invalid"; readonly rule: string };
+
+/**
+ * Validates a value.
+ * @param text trimmed; empty if there is none
+ * @returns the canonical text, empty for an optional input without a value; or what is wrong
+ */
+export function readInput(field: InputField, text: string): ReadInput {
+  if (text === "") return field.isRequired ? { problem: "missing", rule: ruleOf(field) } : { value: "" };
+  const value = canonical(field, text);
+  return value === undefined ? { problem: "invalid", rule: ruleOf(field) } : { value };
+}
+
+/** The valid values in words: `a whole number`, `one of doNothing, suspend`. */
+export function ruleOf({ type, description, pattern, values, maxLength }: InputField): string {
+  if (description !== undefined) return description;
+  const rules: string[] = [];
+  if (values !== undefined) rules.push(`one of ${values.join(", ")}`);
+  else if (type === "integer") rules.push("a whole number");
+  else if (type === "boolean") rules.push("true or false");
+  else if (type === "time")
+    rules.push("a time with its zone such as 2027-01-31T09:00:00+09:00, or milliseconds since 1970");
+  else if (type === "list") rules.push("items separated by ;");
+  if (pattern !== undefined && values === undefined)
+    rules.push(`${type === "list" ? "each item " : ""}matching ${pattern}`);
+  if (maxLength !== undefined) rules.push(`at most ${maxLength} characters`);
+  return rules.length === 0 ? "text" : rules.join(", ");
+}
+
+/** A canonical text as the value of a request. */
+export function typedValue({ type }: Pick<InputField, "type">, value: string): Json {
+  switch (type) {
+    case "integer":
+    case "time":
+      return Number(value);
+    case "boolean":
+      return value === "true";
+    case "list":
+      return JSON.parse(value) as string[];
+    case "text":
+      return value;
+  }
+}
+
+function canonical(field: InputField, text: string): string | undefined {
+  if (text.length > (field.maxLength ?? mostInputCharacters) || !text.isWellFormed()) return undefined;
+  switch (field.type) {
+    case "integer":
+      return /^-?(?:0|[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)) && isAllowed(field, text)
+        ? String(Number(text))
+        : undefined;
+    case "boolean":
+      return /^(?:true|false)$/i.test(text) ? text.toLowerCase() : undefined;
+    case "time":
+      return timeOf(text);
+    case "list": {
+      const items = itemsOf(text);
+      return items !== undefined && items.every((item) => isAllowed(field, item)) ? JSON.stringify(items) : undefined;
+    }
+    case "text":
+      return !hasControl(text) && isAllowed(field, text) ? text : undefined;
+  }
+}
+
+const patterns = new Map<string, RegExp>();
+
+function isAllowed({ values, pattern }: InputField, text: string): boolean {
+  if (values !== undefined) return values.includes(text);
+  if (pattern === undefined) return true;
+  let compiled = patterns.get(pattern);
+  if (compiled === undefined) {
+    compiled = new RegExp(`^(?:${pattern})$`, "u");
+    patterns.set(pattern, compiled);
+  }
+  return compiled.test(text);
+}
+
+/** Line breaks are valid in a message; other control characters are not. */
+function hasControl(text: string): boolean {
+  return /[^\P{Cc}\n]/u.test(text);
+}
+
+/** Milliseconds since the epoch. A time without its zone is refused: it would mean another instant on each machine. */
+function timeOf(text: string): string | undefined {
+  if (/^\d{12,14}$/.test(text)) return String(Number(text));
+  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(text)) return undefined;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? undefined : String(atMs);
+}
+
+/** `a;b` or the JSON of a list of texts, as the inventory shows one. */
+function itemsOf(text: string): readonly string[] | undefined {
+  if (!text.startsWith("["))
+    return text
+      .split(";")
+      .map((item) => item.trim())
+      .filter((item) => item !== "");
+  try {
+    const items: unknown = JSON.parse(text);
+    return Array.isArray(items) && items.every((item) => typeof item === "string") ? items : undefined;
+  } catch {
+    return undefined;
+  }
+}

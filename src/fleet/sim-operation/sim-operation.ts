@@ -1,0 +1,241 @@
+/**
+ * A SIM operation: one kind of change to one SIM, described as data. `set-speed-class` is built in; a deployment file
+ * describes others. A run stores the description that it was submitted with, so that its rows are processed as planned.
+ */
+import { SimfleetError } from "#core/errors.ts";
+import { suggestion } from "#core/suggest.ts";
+import { parseFilter } from "../filter.ts";
+import type { FieldValue } from "../sim/field-value.ts";
+import type { SimFields } from "../sim/sim-fields.ts";
+import { type KeyColumn, keyColumnOf, type Wording } from "../sim/sim.ts";
+import { type InputField, readInput } from "./input.ts";
+import { type Json, type ValueOf, fillText, nameAlone, placeholdersIn } from "./template.ts";
+
+/** How often a call may be sent: again after its response was lost, or never again. */
+export type Repeat = "safe" | "unsafe";
+
+export const dangers = ["normal", "costly", "irreversible"] as const;
+export type Danger = (typeof dangers)[number];
+
+/** An operation that restores a previous state, and the templates of its inputs. */
+export interface UndoStep {
+  readonly operation: string;
+  /** By input: a template of `{before.<field>}` and the inputs of the row. */
+  readonly set: Readonly<Record<string, string>>;
+}
+
+export interface Undo extends UndoStep {
+  /** Used where a previous value that `set` needs was absent. */
+  readonly otherwise?: UndoStep | undefined;
+}
+
+/** Responses that mean that the SIM is already as requested; a row with one is skipped. */
+export interface AlreadyDone {
+  readonly statuses: readonly number[];
+  readonly codes: readonly string[];
+}
+
+export interface SimOperation {
+  readonly name: string;
+  readonly summary: string;
+  readonly method: "POST" | "PUT" | "DELETE";
+  /** Begins with `/v1/`; placeholders are whole segments: the SIM's key, and inputs. */
+  readonly path: string;
+  /** The API group whose quota a call spends (interface, section 8). */
+  readonly group: string;
+  /** The column and field that identify a SIM. */
+  readonly keyColumn: KeyColumn;
+  readonly inputs: readonly InputField[];
+  /** A template of any JSON shape; a placeholder alone keeps the type of its input. */
+  readonly body?: Json | undefined;
+  /** The statuses of success. */
+  readonly statuses: readonly number[];
+  /** What a success returns: the SIM's record, nothing of use, or an acceptance of work that is done later. */
+  readonly answer: "record" | "none" | "accepted";
+  readonly alreadyDone: AlreadyDone;
+  /** Fields of the record after success, by name or template of a name; null: absent. */
+  readonly sets: Readonly<Record<string, string | number | boolean | null>>;
+  /** A filter that a SIM has to match. */
+  readonly requires?: string | undefined;
+  readonly repeat: Repeat;
+  readonly undo?: Undo | undefined;
+  readonly danger: Danger;
+  /** With `danger: costly`: only SIMs that match this filter cost money. */
+  readonly costlyWhen?: string | undefined;
+}
+
+/** Operations by name. */
+export type SimOperations = ReadonlyMap<string, SimOperation>;
+
+/** @throws SimfleetError OPERATION_NOT_FOUND */
+export function operationNamed(operations: SimOperations, name: string): SimOperation {
+  const found = operations.get(name);
+  if (found !== undefined) return found;
+  const names = [...operations.keys()];
+  throw new SimfleetError(
+    "OPERATION_NOT_FOUND",
+    `The deployment has no operation ${name}.${suggestion(name, names)} simfleet operations list shows those there are`,
+  );
+}
+
+/** A field of a SIM's record and its value as text; null: the record has no such field. */
+export type FieldChange = readonly [field: string, value: string | null];
+
+export const setSpeedClassName = "set-speed-class";
+
+/** The operation that the interface shows (section 4). */
+export const setSpeedClass: SimOperation = {
+  name: setSpeedClassName,
+  summary: "Set the speed class of the SIM",
+  method: "POST",
+  path: "/v1/sims/{simId}/update_speed_class",
+  group: "Sim",
+  keyColumn: "simId",
+  inputs: [
+    {
+      name: "speedClass",
+      type: "text",
+      isRequired: true,
+      description: "letters, digits, dot, - and _ only, at most 64 of them",
+      pattern: "[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
+    },
+  ],
+  body: { speedClass: "{speedClass}" },
+  statuses: [200],
+  answer: "record",
+  alreadyDone: { statuses: [], codes: [] },
+  sets: { speedClass: "{speedClass}" },
+  repeat: "safe",
+  undo: { operation: setSpeedClassName, set: { speedClass: "{before.speedClass}" } },
+  danger: "normal",
+};
+
+const keyFields: Readonly<Record<KeyColumn, Pick<InputField, "description" | "pattern">>> = {
+  simId: { description: "a SIM ID", pattern: "[A-Za-z0-9][A-Za-z0-9_-]{0,63}" },
+  imsi: { description: "an IMSI of 5 to 15 digits", pattern: "[0-9]{5,15}" },
+};
+
+/**
+ * The operation as a profile uses it. Files of a profile identify SIMs by the column of its wording; where the path needs
+ * the other id, that id becomes an input, which the inventory supplies if the file does not.
+ */
+export function operationFor(operation: SimOperation, wording: Wording): SimOperation {
+  const keyColumn = keyColumnOf(wording);
+  if (operation.name === setSpeedClassName && wording === "subscribers") {
+    return { ...operation, keyColumn, path: "/v1/subscribers/{imsi}/update_speed_class" };
+  }
+  const other: KeyColumn = keyColumn === "simId" ? "imsi" : "simId";
+  const isNeeded = placeholdersIn([operation.path, operation.body ?? null]).has(other);
+  if (!isNeeded || operation.inputs.some(({ name }) => name === other)) return { ...operation, keyColumn };
+  const input: InputField = {
+    name: other,
+    type: "text",
+    isRequired: true,
+    inventoryField: other,
+    ...keyFields[other],
+  };
+  return { ...operation, keyColumn, inputs: [...operation.inputs, input] };
+}
+
+/** Values of a row for templates: its key, its inputs, and the fields that a call is known by. */
+export function valuesOf(operation: SimOperation, key: string, inputs: readonly string[]): ValueOf {
+  return (name) => {
+    if (name === operation.keyColumn) return key;
+    const at = operation.inputs.findIndex((input) => input.name === name);
+    const value = at < 0 ? "" : (inputs[at] ?? "");
+    return value === "" ? undefined : value;
+  };
+}
+
+/** Canonical values in the order of the inputs, from values that were checked; empty where none is given. */
+export function inputsOf({ inputs }: SimOperation, set: Readonly<Record<string, string>>): readonly string[] {
+  return inputs.map((field) => {
+    const read = readInput(field, set[field.name] ?? "");
+    return "value" in read ? read.value : "";
+  });
+}
+
+/** The inputs of a row by name, for display; secret ones are left out, as are those without a value. */
+export function shownInputs({ inputs }: SimOperation, values: readonly string[]): Record<string, string> {
+  const shown = inputs.flatMap(({ name, isSecret }, i) => (isSecret || !values[i] ? [] : [[name, values[i]] as const]));
+  return Object.fromEntries(shown);
+}
+
+/** What a success changes in the record of a SIM. */
+export function changesOf(operation: SimOperation, key: string, inputs: readonly string[]): readonly FieldChange[] {
+  const valueOf = valuesOf(operation, key, inputs);
+  return Object.entries(operation.sets).map(([field, value]): FieldChange => {
+    const name = fillText(field, valueOf) ?? field;
+    return [
+      name,
+      typeof value === "string" ? (fillText(value, valueOf) ?? null) : value === null ? null : String(value),
+    ];
+  });
+}
+
+/** What a success leaves in the record of a SIM, as the inventory stores it. */
+export interface SimChange {
+  /** The names of all fields that it sets or removes. */
+  readonly set: readonly string[];
+  /** Those with a value. */
+  readonly fields: SimFields;
+}
+
+export function simChangeOf(operation: SimOperation, key: string, inputs: readonly string[]): SimChange {
+  const changes = changesOf(operation, key, inputs);
+  const templates = Object.values(operation.sets);
+  const fields = new Map<string, FieldValue>();
+  for (const [i, [field, value]] of changes.entries()) {
+    if (value !== null) fields.set(field, isText(operation, templates[i] ?? null) ? { text: value } : { json: value });
+  }
+  return { set: changes.map(([field]) => field), fields };
+}
+
+/** Whether the platform shows the value of a template as text. */
+function isText({ inputs }: SimOperation, template: string | number | boolean | null): boolean {
+  if (typeof template !== "string") return false;
+  const alone = nameAlone(template);
+  const type = alone === undefined ? undefined : inputs.find(({ name }) => name === alone)?.type;
+  return type === undefined || type === "text";
+}
+
+/**
+ * Identifies what a row changes: rows with the same subject and different inputs contradict each other. An operation on
+ * members of a field, such as single tags, has a subject for each member.
+ */
+export function subjectOf(operation: SimOperation, key: string, inputs: readonly string[]): string {
+  const fields = Object.keys(operation.sets).filter((field) => field.includes("{"));
+  if (fields.length === 0) return key;
+  const valueOf = valuesOf(operation, key, inputs);
+  const names = fields.map((field) => encodeURIComponent((fillText(field, valueOf) ?? field).toWellFormed()));
+  return `${key} ${names.join(" ")}`;
+}
+
+/** Fields of the inventory that the operations need: those that they set, and those that their filters name. */
+export function fieldsOfOperations(operations: Iterable<SimOperation>): readonly string[] {
+  const fields = new Set<string>();
+  for (const { sets, requires, costlyWhen } of operations) {
+    for (const field of Object.keys(sets)) fields.add(withoutPlaceholders(field));
+    for (const filter of [requires, costlyWhen]) {
+      if (filter === undefined) continue;
+      for (const { field } of parseFilter(filter).conditions) fields.add(field);
+    }
+  }
+  return [...fields];
+}
+
+/** `tags` for `tags.{tagName}`. */
+function withoutPlaceholders(field: string): string {
+  return field
+    .split(".")
+    .filter((step) => !step.includes("{"))
+    .join(".");
+}
+
+/** Columns of a results file that hold the previous values: `previousGroupId`, in the order of `sets`. */
+export function previousColumns({ sets }: Pick<SimOperation, "sets">): readonly string[] {
+  return Object.keys(sets).map((field) => {
+    const words = withoutPlaceholders(field).split(".");
+    return `previous${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("")}`;
+  });
+}

@@ -1,0 +1,77 @@
+/**
+ * Templates of an operation: text with placeholders in braces (`{groupId}`), alone or inside a JSON value of any shape.
+ * A placeholder without a value makes its text undefined: the member of an object that holds it is left out.
+ */
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+
+/** The value of a placeholder as text; undefined if it has none. */
+export type ValueOf = (name: string) => string | undefined;
+
+const placeholder = /\{([A-Za-z][A-Za-z0-9_]*(?:\.[^{}]+)?)\}/g;
+
+/** The names of all placeholders in a template. */
+export function placeholdersIn(template: Json): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const text of textsIn(template)) {
+    for (const [, name = ""] of text.matchAll(placeholder)) names.add(name);
+  }
+  return names;
+}
+
+/** Fills a text; undefined if a placeholder has no value. */
+export function fillText(template: string, valueOf: ValueOf): string | undefined {
+  let isMissing = false;
+  const text = template.replace(placeholder, (_, name: string) => {
+    const value = valueOf(name);
+    isMissing ||= value === undefined;
+    return value ?? "";
+  });
+  return isMissing ? undefined : text;
+}
+
+/**
+ * Fills a JSON value.
+ * @param typedOf the value of a placeholder that stands alone, with its type
+ */
+export function fillJson(
+  template: Json,
+  valueOf: ValueOf,
+  typedOf: (name: string) => Json | undefined,
+): Json | undefined {
+  if (typeof template === "string") {
+    const alone = nameAlone(template);
+    return alone === undefined ? fillText(template, valueOf) : typedOf(alone);
+  }
+  if (typeof template !== "object" || template === null) return template;
+  if (isList(template)) {
+    return template.flatMap((item): readonly Json[] => {
+      const filled = fillJson(item, valueOf, typedOf);
+      return filled === undefined ? [] : [filled];
+    });
+  }
+  const members: [string, Json][] = [];
+  for (const [name, value] of Object.entries(template)) {
+    const filled = fillJson(value, valueOf, typedOf);
+    if (filled !== undefined) members.push([name, filled]);
+  }
+  return Object.fromEntries(members);
+}
+
+/** The name of a placeholder that is a whole text. */
+export function nameAlone(template: string): string | undefined {
+  const [whole, name] = new RegExp(placeholder.source).exec(template) ?? [];
+  return whole === template ? name : undefined;
+}
+
+function* textsIn(template: Json): Generator<string> {
+  if (typeof template === "string") yield template;
+  else if (typeof template === "object" && template !== null) {
+    for (const inner of Object.values(template)) yield* textsIn(inner);
+  }
+}
+
+/** `Array.isArray` narrows a readonly list to any[]. */
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}

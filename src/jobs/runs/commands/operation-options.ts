@@ -1,0 +1,35 @@
+/** The options that say what a run does to each SIM. */
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+
+export const fileHelp = "CSV file with the column simId (or imsi) and a column for each input, such as speedClass";
+
+export function operationOption() {
+  return new Option("--operation <name>", "what to do to each SIM (default: set-speed-class)");
+}
+
+/** `--set groupId=…`, repeatable. */
+export function setOption() {
+  return new Option("--set <input=value>", "a value for all rows instead of a column; repeatable").argParser(
+    (text: string, before: Readonly<Record<string, string>> | undefined) => {
+      const at = text.indexOf("=");
+      if (at < 1) throw new InvalidArgumentError("It must be an input and its value, such as groupId=g-1.");
+      return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+    },
+  );
+}
+
+export function speedClassOption() {
+  return new Option("--speed-class <class>", "one class for all rows; short for --set speedClass=CLASS");
+}
+
+export interface OperationOptions {
+  readonly operation?: string | undefined;
+  readonly set?: Readonly<Record<string, string>> | undefined;
+  readonly speedClass?: string | undefined;
+}
+
+/** The options, as the query of a plan. */
+export function operationQuery({ operation, set = {}, speedClass }: OperationOptions) {
+  const values = Object.entries(set).map(([name, value]) => [`set.${name}`, value] as const);
+  return { operation, speedClass, ...Object.fromEntries(values) };
+}

@@ -1,0 +1,47 @@
+/** What the ledger takes and returns for the rows of a segment. */
+import type { RunState } from "#fleet/run.ts";
+import type { SimFields } from "#fleet/sim/sim-fields.ts";
+import type { Settled, StoredRow, Tries } from "./packing.ts";
+
+/** Why a run currently makes no progress. */
+export interface RunProblem {
+  readonly message: string;
+  /** Delay until the next attempt. */
+  readonly delayMs: number;
+  /** Intended, as with a freeze: the run does not count as stalled. */
+  readonly isExpected?: boolean;
+}
+
+/** One segment of a run, as a worker reads it. */
+export interface SegmentState {
+  readonly rows: readonly StoredRow[];
+  /** Settled outcomes by position in the segment. */
+  readonly settled: ReadonlyMap<number, Settled>;
+  readonly tries: ReadonlyMap<number, Tries>;
+  readonly isFinished: boolean;
+}
+
+/** A SIM after a change: it is written to the inventory together with the outcome. */
+export interface ShownSim {
+  /** Fields that the change set or removed. */
+  readonly set: readonly string[];
+  readonly fields: SimFields;
+  /** Fields in the response, with or without a value; the others keep their known value. */
+  readonly mentioned: readonly string[];
+}
+
+export interface Settlement {
+  readonly shown?: ShownSim | undefined;
+  readonly place: number;
+  /** The SIM's key. */
+  readonly key: string;
+  readonly weight: number;
+  readonly settled: Settled;
+}
+
+export interface SettleReply {
+  readonly state: RunState | "gone";
+  readonly pending: number;
+  /** Whether this settled the last canary row successfully: the rest of the run may start. */
+  readonly canaryHeld: boolean;
+}

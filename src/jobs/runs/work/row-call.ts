@@ -1,0 +1,128 @@
+/** Makes the call of one row of a run, and interprets the response. */
+import type { PlatformClient } from "#api/client.ts";
+import { bucketOf } from "#api/operations/operation.ts";
+import { simOperationCall } from "#api/operations/sim-operation.ts";
+import type { SimRecord } from "#api/operations/sims.ts";
+import { PlatformError } from "#core/errors.ts";
+import { type FieldSelection, pickFields, type SimFields } from "#fleet/sim/sim-fields.ts";
+import { type SimChange, type SimOperation, simChangeOf } from "#fleet/sim-operation/sim-operation.ts";
+import type { ShownSim } from "../ledger/settlement.ts";
+import type { TryResult } from "./row-attempt.ts";
+
+/** Settings of the calls of one run. */
+export interface CallOptions {
+  /** The fields of the returned record to store. */
+  readonly selection: FieldSelection;
+  readonly pace?: { readonly id: string; readonly callsPerMinute: number };
+  /** Number of calls that the run still has to make. */
+  readonly backlog: () => number;
+  /** Awaited right before the request is sent. If it rejects, nothing is sent. */
+  readonly beforeSending?: () => Promise<void>;
+  /** Aborts waiting for a permit; a call in flight runs to its end. */
+  readonly signal: AbortSignal;
+}
+
+/** What a row asks for. */
+export interface RowCall {
+  readonly key: string;
+  /** In the order of the operation's inputs; secret ones are opened. */
+  readonly inputs: readonly string[];
+}
+
+/** Pause of a segment after the platform was unreachable. */
+const unreachablePauseMs = 5_000;
+
+/** The bucket whose quota the calls of an operation spend. */
+export function operationBucket({ group }: Pick<SimOperation, "group">, profile: string): string {
+  return bucketOf({ quota: { group } }, profile);
+}
+
+const calls = new WeakMap<SimOperation, ReturnType<typeof simOperationCall>>();
+
+export async function makeCall(
+  client: PlatformClient,
+  { operation, row }: { operation: SimOperation; row: RowCall },
+  options: CallOptions,
+): Promise<TryResult> {
+  let call = calls.get(operation);
+  if (call === undefined) {
+    call = simOperationCall(operation);
+    calls.set(operation, call);
+  }
+  const { selection, ...callOptions } = options;
+  try {
+    const record = await client.call(call, row, callOptions);
+    return operation.answer === "accepted"
+      ? { kind: "done" }
+      : { kind: "done", shown: shownAfter(simChangeOf(operation, row.key, row.inputs), record, selection) };
+  } catch (thrown) {
+    if (thrown instanceof PlatformError) return isAlreadyDone(operation, thrown) ? already(thrown) : resultOf(thrown);
+    throw thrown;
+  }
+}
+
+/**
+ * What the inventory learns from a success: the returned record, and the fields that the operation sets, since records
+ * leave out fields without a value.
+ */
+function shownAfter(change: SimChange, record: SimRecord | undefined, selection: FieldSelection): ShownSim {
+  const set = change.set.filter((field) => isIn(selection.fields, field));
+  if (record === undefined) return { set, fields: only(change.fields, set), mentioned: set };
+  const { fields, mentioned } = pickFields(record, selection);
+  const missing = set.filter((field) => !isIn(mentioned, field));
+  return {
+    set,
+    fields: missing.length === 0 ? fields : new Map([...fields, ...only(change.fields, missing)]),
+    mentioned: missing.length === 0 ? mentioned : [...mentioned, ...missing],
+  };
+}
+
+function only(fields: SimFields, names: readonly string[]): SimFields {
+  return new Map([...fields].filter(([name]) => names.includes(name)));
+}
+
+/** Whether a field, or the object that it is a member of, is among these names. */
+function isIn(names: readonly string[], field: string): boolean {
+  return names.some((name) => field === name || field.startsWith(`${name}.`));
+}
+
+function isAlreadyDone({ alreadyDone: { statuses, codes } }: SimOperation, error: PlatformError): boolean {
+  if (error.code !== "PLATFORM_REJECTED" || (statuses.length === 0 && codes.length === 0)) return false;
+  const { status = 0, platformCode = "" } = error;
+  return (statuses.length === 0 || statuses.includes(status)) && (codes.length === 0 || codes.includes(platformCode));
+}
+
+function already(error: PlatformError): TryResult {
+  return { kind: "already", reason: `already so: ${error.message}` };
+}
+
+/** Maps an error of the platform to the result of the attempt. */
+export function resultOf(error: PlatformError): TryResult {
+  switch (error.code) {
+    case "PLATFORM_THROTTLED":
+      return {
+        kind: "postponed",
+        delayMs: error.retryAfterMs ?? 1_000,
+        scope: error.bucket === undefined ? "job" : "bucket",
+        wasThrottled: error.status === 429,
+        isProblem: false,
+        reason: error.message,
+      };
+    case "PLATFORM_UNAUTHORIZED":
+    case "PLATFORM_FORBIDDEN":
+      return { kind: "refused", error };
+    case "PLATFORM_REJECTED":
+      return { kind: "rejected", reason: error.message };
+    default:
+      if (error.mayHaveApplied) return { kind: "unknown", reason: error.message };
+      if (error.status !== undefined) return { kind: "failed-try", reason: error.message };
+      return {
+        kind: "postponed",
+        delayMs: unreachablePauseMs,
+        scope: "job",
+        wasThrottled: false,
+        isProblem: true,
+        reason: error.message,
+      };
+  }
+}
