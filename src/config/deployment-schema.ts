@@ -81,6 +81,7 @@ export const deploymentSchema = z.strictObject({
     )
     .optional(),
   operations: z.strictObject(operations).optional(),
+  simOperations: z.record(z.string(), z.unknown()).optional(),
 });
 
 export type DeploymentFile = z.infer<typeof deploymentSchema>;
