@@ -52,7 +52,7 @@ export function control(controls: Controls, call: ControlCall): ControlAnswer {
     case "faults":
       return steer(controls, call.bodyText, controlBodies.faults, ({ rates, next }) => {
         if (rates) controls.faults.setRates(rates);
-        if (next) controls.faults.next(next.fault, next.count);
+        if (next) controls.faults.next(next.fault, next.count, next.operation);
       });
     case "limits":
       return steer(controls, call.bodyText, controlBodies.limits, (change) => controls.throttle.changeLimit(change));

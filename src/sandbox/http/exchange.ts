@@ -64,7 +64,7 @@ export class Exchange {
       const headers = this.#quotaHeaders(throttle.refuse(found.group, callerIp));
       return this.#send(response, refused(refusals.throttled, language, headers));
     }
-    const fault = faults.draw({ isAuth: found.group === "Auth" });
+    const fault = faults.draw({ isAuth: found.group === "Auth", operation: operation?.name });
     if (fault === "expire-pairs") accounts.expirePairs();
     if (fault !== undefined && strike(response, fault)) return;
     const headers = this.#quotaHeaders(throttle.accept(found.group, callerIp));
