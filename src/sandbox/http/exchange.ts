@@ -87,7 +87,8 @@ export class Exchange {
       const { queryText } = received;
       const body = (): Readonly<Record<string, unknown>> => bodyObject(received);
       const json = (): unknown => bodyJson(received);
-      const call = { accounts, options, state, holder, names: this.#names, ids, queryText, body, json };
+      const hasBody = received.bodyText !== "";
+      const call = { accounts, options, state, holder, names: this.#names, ids, queryText, hasBody, body, json };
       const result = operation.handle(call);
       if (!(result instanceof Promise)) return this.#send(response, asAnswer(result, headers), fault);
       void result.then((value) => this.#send(response, asAnswer(value, headers), fault), refuse);
