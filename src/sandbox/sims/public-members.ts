@@ -17,6 +17,8 @@ export interface CardFacts {
 
 export const dayMs = 86_400_000;
 
+/** The first 14 digits. */
+const firstImei = 35_000_000_000_000;
 const expiryActions = ["doNothing", "deleteSession", "deactivate", "suspend"] as const;
 const firstExpiryMs = Date.UTC(2030, 0, 1);
 
@@ -25,8 +27,7 @@ const renewalStatuses = ["ready", "standby", "suspended"];
 
 /** The IMEI of the device that holds the SIM at this position: 15 digits with a check digit. */
 export function deviceImeiAt(seed: number, place: number): string {
-  const serial = (seededBits(seed ^ 0x1e1, 0) + place) % 1_000_000;
-  return withImeiDigit(`35${String(place % 1_000_000).padStart(6, "0")}${String(serial).padStart(6, "0")}`);
+  return withImeiDigit(String(firstImei + (seededBits(seed ^ 0x1e1, 0) % 1_000_000) * 1_000_000 + place));
 }
 
 /** `sessionStatus` and the members that only this shape has, without braces. */
@@ -35,22 +36,21 @@ export function publicMembers(seed: number, place: number, facts: CardFacts): st
   const bits = seededBits(seed ^ 0x50b, place);
   const imei = deviceImeiAt(seed, place);
   const device = `"imei":"${imei}","imsi":"${imsi}"`;
-  const members = [
-    `"sessionStatus":{"online":${isOnline}${isOnline ? `,${device},"lastUpdatedAt":${createdTime + dayMs}` : ""}}`,
-    `"terminationEnabled":${(bits & 7) === 0}`,
-    `"activeProfileId":"${simId}"`,
-    `"capabilities":{"data":true,"sms":${card !== "virtual"}}`,
-  ];
-  if (status !== "ready") members.push(`"previousSession":{${device},"endedTime":${createdTime + dayMs / 2}}`);
-  if (isOnline) members.push(`"lastLocationUpdateTime":${createdTime + dayMs}`);
-  if (card !== "virtual") members.push(`"serialNumber":"SB${String(place + 1).padStart(10, "0")}"`);
-  if (card === "euicc") members.push(`"otaSerialNumber":"OT${String(place + 1).padStart(10, "0")}"`);
-  if (renewalStatuses.includes(status)) members.push(`"renewalFeeStatusSetTime":${createdTime + dayMs / 2}`);
+  const hasSerial = card !== "virtual";
+  // One text, instead of a list that is joined: a page has a thousand records.
+  let text =
+    `"sessionStatus":{"online":${isOnline}${isOnline ? `,${device},"lastUpdatedAt":${createdTime + dayMs}` : ""}},` +
+    `"terminationEnabled":${(bits & 7) === 0},"activeProfileId":"${simId}",` +
+    `"capabilities":{"data":true,"sms":${hasSerial}}`;
+  if (status !== "ready") text += `,"previousSession":{${device},"endedTime":${createdTime + dayMs / 2}}`;
+  if (isOnline) text += `,"lastLocationUpdateTime":${createdTime + dayMs}`;
+  if (hasSerial) text += `,"serialNumber":"SB${1_000_000_001 + place}"`;
+  if (card === "euicc") text += `,"otaSerialNumber":"OT${1_000_000_001 + place}"`;
+  if (renewalStatuses.includes(status)) text += `,"renewalFeeStatusSetTime":${createdTime + dayMs / 2}`;
   if ((bits >>> 3) % 16 === 0) {
     const expiryTime = firstExpiryMs + ((bits >>> 8) % 1_000) * dayMs;
-    const expiryAction = expiryActions[(bits >>> 20) % expiryActions.length];
-    members.push(`"expiryTime":${expiryTime},"expiryAction":"${expiryAction}"`);
+    text += `,"expiryTime":${expiryTime},"expiryAction":"${expiryActions[(bits >>> 20) % expiryActions.length]}"`;
   }
-  if ((bits >>> 12) % 16 === 0) members.push(`"imeiLock":{"imei":"${imei}"}`);
-  return members.join(",");
+  if ((bits >>> 12) % 16 === 0) text += `,"imeiLock":{"imei":"${imei}"}`;
+  return text;
 }
