@@ -288,7 +288,7 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
     `tags.name=sim-${one}`,
     "tags.site=nowhere",
     "status!=active",
-    "status!=active and status!=ready and status!=inactive and status!=standby",
+    "status!=active and status!=ready and status!=inactive and status!=standby and status!=suspended",
     "speedClass exists and speedClass=s1.none",
     "tags.site in (oslo, paris, rome)",
     "tags.site in (berlin, osaka) and status in (standby, inactive)",

@@ -22,6 +22,7 @@ const ofRun = {
   skipped: "rows skipped",
   rejected: "rows rejected",
   failed: "rows that failed",
+  unknown: "rows sent once, whose response was lost and which are not sent again",
   cancelled: "rows without an outcome when the run was cancelled or aborted",
   pending: "rows without an outcome",
   reason: "why, if known",

@@ -35,12 +35,19 @@ export interface FaultOptions {
   readonly slowMs: number;
 }
 
+/** A fault requested for a next call. */
+interface OrderedFault {
+  readonly kind: FaultKind;
+  /** Only for a call of this operation; undefined: for any. */
+  readonly operation: string | undefined;
+}
+
 export class Faults {
   /** Number of calls affected by each kind. */
   readonly counts: Partial<Record<FaultKind, number>> = {};
   readonly #options: FaultOptions;
   #rates: FaultRates;
-  #ordered: FaultKind[] = [];
+  #ordered: OrderedFault[] = [];
   #random: () => number;
 
   constructor(options: FaultOptions) {
@@ -55,7 +62,7 @@ export class Faults {
 
   /** Requested faults that have not been applied yet. */
   get ordered(): readonly FaultKind[] {
-    return this.#ordered;
+    return this.#ordered.map(({ kind }) => kind);
   }
 
   /** Replaces all probabilities. @throws RangeError if they are invalid */
@@ -65,15 +72,15 @@ export class Faults {
     this.#rates = rates;
   }
 
-  /** Applies this fault to the next `count` calls that can have one. */
-  next(kind: FaultKind, count = 1): void {
-    for (let i = 0; i < count; i += 1) this.#ordered.push(kind);
+  /** Applies this fault to the next `count` calls that can have one: of any operation, or of the named one alone. */
+  next(kind: FaultKind, count = 1, operation?: string): void {
+    for (let i = 0; i < count; i += 1) this.#ordered.push({ kind, operation });
   }
 
   /** The fault of the current call, if any. */
-  draw(call: { isAuth: boolean }): FaultKind | undefined {
+  draw(call: { isAuth: boolean; operation?: string | undefined }): FaultKind | undefined {
     if (call.isAuth && !this.#options.faultsOnAuth) return undefined;
-    const kind = this.#ordered.shift() ?? this.#drawByRate();
+    const kind = this.#takeOrdered(call.operation) ?? this.#drawByRate();
     if (kind !== undefined) this.counts[kind] = (this.counts[kind] ?? 0) + 1;
     return kind;
   }
@@ -84,6 +91,11 @@ export class Faults {
     this.#ordered = [];
     this.#random = seededRandom(this.#options.seed);
     for (const kind of faultKinds) delete this.counts[kind];
+  }
+
+  #takeOrdered(called: string | undefined): FaultKind | undefined {
+    const index = this.#ordered.findIndex(({ operation }) => operation === undefined || operation === called);
+    return index < 0 ? undefined : this.#ordered.splice(index, 1)[0]?.kind;
   }
 
   #drawByRate(): FaultKind | undefined {

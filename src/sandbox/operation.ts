@@ -20,6 +20,8 @@ export interface Call {
   readonly names: HeaderNames;
   /** The raw query, without the question mark. */
   readonly queryText: string;
+  /** Whether a body was sent. */
+  readonly hasBody: boolean;
   /** The body as an object. @throws Refusal if it is not one */
   readonly body: () => Readonly<Record<string, unknown>>;
   /** The body as any JSON value. @throws Refusal if it is not JSON */

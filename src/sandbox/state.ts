@@ -4,6 +4,7 @@
  */
 import { CredentialSets } from "./credentials/credentials.ts";
 import { Groups, type GroupsOptions } from "./credentials/groups.ts";
+import { type Effects, SimLog } from "./sims/sim-log.ts";
 import type { SimRecord } from "./sims/sim-records.ts";
 import { Sims, type SimsOptions } from "./sims/sims.ts";
 
@@ -31,12 +32,14 @@ export class SandboxState {
   readonly sims: Sims;
   readonly credentials: CredentialSets;
   readonly groups: Groups;
+  readonly log: SimLog;
   #totals: Totals = noTotals();
 
   constructor(options: StateOptions) {
     this.sims = new Sims(options);
     this.credentials = new CredentialSets(options.clock, options.operations === "all" ? "known" : "psk");
     this.groups = new Groups(options);
+    this.log = new SimLog(this.sims);
   }
 
   get totals(): Totals {
@@ -53,6 +56,20 @@ export class SandboxState {
   acceptedChanges(id: string): number {
     const place = this.placeOf(id);
     return place === undefined ? 0 : this.sims.acceptedAt(place);
+  }
+
+  /**
+   * How often each operation took effect on a SIM, by its SIM id or IMSI, including calls whose answer a fault
+   * suppressed.
+   */
+  effectsOn(id: string): Effects {
+    const place = this.placeOf(id);
+    return place === undefined ? {} : this.log.effectsAt(place);
+  }
+
+  /** As `effectsOn`, of all SIMs together. */
+  get effectTotals(): Effects {
+    return this.log.effectTotals;
   }
 
   /** The record of a SIM by its SIM id or IMSI. */
@@ -87,6 +104,7 @@ export class SandboxState {
     this.sims.reset();
     this.credentials.reset();
     this.groups.reset();
+    this.log.reset();
     this.#totals = noTotals();
   }
 }

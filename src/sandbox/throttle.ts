@@ -7,11 +7,12 @@ import type { Clock } from "#core/time.ts";
 import { Quota, type QuotaRules, type QuotaWindow, type Reading, type Rounding } from "./quota.ts";
 
 /** The API groups of the sandbox; `Auth` is limited per caller IP, the others per account. */
-export const apiGroups = ["Sim", "Credential", "Operator", "Group", "Auth"] as const;
+export const apiGroups = ["Sim", "Subscriber", "Credential", "Operator", "Group", "Auth"] as const;
 export type ApiGroup = (typeof apiGroups)[number];
 
 export const defaultLimits: Readonly<Record<ApiGroup, number>> = {
   Sim: 600,
+  Subscriber: 60,
   Credential: 60,
   Operator: 60,
   Group: 60,
@@ -147,6 +148,7 @@ export class Throttle {
     });
     return {
       Sim: open("Sim"),
+      Subscriber: open("Subscriber"),
       Credential: open("Credential"),
       Operator: open("Operator"),
       Group: open("Group"),

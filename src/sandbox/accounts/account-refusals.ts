@@ -133,4 +133,10 @@ export const accountRefusals = {
     en: "A configuration is an array of {key, value}, in a namespace of letters and digits.",
     ja: "設定は {key, value} の配列で、namespace は英数字で指定してください。",
   },
+  matchModeUnknown: {
+    status: 400,
+    code: "GRP0003",
+    en: "tag_value_match_mode must be exact or prefix.",
+    ja: "tag_value_match_mode は exact または prefix で指定してください。",
+  },
 } as const satisfies Record<string, RefusalFacts>;

@@ -40,6 +40,14 @@ export interface GroupRecord {
   readonly lastModifiedTime: number;
 }
 
+/** A tag of a group, and its value or how it begins. */
+export interface TagQuery {
+  readonly name: string;
+  /** Absent: any value. */
+  readonly value: string | undefined;
+  readonly matchMode: "exact" | "prefix";
+}
+
 const namespacePattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 
 export class Groups {
@@ -58,6 +66,11 @@ export class Groups {
   /** In list order: those of the seed, then those of the options. */
   get all(): readonly GroupRecord[] {
     return [...this.#groups.values()];
+  }
+
+  /** As `all`, those with the tag. */
+  withTag(query: TagQuery): readonly GroupRecord[] {
+    return this.all.filter(({ tags }) => hasTag(tags, query));
   }
 
   /** @throws Refusal if there is no such group */
@@ -97,6 +110,12 @@ export class Groups {
       });
     }
   }
+}
+
+function hasTag(tags: Readonly<Record<string, string>>, { name, value, matchMode }: TagQuery): boolean {
+  const own = Object.hasOwn(tags, name) ? tags[name] : undefined;
+  if (own === undefined || value === undefined) return own !== undefined;
+  return matchMode === "exact" ? own === value : own.startsWith(value);
 }
 
 function isEntry(entry: unknown): entry is { key: string; value: unknown } {

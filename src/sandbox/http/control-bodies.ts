@@ -11,7 +11,13 @@ const someIds = z.array(simId).min(1).optional();
 const faults = z
   .strictObject({
     rates: z.partialRecord(z.enum(faultKinds), share).optional(),
-    next: z.strictObject({ fault: z.enum(faultKinds), count: z.int().min(1).max(100_000).default(1) }).optional(),
+    next: z
+      .strictObject({
+        fault: z.enum(faultKinds),
+        count: z.int().min(1).max(100_000).default(1),
+        operation: z.string().min(1).max(100).optional(),
+      })
+      .optional(),
   })
   .refine(({ rates, next }) => rates ?? next, "send `rates`, `next` or both")
   .refine(

@@ -52,7 +52,7 @@ export function control(controls: Controls, call: ControlCall): ControlAnswer {
     case "faults":
       return steer(controls, call.bodyText, controlBodies.faults, ({ rates, next }) => {
         if (rates) controls.faults.setRates(rates);
-        if (next) controls.faults.next(next.fault, next.count);
+        if (next) controls.faults.next(next.fault, next.count, next.operation);
       });
     case "limits":
       return steer(controls, call.bodyText, controlBodies.limits, (change) => controls.throttle.changeLimit(change));
@@ -108,6 +108,7 @@ function describe({ options, accounts, state, throttle, faults }: Controls): Rec
   return {
     nowMs: options.clock.monotonicMs(),
     totals: state.totals,
+    effects: state.effectTotals,
     sims: state.sims.count,
     credentials: state.credentials.count,
     groups: state.groups.count,
@@ -120,7 +121,8 @@ function describe({ options, accounts, state, throttle, faults }: Controls): Rec
 function showSim({ state }: Controls, id: string): ControlAnswer {
   const record = state.recordOf(id);
   if (record === undefined) return { status: 404, value: { message: `There is no SIM ${id}.` } };
-  return { status: 200, value: { acceptedChanges: state.acceptedChanges(id), isListed: state.isListed(id), record } };
+  const counts = { acceptedChanges: state.acceptedChanges(id), effects: state.effectsOn(id) };
+  return { status: 200, value: { ...counts, isListed: state.isListed(id), record } };
 }
 
 function refusal(message: string): ControlAnswer {

@@ -64,7 +64,7 @@ export class Exchange {
       const headers = this.#quotaHeaders(throttle.refuse(found.group, callerIp));
       return this.#send(response, refused(refusals.throttled, language, headers));
     }
-    const fault = faults.draw({ isAuth: found.group === "Auth" });
+    const fault = faults.draw({ isAuth: found.group === "Auth", operation: operation?.name });
     if (fault === "expire-pairs") accounts.expirePairs();
     if (fault !== undefined && strike(response, fault)) return;
     const headers = this.#quotaHeaders(throttle.accept(found.group, callerIp));
@@ -87,7 +87,8 @@ export class Exchange {
       const { queryText } = received;
       const body = (): Readonly<Record<string, unknown>> => bodyObject(received);
       const json = (): unknown => bodyJson(received);
-      const call = { accounts, options, state, holder, names: this.#names, ids, queryText, body, json };
+      const hasBody = received.bodyText !== "";
+      const call = { accounts, options, state, holder, names: this.#names, ids, queryText, hasBody, body, json };
       const result = operation.handle(call);
       if (!(result instanceof Promise)) return this.#send(response, asAnswer(result, headers), fault);
       void result.then((value) => this.#send(response, asAnswer(value, headers), fault), refuse);

@@ -5,6 +5,7 @@
  */
 import type { Language } from "#fleet/profile.ts";
 import { accountRefusals, type RefusalFacts } from "../accounts/account-refusals.ts";
+import { simRefusals } from "../sims/sim-refusals.ts";
 
 export const refusals = {
   pathUnknown: {
@@ -49,36 +50,7 @@ export const refusals = {
     en: "The server failed while it handled the call.",
     ja: "サーバーで処理に失敗しました。",
   },
-  simUnknown: {
-    status: 404,
-    code: "SIM0001",
-    en: "There is no such SIM.",
-    ja: "指定された SIM は存在しません。",
-  },
-  speedClassMissing: {
-    status: 400,
-    code: "SIM0002",
-    en: "The field speedClass is required and must be a string.",
-    ja: "speedClass は必須の文字列です。",
-  },
-  speedClassUnknown: {
-    status: 400,
-    code: "SIM0003",
-    en: "The speed class is not one that this SIM can have.",
-    ja: "この SIM では使用できない速度クラスです。",
-  },
-  cursorUnknown: {
-    status: 400,
-    code: "SIM0004",
-    en: "The value of last_evaluated_key is not a key that this operation gave out.",
-    ja: "last_evaluated_key の値が正しくありません。",
-  },
-  limitInvalid: {
-    status: 400,
-    code: "SIM0005",
-    en: "The query parameter limit must be a whole number, 1 or more.",
-    ja: "limit は 1 以上の整数で指定してください。",
-  },
+  ...simRefusals,
   ...accountRefusals,
 } as const satisfies Record<string, RefusalFacts>;
 

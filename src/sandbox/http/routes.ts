@@ -7,6 +7,7 @@ import { accountOperations, openOperations } from "../accounts/account-operation
 import { createCredential, otherCredentialOperations } from "../credentials/credential-operations.ts";
 import { groupOperations } from "../credentials/group-operations.ts";
 import type { Operation } from "../operation.ts";
+import { simActionOperations } from "../sim-actions/operations.ts";
 import { simOperations } from "../sims/sim-operations.ts";
 import type { OperationSet } from "../state.ts";
 import type { ApiGroup } from "../throttle.ts";
@@ -31,7 +32,13 @@ interface Step {
 const shown = [...openOperations, ...simOperations, createCredential];
 const roots: Readonly<Record<OperationSet, Step>> = {
   interface: treeOf(shown),
-  all: treeOf([...shown, ...otherCredentialOperations, ...accountOperations, ...groupOperations]),
+  all: treeOf([
+    ...shown,
+    ...simActionOperations,
+    ...otherCredentialOperations,
+    ...accountOperations,
+    ...groupOperations,
+  ]),
 };
 
 /** Finds the route of a path such as `/v1/sims/8942…/update_speed_class`. */

@@ -74,6 +74,11 @@ function isPlace(number: number): boolean {
   return Number.isSafeInteger(number) && number >= 0;
 }
 
+/** An IMEI from its first 14 digits. */
+export function withImeiDigit(digits: string): string {
+  return digits + luhnDigitOf(digits);
+}
+
 /** As `withLuhnDigit` of `fleet/sim`, without its trials: listing a page computes thousands. */
 function luhnDigitOf(digits: string): number {
   let sum = 0;

@@ -47,12 +47,18 @@ function list(call: Call, wording: Wording): Result {
   );
 }
 
-function updateSpeedClass({ state: { sims }, ids: [id = ""], body }: Call, wording: Wording): Result {
+function updateSpeedClass(call: Call, wording: Wording): Result {
+  const { options, state, body } = call;
+  const { sims } = state;
+  const [id = ""] = call.ids;
   const { speedClass } = body();
   const place = wording === "sims" ? sims.placeOfSimId(id) : sims.placeOfImsi(id);
   if (place === undefined || !sims.isListedAt(place)) throw new Refusal("simUnknown");
+  if (sims.isTerminatedAt(place)) throw new Refusal("simTerminated");
   if (typeof speedClass !== "string" || speedClass === "") throw new Refusal("speedClassMissing");
   if (!sims.setSpeedClass(place, speedClass)) throw new Refusal("speedClassUnknown");
+  // Only then is there an operation that lists it.
+  if (options.operations === "all") state.log.noteStatus(place);
   return { status: 200, text: textOf(sims, place, wording) };
 }
 

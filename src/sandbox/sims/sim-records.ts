@@ -7,6 +7,7 @@
  * Records are assembled as JSON text: objects whose keys are ids would make long lists of the second shape slow.
  */
 import { seededBits } from "../seeded.ts";
+import { publicMembers } from "./public-members.ts";
 
 export const recordShapes = ["svc", "soracom"] as const;
 export type RecordShape = (typeof recordShapes)[number];
@@ -26,7 +27,11 @@ interface Origin {
   readonly place: number;
 }
 
-const statuses = ["active", "active", "active", "active", "active", "ready", "inactive", "standby"];
+/** The statuses of a SIM in the order of its life; the seed makes no SIM that is terminated. */
+export const simStatuses = ["ready", "active", "inactive", "standby", "suspended", "terminated"] as const;
+export type SimStatus = (typeof simStatuses)[number];
+
+const statuses = ["active", "active", "active", "active", "active", "ready", "inactive", "standby"] as const;
 const groups = [null, null, "6f1f0d52-stadium", "0b7c1e9a-vending", "c3d2a481-trucks", "91e5bb07-meters"];
 const sites = ["berlin", "osaka", "tokyo", "austin", "stadium", undefined];
 const subscriptions = ["plan01s", "plan01s", "plan01s", "plan-US"];
@@ -51,6 +56,21 @@ export interface KeptFacts {
 
 /** Fields that were set from outside, with their values. */
 export type Edits = Readonly<Record<string, unknown>>;
+
+/** The fields of a SIM that operations read, whatever the shape of its record. */
+export interface SimFacts {
+  readonly imsi: string;
+  readonly status: SimStatus;
+  readonly speedClass: string;
+  readonly subscription: string;
+  readonly groupId?: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly sessionStatus: { readonly online: boolean; readonly imei?: string };
+  readonly terminationEnabled: boolean;
+  readonly expiryTime?: number;
+  readonly createdTime: number;
+  readonly lastModifiedTime: number;
+}
 
 /** The members of a record as JSON without braces, split where the shapes differ, and those that `profiles` repeats. */
 interface Members {
@@ -79,6 +99,12 @@ export function subscriberText(origin: Origin, kept: KeptFacts, edits: Edits | u
   return `{${operator},${subscriber},${others},"iccid":"${simId}"}`;
 }
 
+/** The fields of the shape `soracom`, with those that lie under `profiles` at the top level. */
+export function factsOf(origin: Origin, kept: KeptFacts, edits: Edits | undefined): SimFacts {
+  const { subscriber, others } = membersOf("soracom", origin, kept, edits);
+  return JSON.parse(`{${subscriber},${others}}`) as SimFacts;
+}
+
 function membersOf(shape: RecordShape, origin: Origin, kept: KeptFacts, edits: Edits | undefined): Members {
   const members = seededMembers(shape, origin, kept);
   return edits === undefined ? members : editedMembers(shape, members, edits);
@@ -88,41 +114,50 @@ function seededMembers(shape: RecordShape, { seed, place }: Origin, kept: KeptFa
   const bits = seededBits(seed, place);
   const createdTime = firstCreatedMs + Math.floor((bits / 2 ** 32) * createdSpanMs);
   const site = sites[(bits >>> 8) % sites.length];
-  const status = `"${statuses[bits % statuses.length]}"`;
+  const status = statusOf(bits);
   const groupId = groups[(bits >>> 4) % groups.length];
-  const isOnline = status === '"active"' && (bits & 0x1000) !== 0;
+  const isOnline = status === "active" && (bits & 0x1000) !== 0;
   const { simId, imsi } = kept;
   const card = cards[(bits >>> 24) % cards.length] ?? "uicc";
   const kind =
     shape === "svc" ? '"type":"s1.standard","moduleType":"nano"' : `"type":"${card}","moduleType":"${modules[card]}"`;
-  const none = (name: string): string => (shape === "svc" ? `"${name}":null,` : "");
+  const state =
+    shape === "svc"
+      ? `"sessionStatus":{"online":${isOnline}},"expiryAction":null`
+      : publicMembers(seed, place, { simId, imsi, card, status, isOnline, createdTime });
+  const noGroup = shape === "svc" ? '"groupId":null,' : "";
   return {
     simId,
     imsi,
-    status,
+    status: `"${status}"`,
     operator: `"operatorId":${JSON.stringify(kept.operatorId)}`,
     subscriber:
       `"imsi":"${imsi}","msisdn":"42300${String(place).padStart(9, "0")}",` +
       `"subscription":"${subscriptions[(bits >>> 20) % subscriptions.length]}"`,
     others:
-      `"status":${status},"speedClass":"${kept.speedClass}",${kind},` +
-      (groupId === null ? none("groupId") : `"groupId":"${groupId}",`) +
+      `"status":"${status}","speedClass":"${kept.speedClass}",${kind},` +
+      (groupId === null ? noGroup : `"groupId":"${groupId}",`) +
       `"tags":{"name":"sim-${place + 1}"${site === undefined ? "" : `,"site":"${site}"`}},` +
-      `"sessionStatus":{"online":${isOnline}},${none("expiryAction")}` +
-      `"createdTime":${createdTime},"lastModifiedTime":${kept.modifiedMs || createdTime}`,
+      `${state},"createdTime":${createdTime},"lastModifiedTime":${kept.modifiedMs || createdTime}`,
   };
+}
+
+/** Most SIMs are active; a quarter of those that would be in standby are suspended. */
+function statusOf(bits: number): SimStatus {
+  const status = statuses[bits % statuses.length] ?? "active";
+  return status === "standby" && ((bits >>> 3) & 3) === 0 ? "suspended" : status;
 }
 
 function editedMembers(shape: RecordShape, members: Members, edits: Edits): Members {
   const { operator, subscriber, others, simId, imsi } = members;
   const edited = Object.entries({ ...(JSON.parse(`{${subscriber},${others}}`) as Edits), ...edits });
   const record: Edits = Object.fromEntries(edited.filter(([, value]) => shape === "svc" || value !== null));
-  const { imsi: _, msisdn, subscription, ...rest } = record;
+  const { imsi: _, msisdn, subscription, bundles, ...rest } = record;
   return {
     simId,
     imsi,
     operator,
-    subscriber: JSON.stringify({ imsi, msisdn, subscription }).slice(1, -1),
+    subscriber: JSON.stringify({ imsi, msisdn, subscription, bundles }).slice(1, -1),
     others: JSON.stringify(rest).slice(1, -1),
     status: JSON.stringify(record["status"] ?? null),
   };

@@ -7,11 +7,14 @@ import type { Clock } from "#core/time.ts";
 import { seededBits } from "../seeded.ts";
 import { SimColumns } from "./sim-columns.ts";
 import { SimIds } from "./sim-ids.ts";
+import { deviceImeiAt } from "./public-members.ts";
 import {
   type Edits,
+  factsOf,
   type KeptFacts,
   recordText,
   type RecordShape,
+  type SimFacts,
   type SimRecord,
   subscriberText,
 } from "./sim-records.ts";
@@ -38,10 +41,13 @@ export class Sims {
   readonly #ids: SimIds;
   readonly #columns: SimColumns;
   readonly #edits = new Map<number, Edits>();
+  /** Edits that take effect later, at an instant of the wall clock. */
+  readonly #dueEdits = new Map<number, { readonly atMs: number; readonly set: Edits }>();
   /** Classes set from outside that are not among those of the options. */
   readonly #foreignClasses = new Map<number, string>();
   #places = 0;
   #removed = 0;
+  #acceptedTotal = 0;
 
   constructor(options: SimsOptions) {
     this.#options = options;
@@ -109,11 +115,17 @@ export class Sims {
     return this.#columns.accepted[place] ?? 0;
   }
 
+  /** Class changes applied to all SIMs together. */
+  get acceptedTotal(): number {
+    return this.#acceptedTotal;
+  }
+
   /** @returns false if no SIM can have this class */
   setSpeedClass(place: number, speedClass: string): boolean {
     if (!this.#options.speedClasses.includes(speedClass)) return false;
     this.#putClass(place, speedClass);
     this.#columns.accepted[place] = this.acceptedAt(place) + 1;
+    this.#acceptedTotal += 1;
     this.#columns.modifiedMs[place] = this.#options.clock.wallMs();
     return true;
   }
@@ -126,12 +138,36 @@ export class Sims {
   /** The record as JSON. */
   textAt(place: number): string {
     const { records, seed } = this.#options;
-    return recordText(records, { seed, place }, this.#keptAt(place), this.#edits.get(place));
+    const edits = this.#editsAt(place);
+    return recordText(records, { seed, place }, this.#keptAt(place), edits);
+  }
+
+  /** What operations read of the SIM, in any shape of records. */
+  factsAt(place: number): SimFacts {
+    const edits = this.#editsAt(place);
+    return factsOf({ seed: this.#options.seed, place }, this.#keptAt(place), edits);
+  }
+
+  /** As `factsAt`, as the seed made the SIM. */
+  firstFactsAt(place: number): SimFacts {
+    const { seed, speedClasses } = this.#options;
+    const kept = { ...this.#keptAt(place), speedClass: speedClasses[this.#firstClassAt(place)] ?? "", modifiedMs: 0 };
+    return factsOf({ seed, place }, kept, undefined);
+  }
+
+  isTerminatedAt(place: number): boolean {
+    return this.#edits.get(place)?.["status"] === "terminated";
+  }
+
+  /** The IMEI of the device that holds the SIM. */
+  deviceImeiAt(place: number): string {
+    return deviceImeiAt(this.#options.seed, place);
   }
 
   /** The record of the older variant as JSON. */
   subscriberTextAt(place: number): string {
-    return subscriberText({ seed: this.#options.seed, place }, this.#keptAt(place), this.#edits.get(place));
+    const edits = this.#editsAt(place);
+    return subscriberText({ seed: this.#options.seed, place }, this.#keptAt(place), edits);
   }
 
   /** Appends generated SIMs. @throws RangeError if one of their ids was given to another SIM */
@@ -167,19 +203,35 @@ export class Sims {
     if (Object.keys(others).length > 0) this.#edits.set(place, { ...this.#edits.get(place), ...others });
   }
 
+  /** Sets fields of the record after a delay; a second call for the same SIM replaces one that is pending. */
+  editLater(place: number, set: Edits, delayMs: number): void {
+    this.#dueEdits.set(place, { atMs: this.#options.clock.wallMs() + delayMs, set });
+  }
+
   /** Restores the initial state: the SIMs of the options, the generated classes, no accepted changes. */
   reset(): void {
     this.#ids.reset();
     this.#columns.clear();
     this.#edits.clear();
+    this.#dueEdits.clear();
     this.#foreignClasses.clear();
     this.#removed = 0;
+    this.#acceptedTotal = 0;
     this.#places = 0;
     this.#grow(this.#firstPlaces);
   }
 
   get #firstPlaces(): number {
     return this.#options.simIds?.length ?? this.#options.sims;
+  }
+
+  #editsAt(place: number): Edits | undefined {
+    const due = this.#dueEdits.size === 0 ? undefined : this.#dueEdits.get(place);
+    if (due !== undefined && due.atMs <= this.#options.clock.wallMs()) {
+      this.#dueEdits.delete(place);
+      this.edit(place, { ...due.set, lastModifiedTime: due.atMs });
+    }
+    return this.#edits.get(place);
   }
 
   #keptAt(place: number): KeptFacts {
@@ -194,11 +246,14 @@ export class Sims {
 
   #grow(places: number): void {
     this.#columns.reserve(places);
-    const { seed, speedClasses } = this.#options;
     for (let place = this.#places; place < places; place += 1) {
-      this.#columns.classes[place] = (seededBits(seed, place) >>> 12) % speedClasses.length;
+      this.#columns.classes[place] = this.#firstClassAt(place);
     }
     this.#places = places;
+  }
+
+  #firstClassAt(place: number): number {
+    return (seededBits(this.#options.seed, place) >>> 12) % this.#options.speedClasses.length;
   }
 
   #putClass(place: number, speedClass: string): void {

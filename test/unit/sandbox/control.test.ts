@@ -141,6 +141,7 @@ describe("options", () => {
   test("of a limit leave the other limits at their defaults", () => {
     expect(resolveOptions({ limits: { Sim: 7 } }).limits).toEqual({
       Sim: 7,
+      Subscriber: 60,
       Credential: 60,
       Operator: 60,
       Group: 60,

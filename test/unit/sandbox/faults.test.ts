@@ -132,6 +132,16 @@ describe("the choice of a fault", () => {
     expect(sandbox.faults.ordered).toEqual([]);
   });
 
+  test("can wait for a call of one operation", async () => {
+    const { sandbox, call, update, send } = await openSandbox();
+    const next = { fault: "html-502", operation: "updateSimSpeedClass" };
+    expect((await send("POST", "/_sandbox/faults", { body: { next } })).json.faults.ordered).toBe(1);
+    sandbox.faults.next("empty-500");
+    expect((await call("GET", "/v1/sims")).status).toBe(500);
+    expect((await call("GET", "/v1/sims")).status).toBe(200);
+    expect([(await update(0)).status, (await update(0)).status]).toEqual([502, 200]);
+  });
+
   test("spares authentication unless told otherwise", async () => {
     const spared = await openSandbox({ faults: { "html-502": 1 } });
     const struck = await openSandbox({ faults: { "html-502": 1 }, faultsOnAuth: true });

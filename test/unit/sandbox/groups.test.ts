@@ -43,6 +43,18 @@ describe("groups", () => {
     expect(quotaOf(second)).toEqual([60, 58, 60]);
   });
 
+  test("are found by a tag and its value, exactly or by how it begins", async () => {
+    const { call } = await openAll({ groups: [{ groupId: "g-1", name: "meters-old" }] });
+    const names = async (query: string) =>
+      (await call("GET", `/v1/groups?${query}`)).json.map(({ tags }: { tags: { name: string } }) => tags.name);
+    expect(await names("tag_name=name&tag_value=meters")).toEqual(["meters"]);
+    expect(await names("tag_name=name&tag_value=meters&tag_value_match_mode=prefix")).toEqual(["meters", "meters-old"]);
+    expect(await names("tag_name=name")).toHaveLength(5);
+    expect(await names("tag_name=site&tag_value=osaka")).toEqual([]);
+    const unknown = await call("GET", "/v1/groups?tag_name=name&tag_value_match_mode=regex");
+    expect([unknown.status, unknown.json.code]).toEqual([400, "GRP0003"]);
+  });
+
   test("take configuration key by key", async () => {
     const { call, clock, send } = await openAll({ groups: [meters] });
     clock.pass(5_000);

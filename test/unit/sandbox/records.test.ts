@@ -1,41 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { openSandbox } from "./open-sandbox.ts";
-
-const status = z.enum(["ready", "active", "inactive", "standby", "suspended", "terminated"]);
-const milliseconds = z
-  .int()
-  .min(Date.UTC(2010, 0, 1))
-  .max(Date.UTC(2100, 0, 1));
-
-/** A SIM by the public definition of a deployment. A field without a value is not there; null is none. */
-const publicRecord = z.strictObject({
-  simId: z.string(),
-  operatorId: z.string(),
-  status,
-  speedClass: z.string(),
-  groupId: z.string().optional(),
-  tags: z.record(z.string(), z.string()),
-  type: z.enum(["euicc", "uicc", "virtual"]),
-  moduleType: z.enum(["mini", "micro", "nano", "trio", "embedded", "virtual", "integrated", "profilePackage"]),
-  createdTime: milliseconds,
-  lastModifiedTime: milliseconds,
-  expiryTime: milliseconds.optional(),
-  expiryAction: z.enum(["doNothing", "deleteSession", "deactivate", "suspend", "terminate"]).optional(),
-  imeiLock: z.strictObject({ imei: z.string() }).optional(),
-  sessionStatus: z.looseObject({ online: z.boolean() }),
-  profiles: z.record(
-    z.string(),
-    z.looseObject({
-      iccid: z.string(),
-      primaryImsi: z.string(),
-      subscribers: z.record(
-        z.string(),
-        z.strictObject({ imsi: z.string(), msisdn: z.string(), subscription: z.string(), status }),
-      ),
-    }),
-  ),
-});
+import { publicRecord } from "./public-record.ts";
 
 describe("the shape svc", () => {
   test("has imsi, msisdn and subscription at the top, and no profiles", async () => {
@@ -55,9 +20,10 @@ describe("the shape soracom", () => {
     const plain = (await (await openSandbox()).call("GET", "/v1/sims")).json;
     const keys = new Set<string>();
     for (const [place, { profiles, ...record }] of json.entries()) {
-      const { imsi, msisdn, subscription, type: _, moduleType: __, ...others } = plain[place];
-      const { type: ___, moduleType: ____, ...rest } = record;
-      expect(rest).toEqual(Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null)));
+      const { imsi, msisdn, subscription, status: plainStatus, speedClass, tags } = plain[place];
+      expect(record).toMatchObject({ simId: plain[place].simId, status: plainStatus, speedClass, tags });
+      expect(record.groupId).toBe(plain[place].groupId ?? undefined);
+      for (const field of ["imsi", "msisdn", "subscription"]) expect(record).not.toHaveProperty(field);
       const { arcClientPeerPrivateKey, ...profile } = profiles[record.simId];
       expect(profile).toEqual({
         iccid: record.simId,
@@ -83,6 +49,20 @@ describe("the shape soracom", () => {
     const types = records.map((record) => publicRecord.parse(record).type);
     expect(new Set(types)).toEqual(new Set(["euicc", "uicc", "virtual"]));
     expect(records.some((record) => publicRecord.parse(record).groupId === undefined)).toBe(true);
+  });
+
+  test("has every public field in some record, and a fleet of which most are active and none terminated", async () => {
+    const { call, sandbox, clock } = await openSandbox({ records: "soracom", sims: 400, operations: "all" });
+    const simId = sandbox.state.sims.simIdAt(0);
+    await call("POST", `/v1/sims/${simId}/report_local_info`);
+    clock.pass(60_000);
+    const records = ((await call("GET", "/v1/sims?limit=400")).json as unknown[]).map((it) => publicRecord.parse(it));
+    const fields = new Set(records.flatMap((record) => Object.keys(record)));
+    expect(fields).toEqual(new Set(Object.keys(publicRecord.shape)));
+    const shareOf = (wanted: string) => records.filter((record) => record.status === wanted).length / 400;
+    expect(shareOf("active")).toBeGreaterThan(0.5);
+    for (const some of ["ready", "inactive", "standby", "suspended"]) expect(shareOf(some), some).toBeGreaterThan(0);
+    expect(shareOf("terminated")).toBe(0);
   });
 
   test("is that of an updated record too, and the same for the same seed", async () => {

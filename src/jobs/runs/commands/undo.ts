@@ -9,7 +9,7 @@ import { showToEnd } from "./apply.ts";
 
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
-    .description("restore the previous classes in a new run, except for SIMs changed since")
+    .description("restore what a run changed in a new run, except for SIMs changed since")
     .argument("<run>", "id of a finished run")
     .option("--yes", "skip the confirmation; required without a terminal")
     .option("--no-sync", "use the inventory as it is, without syncing first")
@@ -59,7 +59,7 @@ async function undo(
     if (report.state !== "finished") return exitCode;
   }
   if (!isAgreed) {
-    const question = `Restore the previous class of up to ${grouped(total)} ${total === 1 ? "SIM" : "SIMs"}?`;
+    const question = `Restore the previous state of up to ${grouped(total)} ${total === 1 ? "SIM" : "SIMs"}?`;
     if (!(await confirm(context.io, question))) {
       output.say("Nothing was started.");
       return 2;

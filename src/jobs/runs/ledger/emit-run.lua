@@ -6,11 +6,12 @@
 
 local function emit_run(stream, most, kind, key, run, by, reason)
   local head = redis.call('HMGET', key, 'profile', 'name', 'total', 'done', 'skipped', 'rejected', 'failed', 'state',
-    'reason')
+    'reason', 'unknown')
   local left = tonumber(head[3]) - tonumber(head[4]) - tonumber(head[5]) - tonumber(head[6]) - tonumber(head[7])
+    - tonumber(head[10] or 0)
   local is_cut = head[8] == 'aborted' or head[8] == 'cancelled'
   local fields = { 'run', run, 'name', head[2], 'state', head[8], 'total', head[3], 'done', head[4], 'skipped', head[5],
-    'rejected', head[6], 'failed', head[7], 'cancelled', is_cut and left or 0, 'pending', is_cut and 0 or left }
+    'rejected', head[6], 'failed', head[7], 'unknown', head[10] or 0, 'cancelled', is_cut and left or 0, 'pending', is_cut and 0 or left }
   reason = reason or head[9] or ''
   if reason ~= '' then
     fields[#fields + 1] = 'reason'

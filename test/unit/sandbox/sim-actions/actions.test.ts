@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import { simActionOperations } from "#sandbox/sim-actions/operations.ts";
+import { openSandbox, quotaOf } from "../open-sandbox.ts";
+import { publicRecord } from "../public-record.ts";
+import { examples, openPreparedSim, simId } from "./prepared-sim.ts";
+
+const all = simActionOperations.map((operation) => [operation.name, operation] as const);
+const writes = all.filter(([, { method }]) => method !== "GET");
+
+test("every operation on a SIM has an example", () => {
+  expect(Object.keys(examples).toSorted()).toEqual(all.map(([name]) => name).toSorted());
+});
+
+describe.each(all)("%s", (name, operation) => {
+  test("succeeds with its status and sets what it says", async () => {
+    const { act, record, clock, sandbox } = await openPreparedSim();
+    clock.pass(2_500);
+    const { status, json } = await act(operation);
+    expect(status).toBe(operation.statuses[0]);
+    const { sets = {} } = examples[name] ?? {};
+    const after = record();
+    for (const [field, value] of Object.entries(sets)) expect(after[field], field).toEqual(value);
+    const answersRecord = status === 200 && Object.keys(sets).length > 0;
+    if (answersRecord) expect(json).toEqual(after);
+    expect(sandbox.state.totals.byOperation).toMatchObject({ [name]: 1 });
+  });
+
+  test("answers 404 for a SIM that does not exist or is removed, and has no effect", async () => {
+    const { act, sandbox, effects } = await openPreparedSim();
+    expect(await act(operation, "89423100000")).toMatchObject({ status: 404, json: { code: "SIM0001" } });
+    sandbox.fleet.remove([simId]);
+    expect(await act(operation)).toMatchObject({ status: 404, json: { code: "SIM0001" } });
+    expect(effects()).toEqual({});
+  });
+
+  test("needs a pair and spends the quota of its group", async () => {
+    const { act, call, send, sandbox } = await openPreparedSim({ limits: { Sim: 2, Subscriber: 2, Group: 2 } });
+    const path = `/${operation.path.replaceAll("*", sandbox.state.sims.imsiAt(0))}`;
+    expect((await send(operation.method, path)).json.code).toBe("AUM0001");
+    expect(quotaOf(await act(operation))).toEqual([2, 0, 60]);
+    expect((await act(operation)).json.code).toBe("SBX0429");
+    const groups = sandbox.throttle.windows(operation.group ?? "Auth");
+    expect(groups).toMatchObject([{ accepted: 2, throttled: 1 }]);
+    expect(operation.group).toBe(name === "putBundles" ? "Subscriber" : "Sim");
+    expect((await call("GET", "/v1/groups")).status).toBe(200);
+  });
+
+  test("is not served where only the interface is", async () => {
+    const { call } = await openSandbox({ simIds: [simId] });
+    const { status, json } = await call(operation.method, `/${operation.path.replaceAll("*", simId)}`);
+    expect([status, json.code]).toEqual([404, "SBX0404"]);
+  });
+});
+
+describe.each(writes)("%s", (name, operation) => {
+  test("counts each call that took effect, by SIM and in all", async () => {
+    const { act, effects, sandbox, send } = await openPreparedSim();
+    await act(operation);
+    expect(effects()).toEqual({ [name]: 1 });
+    expect(sandbox.state.effectTotals).toEqual({ [name]: 1 });
+    expect((await send("GET", `/_sandbox/sims/${simId}`)).json.effects).toEqual({ [name]: 1 });
+    expect((await send("GET", "/_sandbox/state")).json.effects).toEqual({ [name]: 1 });
+    await send("POST", "/_sandbox/reset");
+    expect(sandbox.state.effectTotals).toEqual({});
+  });
+
+  test("leaves a record of the public definition, and lists it as it is", async () => {
+    const { act, call, clock } = await openPreparedSim();
+    await act(operation);
+    clock.pass(60_000);
+    const { json } = await call("GET", `/v1/sims/${simId}`);
+    expect(publicRecord.safeParse(json).error?.issues ?? []).toEqual([]);
+    expect((await call("GET", "/v1/sims")).json).toEqual([json]);
+  });
+
+  test("takes effect although its answer is lost", async () => {
+    const { act, effects, sandbox, pair } = await openPreparedSim();
+    await pair();
+    sandbox.faults.next("lost-answer");
+    await expect(act(operation)).rejects.toThrow("fetch failed");
+    expect(effects()).toEqual({ [name]: 1 });
+  });
+
+  test.each(["reset", "html-502", "empty-500", "nested-error"] as const)(
+    "has no effect under the fault %s",
+    async (fault) => {
+      const { act, effects, sandbox, pair, record } = await openPreparedSim();
+      await pair();
+      const before = record();
+      sandbox.faults.next(fault);
+      await act(operation).catch(() => undefined);
+      expect(effects()).toEqual({});
+      expect(record()).toEqual(before);
+    },
+  );
+
+  test("is refused for a terminated SIM", async () => {
+    const { act, effects, sandbox } = await openPreparedSim();
+    sandbox.fleet.edit(simId, { status: "terminated" });
+    expect(await act(operation)).toMatchObject({ status: 400, json: { code: "SIM0006" } });
+    expect(effects()).toEqual({});
+  });
+
+  test("is refused with 403 for a pair of another coverage", async () => {
+    const { act } = await openPreparedSim({ serves: ["jp"] });
+    expect((await act(operation)).json.code).toBe("AUM0004");
+  });
+});
+
+test("a change of the speed class counts as an effect, and a terminated SIM refuses it", async () => {
+  const { update, effects, sandbox } = await openPreparedSim();
+  await update(0);
+  await update(0);
+  expect(effects()).toEqual({ updateSimSpeedClass: 2 });
+  expect(sandbox.state.effectTotals).toEqual({ updateSimSpeedClass: 2 });
+  sandbox.fleet.edit(simId, { status: "terminated" });
+  expect((await update(0)).json.code).toBe("SIM0006");
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { imei, openPreparedSim, type PreparedSim, simId } from "./prepared-sim.ts";
+
+const sims = `/v1/sims/${simId}`;
+const goOffline = ({ sandbox }: PreparedSim) => sandbox.fleet.edit(simId, { sessionStatus: { online: false } });
+
+describe("a session", () => {
+  test("that is deleted comes back at once, so that each call deletes one", async () => {
+    const { post, record, effects, call } = await openPreparedSim();
+    const { json } = await post("delete_session");
+    expect(json).toMatchObject({ sessionStatus: { online: false }, previousSession: { imei } });
+    expect(record()).toMatchObject({ sessionStatus: { online: true } });
+    expect((await post("delete_session")).status).toBe(200);
+    expect(effects()).toEqual({ deleteSimSession: 2 });
+    const events = (await call("GET", `${sims}/events/sessions`)).json.map(({ event }: { event: string }) => event);
+    expect(events.slice(0, 4)).toEqual(["Created", "Deleted", "Created", "Deleted"]);
+  });
+
+  test("that does not exist cannot be deleted", async () => {
+    const prepared = await openPreparedSim();
+    goOffline(prepared);
+    expect(await prepared.post("delete_session")).toMatchObject({ status: 400, json: { code: "SEM0016" } });
+    expect(prepared.effects()).toEqual({});
+  });
+
+  test("ends when the SIM is no longer active", async () => {
+    const { post, record, call, clock } = await openPreparedSim();
+    clock.pass(1_000);
+    await post("deactivate");
+    expect(record()).toMatchObject({
+      sessionStatus: { online: false },
+      previousSession: { endedTime: clock.wallMs() },
+    });
+    const { json } = await call("GET", `${sims}/events/sessions`);
+    expect(json[0]).toEqual({ time: clock.wallMs(), event: "Deleted", imsi: expect.any(String), imei });
+  });
+});
+
+describe("an IMEI lock without an IMEI", () => {
+  test("is set to the device of the session", async () => {
+    const { post, record } = await openPreparedSim();
+    expect((await post("set_imei_lock")).status).toBe(200);
+    expect(record()["imeiLock"]).toEqual({ imei });
+  });
+
+  test("is refused while the SIM is offline", async () => {
+    const prepared = await openPreparedSim();
+    goOffline(prepared);
+    expect((await prepared.post("set_imei_lock")).json.code).toBe("SIM0015");
+    expect((await prepared.post("set_imei_lock", { imei })).status).toBe(200);
+  });
+});
+
+describe("local information", () => {
+  test("appears some seconds after it was asked for", async () => {
+    const { post, call, clock } = await openPreparedSim();
+    const read = async () => (await call("GET", sims)).json;
+    expect((await post("report_local_info")).text).toBe("");
+    clock.pass(4_999);
+    expect(await read()).not.toHaveProperty("localInfo");
+    clock.pass(1);
+    expect(await read()).toMatchObject({ localInfo: { imei, mcc: "440" }, lastModifiedTime: clock.wallMs() });
+  });
+});
+
+describe("a ping", () => {
+  test("tells success and the round-trip time, or that the device does not reply", async () => {
+    const prepared = await openPreparedSim();
+    expect((await prepared.post("downlink/ping")).json).toEqual({ success: true, rtt: expect.any(Number) });
+    goOffline(prepared);
+    expect((await prepared.post("downlink/ping")).json).toEqual({ success: false });
+  });
+});
+
+describe("bundles", () => {
+  test("are replaced, and lie beside the subscription", async () => {
+    const { call, sandbox, record } = await openPreparedSim();
+    const imsi = sandbox.state.sims.imsiAt(0);
+    const { json } = await call("PUT", `/v1/subscribers/${imsi}/bundles`, { body: ["a", "b"] });
+    expect(json).toMatchObject({ imsi, bundles: ["a", "b"] });
+    await call("PUT", `/v1/subscribers/${imsi}/bundles`, { body: ["c"] });
+    expect(record()["profiles"][simId].subscribers[imsi].bundles).toEqual(["c"]);
+    expect(record()).not.toHaveProperty("bundles");
+  });
+});
