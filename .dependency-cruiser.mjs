@@ -45,6 +45,10 @@ export const modules = {
     imports: ["contract", "engine", "redis", "fleet", "core"],
     reason: "A freeze holds work and does not know it.",
   },
+  "jobs/operations": {
+    imports: ["contract", "intake", "fleet", "core"],
+    reason: "It describes what runs can do, and does nothing.",
+  },
   "jobs/quota": { imports: ["contract", "limiter", "core"], reason: "It reports on buckets and changes nothing." },
   "jobs/inventory": {
     imports: ["contract", "engine", "api", "intake", "events", "redis", "fleet", "core"],

@@ -8,6 +8,7 @@ import { automations } from "#jobs/automations/feature.ts";
 import { credentials } from "#jobs/credentials/feature.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
+import { operations } from "#jobs/operations/feature.ts";
 import { quota } from "#jobs/quota/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";
@@ -16,6 +17,7 @@ import { webhooks } from "#jobs/webhooks/feature.ts";
 export const features: readonly Feature[] = [
   profiles,
   runs,
+  operations,
   inventory,
   credentials,
   authKeys,

@@ -22,6 +22,7 @@ import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import type { Redis } from "ioredis";
 import type { Limiter } from "#limiter/limiter.ts";
+import type { Account } from "#api/account.ts";
 import { Seal } from "#engine/seal.ts";
 import { inputSeal } from "#jobs/runs/sealed-inputs.ts";
 import { Consumer } from "#jobs/runs/work/consumer.ts";
@@ -211,6 +212,11 @@ export class App {
       await lifecycle.stop(5_000);
       throw thrown;
     }
+  }
+
+  /** The account of a profile, as `client`. */
+  account(profile: string): Account {
+    return this.#accounts.account(profile);
   }
 
   /**

@@ -189,6 +189,7 @@ describe("a cursor that no page has given", () => {
       "GET /v1/runs",
       "GET /v1/runs/{runId}/rows",
       "GET /v1/sims",
+      "GET /v1/sims/{sim}/runs",
     ]);
     const answers: string[] = [];
     for (const [name] of paged) {

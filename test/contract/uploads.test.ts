@@ -91,7 +91,7 @@ test("a plan is started as it was planned, is nobody else's to read, and goes wh
       expect.objectContaining({
         line: 5,
         verdict: "invalid",
-        after: null,
+        changes: [],
         problem: expect.objectContaining({ code: "key-invalid" }),
       }),
     ],

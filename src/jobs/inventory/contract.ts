@@ -163,6 +163,30 @@ export const showSim = route({
   answer: simDocument,
 });
 
+export const readSim = route({
+  method: "GET",
+  path: "/sims/:sim/fresh",
+  role: "operator",
+  tag: "sims",
+  summary: "Read a SIM from the platform now",
+  description: "It spends a call of the quota and leaves the inventory as it is. Secrets of the record are left out.",
+  params: z.strictObject({ sim: id }),
+  query: z.strictObject(ofProfile),
+  answer: z.looseObject({ seenAt: instant }),
+});
+
+export const readSimStatuses = route({
+  method: "GET",
+  path: "/sims/:sim/statuses",
+  role: "operator",
+  tag: "sims",
+  summary: "Read the status history of a SIM from the platform now",
+  description: "It spends a call of the quota. It needs the operation `getSimStatusHistory` of the deployment.",
+  params: z.strictObject({ sim: id }),
+  query: z.strictObject(ofProfile),
+  answer: pageOf("statuses", z.looseObject({})),
+});
+
 export const listChanges = route({
   method: "GET",
   path: "/changes",

@@ -1,4 +1,7 @@
 /** What answers the routes of the inventory. */
+import type { Clock } from "#core/time.ts";
+import type { Account } from "#api/account.ts";
+import { readNow, statusesNow } from "./one-sim.ts";
 import { asList } from "#contract/fields.ts";
 import { creating, type Endpoint, endpoint } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -14,6 +17,9 @@ export interface InventoryDeps {
   readonly profiles: readonly string[];
   /** The profile that a request is about. @throws SimfleetError NOT_FOUND */
   readonly profileOf: (named?: string) => string;
+  /** @throws ConfigError with what a profile lacks to call the platform */
+  readonly accountOf: (profile: string) => Account;
+  readonly clock: Clock;
   /** @throws ConfigError with what a profile lacks to call the platform */
   readonly assertCallable: (profile: string) => void;
 }
@@ -47,7 +53,7 @@ function syncEndpoints({ sims, profiles, profileOf, assertCallable }: InventoryD
   ];
 }
 
-function simEndpoints({ sims, profileOf }: InventoryDeps): readonly Endpoint[] {
+function simEndpoints({ sims, profileOf, accountOf, clock }: InventoryDeps): readonly Endpoint[] {
   return [
     endpoint(routes.listSims, ({ query: { profile, where, gone, limit, cursor } }) =>
       sims.list(profileOf(profile), { limit, cursor, filter: filterOf(where), presence: presenceOf(gone) }),
@@ -63,6 +69,13 @@ function simEndpoints({ sims, profileOf }: InventoryDeps): readonly Endpoint[] {
       return { format, fileName: `${profile}.sims.${format}`, lines };
     }),
     endpoint(routes.showSim, ({ params, query }) => sims.show(profileOf(query.profile), params.sim)),
+    endpoint(routes.readSim, ({ params, query, signal }) =>
+      readNow(params.sim, { account: accountOf(profileOf(query.profile)), clock, signal }),
+    ),
+    endpoint(routes.readSimStatuses, async ({ params, query, signal }) => ({
+      statuses: await statusesNow(params.sim, accountOf(profileOf(query.profile)), signal),
+      nextCursor: null,
+    })),
     endpoint(routes.listChanges, ({ query: { profile, limit, cursor, since, type, sim, field, by } }) => {
       const sinceMs = since === undefined ? undefined : Date.parse(since);
       return sims.changes(profileOf(profile), { types: asList(type), sim, field, by, sinceMs }, { limit, cursor });

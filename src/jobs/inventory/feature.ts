@@ -4,12 +4,14 @@ import { inventoryEndpoints } from "./endpoints.ts";
 
 export const inventory: Feature = {
   name: "inventory",
-  endpoints: (app, { process }) =>
+  endpoints: (app, { process, clock }) =>
     inventoryEndpoints({
       sims: app.sims,
       fleet: app.control.fleet,
       profiles: Object.keys(app.config.profiles),
       profileOf: (name) => app.profileOf(name),
+      clock,
+      accountOf: (profile) => app.account(profile),
       // A command without credentials may leave the sync to a worker.
       assertCallable: (profile) => void (process === "worker" && app.client(profile)),
     }),

@@ -74,6 +74,17 @@ const rowReport = z.object({
 
 export type RowReport = Readonly<z.infer<typeof rowReport>>;
 
+const simRun = rowReport.extend({
+  runId: z.string(),
+  name: z.string(),
+  operation: z.string(),
+  state: z.enum(runStates),
+  createdAt: instant,
+});
+
+/** A run's row for a SIM. */
+export type SimRun = Readonly<z.infer<typeof simRun>>;
+
 const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "not-allowed", "invalid"] as const;
 
 const rowProblem = { column: z.string(), code: z.enum(rowProblemCodes), message: z.string() } as const;
@@ -258,6 +269,18 @@ export const listRunRows = route({
   params: ofRun,
   query: z.strictObject({ ...ofPage, outcome: several(z.enum(outcomes)) }),
   answer: pageOf("rows", rowReport),
+});
+
+export const listRunsOfSim = route({
+  method: "GET",
+  path: "/sims/:sim/runs",
+  role: "viewer",
+  tag: "sims",
+  summary: "List the rows of runs for a SIM, newest run first",
+  description: "The rows of runs are scanned: a page may be empty and still have a nextCursor.",
+  params: z.strictObject({ sim: id }),
+  query: z.strictObject({ ...ofProfile, ...ofPage }),
+  answer: pageOf("runs", simRun),
 });
 
 export const downloadResults = route({

@@ -50,6 +50,9 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     endpoint(routes.listRunRows, ({ params, query: { outcome, limit, cursor } }) =>
       runs.rows(params.runId, { outcomes: asList(outcome), limit, cursor }),
     ),
+    endpoint(routes.listRunsOfSim, ({ params, query: { profile, limit, cursor } }) =>
+      runs.ofSim(params.sim, { profile: profileOf(profile), limit, cursor }),
+    ),
     endpoint(routes.downloadResults, async ({ params: { runId }, query: { outcome, format } }) => {
       await runs.record(runId); // an error is reported before the first line
       const lines = runs.results(runId, { format, outcomes: asList(outcome) });

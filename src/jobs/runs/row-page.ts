@@ -7,7 +7,7 @@ import type { Ledger } from "./ledger/ledger.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { operationOf } from "./ledger/packing.ts";
 import { reportChanges } from "./plan/plan-rows.ts";
-import { rowResults } from "./results.ts";
+import { type RowResult, rowResults } from "./results.ts";
 
 /** A page ends after this many rows were scanned, whether they match or not. */
 const mostScanned = 50_000;
@@ -25,20 +25,26 @@ export async function rowPage(
   const rows: RowReport[] = [];
   let scanned = 0;
   for await (const result of rowResults(run, ledger, from)) {
-    const { row, outcome, reason, previous, attempts, finishedAt } = result;
+    const { row, outcome } = result;
     if (rows.length === query.limit || scanned === mostScanned) return { rows, nextCursor: String(row.index) };
     scanned += 1;
     if (query.outcomes !== undefined && query.outcomes.length > 0 && !query.outcomes.includes(outcome)) continue;
-    const { line, key, inputs } = row;
-    const operation = operationOf(run, row);
-    rows.push({
-      ...{ line, key, outcome, reason, attempts },
-      inputs: shownInputs(operation, inputs),
-      changes: reportChanges(row.problem === undefined ? changesOf(operation, key, inputs) : [], previous),
-      finishedAt: finishedAt === "" ? null : finishedAt,
-    });
+    rows.push(rowReport(run, result));
   }
   return { rows, nextCursor: null };
+}
+
+/** The JSON form of a row and its outcome. */
+export function rowReport(run: RunRecord, result: RowResult): RowReport {
+  const { row, outcome, reason, previous, attempts, finishedAt } = result;
+  const { line, key, inputs, problem } = row;
+  const operation = operationOf(run, row);
+  return {
+    ...{ line, key, outcome, reason, attempts },
+    inputs: shownInputs(operation, inputs),
+    changes: reportChanges(problem === undefined ? changesOf(operation, key, inputs) : [], previous),
+    finishedAt: finishedAt === "" ? null : finishedAt,
+  };
 }
 
 function firstIndex(cursor: string | undefined): number {

@@ -22,14 +22,18 @@ interface RunPage {
 
 /** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
 export async function runPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
+  return withValidCursor(query.cursor, () => readPage(ledger, query));
+}
+
+/** The ledger's cursors are run ids. @throws SimfleetError REQUEST_INVALID if there is no such run */
+export async function withValidCursor<T>(cursor: string | undefined, read: () => Promise<T>): Promise<T> {
   try {
-    return await readPage(ledger, query);
+    return await read();
   } catch (thrown) {
-    // The ledger's cursors are run ids.
     if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_NOT_FOUND") throw thrown;
     throw new SimfleetError(
       "REQUEST_INVALID",
-      `${JSON.stringify(query.cursor)} is not a valid cursor: use the nextCursor of the previous page`,
+      `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
     );
   }
 }

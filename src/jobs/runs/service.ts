@@ -27,11 +27,12 @@ import { reportOfPlan } from "./plan/plan-report.ts";
 import { planRows } from "./plan/plan-rows.ts";
 import { type RunPolicy, assertConfirmed } from "./policy.ts";
 import type { QuotaView } from "./plan/quota-estimate.ts";
-import type { RowReport, PlanRow, RunReport } from "./contract.ts";
+import type { RowReport, PlanRow, RunReport, SimRun } from "./contract.ts";
+import { runsOfSim } from "./runs-of-sim.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results.ts";
 import { rowPage } from "./row-page.ts";
-import { runPage } from "./run-page.ts";
+import { runPage, withValidCursor } from "./run-page.ts";
 import { retriedByDefault, retrySubmission } from "./retry.ts";
 import { undoSubmission } from "./undo.ts";
 import { planLines } from "./plan/plan-lines.ts";
@@ -262,6 +263,14 @@ export class RunService {
     query: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
   ): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
     return rowPage(await this.#ledger.run(runId), this.#ledger, query);
+  }
+
+  /** Lists the rows of runs for a SIM, newest run first. @throws SimfleetError RUN_NOT_FOUND for an invalid cursor */
+  ofSim(
+    key: string,
+    query: { profile: string; limit: number; cursor?: string | undefined },
+  ): Promise<{ runs: SimRun[]; nextCursor: string | null }> {
+    return withValidCursor(query.cursor, () => runsOfSim(key, this.#ledger, query));
   }
 
   /** Counts the last thousand runs and their rows. */

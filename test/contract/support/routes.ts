@@ -91,6 +91,23 @@ export const routes: Readonly<Record<string, Route>> = {
     status: 200,
     example: ({ harness }) => ({ path: `/v1/sims/${harness.simId(1)}` }),
   },
+  "GET /v1/sims/{sim}/fresh": {
+    role: "operator",
+    status: 200,
+    example: ({ harness }) => ({ path: `/v1/sims/${harness.simId(1)}/fresh` }),
+  },
+  "GET /v1/sims/{sim}/statuses": {
+    role: "operator",
+    status: 200,
+    example: ({ harness }) => ({ path: `/v1/sims/${harness.simId(1)}/statuses` }),
+  },
+  "GET /v1/sims/{sim}/runs": {
+    role: "viewer",
+    status: 200,
+    example: ({ harness }) => ({ path: `/v1/sims/${harness.simId(1)}/runs` }),
+  },
+  "GET /v1/operations": get("/v1/operations"),
+  "GET /v1/operations/{operation}": get("/v1/operations/set-speed-class"),
   "GET /v1/changes": get("/v1/changes?since=2026-01-01T00:00:00Z&type=sim.changed"),
   "GET /v1/syncs": get("/v1/syncs"),
   "GET /v1/syncs/{profile}": get("/v1/syncs/default"),

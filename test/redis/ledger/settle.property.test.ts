@@ -210,7 +210,9 @@ describe("settling rows", () => {
             for (const [key, what] of everSeen) expect(seen.get(key), `outcome of row ${key}`).toEqual(what);
             for (const [key, what] of seen) everSeen.set(key, what);
             const { tally } = await ledger.run(head.runId);
-            expect(tally.done + tally.skipped + tally.rejected + tally.failed + tally.unknown + tally.pending).toBe(tally.total);
+            expect(tally.done + tally.skipped + tally.rejected + tally.failed + tally.unknown + tally.pending).toBe(
+              tally.total,
+            );
           }
         })();
         const rest: Step[] = weights.map((inSegment, segment) => ({

@@ -66,12 +66,16 @@ function cellText(value: unknown): string {
 }
 
 function showCommand(context: Context): Command {
-  const command = new Command("show").description("show one SIM as last seen").argument("<sim>", "SIM ID, or IMSI");
-  return withCommon(command, "simfleet sims show 8942310022000012345").action(async (key, options) => {
+  const command = new Command("show")
+    .description("show one SIM as last seen, or as it is now")
+    .argument("<sim>", "SIM ID, or IMSI")
+    .option("--fresh", "read it from the platform now, which spends a call");
+  return withCommon(command, "simfleet sims show 8942310022000012345 --fresh").action(async (key, options) => {
     const output = context.output(options);
-    const sim = await context.connect(options, ({ client, profile }) =>
-      client.call(routes.showSim, { params: { sim: key }, query: { profile } }),
-    );
+    const sim: Readonly<Record<string, unknown>> = await context.connect(options, ({ client, profile }) => {
+      const request = { params: { sim: key }, query: { profile } };
+      return options.fresh === true ? client.call(routes.readSim, request) : client.call(routes.showSim, request);
+    });
     output.answer(sim, (shown) => {
       const fields = Object.entries(shown).filter(([, value]) => value !== null);
       const width = Math.max(...fields.map(([name]) => name.length));

@@ -12,7 +12,11 @@ export function planText(plan: PlanReport): string {
     file === undefined ? `${where ?? ""}: ${grouped(rows)} SIMs` : `${file}: ${grouped(rows)} rows`,
     ...(isSpeedClass ? [] : [`  ${plan.operation}`]),
     `  ${grouped(verdicts.change)} to change`,
-    ...(verdicts.unchanged > 0 ? [`  ${grouped(verdicts.unchanged)} already ${isSpeedClass ? "have the class" : "as requested"}, by the inventory`] : []),
+    ...(verdicts.unchanged > 0
+      ? [
+          `  ${grouped(verdicts.unchanged)} already ${isSpeedClass ? "have the class" : "as requested"}, by the inventory`,
+        ]
+      : []),
     ...(verdicts.unknown > 0 ? [`  ${grouped(verdicts.unknown)} not in the inventory`] : []),
     ...(verdicts.duplicate > 0 ? [`  ${grouped(verdicts.duplicate)} duplicate (sent once)`] : []),
     ...(verdicts.conflict > 0 ? [`  ${grouped(verdicts.conflict)} in conflict: one SIM, different values`] : []),

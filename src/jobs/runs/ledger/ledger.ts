@@ -20,6 +20,7 @@ import {
   decodeSettled,
   outcomeLetters,
   encodeSettled,
+  indexesOf,
   packOutcomes,
   packRows,
   unpackOutcomes,
@@ -153,6 +154,16 @@ export class Ledger {
     const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
     const reads = ids.map((runId) => this.#redis.hmget(this.#keys.run(runId), ...statusFields));
     return (await Promise.all(reads)).map(decodeStatus).filter((status) => status !== undefined);
+  }
+
+  /** The indexes of a SIM's rows in a run, in order. */
+  async rowsOf(run: RunHead, key: string): Promise<number[]> {
+    const found: number[] = [];
+    for (const [segment, { firstRow }] of run.segments.entries()) {
+      const packed = await this.#redis.hgetBuffer(this.#keys.runInput(run.runId), String(segment));
+      if (packed !== null) found.push(...indexesOf(key, packed, firstRow));
+    }
+    return found;
   }
 
   async segment(run: RunHead, segment: number): Promise<SegmentState> {

@@ -146,6 +146,13 @@ export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
   });
 }
 
+/** The indexes of a SIM's rows in packed rows. */
+export function indexesOf(key: string, packed: Buffer, firstIndex: number): number[] {
+  const text = inflateRawSync(packed).toString("utf8");
+  if (!text.includes(JSON.stringify(key))) return [];
+  return (JSON.parse(text) as RowTuple[]).flatMap((tuple, i) => (tuple[1] === key ? [firstIndex + i] : []));
+}
+
 /** Abbreviations of outcomes in Redis. */
 export const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f", unknown: "u" } as const;
 const outcomeOfLetter = { d: "done", s: "skipped", r: "rejected", f: "failed", u: "unknown" } as const;

@@ -1,0 +1,76 @@
+/** `simfleet operations …`: what runs can do to SIMs. */
+import { Command } from "@commander-js/extra-typings";
+import { type Context, withCommon } from "#cli/context.ts";
+import { table } from "#cli/output.ts";
+import { listOperations, type OperationReport, showOperation } from "./contract.ts";
+
+export function operationsCommand(context: Context): Command {
+  return new Command("operations")
+    .description("what runs can do to SIMs, as the deployment describes it")
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list").description("list the operations of the deployment");
+  return withCommon(command, "simfleet operations list").action(async (options) => {
+    const output = context.output(options);
+    const page = await context.connect(options, ({ client, profile }) =>
+      client.call(listOperations, { query: { profile } }),
+    );
+    output.answer(page, (shown) => tableOf(shown.operations));
+  });
+}
+
+function tableOf(operations: readonly OperationReport[]): string {
+  const rows = operations.map(({ name, inputs, danger, undo, summary }) => [
+    name,
+    inputs.map((input) => (input.required ? input.name : `[${input.name}]`)).join(" ") || "-",
+    danger,
+    undo[0] ?? "none",
+    summary,
+  ]);
+  return table(["OPERATION", "INPUTS", "DANGER", "UNDO", "SUMMARY"], rows);
+}
+
+function showCommand(context: Context): Command {
+  const command = new Command("show")
+    .description("show an operation: inputs, quota, undo and an example file")
+    .argument("<operation>", "name of the operation");
+  return withCommon(command, "simfleet operations show set-group").action(async (operation, options) => {
+    const output = context.output(options);
+    const report = await context.connect(options, ({ client, profile }) =>
+      client.call(showOperation, { params: { operation }, query: { profile } }),
+    );
+    output.answer(report, textOf);
+  }) as unknown as Command;
+}
+
+function textOf(operation: OperationReport): string {
+  const { name, summary, group, inputs, sets, requires, repeat, undo, danger, costlyWhen, example } = operation;
+  const facts: [string, string][] = [
+    ["quota", group],
+    ["sets", sets.join(", ") || "nothing that the inventory keeps"],
+    ["requires", requires ?? "nothing"],
+    ["lost answer", repeat === "safe" ? "the call is sent again" : "the call is never sent again"],
+    ["undo", undo.join(", or ") || "none"],
+    ["danger", costlyWhen === null ? danger : `${danger} when ${costlyWhen}`],
+  ];
+  return [
+    `${name}  ${summary}`,
+    ...facts.map(([label, value]) => `  ${label.padEnd(12)} ${value}`),
+    inputs.length === 0 ? "  inputs       none" : "  inputs",
+    ...inputs.map(
+      (input) =>
+        `    ${input.name}  ${input.rule}${input.required ? "" : " (optional)"}${input.secret ? " (secret)" : ""}`,
+    ),
+    "",
+    "Example file:",
+    ...example
+      .trimEnd()
+      .split("\n")
+      .map((line) => `  ${line}`),
+    "",
+    `  simfleet apply FILE${name === "set-speed-class" ? "" : ` --operation ${name}`}`,
+  ].join("\n");
+}
