@@ -44,18 +44,19 @@ export function readInput(field: InputField, text: string): ReadInput {
 /** The valid values in words: `a whole number`, `one of doNothing, suspend`. */
 export function ruleOf({ type, description, pattern, values, maxLength }: InputField): string {
   if (description !== undefined) return description;
-  const rules: string[] = [];
-  if (values !== undefined) rules.push(`one of ${values.join(", ")}`);
-  else if (type === "integer") rules.push("a whole number");
-  else if (type === "boolean") rules.push("true or false");
-  else if (type === "time")
-    rules.push("a time with its zone such as 2027-01-31T09:00:00+09:00, or milliseconds since 1970");
-  else if (type === "list") rules.push("items separated by ;");
-  if (pattern !== undefined && values === undefined)
-    rules.push(`${type === "list" ? "each item " : ""}matching ${pattern}`);
-  if (maxLength !== undefined) rules.push(`at most ${maxLength} characters`);
-  return rules.length === 0 ? "text" : rules.join(", ");
+  const words = values === undefined ? typeRules[type] : `one of ${values.join(", ")}`;
+  const shape = pattern === undefined || values !== undefined ? "" : `${type === "list" ? ", each of which" : " that"} matches ${pattern}`;
+  const length = maxLength === undefined ? "" : `, at most ${maxLength} characters`;
+  return `${words}${shape}${length}`;
 }
+
+const typeRules: Readonly<Record<InputType, string>> = {
+  text: "text",
+  integer: "a whole number",
+  boolean: "true or false",
+  time: "a time with its zone such as 2027-01-31T09:00:00+09:00, or milliseconds since 1970",
+  list: "items separated by ;",
+};
 
 /** A canonical text as the value of a request. */
 export function typedValue({ type }: Pick<InputField, "type">, value: string): Json {

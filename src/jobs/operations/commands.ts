@@ -66,10 +66,7 @@ function textOf(operation: OperationReport): string {
     ),
     "",
     "Example file:",
-    ...example
-      .trimEnd()
-      .split("\n")
-      .map((line) => `  ${line}`),
+    ...example.map((line) => `  ${line}`),
     "",
     `  simfleet apply FILE${name === "set-speed-class" ? "" : ` --operation ${name}`}`,
   ].join("\n");

@@ -28,7 +28,7 @@ const operationReport = z.object({
   undo: list(z.string()).describe("operations that undo it; empty: it has no undo"),
   danger: z.enum(dangers),
   costlyWhen: z.string().nullable().describe("only SIMs that match this filter cost money"),
-  example: z.string().describe("an example file, CSV"),
+  example: list(z.string()).describe("the lines of an example file, CSV"),
 });
 
 export type OperationReport = Readonly<z.infer<typeof operationReport>>;

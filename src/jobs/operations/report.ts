@@ -31,10 +31,10 @@ export function reportOfOperation(operation: SimOperation): OperationReport {
   };
 }
 
-function exampleOf({ keyColumn, inputs }: SimOperation): string {
+function exampleOf({ keyColumn, inputs }: SimOperation): string[] {
   const columns = inputs.filter(({ inventoryField }) => inventoryField === undefined);
-  const lines = exampleSims[keyColumn].map((key, i) => csvLine([key, ...columns.map((field) => valueFor(field, i))]));
-  return csvLine([keyColumn, ...columns.map((field) => field.name)]) + lines.join("");
+  const rows = exampleSims[keyColumn].map((key, i) => [key, ...columns.map((field) => valueFor(field, i))]);
+  return [[keyColumn, ...columns.map((field) => field.name)], ...rows].map((cells) => csvLine(cells).trimEnd());
 }
 
 /** A valid value where the description shows one; otherwise a word to replace. */

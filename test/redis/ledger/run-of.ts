@@ -43,9 +43,10 @@ export async function submit(
   ledger: Ledger,
   weights: readonly (readonly number[])[],
   more: Partial<RunHead> = {},
+  rowOf: (row: StoredRow) => StoredRow = (row) => row,
 ): Promise<RunHead> {
   const { head, segments } = runOf(weights, more);
-  for (const [segment, rows] of segments.entries()) await ledger.draftSegment(head.runId, segment, rows);
+  for (const [segment, rows] of segments.entries()) await ledger.draftSegment(head.runId, segment, rows.map(rowOf));
   await ledger.commit(head, "running", head.runId);
   return head;
 }
