@@ -77,7 +77,7 @@ export class AutomationLog {
       remove: [...(to === "active" ? ["state"] : []), ...(reason === undefined ? ["reason"] : [])],
       events: [{ ...event, fields: { automation: name, ...event.fields } }],
     });
-    return reply === "moved";
+    return typeof reply === "number";
   }
 
   /** Counts processed events. */
@@ -106,7 +106,7 @@ export class AutomationLog {
       ...{ profile, guard: ["lastRef", lastRef], set: ["lastRef", ref], remove: [] },
       events: [{ ...event, fields: { automation: name, ...event.fields } }],
     });
-    if (reply === "moved") await this.#redis.hincrby(keys.automation(name), "done", events);
+    if (typeof reply === "number") await this.#redis.hincrby(keys.automation(name), "done", events);
   }
 
   /**

@@ -60,7 +60,7 @@ export async function statusOf(profile: string, context: RotationContext): Promi
   if (inProgress.some(({ nextAtMs }) => nextAtMs <= nowMs)) return "due";
   for (const { name, maxAgeMs } of context.rotationsOf(profile)) {
     if (maxAgeMs === undefined || inProgress.some((record) => record.name === name)) continue;
-    if ((await context.log.ageCheck(name)).checkAtMs <= nowMs) return "due";
+    if (((await context.log.ageCheck({ name, profile })).nextCheckAtMs ?? 0) <= nowMs) return "due";
   }
   return inProgress.length > 0 ? "waiting" : "none";
 }

@@ -90,7 +90,7 @@ export class ScheduleLog {
       remove: written.flatMap(([field, value]) => (value === undefined ? [field] : [])),
       events: events.map(({ type, fields }) => ({ type, fields: { schedule: name, ...fields } })),
     });
-    return reply === "moved";
+    return typeof reply === "number";
   }
 
   /** Whether this is the first message with this id for the schedule; the id is stored for `seconds`. */
