@@ -25,7 +25,7 @@ import { AutomationLog } from "#jobs/automations/record.ts";
 import type { Freezes } from "#jobs/freezes/freezes.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { ScheduleLog } from "#jobs/schedules/record.ts";
+import { scheduleLog } from "#jobs/schedules/record.ts";
 
 /** A sync emits thousands of events at once: they become one run. */
 const eventsAtOnce = 5_000;
@@ -60,7 +60,7 @@ export class Unattended {
     const tasks = new ServiceTasks(appDeps);
     this.#scheduleQueue = scheduleQueue(queueDeps);
     lifecycle.onStop("schedule queue", () => this.#scheduleQueue.close());
-    const log = new ScheduleLog(storeDeps);
+    const log = scheduleLog(storeDeps);
     this.#scheduleContext = { log, clock, tasks, freezeOf: (profile) => freezes.of(profile) };
     this.schedules = new ScheduleService({ log, queue: this.#scheduleQueue, clock, schedules: config.schedules });
     this.#automationDeps = {
@@ -99,7 +99,7 @@ export class Unattended {
     const { config, feed } = this.#appDeps;
     return this.#scheduleQueue.consume({
       schedules: config.schedules,
-      poll: (schedule) => workOnSchedule(schedule, this.#scheduleContext),
+      poll: (schedule, signal) => workOnSchedule(schedule, this.#scheduleContext, signal),
       onLate: async ({ name, profile }, dueMs) => {
         const due = new Date(dueMs).toISOString();
         onIncident({ message: `the queue did not trigger ${name} at ${due}; its trigger is set again` });

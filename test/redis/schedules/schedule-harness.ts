@@ -10,7 +10,7 @@ import type { Task, TaskReference, TaskResult, TaskStatus } from "#fleet/task.ts
 import { type ScheduleContext, workOnSchedule } from "#jobs/schedules/work.ts";
 import type { Tasks } from "#jobs/tasks/task-runner.ts";
 import { Keys } from "#redis/keys.ts";
-import { ScheduleLog, type ScheduleRecord } from "#jobs/schedules/record.ts";
+import { type ScheduleLog, type ScheduleRecord, scheduleLog } from "#jobs/schedules/record.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const sync: Task = { job: "sync", profile: "default" };
@@ -84,7 +84,7 @@ export class ScheduleDeps {
     const name = rest.name ?? "nightly";
     const keys = new Keys(`${place.keys.prefix}:${Math.random().toString(36).slice(2)}`);
     const storeDeps = { redis: place.redis, keys, bounds: keptBounds };
-    this.log = new ScheduleLog(storeDeps);
+    this.log = scheduleLog(storeDeps);
     this.feed = new Feed({ ...storeDeps, clock });
     this.schedule = {
       ...{ name, profile: "default", task: sync, jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
@@ -96,7 +96,7 @@ export class ScheduleDeps {
 
   /** Polls once. @returns when to poll again */
   poll(): Promise<number> {
-    return workOnSchedule(this.schedule, this.context);
+    return workOnSchedule(this.schedule, this.context, new AbortController().signal);
   }
 
   async lookAt(instant: string): Promise<number> {
@@ -105,7 +105,7 @@ export class ScheduleDeps {
   }
 
   record(): Promise<ScheduleRecord> {
-    return this.log.record(this.schedule.name);
+    return this.log.record(this.schedule);
   }
 
   async events(): Promise<Event[]> {
