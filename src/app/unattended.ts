@@ -21,7 +21,7 @@ import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
 import { ScheduleService } from "#jobs/schedules/service.ts";
 import type { SimService } from "#jobs/inventory/service.ts";
 import { ServiceTasks } from "#jobs/tasks/tasks.ts";
-import { AutomationLog } from "#jobs/automations/record.ts";
+import { automationLog } from "#jobs/automations/record.ts";
 import type { Freezes } from "#jobs/freezes/freezes.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
@@ -64,7 +64,7 @@ export class Unattended {
     this.#scheduleContext = { log, clock, tasks, freezeOf: (profile) => freezes.of(profile) };
     this.schedules = new ScheduleService({ log, queue: this.#scheduleQueue, clock, schedules: config.schedules });
     this.#automationDeps = {
-      ...{ clock, tasks, inventory: appDeps.inventory, log: new AutomationLog(storeDeps) },
+      ...{ clock, tasks, inventory: appDeps.inventory, log: automationLog(storeDeps) },
       keyColumnOf: (profile) => keyColumnOf(appDeps.wordingOf(profile)),
     };
     const { automations } = config;

@@ -23,7 +23,7 @@ export interface AutomationDeps extends DecisionDeps {
 export async function actOn(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {
   const { log, clock } = deps;
   const decided = await decide(automation, events, deps);
-  if (decided.length === 0 || (await log.record(automation.name)).state !== "active") return;
+  if (decided.length === 0 || (await log.record(automation)).state !== "active") return;
   const unchanged = decided.filter(({ decision }) => decision === "unchanged").length;
   const loop = decided.find(({ decision }) => decision === "loop");
   if (loop !== undefined) {
@@ -33,7 +33,7 @@ export async function actOn(automation: Automation, events: readonly Event[], de
   const wanted = decided.filter(({ decision }) => decision === "act");
   if (wanted.length > 0) await begin(automation, wanted, deps);
   const lastEventAtMs = decided.at(-1)?.event.atMs ?? clock.wallMs();
-  await log.count(automation.name, { unchanged }, lastEventAtMs);
+  await log.count(automation, unchanged, lastEventAtMs);
 }
 
 async function begin(automation: Automation, wanted: readonly Decided[], deps: AutomationDeps): Promise<void> {
@@ -71,12 +71,11 @@ async function beginOne(
   try {
     const reference = await doTask(automation, { id, chain, those, deps });
     const event = { type: "automation.started", fields: { ...reported, cause: reference.id } } as const;
-    await log.begun(automation, { ref: reference.id, events: those.length, event });
+    await log.begun(automation, { ref: reference.id, counted: "done", events: those.length, event });
   } catch (thrown) {
     if (!(thrown instanceof SimfleetError) || thrown.disposition !== "never") throw thrown;
     const event = { type: "automation.failed", fields: { ...reported, reason: messageOf(thrown) } } as const;
-    await log.begun(automation, { ref: id, events: 0, event });
-    await log.count(name, { failed: those.length }, cause?.atMs ?? 0);
+    await log.begun(automation, { ref: id, counted: "failed", events: those.length, event });
   }
 }
 
@@ -105,7 +104,7 @@ async function stop(
 ): Promise<void> {
   const { log, clock } = deps;
   await log.move(automation, {
-    ...{ from: "active", to: "stopped", reason, atMs: clock.wallMs() },
+    ...{ from: ["active"], to: "stopped", reason, atMs: clock.wallMs() },
     event: { type: "automation.stopped", fields: { reason, event: event.id } },
   });
 }
