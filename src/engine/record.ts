@@ -82,9 +82,8 @@ export interface StateStore<R> {
   ) => Promise<R | undefined>;
 }
 
-export interface Update<R> {
+export interface Update<R> extends MoveOptions {
   readonly change: Change<R>;
-  readonly events?: readonly MoveEvent[] | undefined;
 }
 
 /** As above, for work: `get` returns the work in progress, or the last one. */
@@ -174,6 +173,11 @@ export function recordStore<R extends CommonFields>(
 function changed<R>(of: Partial<R>, change: Change<R>, movedAtMs: number): R {
   const fields = Object.entries({ ...of, ...change }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(fields.map(([field, value]) => [field, value === "now" ? movedAtMs : value])) as R;
+}
+
+/** A new record as `field, value, …`, for a script that stores it together with other keys. */
+export function storedRecord(record: CommonFields): string[] {
+  return encode({ ...record, revision: 1 }).set;
 }
 
 /** Encodes a change as fields to set (field, value, …) and fields to remove. */
