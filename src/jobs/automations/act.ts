@@ -3,8 +3,9 @@
  * before the task begins, under an id with which the task can be begun again without doing it twice. An automation that
  * triggers itself, or exceeds its hourly limit, is stopped and reports this.
  */
-import { SimfleetError, messageOf } from "#core/errors.ts";
+import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
+import { type FaultRules, actionAfter } from "#engine/fault-policy.ts";
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { TaskReference } from "#fleet/task.ts";
@@ -15,6 +16,9 @@ export interface AutomationDeps extends DecisionDeps {
   readonly clock: Clock;
   readonly tasks: AutomationTasks;
 }
+
+/** Other faults are thrown: the events are delivered again. */
+const faultRules: FaultRules = { hopeless: "give-up" };
 
 /**
  * Handles a batch of events.
@@ -73,7 +77,7 @@ async function beginOne(
     const event = { type: "automation.started", fields: { ...reported, cause: reference.id } } as const;
     await log.begun(automation, { ref: reference.id, counted: "done", events: those.length, event });
   } catch (thrown) {
-    if (!(thrown instanceof SimfleetError) || thrown.disposition !== "never") throw thrown;
+    actionAfter(thrown, 0, faultRules);
     const event = { type: "automation.failed", fields: { ...reported, reason: messageOf(thrown) } } as const;
     await log.begun(automation, { ref: id, counted: "failed", events: those.length, event });
   }
