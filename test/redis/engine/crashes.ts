@@ -165,12 +165,13 @@ export async function surviveManyCrashes(
   return ends;
 }
 
-/** The same thing; `then` is called after each of its calls. */
-export function afterEachCall<T extends object>(thing: T, then: () => Promise<void>): T {
-  return new Proxy(thing, {
+/** The same connection; `then` is called after each of its writes. */
+export function afterEachWrite<T extends object>(redis: T, then: () => Promise<void>): T {
+  return new Proxy(redis, {
     get: (target, property) => {
       const value: unknown = Reflect.get(target, property, target);
       if (typeof value !== "function") return value;
+      if (readsOfRedis.has(String(property))) return value.bind(target) as unknown;
       return async (...args: unknown[]): Promise<unknown> => {
         const result: unknown = await Reflect.apply(value, target, args);
         await then();
