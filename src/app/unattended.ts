@@ -21,11 +21,11 @@ import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
 import { ScheduleService } from "#jobs/schedules/service.ts";
 import type { SimService } from "#jobs/inventory/service.ts";
 import { ServiceTasks } from "#jobs/tasks/tasks.ts";
-import { AutomationLog } from "#jobs/automations/record.ts";
+import { automationLog } from "#jobs/automations/record.ts";
 import type { Freezes } from "#jobs/freezes/freezes.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { ScheduleLog } from "#jobs/schedules/record.ts";
+import { scheduleLog } from "#jobs/schedules/record.ts";
 
 /** A sync emits thousands of events at once: they become one run. */
 const eventsAtOnce = 5_000;
@@ -60,11 +60,11 @@ export class Unattended {
     const tasks = new ServiceTasks(appDeps);
     this.#scheduleQueue = scheduleQueue(queueDeps);
     lifecycle.onStop("schedule queue", () => this.#scheduleQueue.close());
-    const log = new ScheduleLog(storeDeps);
+    const log = scheduleLog(storeDeps);
     this.#scheduleContext = { log, clock, tasks, freezeOf: (profile) => freezes.of(profile) };
     this.schedules = new ScheduleService({ log, queue: this.#scheduleQueue, clock, schedules: config.schedules });
     this.#automationDeps = {
-      ...{ clock, tasks, inventory: appDeps.inventory, log: new AutomationLog(storeDeps) },
+      ...{ clock, tasks, inventory: appDeps.inventory, log: automationLog(storeDeps) },
       keyColumnOf: (profile) => keyColumnOf(appDeps.wordingOf(profile)),
       operationOf: (name, profile) => appDeps.runService.operation(name, profile),
     };
@@ -100,7 +100,7 @@ export class Unattended {
     const { config, feed } = this.#appDeps;
     return this.#scheduleQueue.consume({
       schedules: config.schedules,
-      poll: (schedule) => workOnSchedule(schedule, this.#scheduleContext),
+      poll: (schedule, signal) => workOnSchedule(schedule, this.#scheduleContext, signal),
       onLate: async ({ name, profile }, dueMs) => {
         const due = new Date(dueMs).toISOString();
         onIncident({ message: `the queue did not trigger ${name} at ${due}; its trigger is set again` });

@@ -1,9 +1,9 @@
 /**
  * What durable work does after a fault: one table from the error's code to the next action. A feature overrides single rules,
- * also depending on its state. Errors without a rule are thrown, so that the queue retries the job.
+ * also depending on its state. Errors without a rule are thrown, so that the queue retries the job, or the caller does.
  */
 import { type BackoffPolicy, backoffMs } from "#core/backoff.ts";
-import { type ErrorCode, PlatformError, SimfleetError } from "#core/errors.ts";
+import { type ErrorCode, PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 
 export type FaultRule = "give-up" | "throw" | FaultWait;
@@ -23,7 +23,12 @@ interface FaultWait {
   readonly mostTries?: number;
 }
 
-export type FaultRules = Readonly<Partial<Record<ErrorCode, FaultRule>>>;
+export interface FaultRules extends Readonly<Partial<Record<ErrorCode, FaultRule>>> {
+  /** Errors without a rule of their own that a retry cannot help. */
+  readonly hopeless?: FaultRule;
+  /** All other errors without a rule, also those that are not simfleet's own. */
+  readonly other?: FaultRule;
+}
 
 export type FaultAction =
   | { readonly kind: "sleep"; readonly delayMs: number }
@@ -36,7 +41,7 @@ export type FaultAction =
       /** The platform rejected our credentials or permissions. */
       readonly refusal: PlatformError | undefined;
     }
-  | { readonly kind: "give-up" };
+  | { readonly kind: "give-up"; readonly reason: string };
 
 /** Retries with a growing delay. */
 export const retryRule = {
@@ -81,12 +86,12 @@ export function faultRules(overrides: FaultRules): FaultRules {
  * @throws the fault itself if no rule covers it
  */
 export function actionAfter(fault: unknown, tries: number, rules: FaultRules): FaultAction {
-  const rule = fault instanceof SimfleetError ? (rules[fault.code] ?? "throw") : "throw";
-  if (!(fault instanceof SimfleetError) || rule === "throw") throw fault;
-  if (rule === "give-up") return { kind: "give-up" };
+  const rule = ruleFor(fault, rules);
+  if (rule === "throw") throw fault;
   const failed = tries + 1;
-  if (rule.mostTries !== undefined && failed >= rule.mostTries) return { kind: "give-up" };
-  const delayMs = delayOf(rule, failed, fault.retryAfterMs);
+  const isLast = rule !== "give-up" && rule.mostTries !== undefined && failed >= rule.mostTries;
+  if (rule === "give-up" || isLast) return { kind: "give-up", reason: messageOf(fault) };
+  const delayMs = delayOf(rule, failed, fault instanceof SimfleetError ? fault.retryAfterMs : undefined);
   if (delayMs <= (rule.sleepUpToMs ?? 0)) return { kind: "sleep", delayMs };
   return {
     kind: "wait",
@@ -95,6 +100,11 @@ export function actionAfter(fault: unknown, tries: number, rules: FaultRules): F
     tries: rule.countsTry === true ? failed : tries,
     refusal: fault instanceof PlatformError && fault.exitCode === 3 ? fault : undefined,
   };
+}
+
+function ruleFor(fault: unknown, { hopeless, other = "throw", ...rules }: FaultRules): FaultRule {
+  if (!(fault instanceof SimfleetError)) return other;
+  return rules[fault.code] ?? (fault.disposition === "never" ? (hopeless ?? other) : other);
 }
 
 function delayOf({ delay, retryAfter }: FaultWait, failed: number, retryAfterMs: number | undefined): number {

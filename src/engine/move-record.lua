@@ -8,8 +8,8 @@
 --       then the length of: arguments of the condition
 --       then the length of: field, value, … to set ('now' stands for Redis's time in ms if the name ends with Ms)
 --       then the length of: field, … to remove   then for each event the length of: type, field, value, …
--- Returns 'moved'; 'stale' if the guard does not match; or the reply of the condition. Nothing is changed unless it
---   returns 'moved'.
+-- Returns the time of the move in ms; 'stale' if the guard does not match; or the reply of the condition. Nothing is
+--   changed unless it returns the time.
 -- Atomic: everything. If two processes try the same transition, one succeeds.
 
 local record, stream, profile, most_events = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
@@ -39,4 +39,4 @@ while ARGV[next_argument] do
   local event = next_list()
   emit(stream, most_events, event[1], profile, unpack(event, 2))
 end
-return 'moved'
+return now

@@ -39,8 +39,11 @@ export function moveScript(...condition: readonly URL[]): Script {
 
 const unconditional = moveScript(new URL("./unconditional.lua", import.meta.url));
 
-/** @returns `moved`; `stale` if the record no longer matches the guard, or the reply of the condition: nothing was changed */
-export async function makeMove({ redis, keys, bounds }: StoreDeps, move: Move): Promise<string> {
+/**
+ * @returns the time of the move by Redis's clock, ms; `stale` if the record no longer matches the guard, or the reply of
+ *   the condition: nothing was changed
+ */
+export async function makeMove({ redis, keys, bounds }: StoreDeps, move: Move): Promise<number | string> {
   const { key, profile, guard, set, remove, condition } = move;
   const events = move.events.flatMap(({ type, fields }) =>
     counted([type, ...Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [name, value]))]),
@@ -48,7 +51,7 @@ export async function makeMove({ redis, keys, bounds }: StoreDeps, move: Move): 
   const args = [guard, condition?.args ?? [], set, remove].flatMap(counted);
   const { script = unconditional } = condition ?? {};
   const allKeys = [key, keys.events(), ...(condition?.keys ?? [])];
-  return (await script.run(redis, allKeys, [profile, bounds.most, ...args, ...events])) as string;
+  return (await script.run(redis, allKeys, [profile, bounds.most, ...args, ...events])) as number | string;
 }
 
 function counted(items: readonly (string | number)[]): (string | number)[] {

@@ -1,7 +1,8 @@
 /**
  * A store of durable records: one hash per name, saved move by move, so that interrupted work is resumed or rolled back from
- * its record alone. A move is made only from the state in which the record was read, and emits its events in the same
- * script: if two processes try the same move, one succeeds.
+ * its record alone. A move is made only from the revision in which the record was read, and emits its events in the same
+ * script: if two processes try the same move, one succeeds. A sync's pages are stored without a new revision, so the id
+ * and the state must be unchanged as well.
  */
 import { type MoveCondition, type MoveEvent, makeMove } from "./move-record.ts";
 import { type Problem, problemFieldNames, problemFields, problemIn } from "./problem.ts";
@@ -10,24 +11,34 @@ import type { StoreDeps } from "./store-deps.ts";
 /** Fields that every record has, besides its id and state. */
 interface CommonFields {
   readonly profile: string;
+  /** Counts the moves; absent before the first. */
+  readonly revision?: number | undefined;
   /** Who requested the work. */
   readonly startedBy?: string | undefined;
   /** Set while the work fails. */
   readonly problem?: Problem | undefined;
 }
 
-/** How one kind of record is stored. Fields whose names end with `Ms` hold numbers. */
-export interface RecordKind<R extends CommonFields> {
+/** How the fields of a record are stored. Those whose names end with `Ms` hold numbers, other fields hold texts. */
+export interface RecordFields<R extends CommonFields> {
+  /** Other fields that hold numbers. */
+  readonly numbers?: readonly (keyof R & string)[];
+  /** Fields that hold lists of texts, as JSON. */
+  readonly lists?: readonly (keyof R & string)[];
+  /** Fields that hold objects, as JSON. */
+  readonly objects?: readonly (keyof R & string)[];
+  /** The field of its events that holds its name; none by default. */
+  readonly subject?: string;
+  /** Values of fields that the stored record with a name may lack. */
+  readonly defaults?: (name: string) => Partial<R>;
+}
+
+/** A record of work that begins and ends, again and again under one name. */
+export interface RecordKind<R extends CommonFields> extends RecordFields<R> {
   readonly idField: keyof R & string;
   readonly stateField: keyof R & string;
-  /** Other fields that hold numbers. */
-  readonly numbers: readonly (keyof R & string)[];
-  /** Fields that hold lists of texts, as JSON. */
-  readonly lists: readonly (keyof R & string)[];
   /** Fields that the next `begin` keeps. */
   readonly kept: readonly (keyof R & string)[];
-  /** Values of fields that the stored record with a name may lack. */
-  readonly defaults: (name: string) => Partial<R>;
   /** What every move to another state also changes, unless it says otherwise. */
   readonly entering: Change<R>;
   readonly isOver: (record: R) => boolean;
@@ -40,21 +51,90 @@ export type Change<R> = {
 
 /** What `move` does besides changing fields. */
 export interface MoveOptions {
-  readonly events?: readonly MoveEvent[];
+  readonly events?: readonly MoveEvent[] | undefined;
   readonly condition?: MoveCondition | undefined;
 }
 
-export interface RecordStore<R> {
-  /** The work in progress, or the last one; undefined if there never was any. */
-  get(name: string): Promise<R | undefined>;
-  /** Begins work, or returns the record of the work in progress. */
-  begin(name: string, head: Change<R> & CommonFields): Promise<R>;
+/** A record that exists from its first move on, such as the settings and the last result of something configured. */
+export interface StateStore<R> {
+  /** Undefined before the first move. */
+  readonly get: (name: string) => Promise<R | undefined>;
   /**
-   * Makes a move from the state in which the record was read.
-   * @param of its id and state; empty for a record that does not exist
-   * @returns `moved`; `stale` if the work has moved on, or the reply of the condition: nothing was changed
+   * Makes a move from the revision in which the record was read.
+   * @param of the record; only the profile of one that does not exist
+   * @returns the new record; `stale` if the record has been changed since, or the reply of the condition: nothing was
+   *   changed
    */
-  move(name: string, of: Partial<R> & CommonFields, change: Change<R>, options?: MoveOptions): Promise<string>;
+  readonly move: (
+    name: string,
+    of: Partial<R> & CommonFields,
+    change: Change<R>,
+    options?: MoveOptions,
+  ) => Promise<R | string>;
+  /**
+   * Makes a move that does not depend on when the record was read.
+   * @param decide returns undefined if there is nothing to change; called again if another process changes the record
+   * @returns the new record; undefined if nothing was changed
+   */
+  readonly update: (
+    of: { readonly name: string; readonly profile: string },
+    decide: (record: R | undefined) => Update<R> | undefined,
+  ) => Promise<R | undefined>;
+}
+
+export interface Update<R> extends MoveOptions {
+  readonly change: Change<R>;
+}
+
+/** As above, for work: `get` returns the work in progress, or the last one. */
+export interface RecordStore<R> extends StateStore<R> {
+  /** Begins work, or returns the record of the work in progress. */
+  readonly begin: (name: string, head: Change<R> & CommonFields) => Promise<R>;
+}
+
+/** @param keyOf returns the key of the record with a name */
+export function stateStore<R extends CommonFields>(
+  kind: RecordFields<R> & Partial<RecordKind<R>>,
+  deps: StoreDeps,
+  keyOf: (name: string) => string,
+): StateStore<R> {
+  const { idField = "revision", stateField, entering = {} } = kind;
+  const guarded = new Set<string>(["revision", idField, ...(stateField === undefined ? [] : [stateField])]);
+  const get = async (name: string): Promise<R | undefined> => decode(kind, name, await deps.redis.hgetall(keyOf(name)));
+
+  const move: StateStore<R>["move"] = async (name, of, change, { events = [], condition } = {}) => {
+    const textOf = (field: string): string => String(of[field as keyof R] ?? "");
+    const isEntering = stateField !== undefined && (change[stateField] ?? of[stateField]) !== of[stateField];
+    const entered: Change<R> = isEntering ? { ...entering, ...change } : change;
+    const isChange = events.length > 0 || Object.keys(entered).length > 0;
+    const whole = isChange ? { ...entered, revision: (of.revision ?? 0) + 1 } : entered;
+    const source = {
+      ...(kind.subject === undefined ? {} : { [kind.subject]: name }),
+      cause: kind.idField === undefined ? undefined : textOf(idField) || undefined,
+      by: of.startedBy,
+    };
+    const movedAtMs = await makeMove(deps, {
+      key: keyOf(name),
+      profile: of.profile,
+      guard: [...guarded].flatMap((field) => [field, textOf(field)]),
+      ...encode(whole),
+      events: events.map(({ type, fields }) => ({ type, fields: { ...source, ...fields } })),
+      condition,
+    });
+    return typeof movedAtMs === "string" ? movedAtMs : changed(of, whole, movedAtMs);
+  };
+
+  const update: StateStore<R>["update"] = async ({ name, profile }, decide) => {
+    for (;;) {
+      const record = await get(name);
+      const wanted = decide(record);
+      if (wanted === undefined) return undefined;
+      const moved = await move(name, { ...record, profile } as Partial<R> & CommonFields, wanted.change, wanted);
+      if (typeof moved !== "string") return moved;
+    }
+  };
+
+  return { get, move, update };
 }
 
 /** @param keyOf returns the key of the record with a name */
@@ -64,43 +144,40 @@ export function recordStore<R extends CommonFields>(
   keyOf: (name: string) => string,
 ): RecordStore<R> {
   const { idField, stateField } = kind;
-  const read = (name: string): Promise<Record<string, string>> => deps.redis.hgetall(keyOf(name));
-  const get = async (name: string): Promise<R | undefined> => decode(kind, name, await read(name));
+  const store = stateStore(kind, deps, keyOf);
   return {
-    get,
+    ...store,
     async begin(name, head) {
-      const hash = await read(name);
+      const hash = await deps.redis.hgetall(keyOf(name));
       const before = decode(kind, name, hash);
       if (before === undefined || kind.isOver(before)) {
-        const { set } = encode(head);
-        const kept = new Set<string>([...kind.kept, ...Object.keys(head)]);
+        const { set, remove } = encode({ ...head, revision: Number(hash.revision ?? 0) + 1 });
+        const kept = new Set<string>([...kind.kept, "revision", ...Object.keys(head)]);
         await makeMove(deps, {
           key: keyOf(name),
           profile: head.profile,
-          guard: [idField, hash[idField] ?? "", stateField, hash[stateField] ?? ""],
+          guard: [idField, stateField, "revision"].flatMap((field) => [field, hash[field] ?? ""]),
           set,
-          remove: [...Object.keys(hash).filter((field) => !kept.has(field)), ...encode(head).remove],
+          remove: [...Object.keys(hash).filter((field) => !kept.has(field)), ...remove],
           events: [],
         });
       }
-      const record = await get(name);
+      const record = await store.get(name);
       if (record === undefined) throw new Error(`the record ${keyOf(name)} vanished`);
       return record;
     },
-    move(name, of, change, { events = [], condition } = {}) {
-      const id = String(of[idField] ?? "");
-      const isMoved = change[stateField] !== undefined && change[stateField] !== of[stateField];
-      const source = { cause: id === "" ? undefined : id, by: of.startedBy };
-      return makeMove(deps, {
-        key: keyOf(name),
-        profile: of.profile,
-        guard: [idField, id, stateField, String(of[stateField] ?? "")],
-        ...encode(isMoved ? { ...kind.entering, ...change } : change),
-        events: events.map(({ type, fields }) => ({ type, fields: { ...source, ...fields } })),
-        condition,
-      });
-    },
   };
+}
+
+/** The record after a move. */
+function changed<R>(of: Partial<R>, change: Change<R>, movedAtMs: number): R {
+  const fields = Object.entries({ ...of, ...change }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(fields.map(([field, value]) => [field, value === "now" ? movedAtMs : value])) as R;
+}
+
+/** A new record as `field, value, …`, for a script that stores it together with other keys. */
+export function storedRecord(record: CommonFields): string[] {
+  return encode({ ...record, revision: 1 }).set;
 }
 
 /** Encodes a change as fields to set (field, value, …) and fields to remove. */
@@ -121,18 +198,19 @@ const fieldsOfProblem: ReadonlySet<string> = new Set(problemFieldNames);
 
 /** @returns undefined if the hash holds no work */
 function decode<R extends CommonFields>(
-  kind: RecordKind<R>,
+  kind: RecordFields<R> & Partial<RecordKind<R>>,
   name: string,
   hash: Readonly<Record<string, string>>,
 ): R | undefined {
-  if (hash[kind.idField] === undefined) return undefined;
+  if (hash[kind.idField ?? "revision"] === undefined) return undefined;
+  const numbers = new Set<string>(["revision", ...(kind.numbers ?? [])]);
+  const json = new Set<string>([...(kind.lists ?? []), ...(kind.objects ?? [])]);
   const valueOf = (field: string, text: string): unknown => {
-    if (kind.lists.includes(field as keyof R & string)) return JSON.parse(text);
-    const isNumber = field.endsWith("Ms") || kind.numbers.includes(field as keyof R & string);
-    return isNumber ? Number(text) : text;
+    if (json.has(field)) return JSON.parse(text);
+    return field.endsWith("Ms") || numbers.has(field) ? Number(text) : text;
   };
   const fields = Object.entries(hash).flatMap(([field, text]) =>
     fieldsOfProblem.has(field) ? [] : [[field, valueOf(field, text)] as const],
   );
-  return { ...kind.defaults(name), ...Object.fromEntries(fields), problem: problemIn(hash) } as unknown as R;
+  return { ...kind.defaults?.(name), ...Object.fromEntries(fields), problem: problemIn(hash) } as unknown as R;
 }

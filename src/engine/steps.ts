@@ -3,7 +3,7 @@
  * ends or waits. A step starts from the record alone, so it does not matter which process runs it, or how the previous one
  * ended.
  */
-import { type PlatformError, SimfleetError } from "#core/errors.ts";
+import { type PlatformError, messageOf } from "#core/errors.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Clock } from "#core/time.ts";
 import { type FaultRules, actionAfter } from "./fault-policy.ts";
@@ -69,9 +69,9 @@ export interface StepMachine<Context, Change> {
   readonly saveWait: (context: Context, wait: Wait<Change>) => Promise<void>;
   readonly saveGivingUp: (context: Context, reason: string) => Promise<void>;
   /** The rules after a fault, and the failed attempts of the step so far. */
-  readonly faultRules: (context: Context, fault: SimfleetError) => { rules: FaultRules; tries: number };
+  readonly faultRules: (context: Context, fault: unknown) => { rules: FaultRules; tries: number };
   /** Called with faults after which the work waits. */
-  readonly onFault?: (fault: SimfleetError, refusal: PlatformError | undefined) => void;
+  readonly onFault?: (message: string, refusal: PlatformError | undefined) => void;
   /** Called when a step has ended, to forget secrets. */
   readonly close?: (context: Context) => void;
   readonly clock: Clock;
@@ -110,19 +110,20 @@ async function resultAfter<Context, Change>(
   context: Context,
   { machine, signal }: { machine: StepMachine<Context, Change>; signal: AbortSignal },
 ): Promise<StepResult<Change>> {
-  if (signal.aborted || !(fault instanceof SimfleetError)) throw fault;
+  if (signal.aborted || fault instanceof MovedByAnother) throw fault;
   const { rules, tries } = machine.faultRules(context, fault);
   const action = actionAfter(fault, tries, rules);
   switch (action.kind) {
     case "give-up":
-      return giveUp(fault.message);
+      return giveUp(action.reason);
     case "sleep":
       await machine.clock.sleep(action.delayMs, signal);
       return again;
     case "wait": {
       const { delayMs, isProblem, refusal } = action;
-      machine.onFault?.(fault, refusal);
-      return wait({ delayMs, reason: fault.message, isProblem, tries: action.tries, refusal });
+      const reason = messageOf(fault);
+      machine.onFault?.(reason, refusal);
+      return wait({ delayMs, reason, isProblem, tries: action.tries, refusal });
     }
   }
 }

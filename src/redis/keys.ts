@@ -129,6 +129,11 @@ export class Keys {
     return `${this.prefix}:rotation:${name}`;
   }
 
+  /** Hash: when the age of a rotation's secret is checked next, and which secret was reported as too old. */
+  rotationAge(name: string): string {
+    return `${this.prefix}:rotation:${name}:age`;
+  }
+
   /** Set: names of all rotations that a profile ever began. */
   rotations(profile: string): string {
     return `${this.prefix}:rotations:${profile}`;

@@ -7,11 +7,13 @@ import type { Working } from "#app/app.ts";
 import type { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Output } from "../output.ts";
+import { PlainLines } from "./plain-lines.ts";
 
 const pollIntervalMs = 150;
 /** A remote worker is polled over the network and has a rate limit. */
 const remotePollIntervalMs = 1_000;
 const workerPollMs = 2_000;
+const plainLineEveryMs = 10_000;
 
 interface Incident {
   readonly message: string;
@@ -25,6 +27,15 @@ interface LocalWork {
   work(onIncident: (incident: Incident) => void): Promise<Working>;
 }
 
+/** How the status of the work is shown. */
+export interface StatusLine {
+  readonly text: string;
+  /** Shown instead on a terminal. */
+  readonly live?: string;
+  /** A line of another topic (a state, an attempt) is shown at once; see `PlainLines`. */
+  readonly topic: string;
+}
+
 export interface FollowWork<Report> {
   readonly output: Output;
   readonly interrupt: AbortSignal;
@@ -33,7 +44,8 @@ export interface FollowWork<Report> {
   readonly report: () => Promise<Report>;
   /** The exit code once the work has ended; undefined while it is in progress. */
   endOf(report: Report): number | undefined;
-  show(report: Report): void | Promise<void>;
+  /** The current status; undefined if there is nothing to show. */
+  line(report: Report): StatusLine | undefined | Promise<StatusLine>;
   /** The message at Ctrl-C. @param how `wasLocal`: the work was done in this process */
   leaving(report: Report, options: { wasLocal: boolean }): string;
 }
@@ -55,11 +67,14 @@ async function poll<Report>(
 ): Promise<{ report: Report; exitCode: number }> {
   const { output, interrupt, localWork } = options;
   const everyMs = localWork === undefined ? remotePollIntervalMs : pollIntervalMs;
+  const lines = new PlainLines(output, plainLineEveryMs);
   let report = await options.report();
   for (;;) {
     const end = options.endOf(report);
     if (end !== undefined) return { report, exitCode: end };
-    await options.show(report);
+    const line = await options.line(report);
+    if (line !== undefined && output.isLive) output.live(line.live ?? line.text);
+    else if (line !== undefined) lines.show(line.text, { topic: line.topic, nowMs: systemClock.monotonicMs() });
     if (worked.refusal !== undefined) {
       output.say(`The platform rejected the credentials: ${worked.refusal.message}`);
       return { report, exitCode: worked.refusal.exitCode };

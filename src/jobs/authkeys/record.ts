@@ -38,6 +38,7 @@ export type AuthKeyPhase =
 export interface AuthKeyRotation {
   readonly profile: string;
   readonly rotationId: string;
+  readonly revision?: number;
   readonly phase: AuthKeyPhase;
   readonly startedAtMs: number;
   /** Who requested it. */
@@ -111,18 +112,19 @@ export function authKeyRotations(deps: StoreDeps) {
   const record = (profile: string): Promise<AuthKeyRotation | undefined> => store.get(profile);
 
   /**
-   * Makes a move from the phase in which the record was read.
+   * Makes a move from the record as it was read.
    * @param order `unused` is an AuthKey that no live process may be using
-   * @returns `stale` if the rotation has moved on, `used` if a process uses that AuthKey; nothing is changed then
+   * @returns the new record; `stale` if the rotation has moved on, `used` if a process uses that AuthKey: nothing is
+   *   changed then
    */
   const move = async (
     of: AuthKeyRotation,
     change: AuthKeyChange,
     { unused, events = [] }: { readonly unused?: string | undefined; readonly events?: readonly MoveEvent[] } = {},
-  ): Promise<"moved" | "stale" | "used"> => {
+  ): Promise<AuthKeyRotation | "stale" | "used"> => {
     const users = keys.authKeyUsers(of.profile);
     const condition = unused === undefined ? undefined : { script: unlessUsed, keys: [users], args: [unused] };
-    return (await store.move(of.profile, of, change, { events, condition })) as "moved" | "stale" | "used";
+    return (await store.move(of.profile, of, change, { events, condition })) as AuthKeyRotation | "stale" | "used";
   };
 
   /** Redis's clock, ms. */

@@ -3,8 +3,9 @@
  * before the task begins, under an id with which the task can be begun again without doing it twice. An automation that
  * triggers itself, or exceeds its hourly limit, is stopped and reports this.
  */
-import { SimfleetError, messageOf } from "#core/errors.ts";
+import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
+import { type FaultRules, actionAfter } from "#engine/fault-policy.ts";
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { TaskReference } from "#fleet/task.ts";
@@ -16,6 +17,9 @@ export interface AutomationDeps extends DecisionDeps {
   readonly tasks: AutomationTasks;
 }
 
+/** Other faults are thrown: the events are delivered again. */
+const faultRules: FaultRules = { hopeless: "give-up" };
+
 /**
  * Handles a batch of events.
  * @throws temporary errors of a task; the events must be delivered again then
@@ -23,7 +27,7 @@ export interface AutomationDeps extends DecisionDeps {
 export async function actOn(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {
   const { log, clock } = deps;
   const decided = await decide(automation, events, deps);
-  if (decided.length === 0 || (await log.record(automation.name)).state !== "active") return;
+  if (decided.length === 0 || (await log.record(automation)).state !== "active") return;
   const unchanged = decided.filter(({ decision }) => decision === "unchanged").length;
   const loop = decided.find(({ decision }) => decision === "loop");
   if (loop !== undefined) {
@@ -33,7 +37,7 @@ export async function actOn(automation: Automation, events: readonly Event[], de
   const wanted = decided.filter(({ decision }) => decision === "act");
   if (wanted.length > 0) await begin(automation, wanted, deps);
   const lastEventAtMs = decided.at(-1)?.event.atMs ?? clock.wallMs();
-  await log.count(automation.name, { unchanged }, lastEventAtMs);
+  await log.count(automation, unchanged, lastEventAtMs);
 }
 
 async function begin(automation: Automation, wanted: readonly Decided[], deps: AutomationDeps): Promise<void> {
@@ -71,12 +75,11 @@ async function beginOne(
   try {
     const reference = await doTask(automation, { id, chain, those, deps });
     const event = { type: "automation.started", fields: { ...reported, cause: reference.id } } as const;
-    await log.begun(automation, { ref: reference.id, events: those.length, event });
+    await log.begun(automation, { ref: reference.id, counted: "done", events: those.length, event });
   } catch (thrown) {
-    if (!(thrown instanceof SimfleetError) || thrown.disposition !== "never") throw thrown;
+    actionAfter(thrown, 0, faultRules);
     const event = { type: "automation.failed", fields: { ...reported, reason: messageOf(thrown) } } as const;
-    await log.begun(automation, { ref: id, events: 0, event });
-    await log.count(name, { failed: those.length }, cause?.atMs ?? 0);
+    await log.begun(automation, { ref: id, counted: "failed", events: those.length, event });
   }
 }
 
@@ -105,7 +108,7 @@ async function stop(
 ): Promise<void> {
   const { log, clock } = deps;
   await log.move(automation, {
-    ...{ from: "active", to: "stopped", reason, atMs: clock.wallMs() },
+    ...{ from: ["active"], to: "stopped", reason, atMs: clock.wallMs() },
     event: { type: "automation.stopped", fields: { reason, event: event.id } },
   });
 }

@@ -31,7 +31,7 @@ export interface Decided {
 }
 
 export interface DecisionDeps {
-  readonly inventory: Inventory;
+  readonly inventory: Pick<Inventory, "lookUp">;
   readonly log: AutomationLog;
   /** Name of the column that identifies a SIM. */
   readonly keyColumnOf: (profile: string) => string;

@@ -1,14 +1,14 @@
 /**
- * The stored record of automations: the state of each, the task that each event led to, and the automations that caused each
+ * The stored record of automations: the state and the counts of each, the task that each event led to, and the automations that caused each
  * run or sync, so that an automation that triggers itself is detected.
  *   active -> paused -> active     by a user
  *   active -> stopped -> active    automatically, then by a user
  */
-import type { Redis } from "ioredis";
-import type { AutomationState } from "#fleet/automation.ts";
+import type { Automation, AutomationState } from "#fleet/automation.ts";
 import { Script } from "#redis/script.ts";
+import type { MoveEvent } from "#engine/move-record.ts";
+import { type RecordFields, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { type MoveEvent, makeMove } from "#engine/move-record.ts";
 
 const claimScript = Script.load(new URL("./claim-events.lua", import.meta.url));
 const claimSeconds = 2 * 86_400;
@@ -16,138 +16,121 @@ const chainSeconds = 30 * 86_400;
 const hourMs = 3_600_000;
 
 export interface AutomationRecord {
+  readonly profile: string;
+  readonly revision?: number;
   readonly state: AutomationState;
   /** Why it was stopped. */
-  readonly reason: string | undefined;
-  readonly changedAtMs: number | undefined;
+  readonly reason?: string;
+  readonly changedAtMs?: number;
   /** Number of events that it acted on, and of matching events that required no action. */
   readonly done: number;
   readonly unchanged: number;
   /** Number of events that it failed to act on. */
   readonly failed: number;
-  readonly lastEventAtMs: number | undefined;
+  readonly lastEventAtMs?: number;
   /** The run, sync or rotation that it started last. */
-  readonly lastRef: string | undefined;
+  readonly lastRef?: string;
 }
 
-export class AutomationLog {
-  readonly #storeDeps: StoreDeps;
-  readonly #redis: Redis;
+const initial = { state: "active", done: 0, unchanged: 0, failed: 0 } as const;
+const fields: RecordFields<AutomationRecord> = {
+  subject: "automation",
+  numbers: ["done", "unchanged", "failed"],
+  defaults: () => initial,
+};
 
-  constructor(storeDeps: StoreDeps) {
-    this.#storeDeps = storeDeps;
-    this.#redis = storeDeps.redis;
-  }
+type Named = Pick<Automation, "name" | "profile">;
 
-  async record(name: string): Promise<AutomationRecord> {
-    const hash = await this.#redis.hgetall(this.#storeDeps.keys.automation(name));
-    const number = (field: string): number => Number(hash[field] ?? 0);
-    const instant = (field: string): number | undefined => (hash[field] === undefined ? undefined : number(field));
-    return {
-      state: (hash.state ?? "active") as AutomationState,
-      reason: hash.reason,
-      changedAtMs: instant("changedAtMs"),
-      done: number("done"),
-      unchanged: number("unchanged"),
-      failed: number("failed"),
-      lastEventAtMs: instant("lastEventAtMs"),
-      lastRef: hash.lastRef,
-    };
-  }
+/** The store of automations. */
+export type AutomationLog = ReturnType<typeof automationLog>;
 
-  /** Changes its state and emits the event. @returns false if it is no longer in the expected state */
-  async move(
-    of: { readonly name: string; readonly profile: string },
-    move: { from: AutomationState; to: AutomationState; reason?: string; atMs: number; event: MoveEvent },
-  ): Promise<boolean> {
-    const { name, profile } = of;
-    const { from, to, reason, atMs, event } = move;
-    const { keys } = this.#storeDeps;
-    const reply = await makeMove(this.#storeDeps, {
-      key: keys.automation(name),
-      profile,
-      guard: ["state", from === "active" ? "" : from],
-      // An automation without a record is active.
-      set: [
-        ...(to === "active" ? [] : ["state", to]),
-        "changedAtMs",
-        atMs,
-        ...(reason === undefined ? [] : ["reason", reason]),
-      ],
-      remove: [...(to === "active" ? ["state"] : []), ...(reason === undefined ? ["reason"] : [])],
-      events: [{ ...event, fields: { automation: name, ...event.fields } }],
-    });
-    return reply === "moved";
-  }
+export function automationLog(deps: StoreDeps) {
+  const store = stateStore(fields, deps, (name) => deps.keys.automation(name));
 
-  /** Counts processed events. */
-  async count(
-    name: string,
-    counts: Partial<Record<"unchanged" | "failed", number>>,
-    lastEventAtMs: number,
-  ): Promise<void> {
-    const key = this.#storeDeps.keys.automation(name);
-    for (const [field, count] of Object.entries(counts)) {
-      if (count > 0) await this.#redis.hincrby(key, field, count);
-    }
-    await this.#redis.hset(key, { lastEventAtMs });
-  }
+  /** An automation without a record is active. */
+  const record = async ({ name, profile }: Named): Promise<AutomationRecord> =>
+    (await store.get(name)) ?? { ...initial, profile };
+
+  /** Changes its state and emits the event, unless it is in none of the states that the move starts from. */
+  const move = async (
+    of: Named,
+    order: { from: readonly AutomationState[]; to: AutomationState; reason?: string; atMs: number; event: MoveEvent },
+  ): Promise<void> => {
+    const { from, to, reason, atMs, event } = order;
+    const change = { state: to, changedAtMs: atMs, reason };
+    await store.update(of, ({ state } = { ...initial, profile: of.profile }) =>
+      from.includes(state) ? { change, events: [event] } : undefined,
+    );
+  };
+
+  /** Counts matching events that required no action, and stores the time of the last event. */
+  const count = async (of: Named, unchanged: number, lastEventAtMs: number): Promise<void> => {
+    await store.update(of, (present) => ({
+      change: { unchanged: (present?.unchanged ?? 0) + unchanged, lastEventAtMs },
+    }));
+  };
 
   /** Stores the last started task, counts its events, and emits the event once, even if the task is begun again. */
-  async begun(
-    { name, profile }: { readonly name: string; readonly profile: string },
-    { ref, events, event }: { ref: string; events: number; event: MoveEvent },
-  ): Promise<void> {
-    const { keys } = this.#storeDeps;
-    const { lastRef = "" } = await this.record(name);
-    if (lastRef === ref) return;
-    const reply = await makeMove(this.#storeDeps, {
-      key: keys.automation(name),
-      ...{ profile, guard: ["lastRef", lastRef], set: ["lastRef", ref], remove: [] },
-      events: [{ ...event, fields: { automation: name, ...event.fields } }],
+  const begun = async (
+    of: Named,
+    task: { ref: string; counted: "done" | "failed"; events: number; event: MoveEvent },
+  ): Promise<void> => {
+    const { ref, counted, events, event } = task;
+    await store.update(of, (present) => {
+      if (present?.lastRef === ref) return undefined;
+      return { change: { lastRef: ref, [counted]: (present?.[counted] ?? 0) + events }, events: [event] };
     });
-    if (reply === "moved") await this.#redis.hincrby(keys.automation(name), "done", events);
-  }
+  };
 
+  return { record, move, count, begun, ...claimStore(deps), ...chainStore(deps) };
+}
+
+/** Which task each event was claimed for. */
+function claimStore({ redis, keys }: StoreDeps) {
   /**
    * Claims events for the task that would be started under an id.
    * @returns the task of each event by the event's id: an earlier claim, or the given one; undefined if the claims would
    *   exceed the hourly limit
    */
-  async claim(
+  const claim = async (
     name: string,
     eventIds: readonly string[],
     { id, mostPerHour, atMs }: { id: string; mostPerHour: number; atMs: number },
-  ): Promise<ReadonlyMap<string, string> | undefined> {
-    const { keys } = this.#storeDeps;
+  ): Promise<ReadonlyMap<string, string> | undefined> => {
     const rate = keys.automationRate(name, Math.floor(atMs / hourMs));
     const claims = eventIds.map((eventId) => keys.automationClaim(name, eventId));
-    const reply = await claimScript.run(this.#redis, [rate, ...claims], [id, claimSeconds, mostPerHour]);
+    const reply = await claimScript.run(redis, [rate, ...claims], [id, claimSeconds, mostPerHour]);
     if (reply === "over") return undefined;
     return new Map((reply as string[]).map((claimed, i) => [eventIds[i] ?? "", claimed]));
-  }
+  };
 
   /** The events that it has acted on within the last two days. */
-  async claimed(name: string, eventIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const claimed = async (name: string, eventIds: readonly string[]): Promise<ReadonlySet<string>> => {
     if (eventIds.length === 0) return new Set();
-    const { keys } = this.#storeDeps;
-    const claims = await this.#redis.mget(eventIds.map((eventId) => keys.automationClaim(name, eventId)));
+    const claims = await redis.mget(eventIds.map((eventId) => keys.automationClaim(name, eventId)));
     return new Set(eventIds.filter((_, i) => claims[i] !== null));
-  }
+  };
 
+  return { claim, claimed };
+}
+
+/** Which automations caused each run or sync. */
+function chainStore({ redis, keys }: StoreDeps) {
   /** The automations that caused runs or syncs, by id; unknown ids are left out. */
-  async chains(causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  const chains = async (causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
     if (causes.length === 0) return new Map();
-    const texts = await this.#redis.mget(causes.map((cause) => this.#storeDeps.keys.automationChain(cause)));
+    const texts = await redis.mget(causes.map((cause) => keys.automationChain(cause)));
     return new Map(
       texts.flatMap((text, i): [string, string[]][] =>
         text === null ? [] : [[causes[i] ?? "", JSON.parse(text) as string[]]],
       ),
     );
-  }
+  };
 
   /** Stores the automations that cause a run or sync, before it begins. */
-  async saveChain(cause: string, chain: readonly string[]): Promise<void> {
-    await this.#redis.set(this.#storeDeps.keys.automationChain(cause), JSON.stringify(chain), "EX", chainSeconds);
-  }
+  const saveChain = async (cause: string, chain: readonly string[]): Promise<void> => {
+    await redis.set(keys.automationChain(cause), JSON.stringify(chain), "EX", chainSeconds);
+  };
+
+  return { chains, saveChain };
 }

@@ -104,13 +104,10 @@ export class AutomationService {
     },
   ): Promise<AutomationReport> {
     const automation = this.#automation(name);
-    const { state } = await this.#deps.log.record(name);
-    if (move.from.includes(state)) {
-      await this.#deps.log.move(automation, {
-        ...{ from: state, to: move.to, atMs: this.#deps.clock.wallMs() },
-        event: { type: move.type, fields: { by: move.by } },
-      });
-    }
+    await this.#deps.log.move(automation, {
+      ...{ from: move.from, to: move.to, atMs: this.#deps.clock.wallMs() },
+      event: { type: move.type, fields: { by: move.by } },
+    });
     return this.show(name);
   }
 
@@ -123,7 +120,7 @@ export class AutomationService {
   }
 
   async #report({ name, profile, on, condition, action, mostPerHour }: Automation): Promise<AutomationReport> {
-    const record = await this.#deps.log.record(name);
+    const record = await this.#deps.log.record({ name, profile });
     const { state, reason, done, unchanged, failed, lastEventAtMs, lastRef } = record;
     return {
       ...{ name, profile, on, where: condition.text, job: action.job },

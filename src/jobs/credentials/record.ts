@@ -12,7 +12,7 @@
  */
 import type { MoveEvent } from "#engine/move-record.ts";
 import type { Problem } from "#engine/problem.ts";
-import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
+import { type Change, type RecordKind, type Update, recordStore, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import type { RotationStrategy } from "#fleet/rotation.ts";
 
@@ -46,6 +46,7 @@ export interface RotationHead {
   readonly name: string;
   readonly profile: string;
   readonly rotationId: string;
+  readonly revision?: number;
   readonly strategy: RotationStrategy;
   readonly type: string;
   /** The previous set; absent if there was none. */
@@ -88,9 +89,16 @@ export interface RotationRecord extends RotationHead {
   /** Kept across rotations: the active set, and since when it has its secret. */
   readonly currentId?: string;
   readonly rotatedAtMs?: number;
-  /** Kept across rotations: the set whose age was reported, and the time of the next check. */
-  readonly expiryReportedOf?: string;
-  readonly expiryCheckAtMs?: number;
+}
+
+/** The last check of a secret's age; also of a rotation that never began. */
+export interface AgeCheck {
+  readonly profile: string;
+  readonly revision?: number;
+  /** When the age is checked next; absent before the first check. */
+  readonly nextCheckAtMs?: number;
+  /** The set that was reported, and since when it had its secret. */
+  readonly reported?: string;
 }
 
 export function isRotationOver({ state }: Pick<RotationRecord, "state">): boolean {
@@ -98,11 +106,12 @@ export function isRotationOver({ state }: Pick<RotationRecord, "state">): boolea
 }
 
 const kind: RecordKind<RotationRecord> = {
+  subject: "rotation",
   idField: "rotationId",
   stateField: "state",
   numbers: ["tries"],
   lists: ["handedTo", "handedToNames", "groups"],
-  kept: ["currentId", "rotatedAtMs", "expiryReportedOf", "expiryCheckAtMs"],
+  kept: ["currentId", "rotatedAtMs"],
   defaults: (name) => ({ name, nextAtMs: 0, tries: 0, handedTo: [], handedToNames: [], groups: [] }),
   entering: { waitsFor: undefined, reason: undefined, problem: undefined, nextAtMs: 0, tries: 0 },
   isOver: isRotationOver,
@@ -111,12 +120,19 @@ const kind: RecordKind<RotationRecord> = {
 /** Fields changed by a move; undefined removes a field. */
 export type RotationChange = Change<Omit<RotationRecord, keyof RotationHead>>;
 
+/** A rotation of the configuration. */
+interface Named {
+  readonly name: string;
+  readonly profile: string;
+}
+
 /** The store of rotations. */
 export type RotationLog = ReturnType<typeof rotationLog>;
 
 export function rotationLog(deps: StoreDeps) {
   const { redis, keys } = deps;
   const store = recordStore(kind, deps, (name) => keys.rotation(name));
+  const ages = stateStore<AgeCheck>({ subject: "rotation" }, deps, (name) => keys.rotationAge(name));
 
   /** The rotation with this name that is in progress, or the last one. */
   const record = (name: string): Promise<RotationRecord | undefined> => store.get(name);
@@ -138,40 +154,36 @@ export function rotationLog(deps: StoreDeps) {
   const inProgress = async (profile: string): Promise<RotationRecord[]> =>
     (await records(profile)).filter((one) => !isRotationOver(one));
 
-  const save = (
-    of: { readonly name: string; readonly profile: string } & Partial<RotationRecord>,
-    change: RotationChange,
-    events: readonly MoveEvent[],
-  ): Promise<string> => {
-    const named = events.map(({ type, fields }) => ({ type, fields: { rotation: of.name, ...fields } }));
-    return store.move(of.name, of, change, { events: named });
-  };
-
   /**
-   * Makes a move from the state in which the record was read, and emits its events in the same script.
+   * Makes a move from the record as it was read, and emits its events in the same script.
    * @returns the new record; undefined if another process has moved the rotation on
    */
   const move = async (
     of: RotationRecord,
     change: RotationChange,
     events: readonly MoveEvent[] = [],
-  ): Promise<RotationRecord | undefined> =>
-    (await save(of, change, events)) === "moved" ? record(of.name) : undefined;
-
-  /** The set whose age was reported, and the time of the next check; also for a rotation that never began. */
-  const ageCheck = async (name: string): Promise<{ reportedOf: string | undefined; checkAtMs: number }> => {
-    const [reportedOf, checkAtMs] = await redis.hmget(keys.rotation(name), "expiryReportedOf", "expiryCheckAtMs");
-    return { reportedOf: reportedOf ?? undefined, checkAtMs: Number(checkAtMs ?? 0) };
+  ): Promise<RotationRecord | undefined> => {
+    const moved = await store.move(of.name, of, change, { events });
+    return typeof moved === "string" ? undefined : moved;
   };
+
+  /** Records that a person has confirmed that nothing refers to the old set. @returns undefined if it waits for no such */
+  const confirm = (
+    of: Named,
+    confirmed: { readonly confirmedAtMs: number; readonly confirmedBy: string },
+  ): Promise<RotationRecord | undefined> =>
+    store.update(of, (present) =>
+      present?.waitsFor === "confirmation"
+        ? { change: { ...confirmed, nextAtMs: 0, waitsFor: undefined, reason: undefined } }
+        : undefined,
+    );
+
+  const ageCheck = async ({ name, profile }: Named): Promise<AgeCheck> => ({ ...(await ages.get(name)), profile });
 
   /** Saves an age check, and emits the event if one is due. */
-  const noteAge = async (
-    { name, profile }: { readonly name: string; readonly profile: string },
-    change: { readonly expiryCheckAtMs: number; readonly expiryReportedOf?: string },
-    events: readonly MoveEvent[],
-  ): Promise<void> => {
-    await save((await record(name)) ?? { name, profile }, change, events);
+  const noteAge = async (name: string, of: AgeCheck, { change, events }: Update<AgeCheck>): Promise<void> => {
+    await ages.move(name, of, change, { events });
   };
 
-  return { begin, record, records, inProgress, move, ageCheck, noteAge };
+  return { begin, record, records, inProgress, move, confirm, ageCheck, noteAge };
 }

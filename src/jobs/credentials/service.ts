@@ -78,16 +78,8 @@ export class CredentialService {
     const { log, queues, clock } = this.#deps;
     const rotation = this.#rotation(name);
     const record = await log.record(name);
-    const moved =
-      record?.waitsFor === "confirmation"
-        ? await log.move(record, {
-            confirmedAtMs: clock.wallMs(),
-            confirmedBy: by,
-            nextAtMs: 0,
-            waitsFor: undefined,
-            reason: undefined,
-          })
-        : undefined;
+    const confirmed = { confirmedAtMs: clock.wallMs(), confirmedBy: by };
+    const moved = record && (await log.confirm(record, confirmed));
     if (moved === undefined) throw new SimfleetError("ROTATION_STATE", notWaiting(name, record));
     await queues.enqueue(moved.profile, "now");
     return this.#report(rotation, moved);

@@ -2,7 +2,7 @@
  * Processes the rotations of a profile: advances each as far as possible, and returns when to poll again. A rotation
  * continues from its record only, so it does not matter which process does it, or how the previous one ended.
  */
-import type { PlatformError, SimfleetError } from "#core/errors.ts";
+import type { PlatformError } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
 import { nextProblem } from "#engine/problem.ts";
@@ -60,7 +60,7 @@ export async function statusOf(profile: string, context: RotationContext): Promi
   if (inProgress.some(({ nextAtMs }) => nextAtMs <= nowMs)) return "due";
   for (const { name, maxAgeMs } of context.rotationsOf(profile)) {
     if (maxAgeMs === undefined || inProgress.some((record) => record.name === name)) continue;
-    if ((await context.log.ageCheck(name)).checkAtMs <= nowMs) return "due";
+    if (((await context.log.ageCheck({ name, profile })).nextCheckAtMs ?? 0) <= nowMs) return "due";
   }
   return inProgress.length > 0 ? "waiting" : "none";
 }
@@ -88,7 +88,7 @@ async function workOnRotation(
     saveWait,
     saveGivingUp: (step, reason) => step.save({ state: "rolling-back", reason }),
     faultRules: ({ record }, fault) => ({ rules: rulesFor(record, fault), tries: record.tries }),
-    onFault: ({ message }, refusal) => {
+    onFault: (message, refusal) => {
       const incident = { message: `rotation ${name}: ${message}`, isInReport: true };
       emit(refusal === undefined ? incident : { ...incident, refusal });
     },
@@ -147,7 +147,7 @@ const rejectedLater: FaultRules = {
 };
 const beyondReturn: ReadonlySet<RotationState> = new Set(["updated", "repointed", "rolling-back"]);
 
-function rulesFor({ state }: RotationRecord, fault: SimfleetError): FaultRules {
+function rulesFor({ state }: RotationRecord, fault: unknown): FaultRules {
   if (fault instanceof SinkError && fault.isFinal) return finalSinkRules;
   return beyondReturn.has(state) ? rejectedLater : rules;
 }

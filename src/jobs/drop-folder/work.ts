@@ -54,6 +54,8 @@ export interface DropFolderDeps {
   readonly feed: Pick<Feed, "emitOnce">;
   readonly clock: Clock;
   readonly onIncident: (message: string) => void;
+  /** The folder in the file system; by default that of `folder`. */
+  readonly files?: Folder;
 }
 
 export class DropFolderWork {
@@ -66,7 +68,7 @@ export class DropFolderWork {
 
   constructor(deps: DropFolderDeps) {
     this.#deps = deps;
-    this.#folder = new Folder(deps.folder.path);
+    this.#folder = deps.files ?? new Folder(deps.folder.path);
     this.#stillness = new Stillness({ clock: deps.clock, settleMs: deps.folder.settleMs });
     this.#incidents = new Incidents({
       clock: deps.clock,

@@ -17,8 +17,12 @@ interface ScheduleReference {
 
 export interface ScheduleDeps {
   readonly schedules: readonly Schedule[];
-  /** Advances a schedule as far as possible. @returns when to poll it again, ms since the epoch */
-  readonly poll: (schedule: Schedule) => Promise<number>;
+  /**
+   * Advances a schedule as far as possible.
+   * @param signal aborts when this process stops
+   * @returns when to poll it again, ms since the epoch
+   */
+  readonly poll: (schedule: Schedule, signal: AbortSignal) => Promise<number>;
   /** Called when a time has come for which BullMQ woke no process. */
   readonly onLate: (schedule: Schedule, dueMs: number) => Promise<void>;
   readonly onIncident: (incident: Incident) => void;
@@ -75,6 +79,7 @@ export function scheduleQueue(deps: QueueDeps) {
     return {
       isMoving: (withinMs) => working.isMoving(withinMs),
       stop: async () => {
+        clock.stop();
         await working.stop();
         await clock.settled();
       },
@@ -91,6 +96,7 @@ class ScheduleClock {
   readonly #clock: Clock;
   readonly #nextPollMs = new Map<string, number>();
   readonly #polling = new Map<string, Promise<void>>();
+  readonly #stopping = new AbortController();
   #nextSetMs = 0;
   #setting: Promise<void> | undefined;
 
@@ -126,11 +132,16 @@ class ScheduleClock {
     const { name } = schedule;
     const latestMs = (): number => this.#clock.wallMs() + fullCheckMs;
     try {
-      this.#nextPollMs.set(name, Math.min(await this.#deps.poll(schedule), latestMs()));
+      this.#nextPollMs.set(name, Math.min(await this.#deps.poll(schedule, this.#stopping.signal), latestMs()));
     } catch (thrown) {
       this.#nextPollMs.set(name, latestMs());
       this.#deps.onIncident({ message: `the schedule ${name} is tried again: ${messageOf(thrown)}` });
     }
+  }
+
+  /** Ends polls in progress before their next step. */
+  stop(): void {
+    this.#stopping.abort(new Error("this process is stopping"));
   }
 
   /** Resolves when no poll is in progress. */

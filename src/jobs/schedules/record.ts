@@ -1,15 +1,12 @@
 /**
- * The stored record of a schedule: its next time, its task in progress, its last result. A transition is made only from the
- * revision in which the record was read, so if several processes see the same time come, one of them acts.
- *   waiting -> firing            the time has come, or a user requested it (`requested`)
- *   firing  -> firing with ref   the id of the started task is known
- *   firing  -> waiting           the task has ended; a queued firing follows next
+ * The stored record of a schedule: its next time, its task in progress, its last result. A move is made only from the
+ * revision in which the record was read, so if several processes see the same time come, one of them acts. work.ts lists
+ * the moves.
  */
-import type { Redis } from "ioredis";
-import type { FiringResult } from "#fleet/schedule.ts";
-import type { TaskReference } from "#fleet/task.ts";
+import { type Change, type RecordFields, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { type MoveEvent, makeMove } from "#engine/move-record.ts";
+import type { FiringResult, Schedule } from "#fleet/schedule.ts";
+import type { TaskReference } from "#fleet/task.ts";
 
 /** One execution of a schedule's task. */
 export interface Firing {
@@ -35,67 +32,45 @@ export interface EndedFiring extends Firing {
 }
 
 export interface ScheduleRecord {
-  readonly revision: number;
+  readonly profile: string;
+  readonly revision?: number;
   /** Cron expression and time zone that `dueMs` comes from. */
-  readonly pattern: string | undefined;
+  readonly pattern?: string;
   /** The next time; absent while the schedule is paused and before its first poll. */
-  readonly dueMs: number | undefined;
-  readonly paused: { readonly by: string; readonly atMs: number } | undefined;
-  readonly requested: { readonly id: string; readonly by: string; readonly atMs: number } | undefined;
-  readonly firing: Firing | undefined;
+  readonly dueMs?: number;
+  readonly paused?: { readonly by: string; readonly atMs: number };
+  readonly requested?: { readonly id: string; readonly by: string; readonly atMs: number };
+  readonly firing?: Firing;
   /** Waits for the current firing to end. */
-  readonly queued: Firing | undefined;
-  readonly last: EndedFiring | undefined;
+  readonly queued?: Firing;
+  readonly last?: EndedFiring;
 }
 
-/** Fields changed by a transition; undefined removes a field. */
-export type ScheduleChange = Partial<{ readonly [K in keyof Omit<ScheduleRecord, "revision">]: ScheduleRecord[K] }>;
+const fields: RecordFields<ScheduleRecord> = {
+  subject: "schedule",
+  objects: ["paused", "requested", "firing", "queued", "last"],
+};
 
-export class ScheduleLog {
-  readonly #storeDeps: StoreDeps;
-  readonly #redis: Redis;
+/** Fields changed by a move; undefined removes a field. */
+export type ScheduleChange = Change<Omit<ScheduleRecord, "profile" | "revision">>;
 
-  constructor(storeDeps: StoreDeps) {
-    this.#storeDeps = storeDeps;
-    this.#redis = storeDeps.redis;
-  }
+/** The store of schedules. */
+export type ScheduleLog = ReturnType<typeof scheduleLog>;
 
-  async record(name: string): Promise<ScheduleRecord> {
-    const hash = await this.#redis.hgetall(this.#storeDeps.keys.schedule(name));
-    const { revision = "0", ...fields } = hash;
-    const read = Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, JSON.parse(text)]));
-    const nothing = { pattern: undefined, dueMs: undefined, paused: undefined, requested: undefined };
-    const idle = { firing: undefined, queued: undefined, last: undefined };
-    return { revision: Number(revision), ...nothing, ...idle, ...(read as ScheduleChange) };
-  }
+export function scheduleLog(deps: StoreDeps) {
+  const { redis, keys } = deps;
+  const store = stateStore(fields, deps, (name) => keys.schedule(name));
 
-  /**
-   * Makes a transition from the revision in which the record was read, and emits its events in the same script.
-   * @returns false if the record has been changed since
-   */
-  async move(
-    of: { readonly name: string; readonly profile: string; readonly record: ScheduleRecord },
-    change: ScheduleChange,
-    events: readonly MoveEvent[] = [],
-  ): Promise<boolean> {
-    const { keys } = this.#storeDeps;
-    const { name, profile, record } = of;
-    const written = Object.entries(change);
-    const set = written.flatMap(([field, value]) => (value === undefined ? [] : [field, JSON.stringify(value)]));
-    const reply = await makeMove(this.#storeDeps, {
-      key: keys.schedule(name),
-      profile,
-      guard: ["revision", record.revision === 0 ? "" : String(record.revision)],
-      set: ["revision", record.revision + 1, ...set],
-      remove: written.flatMap(([field, value]) => (value === undefined ? [field] : [])),
-      events: events.map(({ type, fields }) => ({ type, fields: { schedule: name, ...fields } })),
-    });
-    return reply === "moved";
-  }
+  /** A schedule that was never polled has an empty record. The profile is that of the configuration. */
+  const record = async ({ name, profile }: Pick<Schedule, "name" | "profile">): Promise<ScheduleRecord> => ({
+    ...(await store.get(name)),
+    profile,
+  });
 
   /** Whether this is the first message with this id for the schedule; the id is stored for `seconds`. */
-  async isNewMessage(name: string, messageId: string, seconds: number): Promise<boolean> {
-    const key = this.#storeDeps.keys.triggered(name, messageId);
-    return (await this.#redis.set(key, "1", "EX", seconds, "NX")) === "OK";
-  }
+  const isNewMessage = async (name: string, messageId: string, seconds: number): Promise<boolean> =>
+    (await redis.set(keys.triggered(name, messageId), "1", "EX", seconds, "NX")) === "OK";
+
+  const { move, update } = store;
+  return { record, move, update, isNewMessage };
 }

@@ -27,13 +27,13 @@ export class ScheduleService {
 
   /** In the order of the configuration. */
   list(): Promise<ScheduleReport[]> {
-    return Promise.all(this.#schedules.map(async (one) => this.#report(one, await this.#log.record(one.name))));
+    return Promise.all(this.#schedules.map(async (one) => this.#report(one, await this.#log.record(one))));
   }
 
   /** @throws SimfleetError SCHEDULE_NOT_FOUND */
   async show(name: string): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
-    return this.#report(schedule, await this.#log.record(name));
+    return this.#report(schedule, await this.#log.record(schedule));
   }
 
   /**
@@ -46,7 +46,9 @@ export class ScheduleService {
     if (isNew) {
       const atMs = this.#clock.wallMs();
       const id = `${firingId(name, Math.floor(atMs / 1_000) * 1_000)}-${randomInt(1_000, 10_000)}`;
-      await this.#move(schedule, (record) => ({ requested: record.requested ?? { id, by, atMs } }));
+      await this.#log.update(schedule, (record) => ({
+        change: { requested: record?.requested ?? { id, by, atMs } },
+      }));
     }
     await this.#queue.wake(name);
     return this.show(name);
@@ -56,10 +58,9 @@ export class ScheduleService {
   async pause(name: string, by: string): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
     const atMs = this.#clock.wallMs();
-    await this.#move(
-      schedule,
-      (record) => (record.paused === undefined ? { paused: { by, atMs }, dueMs: undefined } : undefined),
-      { type: "schedule.paused", fields: { by } },
+    const events = [{ type: "schedule.paused", fields: { by } }] as const;
+    await this.#log.update(schedule, (record) =>
+      record?.paused === undefined ? { change: { paused: { by, atMs }, dueMs: undefined }, events } : undefined,
     );
     return this.show(name);
   }
@@ -67,31 +68,16 @@ export class ScheduleService {
   /** Resumes the schedule, starting with its next time. */
   async resume(name: string, by: string): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
-    await this.#move(schedule, (record) => (record.paused === undefined ? undefined : { paused: undefined }), {
-      type: "schedule.resumed",
-      fields: { by },
-    });
+    const events = [{ type: "schedule.resumed", fields: { by } }] as const;
+    await this.#log.update(schedule, (record) =>
+      record?.paused === undefined ? undefined : { change: { paused: undefined }, events },
+    );
     return this.show(name);
   }
 
   /** Whether a live process handles schedules. */
   isServed(): Promise<boolean> {
     return this.#queue.isServed();
-  }
-
-  /** @param change returns what to change; undefined if there is nothing to do */
-  async #move(
-    schedule: Schedule,
-    change: (record: ScheduleRecord) => Parameters<ScheduleLog["move"]>[1] | undefined,
-    event?: { type: "schedule.paused" | "schedule.resumed"; fields: { by: string } },
-  ): Promise<void> {
-    const { name, profile } = schedule;
-    for (;;) {
-      const record = await this.#log.record(name);
-      const wanted = change(record);
-      if (wanted === undefined) return;
-      if (await this.#log.move({ name, profile, record }, wanted, event === undefined ? [] : [event])) return;
-    }
   }
 
   #schedule(name: string): Schedule {

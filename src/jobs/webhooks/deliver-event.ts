@@ -4,7 +4,7 @@
  */
 import { about } from "#core/backoff.ts";
 import type { Secret } from "#core/secret.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, minuteMs, secondMs } from "#core/time.ts";
 import type { NoticeEvent } from "#events/webhook/notice.ts";
 import { contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
@@ -34,8 +34,6 @@ export interface DeliveryContext {
   readonly endpointOf: (webhook: string) => Endpoint | undefined;
 }
 
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 /** Delays between attempts, as the specification recommends: about 28 hours in all. */
 const delaysMs = [

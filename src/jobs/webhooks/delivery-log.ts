@@ -10,21 +10,23 @@ import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import { type FeedBounds, emitScriptPart } from "#events/feed.ts";
+import { type MoveCondition, moveScript } from "#engine/move-record.ts";
+import { type StateStore, type Update, stateStore, storedRecord } from "#engine/record.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import {
   type Delivery,
   type DeliveryState,
-  decodeDelivery,
-  encodeDelivery,
+  deliveryFields,
+  deliveryIdOf,
   eventIdAt,
+  newDelivery,
   partsOf,
   placeOf,
 } from "./delivery-record.ts";
 
-const beginScript = deliveryScript("begin-delivery.lua");
-const tryScript = deliveryScript("note-try.lua");
-const redeliverScript = deliveryScript("redeliver.lua");
+const beginScript = Script.load(emitScriptPart, new URL("./begin-delivery.lua", import.meta.url));
+const keepPending = moveScript(new URL("./keep-pending.lua", import.meta.url));
 
 /** Delivery attempts span more than a day: the record lives longer, however short events are kept. */
 const leastKeptMs = 3 * 86_400_000;
@@ -32,15 +34,17 @@ const usuallyMost = 10_000;
 const readAtOnce = 200;
 
 /** Result of one attempt. */
-export type TryEnd =
-  | { readonly kind: "delivered"; readonly status: number }
-  | {
-      readonly kind: "again" | "failed" | "stopped";
-      readonly status?: number | undefined;
-      readonly reason: string;
-      /** Set with `again`. */
-      readonly nextAttemptAtMs?: number;
-    };
+export interface TryEnd {
+  /** `stopped`: the delivery has failed, and the receiver wants no more messages. */
+  readonly kind: "delivered" | "again" | "failed" | "stopped";
+  readonly status?: number | undefined;
+  /** Why it was not delivered. */
+  readonly reason?: string | undefined;
+  /** Set with `again`. */
+  readonly nextAttemptAtMs?: number | undefined;
+}
+
+const stateAfter = { delivered: "delivered", again: "pending", failed: "failed", stopped: "failed" } as const;
 
 /** Whether a webhook is active or stopped. */
 export interface WebhookStatus {
@@ -58,6 +62,7 @@ export class DeliveryLog {
   readonly #bounds: FeedBounds;
   readonly #most: number;
   readonly #keptMs: number;
+  readonly #records: StateStore<Delivery>;
 
   /** @param terms `most`: maximum number of deliveries kept per webhook; 10,000 by default */
   constructor(storeDeps: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds; most?: number }) {
@@ -67,38 +72,89 @@ export class DeliveryLog {
     this.#bounds = storeDeps.bounds;
     this.#most = storeDeps.most ?? usuallyMost;
     this.#keptMs = Math.max(leastKeptMs, Math.round(storeDeps.bounds.keepMs));
+    this.#records = stateStore(deliveryFields, storeDeps, (deliveryId) => {
+      const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};
+      return storeDeps.keys.delivery(webhook, placeOf(eventId));
+    });
   }
 
   /** Begins to deliver an event. @returns `pending` also if it was begun before and has not ended */
   async begin(webhook: string, event: Event): Promise<"pending" | "over" | "stopped"> {
     const nowMs = this.#clock.wallMs();
     const oldest = placeOf(`${Math.max(0, Math.floor(nowMs - this.#keptMs))}-0`);
-    const storeDeps = [oldest, this.#most, this.#keptMs, nowMs];
-    return (await this.#run(beginScript, webhook, [
-      ...[placeOf(event.id), ...storeDeps, ...encodeDelivery(webhook, event, nowMs)],
+    const keys = [
+      this.#keys.webhook(webhook),
+      this.#keys.deliveries(webhook),
+      this.#keys.deliveriesPending(webhook),
+      this.#keys.delivery(webhook),
+      this.#keys.events(),
+    ];
+    return (await beginScript.run(this.#redis, keys, [
+      ...[this.#bounds.most, placeOf(event.id), oldest, this.#most, this.#keptMs, nowMs],
+      ...storedRecord(newDelivery(webhook, event, nowMs)),
     ])) as "pending" | "over" | "stopped";
   }
 
   async delivery(deliveryId: string): Promise<Delivery | undefined> {
-    const deps = partsOf(deliveryId);
-    if (deps === undefined) return undefined;
-    return decodeDelivery(await this.#redis.hgetall(this.#keys.delivery(deps.webhook, placeOf(deps.eventId))));
+    return partsOf(deliveryId) && this.#records.get(deliveryId);
   }
 
   /** Records an attempt. @returns `over` if the delivery had ended before */
-  async noteTry({ webhook, event }: Delivery, end: TryEnd): Promise<"noted" | "over"> {
-    const reason = end.kind === "delivered" ? "" : end.reason;
-    const next = end.kind === "delivered" ? "" : (end.nextAttemptAtMs ?? "");
-    const args = [placeOf(event.id), this.#clock.wallMs(), end.kind, end.status ?? "", reason, next];
-    return (await this.#run(tryScript, webhook, args)) as "noted" | "over";
+  async noteTry({ deliveryId, profile }: Delivery, end: TryEnd): Promise<"noted" | "over"> {
+    const noted = await this.#records.update({ name: deliveryId, profile }, (delivery) =>
+      delivery?.state === "pending" ? this.#afterTry(delivery, end) : undefined,
+    );
+    return noted === undefined ? "over" : "noted";
+  }
+
+  #afterTry(delivery: Delivery, { kind, status, reason, nextAttemptAtMs }: TryEnd): Update<Delivery> {
+    const { deliveryId, webhook, event, attempts, tries } = delivery;
+    const fields = { webhook, delivery: deliveryId, event: event.type, reason };
+    // A message about a webhook is not reported: that would loop.
+    const isReported = kind === "failed" && !event.type.startsWith("webhook.");
+    return {
+      change: {
+        state: stateAfter[kind],
+        attempts: attempts + 1,
+        tries: tries + 1,
+        lastStatus: status,
+        lastReason: reason,
+        nextAttemptAtMs,
+        finishedAtMs: kind === "again" ? undefined : this.#clock.wallMs(),
+      },
+      events: isReported ? [{ type: "webhook.failed", fields }] : [],
+      condition: this.#pending(delivery, { nextAttemptAtMs, ...(kind === "stopped" && { stop: fields }) }),
+    };
   }
 
   /** Sends a delivery again. @returns `gone` if it is no longer stored */
   async redeliver(deliveryId: string): Promise<"pending" | "gone"> {
-    const deps = partsOf(deliveryId);
-    if (deps === undefined) return "gone";
-    const args = [placeOf(deps.eventId), this.#clock.wallMs(), this.#keptMs];
-    return (await this.#run(redeliverScript, deps.webhook, args)) as "pending" | "gone";
+    if (partsOf(deliveryId) === undefined) return "gone";
+    const nextAttemptAtMs = this.#clock.wallMs();
+    const change = { state: "pending", tries: 0, nextAttemptAtMs, finishedAtMs: undefined } as const;
+    const sent = await this.#records.update({ name: deliveryId, profile: "" }, (delivery) => {
+      if (delivery === undefined) return undefined;
+      return { change, condition: this.#pending(delivery, { nextAttemptAtMs, livesMs: this.#keptMs }) };
+    });
+    return sent === undefined ? "gone" : "pending";
+  }
+
+  /** The part of a move that concerns other keys than the record (keep-pending.lua). */
+  #pending(
+    { webhook, event }: Delivery,
+    {
+      nextAttemptAtMs,
+      livesMs,
+      stop,
+    }: { nextAttemptAtMs?: number | undefined; livesMs?: number; stop?: Readonly<Record<string, string | undefined>> },
+  ): MoveCondition {
+    const reported = stop && [this.#clock.wallMs(), this.#bounds.most, "webhook.stopped", event.profile];
+    const args = [placeOf(event.id), nextAttemptAtMs ?? "", livesMs ?? "", ...(reported ?? [""])];
+    return {
+      script: keepPending,
+      keys: [this.#keys.deliveriesPending(webhook), this.#keys.webhook(webhook)],
+      args: [...args, ...Object.entries(stop ?? {}).flat()].map(String),
+    };
   }
 
   /** Removes a delivery that is no longer stored from the pending ones. */
@@ -147,28 +203,17 @@ export class DeliveryLog {
     while (found.length < query.limit) {
       const key = this.#keys.deliveries(webhook);
       const places = await this.#redis.zrevrangebylex(key, before, "-", "LIMIT", 0, readAtOnce);
-      const hashes = await Promise.all(places.map((place) => this.#redis.hgetall(this.#keys.delivery(webhook, place))));
-      const kept = hashes.map(decodeDelivery).filter((one) => one !== undefined);
-      found.push(...kept.filter(({ state }) => query.state === undefined || state === query.state));
+      const ids = places.map((place) => deliveryIdOf(webhook, eventIdAt(place)));
+      const kept = await Promise.all(ids.map((id) => this.#records.get(id)));
+      found.push(
+        ...kept
+          .filter((one) => one !== undefined)
+          .filter(({ state }) => query.state === undefined || state === query.state),
+      );
       const last = places.at(-1);
       if (last === undefined || places.length < readAtOnce) break;
       before = `(${last}`;
     }
     return found.slice(0, query.limit);
   }
-
-  #run(script: Script, webhook: string, args: readonly (string | number)[]): Promise<unknown> {
-    const keys = [
-      this.#keys.webhook(webhook),
-      this.#keys.deliveries(webhook),
-      this.#keys.deliveriesPending(webhook),
-      this.#keys.delivery(webhook),
-      this.#keys.events(),
-    ];
-    return script.run(this.#redis, keys, [this.#bounds.most, ...args]);
-  }
-}
-
-function deliveryScript(name: string): Script {
-  return Script.load(emitScriptPart, new URL("./delivery.lua", import.meta.url), new URL(`./${name}`, import.meta.url));
 }

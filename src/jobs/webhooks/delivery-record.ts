@@ -1,5 +1,6 @@
-/** The stored record of a delivery: a hash of texts, including the event, which may outlive its copy in the event stream. */
-import type { Event, EventType } from "#events/event.ts";
+/** The stored record of a delivery, including the event, which may outlive its copy in the event stream. */
+import type { RecordFields } from "#engine/record.ts";
+import type { Event } from "#events/event.ts";
 
 export type DeliveryState = "pending" | "delivered" | "failed";
 
@@ -7,19 +8,26 @@ export interface Delivery {
   /** `<webhook>.<event id>` */
   readonly deliveryId: string;
   readonly webhook: string;
+  readonly profile: string;
+  readonly revision?: number;
   readonly event: Event;
   readonly state: DeliveryState;
   /** Attempts in total, and since it was begun or last sent again manually. */
   readonly attempts: number;
   readonly tries: number;
   /** HTTP status of the last attempt; absent before it, and if there was no response. */
-  readonly lastStatus: number | undefined;
-  readonly lastReason: string | undefined;
+  readonly lastStatus?: number;
+  readonly lastReason?: string;
   readonly createdAtMs: number;
-  readonly finishedAtMs: number | undefined;
+  readonly finishedAtMs?: number;
   /** Set while it is pending; absent before the first attempt. */
-  readonly nextAttemptAtMs: number | undefined;
+  readonly nextAttemptAtMs?: number;
 }
+
+export const deliveryFields: RecordFields<Delivery> = {
+  numbers: ["attempts", "tries", "lastStatus"],
+  objects: ["event"],
+};
 
 /** Builds a delivery's id; webhook names contain no dots. */
 export function deliveryIdOf(webhook: string, eventId: string): string {
@@ -43,32 +51,8 @@ export function eventIdAt(place: string): string {
   return place.replace(/^0+(?=\d)/, "").replace(/-0+(?=\d)/, "-");
 }
 
-/** The hash of a new delivery, as field, value, … */
-export function encodeDelivery(webhook: string, event: Event, createdAtMs: number): (string | number)[] {
-  const { id, type, profile, atMs, fields } = event;
-  const head = { deliveryId: deliveryIdOf(webhook, id), webhook, eventId: id, type, profile, atMs };
-  return Object.entries({ ...head, fields: JSON.stringify(fields), attempts: 0, tries: 0, createdAtMs }).flat();
-}
-
-/** Decodes a delivery; undefined if the hash is empty. */
-export function decodeDelivery(hash: Readonly<Record<string, string>>): Delivery | undefined {
-  const { deliveryId, webhook = "", eventId = "", type, profile = "", atMs, fields = "{}", state, createdAtMs } = hash;
-  if (deliveryId === undefined) return undefined;
-  return {
-    ...{ deliveryId, webhook, state: state as DeliveryState, createdAtMs: Number(createdAtMs) },
-    event: {
-      ...{ id: eventId, type: type as EventType, profile, atMs: Number(atMs) },
-      fields: JSON.parse(fields) as Record<string, string>,
-    },
-    attempts: Number(hash["attempts"]),
-    tries: Number(hash["tries"]),
-    lastStatus: numberIn(hash["lastStatus"]),
-    lastReason: hash["lastReason"] === "" ? undefined : hash["lastReason"],
-    finishedAtMs: numberIn(hash["finishedAtMs"]),
-    nextAttemptAtMs: numberIn(hash["nextAttemptAtMs"]),
-  };
-}
-
-function numberIn(text: string | undefined): number | undefined {
-  return text === undefined || text === "" ? undefined : Number(text);
+/** A delivery that was not attempted yet. */
+export function newDelivery(webhook: string, event: Event, createdAtMs: number): Delivery {
+  const head = { deliveryId: deliveryIdOf(webhook, event.id), webhook, profile: event.profile, event };
+  return { ...head, state: "pending", attempts: 0, tries: 0, createdAtMs };
 }

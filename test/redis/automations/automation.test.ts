@@ -13,7 +13,7 @@ import { type AutomationDeps, actOn } from "#jobs/automations/act.ts";
 import { AutomationService } from "#jobs/automations/service.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
-import { AutomationLog } from "#jobs/automations/record.ts";
+import { type AutomationLog, automationLog } from "#jobs/automations/record.ts";
 import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
@@ -82,7 +82,7 @@ class Harness {
   private constructor(fleet: FleetHarness, written: Partial<Automation>) {
     const storeDeps = { redis, keys, bounds: keptBounds };
     this.fleet = fleet;
-    this.log = new AutomationLog(storeDeps);
+    this.log = automationLog(storeDeps);
     this.feed = new Feed({ ...storeDeps, clock: systemClock });
     this.harness = {
       ...{ clock: systemClock, log: this.log, inventory: fleet.inventory, tasks: this.tasks },
@@ -144,7 +144,7 @@ describe("an automation", () => {
     const reported = await harness.reported();
     expect(reported.map(({ type }) => type)).toEqual(["automation.started"]);
     expect(reported[0]?.fields).toMatchObject({ on: "sim.added", events: "5", job: "apply", cause: run?.runId });
-    expect(await harness.log.record(harness.automation.name)).toMatchObject({
+    expect(await harness.log.record(harness.automation)).toMatchObject({
       done: 5,
       state: "active",
       lastRef: run?.runId,
@@ -223,7 +223,7 @@ describe("an automation", () => {
     // Its run changed the SIM, somebody changed it back, and the event of its own change comes.
     await harness.feed.emit(changed(sim, run ?? ""));
     await harness.handle();
-    expect(await harness.log.record(harness.automation.name)).toMatchObject({
+    expect(await harness.log.record(harness.automation)).toMatchObject({
       state: "stopped",
       reason: expect.stringContaining("would set itself off again"),
     });
@@ -256,8 +256,8 @@ describe("an automation", () => {
       led.map((event) => ({ ...event, id: "9999999999999-0", fields: { cause: second?.id ?? "" } })),
       a.harness,
     );
-    expect(await a.log.record(a.automation.name)).toMatchObject({ state: "stopped" });
-    expect(await a.log.record(b.name)).toMatchObject({ state: "active" });
+    expect(await a.log.record(a.automation)).toMatchObject({ state: "stopped" });
+    expect(await a.log.record(b)).toMatchObject({ state: "active" });
   });
 
   it("is stopped before it exceeds its hourly limit, and processes the rest on replay", async () => {
@@ -267,7 +267,7 @@ describe("an automation", () => {
     const late = await harness.appear(2);
     await harness.handle();
     expect(harness.tasks.changed).toHaveLength(5);
-    expect(await harness.log.record(harness.automation.name)).toMatchObject({
+    expect(await harness.log.record(harness.automation)).toMatchObject({
       state: "stopped",
       reason: "it would act on more than 5 events within an hour (mostPerHour)",
     });
@@ -293,7 +293,7 @@ describe("an automation", () => {
     expect((await harness.reported()).map(({ type, fields }) => [type, fields.reason])).toEqual([
       ["automation.failed", "A run may have 1 change here"],
     ]);
-    expect(await harness.log.record(harness.automation.name)).toMatchObject({ state: "active", failed: 2, done: 0 });
+    expect(await harness.log.record(harness.automation)).toMatchObject({ state: "active", failed: 2, done: 0 });
   });
 
   it("acts on nothing while it is paused", async () => {

@@ -4,9 +4,12 @@ import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { sandboxFor } from "../authkeys/key-harness.ts";
 import { authKeyCases } from "./authkey-crashes.ts";
+import { automationCases } from "./automation-crashes.ts";
 import { surviveEachCrash } from "./crashes.ts";
 import { credentialCases } from "./credential-crashes.ts";
 import { deliveryCases } from "./delivery-crashes.ts";
+import { fileCases } from "./file-crashes.ts";
+import { scheduleCases } from "./schedule-crashes.ts";
 import { syncCases } from "./sync-crashes.ts";
 
 const place = openTestRedis();
@@ -22,5 +25,8 @@ describe("a crash at any boundary is survived by", () => {
     ...authKeyCases(() => ({ ...place, sandbox })),
     ...syncCases(place),
     ...deliveryCases(place),
+    ...scheduleCases(place),
+    ...automationCases(place),
+    ...fileCases(place),
   ])("$name", { timeout: 120_000 }, surviveEachCrash);
 });

@@ -1,7 +1,8 @@
 /**
- * Kills durable work at every call that outlives a process: before and after each write to Redis, and each call of the
- * platform, a sink or a receiver. A process that dies is one whose objects throw from some call on and are never used again;
- * the next process starts with new objects.
+ * Kills durable work at every call that outlives a process: after each write to Redis, and each call of the platform, a sink
+ * or a receiver. A process that dies is one whose objects throw from some call on and are never used again; the next
+ * process starts with new objects. Nothing outlives a process between two calls, so a death before a call is a death
+ * after the previous one: only the first call of a process, and one that overlaps another, is also killed before it.
  */
 import { expect } from "vitest";
 import { seededRandom } from "#sandbox/seeded.ts";
@@ -43,6 +44,8 @@ const readsOfRedis: ReadonlySet<string> = new Set(
 /** The objects of one process; `diesAt` is asked at each boundary. */
 class Process {
   isDead = false;
+  #inFlight = 0;
+  #calls = 0;
   readonly #diesAt: (boundary: string) => boolean;
 
   constructor(diesAt: (boundary: string) => boolean) {
@@ -64,22 +67,32 @@ class Process {
         if (name === "redis" && readsOfRedis.has(String(property))) return value.bind(target) as unknown;
         const call = `${name}.${String(property)}`;
         return (...args: unknown[]): unknown => {
-          this.#pass(`before ${call}`);
+          this.#begin(call);
           const result: unknown = Reflect.apply(value, target, args);
           if (isGenerator(result)) return this.#pages(result, call);
-          return Promise.resolve(result).then((settled) => {
-            this.#pass(`after ${call}`);
-            return settled;
-          });
+          return Promise.resolve(result)
+            .finally(() => (this.#inFlight -= 1))
+            .then((settled) => {
+              this.#pass(`after ${call}`);
+              return settled;
+            });
         };
       },
     });
+
+  #begin(call: string): void {
+    if (this.isDead) throw new Crash(call);
+    if (this.#calls === 0 || this.#inFlight > 0) this.#pass(`before ${call}`);
+    this.#calls += 1;
+    this.#inFlight += 1;
+  }
 
   async *#pages(pages: AsyncGenerator, call: string): AsyncGenerator {
     for await (const page of pages) {
       this.#pass(`page of ${call}`);
       yield page;
     }
+    this.#inFlight -= 1;
     this.#pass(`after ${call}`);
   }
 }
@@ -114,19 +127,24 @@ async function workThroughCrashes(subject: CrashSubject, diesAt: (passed: readon
 export async function surviveEachCrash(one: CrashCase): Promise<void> {
   const states: string[] = [];
   const boundaries = new Set<string>();
+  /** A renewal in the background can save the work a wait: its last boundaries are then killed once more. */
+  let repeats = 3;
   for (let at = 1; ; at += 1) {
     const subject = await one.begin();
     const { passed, deaths } = await workThroughCrashes(subject, ({ length }) => length === at);
     const end = await subject.checkEnd();
     if (deaths.length === 0) {
       expect(end).toBe(one.end);
-      break;
+      if (passed.length >= at - 1 || repeats === 0) break;
+      repeats -= 1;
+      at = passed.length - 1;
+      continue;
     }
     expect([one.end, ...(one.otherEnds ?? [])], `after a crash ${passed[at - 1]}`).toContain(end);
     boundaries.add(passed[at - 1] ?? "");
     states.push(...deaths);
   }
-  expect([...boundaries].filter((boundary) => boundary.endsWith("redis.evalsha"))).toHaveLength(2);
+  expect(boundaries).toContain("after redis.evalsha");
   expect(new Set(states)).toEqual(new Set(one.states));
 }
 
@@ -147,12 +165,13 @@ export async function surviveManyCrashes(
   return ends;
 }
 
-/** The same thing; `then` is called after each of its calls. */
-export function afterEachCall<T extends object>(thing: T, then: () => Promise<void>): T {
-  return new Proxy(thing, {
+/** The same connection; `then` is called after each of its writes. */
+export function afterEachWrite<T extends object>(redis: T, then: () => Promise<void>): T {
+  return new Proxy(redis, {
     get: (target, property) => {
       const value: unknown = Reflect.get(target, property, target);
       if (typeof value !== "function") return value;
+      if (readsOfRedis.has(String(property))) return value.bind(target) as unknown;
       return async (...args: unknown[]): Promise<unknown> => {
         const result: unknown = await Reflect.apply(value, target, args);
         await then();

@@ -5,7 +5,7 @@ import type { Rotation } from "#fleet/rotation.ts";
 import { isRotationOver } from "#jobs/credentials/record.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { oldSecret, RotationHarness } from "../rotations/rotation-harness.ts";
-import { afterEachCall, type CrashCase, type CrashSubject } from "./crashes.ts";
+import { afterEachWrite, type CrashCase, type CrashSubject } from "./crashes.ts";
 
 interface Options {
   readonly rotation?: Partial<Rotation>;
@@ -36,7 +36,7 @@ async function begun(place: TestRedis, options: Options): Promise<CrashSubject> 
   return {
     async work(around) {
       const between = <T extends object>(name: string, thing: T): T =>
-        around(name, name === "redis" ? afterEachCall(thing, noteSealed) : thing);
+        around(name, name === "redis" ? afterEachWrite(thing, noteSealed) : thing);
       const result = await harness.work(harness.context(between));
       if (result.kind === "postponed") harness.clock.pass(result.delayMs);
     },

@@ -16,12 +16,12 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 it("rotations of credentials survive many crashes by seed", { timeout: 240_000 }, async () => {
-  const ends = await surviveManyCrashes(seeds(12, 60), 0.04, (seed) => beginCredentialsBySeed(place, seed));
+  const ends = await surviveManyCrashes(seeds(12, 60), 0.08, (seed) => beginCredentialsBySeed(place, seed));
   expect(Object.keys(ends).toSorted()).toEqual(["new secret", "old secret"]);
 });
 
 it("rotations of AuthKeys survive many crashes by seed", { timeout: 120_000 }, async () => {
   const begin = (seed: number, random: () => number) => beginAuthKeyBySeed({ ...place, sandbox }, seed, random);
-  const ends = await surviveManyCrashes(seeds(10, 40), 0.06, begin);
+  const ends = await surviveManyCrashes(seeds(10, 40), 0.12, begin);
   expect(Object.keys(ends).toSorted()).toEqual(["done", "failed"]);
 });

@@ -10,7 +10,9 @@ import type { Task, TaskReference, TaskResult, TaskStatus } from "#fleet/task.ts
 import { type ScheduleContext, workOnSchedule } from "#jobs/schedules/work.ts";
 import type { Tasks } from "#jobs/tasks/task-runner.ts";
 import { Keys } from "#redis/keys.ts";
-import { ScheduleLog, type ScheduleRecord } from "#jobs/schedules/record.ts";
+import { type ScheduleLog, type ScheduleRecord, scheduleLog } from "#jobs/schedules/record.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
+import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const sync: Task = { job: "sync", profile: "default" };
@@ -66,6 +68,7 @@ export class ScheduleDeps {
   readonly tasks = new HeldTasks(() => this.nowMs);
   readonly log: ScheduleLog;
   readonly feed: Feed;
+  readonly #storeDeps: StoreDeps;
   readonly context: ScheduleContext;
   schedule: Schedule;
 
@@ -84,7 +87,8 @@ export class ScheduleDeps {
     const name = rest.name ?? "nightly";
     const keys = new Keys(`${place.keys.prefix}:${Math.random().toString(36).slice(2)}`);
     const storeDeps = { redis: place.redis, keys, bounds: keptBounds };
-    this.log = new ScheduleLog(storeDeps);
+    this.#storeDeps = storeDeps;
+    this.log = scheduleLog(storeDeps);
     this.feed = new Feed({ ...storeDeps, clock });
     this.schedule = {
       ...{ name, profile: "default", task: sync, jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
@@ -95,8 +99,14 @@ export class ScheduleDeps {
   }
 
   /** Polls once. @returns when to poll again */
-  poll(): Promise<number> {
-    return workOnSchedule(this.schedule, this.context);
+  poll(context = this.context): Promise<number> {
+    return workOnSchedule(this.schedule, context, new AbortController().signal);
+  }
+
+  /** A process that polls the same schedule. @param around wraps what it uses */
+  process(around: Around): { readonly poll: () => Promise<number> } {
+    const log = scheduleLog({ ...this.#storeDeps, redis: around("redis", this.#storeDeps.redis) });
+    return { poll: () => this.poll({ ...this.context, log, tasks: around("tasks", this.tasks) }) };
   }
 
   async lookAt(instant: string): Promise<number> {
@@ -105,7 +115,7 @@ export class ScheduleDeps {
   }
 
   record(): Promise<ScheduleRecord> {
-    return this.log.record(this.schedule.name);
+    return this.log.record(this.schedule);
   }
 
   async events(): Promise<Event[]> {

@@ -137,7 +137,7 @@ describe("times that passed while no worker was running", () => {
     await harness.poll();
     const later = new ScheduleDeps(place, "2026-11-22T07:45:00Z", { cron: "30 * * * *" });
     harness.nowMs = later.nowMs;
-    await workOnSchedule(later.schedule, harness.context);
+    await workOnSchedule(later.schedule, harness.context, new AbortController().signal);
     expect(harness.begunKeys).toEqual([]);
     expect(new Date((await harness.record()).dueMs ?? 0).toISOString()).toBe("2026-11-22T08:30:00.000Z");
   });
@@ -261,14 +261,15 @@ it("loses no time and doubles none, whenever processes die and come back", async
       // A process that dies has made any number of its moves: a look whose n-th write never comes.
       const dying = random() < 0.5 ? Math.floor(random() * 3) : Number.POSITIVE_INFINITY;
       let moves = 0;
-      const log = {
-        record: (name: string) => harness.log.record(name),
-        move: (...args: Parameters<typeof harness.log.move>) => {
+      const log: typeof harness.log = {
+        ...harness.log,
+        move: (...args) => {
           moves += 1;
           return moves > dying ? Promise.reject(new Error("died")) : harness.log.move(...args);
         },
-      } as typeof harness.log;
-      await workOnSchedule(harness.schedule, { ...harness.context, log }).catch(() => undefined);
+      };
+      const { signal } = new AbortController();
+      await workOnSchedule(harness.schedule, { ...harness.context, log }, signal).catch(() => undefined);
       for (const key of harness.begunKeys) {
         if (random() < 0.6) {
           ended.add(key);

@@ -63,10 +63,12 @@ describe("a delivery", () => {
       ...{ secrets: [], reach: "public", deadlineMs: 15_000 },
     };
     expect(harness.sent).toEqual([message, message]);
-    expect(await harness.delivery("ops", eventOf(1).id)).toMatchObject({
-      ...{ state: "delivered", attempts: 2, lastStatus: 204, lastReason: undefined },
-      ...{ createdAtMs: beganAtMs, finishedAtMs: beganAtMs + minuteMs, nextAttemptAtMs: undefined },
+    const delivered = await harness.delivery("ops", eventOf(1).id);
+    expect(delivered).toMatchObject({
+      ...{ state: "delivered", attempts: 2, lastStatus: 204 },
+      ...{ createdAtMs: beganAtMs, finishedAtMs: beganAtMs + minuteMs },
     });
+    expect([delivered.lastReason, delivered.nextAttemptAtMs]).toEqual([undefined, undefined]);
   });
 
   it("is retried for about a day, with growing delays, and then fails with an event", async () => {

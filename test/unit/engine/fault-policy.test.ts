@@ -30,10 +30,18 @@ describe("after a fault, durable work", () => {
   });
 
   it("gives up on a rejected call, and with the last attempt that a rule allows", () => {
-    expect(actionAfter(platform("PLATFORM_REJECTED"), 0, rules)).toEqual({ kind: "give-up" });
+    expect(actionAfter(platform("PLATFORM_REJECTED"), 0, rules)).toEqual({ kind: "give-up", reason: "m" });
     const few = faultRules({ SINK_FAILED: { ...retryRule, mostTries: 2 } });
     expect(actionAfter(new SimfleetError("SINK_FAILED", "m"), 0, few)).toMatchObject({ kind: "wait", tries: 1 });
-    expect(actionAfter(new SimfleetError("SINK_FAILED", "m"), 1, few)).toEqual({ kind: "give-up" });
+    expect(actionAfter(new SimfleetError("SINK_FAILED", "m"), 1, few)).toEqual({ kind: "give-up", reason: "m" });
+  });
+
+  it("treats errors without a rule as its table says, hopeless ones apart", () => {
+    const all = { hopeless: "give-up", other: { delay: 5 }, PLATFORM_REJECTED: { delay: 7 } } as const;
+    expect(actionAfter(new SimfleetError("USAGE", "m"), 0, all)).toEqual({ kind: "give-up", reason: "m" });
+    expect(actionAfter(new SimfleetError("STORE_UNAVAILABLE", "m"), 0, all)).toMatchObject({ delayMs: 5 });
+    expect(actionAfter(new Error("a bug"), 0, all)).toMatchObject({ delayMs: 5 });
+    expect(actionAfter(platform("PLATFORM_REJECTED"), 0, all)).toMatchObject({ delayMs: 7 });
   });
 
   it("throws what no rule covers, so that the queue retries the job", () => {

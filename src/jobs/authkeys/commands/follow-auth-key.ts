@@ -1,10 +1,8 @@
 /** Follows the rotation of an AuthKey until it ends. */
-import { systemClock } from "#core/time.ts";
 import { type AuthKeyRotationReport, showAuthKeyRotation } from "../contract.ts";
 import type { Caller } from "#cli/context.ts";
 import { followWork } from "#cli/follow/follow-work.ts";
 import type { Output } from "#cli/output.ts";
-import { PlainLines } from "#cli/follow/plain-lines.ts";
 import { problemText } from "#cli/problem-text.ts";
 
 interface Ask {
@@ -13,14 +11,11 @@ interface Ask {
   readonly interrupt: AbortSignal;
 }
 
-const plainLineEveryMs = 10_000;
-
 /** @returns the last report of the rotation, and the exit code */
 export function followAuthKey(
   { client, app }: Pick<Caller, "client" | "app">,
   { profile, output, interrupt }: Ask,
 ): Promise<{ report: AuthKeyRotationReport; exitCode: number }> {
-  const lines = new PlainLines(output, plainLineEveryMs);
   return followWork<AuthKeyRotationReport>({
     output,
     interrupt,
@@ -33,12 +28,10 @@ export function followAuthKey(
           },
     report: () => client.call(showAuthKeyRotation, { query: { profile } }),
     endOf,
-    show: ({ now, problem }) => {
-      const line = `AuthKey of ${profile}: ${problem === undefined ? now : problemText(problem)}`;
-      const topic = `${now} ${problem?.attempts ?? 0}`;
-      if (output.isLive) output.live(line);
-      else lines.show(line, { topic, nowMs: systemClock.monotonicMs() });
-    },
+    line: ({ now, problem }) => ({
+      text: `AuthKey of ${profile}: ${problem === undefined ? now : problemText(problem)}`,
+      topic: `${now} ${problem?.attempts ?? 0}`,
+    }),
     leaving: (_report, { wasLocal }) =>
       wasLocal
         ? "Nothing is lost, and no AuthKey in use is revoked. Resume with: simfleet authkeys rotate"

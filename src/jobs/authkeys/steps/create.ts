@@ -59,7 +59,7 @@ export async function create(step: StepContext): Promise<AuthKeyResult> {
   secrets.authKeyId.forget();
   const { authKeyId } = made;
   const event = { type: "authkey.created", fields: { authKeyId } } as const;
-  await deps.rotations.move(record, { phase: "created", newId: authKeyId, sealed }, { events: [event] });
+  await deps.rotations.move(step.record, { phase: "created", newId: authKeyId, sealed }, { events: [event] });
   const now = await deps.rotations.record(profile);
   // Another process was faster, and the secret of this AuthKey is lost.
   if (now?.newId !== authKeyId) await deps.account.revoke(authKeyId, step.signal);

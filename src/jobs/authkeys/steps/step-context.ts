@@ -1,4 +1,4 @@
-/** What a step of an AuthKey rotation works with: the record as it was read, and the dependencies of the steps. */
+/** What a step of an AuthKey rotation works with: the record as it was saved last, and the dependencies of the steps. */
 import { backoffMs } from "#core/backoff.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
@@ -41,7 +41,7 @@ export type AuthKeyResult = StepResult<AuthKeyChange>;
 const clockDoubtMs = 300_000;
 
 export class StepContext {
-  readonly record: AuthKeyRotation;
+  record: AuthKeyRotation;
   readonly deps: AuthKeyDeps;
   readonly signal: AbortSignal;
   #held: Secret[] = [];
@@ -69,7 +69,9 @@ export class StepContext {
 
   /** Saves a change. @throws MovedByAnother */
   async save(change: AuthKeyChange, events: readonly MoveEvent[] = []): Promise<void> {
-    if ((await this.deps.rotations.move(this.record, change, { events })) !== "moved") throw new MovedByAnother();
+    const moved = await this.deps.rotations.move(this.record, change, { events });
+    if (typeof moved === "string") throw new MovedByAnother();
+    this.record = moved;
   }
 
   /** Retries the step after a delay that grows with its failures, in ms at least `leastMs`. */
@@ -86,7 +88,7 @@ export class StepContext {
   async revokeUnused(authKeyId: string): Promise<"gone" | "used" | "stays"> {
     if (this.deps.inUseHere() === authKeyId) return "used";
     const reply = await this.deps.rotations.move(this.record, {}, { unused: authKeyId });
-    if (reply !== "moved") return reply === "used" ? "used" : "stays";
+    if (typeof reply === "string") return reply === "used" ? "used" : "stays";
     try {
       await this.deps.account.revoke(authKeyId, this.signal);
     } catch (thrown) {

@@ -1,10 +1,8 @@
 /** Shows a rotation until it ends or has to wait for hours: for its grace period or a person. */
-import { systemClock } from "#core/time.ts";
 import { type RotationReport, showRotation } from "../contract.ts";
 import type { Caller } from "#cli/context.ts";
 import { followWork } from "#cli/follow/follow-work.ts";
 import type { Output } from "#cli/output.ts";
-import { PlainLines } from "#cli/follow/plain-lines.ts";
 import { problemText } from "#cli/problem-text.ts";
 
 interface Ask {
@@ -14,14 +12,11 @@ interface Ask {
   readonly interrupt: AbortSignal;
 }
 
-const plainLineEveryMs = 10_000;
-
 /** @returns the last report of the rotation, and the exit code */
 export function followRotation(
   { client, app }: Pick<Caller, "client" | "app">,
   { name, profile, output, interrupt }: Ask,
 ): Promise<{ report: RotationReport; exitCode: number }> {
-  const lines = new PlainLines(output, plainLineEveryMs);
   return followWork<RotationReport>({
     output,
     interrupt,
@@ -34,13 +29,11 @@ export function followRotation(
           },
     report: () => client.call(showRotation, { params: { name } }),
     endOf,
-    show: ({ state, nextStep, problem }) => {
-      if (nextStep === null) return;
+    line: ({ state, nextStep, problem }) => {
+      if (nextStep === null) return undefined;
       const step = `${name}: ${nextStep}`;
-      const line = problem === undefined ? step : `${step}: ${problemText(problem)}`;
-      const topic = `${state} ${problem?.attempts ?? 0}`;
-      if (output.isLive) output.live(line);
-      else lines.show(line, { topic, nowMs: systemClock.monotonicMs() });
+      const text = problem === undefined ? step : `${step}: ${problemText(problem)}`;
+      return { text, topic: `${state} ${problem?.attempts ?? 0}` };
     },
     leaving: () => `Nothing is lost. Resume with: simfleet credentials rotate ${name}`,
   });

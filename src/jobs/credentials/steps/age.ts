@@ -18,20 +18,20 @@ export async function checkAges(
   const nowMs = context.clock.wallMs();
   for (const rotation of context.rotationsOf(profile)) {
     if (rotation.maxAgeMs === undefined || signal.aborted) continue;
-    const { checkAtMs, reportedOf } = await context.log.ageCheck(rotation.name);
-    if (checkAtMs > nowMs) continue;
+    const check = await context.log.ageCheck(rotation);
+    if ((check.nextCheckAtMs ?? 0) > nowMs) continue;
     const record = await context.log.record(rotation.name);
     if (record !== undefined && !isRotationOver(record)) continue;
-    const next = { expiryCheckAtMs: nowMs + pollIntervalMs };
+    const next = { nextCheckAtMs: nowMs + pollIntervalMs };
     try {
       const due = await dueOf(rotation, record, { context, signal, nowMs });
-      const isNews = due !== undefined && due.credentialsId !== reportedOf;
-      const change = isNews ? { ...next, expiryReportedOf: due.credentialsId } : next;
-      await context.log.noteAge(rotation, change, isNews ? [due.event] : []);
+      const isNews = due !== undefined && due.secret !== check.reported;
+      const found = isNews ? { change: { ...next, reported: due.secret }, events: [due.event] } : { change: next };
+      await context.log.noteAge(rotation.name, check, found);
     } catch (thrown) {
       if (signal.aborted || !(thrown instanceof SimfleetError)) throw thrown;
       emit({ message: `the age of ${rotation.name} is not known: ${messageOf(thrown)}` });
-      await context.log.noteAge(rotation, next, []);
+      await context.log.noteAge(rotation.name, check, { change: next });
     }
   }
 }
@@ -40,12 +40,15 @@ async function dueOf(
   rotation: Rotation,
   record: { readonly currentId?: string } | undefined,
   { context, signal, nowMs }: { context: RotationContext; signal: AbortSignal; nowMs: number },
-): Promise<{ credentialsId: string; event: MoveEvent } | undefined> {
+): Promise<{ secret: string; event: MoveEvent } | undefined> {
   const account = context.accountFor(rotation.profile);
   const current = currentSet(rotation, record, await new AccountSets(account, signal).list());
   const sinceMs = Math.max(current?.createdAtMs ?? 0, current?.updatedAtMs ?? 0);
   if (current === undefined || sinceMs === 0 || nowMs - sinceMs < (rotation.maxAgeMs ?? 0)) return undefined;
   const { credentialsId } = current;
-  const fields = { credentialsId, since: new Date(sinceMs).toISOString() };
-  return { credentialsId, event: { type: "credential.expiring", fields } };
+  const since = new Date(sinceMs).toISOString();
+  return {
+    secret: `${credentialsId} since ${since}`,
+    event: { type: "credential.expiring", fields: { credentialsId, since } },
+  };
 }

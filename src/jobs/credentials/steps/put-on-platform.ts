@@ -74,8 +74,6 @@ function finishInPlace(step: StepContext): RotationResult {
     sealed: undefined,
     currentId: newId,
     rotatedAtMs: step.nowMs,
-    expiryReportedOf: undefined,
-    expiryCheckAtMs: undefined,
   };
   return move(done, { type: "credential.rotated", fields: { credentialsId: newId, oldId: newId } });
 }

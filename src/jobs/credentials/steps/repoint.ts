@@ -58,7 +58,7 @@ function repointed(step: StepContext, quietSinceMs: number, left: readonly Refer
     { type: "credential.repointed", fields: { oldId, credentialsId: newId, groups: groups.join(", ") } },
   ];
   if (oldId !== undefined && left.length > 0) events.push(placeholdersLeft({ oldId, newId }, left));
-  const holds = { currentId: newId, rotatedAtMs: step.nowMs, expiryReportedOf: undefined, expiryCheckAtMs: undefined };
+  const holds = { currentId: newId, rotatedAtMs: step.nowMs };
   return move({ state: "repointed", quietSinceMs, ...holds }, ...events);
 }
 

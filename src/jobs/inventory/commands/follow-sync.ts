@@ -3,14 +3,10 @@ import { bucketOf } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
 import type { App } from "#app/app.ts";
 import type { Client } from "#contract/client.ts";
-import { systemClock } from "#core/time.ts";
 import { showSync, type SyncReport } from "../contract.ts";
-import { followWork } from "#cli/follow/follow-work.ts";
+import { type StatusLine, followWork } from "#cli/follow/follow-work.ts";
 import { type Output, grouped } from "#cli/output.ts";
-import { PlainLines } from "#cli/follow/plain-lines.ts";
 import { nextAttemptText, problemText } from "#cli/problem-text.ts";
-
-const plainLineEveryMs = 10_000;
 
 /** @returns the last report of the sync, and the exit code */
 export function followSync({
@@ -27,7 +23,6 @@ export function followSync({
   readonly profile: string;
   readonly interrupt: AbortSignal;
 }): Promise<{ report: SyncReport; exitCode: number }> {
-  const show = shower(output);
   return followWork({
     output,
     interrupt,
@@ -41,7 +36,7 @@ export function followSync({
             work: (onIncident) => app.consumeSyncs(profile, onIncident),
           },
     report: () => client.call(showSync, { params: { profile } }),
-    show: (report) => show(report, () => (app === undefined ? Promise.resolve("") : quotaText(app, profile))),
+    line: (report) => lineOf(report, app, profile),
   });
 }
 
@@ -54,25 +49,20 @@ function leaving({ pages }: SyncReport, { wasLocal }: { wasLocal: boolean }): st
   return `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
 }
 
-/** Writes the live line, or a plain one at every change and at intervals. */
-function shower(output: Output) {
-  const lines = new PlainLines(output, plainLineEveryMs);
-  return async ({ sims, pages, state, problem }: SyncReport, waitText: () => Promise<string>): Promise<void> => {
-    const progress = `${grouped(sims)} SIMs, ${grouped(pages)} pages`;
-    if (output.isLive) {
-      const now = problem === undefined ? await waitText() : ` · ${nextAttemptText(problem)} · ${problem.message}`;
-      output.live(state === "sweeping" ? "marking what is gone" : `${progress}${now}`);
-      return;
-    }
-    const nowMs = systemClock.monotonicMs();
-    if (state === "sweeping") {
-      lines.show("marking what is gone", { topic: state, nowMs });
-    } else if (problem === undefined) {
-      lines.show(`${progress}${await waitText()}`, { topic: state, nowMs });
-    } else {
-      const text = `page ${grouped(pages + 1)} could not be read: ${problemText(problem)}`;
-      lines.show(text, { topic: `${problem.attempts} ${problem.message}`, nowMs });
-    }
+async function lineOf(
+  { sims, pages, state, problem }: SyncReport,
+  app: App | undefined,
+  profile: string,
+): Promise<StatusLine> {
+  if (state === "sweeping") return { text: "marking what is gone", topic: state };
+  const progress = `${grouped(sims)} SIMs, ${grouped(pages)} pages`;
+  if (problem === undefined) {
+    return { text: `${progress}${app === undefined ? "" : await quotaText(app, profile)}`, topic: state };
+  }
+  return {
+    text: `page ${grouped(pages + 1)} could not be read: ${problemText(problem)}`,
+    live: `${progress} · ${nextAttemptText(problem)} · ${problem.message}`,
+    topic: `${problem.attempts} ${problem.message}`,
   };
 }
 

@@ -1,0 +1,103 @@
+/** Automations, to be killed: the events start one task, which is counted and reported once. */
+import { randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import { SimfleetError } from "#core/errors.ts";
+import { systemClock } from "#core/time.ts";
+import type { Event } from "#events/event.ts";
+import { beforeAll, Feed } from "#events/feed.ts";
+import type { Automation, AutomationAction } from "#fleet/automation.ts";
+import { everySim } from "#fleet/filter.ts";
+import { actOn } from "#jobs/automations/act.ts";
+import { automationLog } from "#jobs/automations/record.ts";
+import { runIdFor } from "#jobs/runs/submit.ts";
+import { Keys } from "#redis/keys.ts";
+import type { TestRedis } from "../../support/redis.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+import type { CrashCase, CrashSubject } from "./crashes.ts";
+
+const options = { partial: false, skipUnchanged: false };
+const change: AutomationAction = { job: "apply", speedClass: "s1.slow", options };
+const events = [1, 2, 3].map((n): Event => {
+  const id = `1790000000000-${n}`;
+  return { id, type: "sim.added", atMs: 1_790_000_000_000, profile: "default", fields: { sim: `sim-${n}` } };
+});
+const known = { ordinal: 1, addedAtMs: 1, updatedAtMs: 1, updatedBy: "sync", fields: new Map() } as const;
+
+function begun(place: TestRedis, action: AutomationAction, fault?: Error): CrashSubject {
+  const keys = new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`);
+  const storeDeps = { redis: place.redis, keys, bounds: keptBounds };
+  const log = automationLog(storeDeps);
+  const feed = new Feed({ ...storeDeps, clock: systemClock });
+  const automation: Automation = {
+    ...{ name: "new-sims", profile: "default", on: ["sim.added"], action, condition: everySim, mostPerHour: 10 },
+  };
+  /** What was begun, by its key: beginning twice under one key is beginning once. */
+  const tasks = new Set<string>();
+  const begin = (key: string) => {
+    if (fault !== undefined) return Promise.reject(fault);
+    tasks.add(key);
+    return Promise.resolve({ kind: "run", id: key } as const);
+  };
+  let isHandled = false;
+  return {
+    async work(around) {
+      const started = around("tasks", {
+        begin: (_: unknown, { key }: { key: string }) => begin(key),
+        changeSims: (_: unknown, { runId }: { runId: string }) => begin(runId),
+      });
+      await actOn(automation, events, {
+        log: automationLog({ ...storeDeps, redis: around("redis", place.redis) }),
+        clock: systemClock,
+        inventory: { lookUp: (_, sims) => Promise.resolve(sims.map(() => known)) },
+        keyColumnOf: () => "simId",
+        tasks: {
+          runIdFor,
+          begin: (task, how) => started.begin(task, how),
+          changeSims: (task, how) => started.changeSims(task, how),
+          status: () => Promise.resolve({ isOver: false }),
+          cancel: () => Promise.resolve(),
+        },
+      });
+      isHandled = true;
+    },
+    async state() {
+      const claimed = await log.claimed(automation.name, [events[0]?.id ?? ""]);
+      if (claimed.size === 0) return "new";
+      return (await log.record(automation)).lastRef === undefined ? "claimed" : "begun";
+    },
+    isOver: () => Promise.resolve(isHandled),
+    async checkEnd() {
+      const [reported, ...others] = [...(await feed.after(beforeAll, 100)).events];
+      expect(others).toEqual([]);
+      expect(reported?.fields).toMatchObject({ automation: "new-sims", events: "3" });
+      const { done, failed, state } = await log.record(automation);
+      expect(state).toBe("active");
+      expect([done, failed]).toEqual(fault === undefined ? [3, 0] : [0, 3]);
+      expect(tasks.size).toBe(fault === undefined ? 1 : 0);
+      return reported?.type ?? "none";
+    },
+  };
+}
+
+const states = ["new", "claimed", "begun"];
+
+export const automationCases = (place: TestRedis): readonly CrashCase[] => [
+  {
+    name: "an automation that changes SIMs",
+    begin: () => begun(place, change),
+    end: "automation.started",
+    states,
+  },
+  {
+    name: "an automation that starts a sync",
+    begin: () => begun(place, { job: "sync", profile: "default" }),
+    end: "automation.started",
+    states,
+  },
+  {
+    name: "an automation whose task is refused",
+    begin: () => begun(place, change, new SimfleetError("USAGE", "A run may have 1 change here")),
+    end: "automation.failed",
+    states,
+  },
+];
