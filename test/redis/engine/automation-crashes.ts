@@ -1,4 +1,5 @@
 /** Automations, to be killed: the events start one task, which is counted and reported once. */
+import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
@@ -16,7 +17,10 @@ import { keptBounds } from "../ledger/run-of.ts";
 import type { CrashCase, CrashSubject } from "./crashes.ts";
 
 const options = { partial: false, skipUnchanged: false };
-const change: AutomationAction = { job: "apply", speedClass: "s1.slow", options };
+const change: AutomationAction = {
+  ...{ job: "apply", operation: "set-speed-class", set: { speedClass: "s1.slow" } },
+  options,
+};
 const events = [1, 2, 3].map((n): Event => {
   const id = `1790000000000-${n}`;
   return { id, type: "sim.added", atMs: 1_790_000_000_000, profile: "default", fields: { sim: `sim-${n}` } };
@@ -48,6 +52,7 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
       await actOn(automation, events, {
         log: automationLog({ ...storeDeps, redis: around("redis", place.redis) }),
         clock: systemClock,
+        operationOf: () => setSpeedClass,
         inventory: { lookUp: (_, sims) => Promise.resolve(sims.map(() => known)) },
         keyColumnOf: () => "simId",
         tasks: {

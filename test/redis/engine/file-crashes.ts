@@ -78,7 +78,7 @@ function begun(place: TestRedis, { name, reason }: Way): CrashSubject {
         folder: {
           path,
           profile: "default",
-          speedClass: undefined,
+          ...{ operation: "set-speed-class", set: {} },
           name: undefined,
           options: { partial: false, skipUnchanged: false },
           settleMs,
