@@ -45,7 +45,10 @@ export function readInput(field: InputField, text: string): ReadInput {
 export function ruleOf({ type, description, pattern, values, maxLength }: InputField): string {
   if (description !== undefined) return description;
   const words = values === undefined ? typeRules[type] : `one of ${values.join(", ")}`;
-  const shape = pattern === undefined || values !== undefined ? "" : `${type === "list" ? ", each of which" : " that"} matches ${pattern}`;
+  const shape =
+    pattern === undefined || values !== undefined
+      ? ""
+      : `${type === "list" ? ", each of which" : " that"} matches ${pattern}`;
   const length = maxLength === undefined ? "" : `, at most ${maxLength} characters`;
   return `${words}${shape}${length}`;
 }

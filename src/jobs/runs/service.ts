@@ -132,7 +132,7 @@ export class RunService {
       knownSpeedClasses: this.#speedClasses,
       skipUnchanged: options.skipUnchanged,
       callsPerMinute: options.callsPerMinute,
-      fleet: { inventory: this.#inventory, profile },
+      fleet: { inventory: this.#inventory, profile, operations: this.#operations },
       periodMs: this.#periodMs,
     };
     return makePlan(request, this.#limiter);
@@ -170,7 +170,7 @@ export class RunService {
         total: source.counts.rows,
         calls: plan.calls,
         needsPerson,
-        rows: storedRows(source, { inventory: this.#inventory, profile }, options),
+        rows: storedRows(source, { inventory: this.#inventory, profile, operations: this.#operations }, options),
       },
       this.#submitDeps,
     );
@@ -214,7 +214,7 @@ export class RunService {
 
   /** Renders the verdict of every row of a plan, as lines of a CSV file. */
   verdicts(plan: Plan, profile: string): AsyncGenerator<string> {
-    return planLines(plan.source, { inventory: this.#inventory, profile });
+    return planLines(plan.source, { inventory: this.#inventory, profile, operations: this.#operations });
   }
 
   exists(runId: string): Promise<boolean> {
@@ -223,7 +223,7 @@ export class RunService {
 
   /** Yields every row of a plan with its verdict. */
   planRows(plan: Plan, profile: string): AsyncGenerator<PlanRow> {
-    return planRows(plan.source, { inventory: this.#inventory, profile });
+    return planRows(plan.source, { inventory: this.#inventory, profile, operations: this.#operations });
   }
 
   record(runId: string): Promise<RunRecord> {

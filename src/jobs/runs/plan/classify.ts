@@ -1,7 +1,12 @@
 /** Compares the rows of a plan with the inventory: what each row would do, and what its SIM is like now. */
 import { type Filter, matches, parseFilter } from "#fleet/filter.ts";
 import type { Row, RowProblem } from "#fleet/run.ts";
-import { type FieldChange, type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation.ts";
+import {
+  type FieldChange,
+  type SimOperation,
+  type SimOperations,
+  changesOf,
+} from "#fleet/sim-operation/sim-operation.ts";
 import type { ResolvedRow } from "#intake/read-rows.ts";
 import { type Inventory, type InventoryFacts, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
@@ -37,12 +42,14 @@ export interface ClassifiedRow extends ResolvedRow {
 export interface KnownFleet {
   readonly inventory: Inventory;
   readonly profile: string;
+  /** The operations of the deployment: a row that is not allowed names the one that would help. */
+  readonly operations: SimOperations;
 }
 
 /** @throws IntakeError if the file has changed since the survey */
 export async function* classifyRows(source: RowSource, fleet: KnownFleet): AsyncGenerator<readonly ClassifiedRow[]> {
   const facts = await fleet.inventory.facts(fleet.profile);
-  const classify = classifier(source.request.operation, facts);
+  const classify = classifier(source.request.operation, facts, fleet.operations);
   for await (const batch of source.read()) {
     const keys = facts.known + facts.gone === 0 ? [] : batch.map(({ row }) => row.key);
     const sims = await fleet.inventory.lookUp(fleet.profile, keys);
@@ -50,7 +57,7 @@ export async function* classifyRows(source: RowSource, fleet: KnownFleet): Async
   }
 }
 
-function classifier(operation: SimOperation, facts: InventoryFacts) {
+function classifier(operation: SimOperation, facts: InventoryFacts, operations: SimOperations) {
   const requires = filterOf(operation.requires);
   const costlyWhen = filterOf(operation.costlyWhen);
   return (resolved: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
@@ -61,7 +68,7 @@ function classifier(operation: SimOperation, facts: InventoryFacts) {
     const valueOf = (field: string): string | undefined =>
       field === operation.keyColumn ? key : fieldTextOf(sim, field);
     const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf);
-    const problem = isForbidden ? notAllowed(requires, valueOf) : own;
+    const problem = isForbidden ? notAllowed(requires, { valueOf, operations }) : own;
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
     const isCostly =
       operation.danger === "costly" && (costlyWhen === undefined || !isListed || matches(costlyWhen, valueOf));
@@ -120,12 +127,26 @@ function withoutValue(name: string): RowProblem {
   };
 }
 
-function notAllowed(requires: Filter, valueOf: (field: string) => string | undefined): RowProblem {
+function notAllowed(
+  requires: Filter,
+  { valueOf, operations }: { valueOf: (field: string) => string | undefined; operations: SimOperations },
+): RowProblem {
   const failed = requires.conditions.find((one) => !matches({ text: "", conditions: [one] }, valueOf));
   const field = failed?.field ?? "";
   const present = valueOf(field);
   const is = present === undefined ? `has no ${field}` : `has ${field}=${present}`;
-  return { code: "not-allowed", column: field, message: `The SIM ${is}; the operation requires ${requires.text}.` };
+  const helpful = failed?.kind === "equals" ? [...operations.values()].find((one) => doesSet(one, failed)) : undefined;
+  const hint = helpful === undefined ? "" : ` Do ${helpful.name} first.`;
+  return {
+    code: "not-allowed",
+    column: field,
+    message: `The SIM ${is}; the operation requires ${requires.text}.${hint}`,
+  };
+}
+
+/** Whether an operation gives every SIM this value. */
+function doesSet({ sets }: SimOperation, { field, value }: { field: string; value: string }): boolean {
+  return Object.hasOwn(sets, field) && String(sets[field]) === value;
 }
 
 /** Values of fields as the inventory has them; undefined if it does not keep one of these fields. */

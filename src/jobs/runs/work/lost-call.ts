@@ -4,7 +4,7 @@
  */
 import type { Account } from "#api/account.ts";
 import { PlatformError } from "#core/errors.ts";
-import { type Clock, secondMs } from "#core/time.ts";
+import { type Clock, minuteMs, secondMs } from "#core/time.ts";
 import { pickFields, textOf } from "#fleet/sim/sim-fields.ts";
 import { type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation.ts";
 import type { FieldValues, StoredRow } from "../ledger/packing.ts";
@@ -28,6 +28,9 @@ interface LostCall {
 
 /** A call that was sent this long ago has ended: a record without its change means that it did nothing. */
 const settledAfterMs = 30 * secondMs;
+/** Reading the record is given up this long after the call. */
+const mostReadingMs = 15 * minuteMs;
+const rereadMs = 2 * secondMs;
 
 export async function settleLostCall(
   { sentAtMs, reason }: LostCall,
@@ -50,9 +53,10 @@ export async function settleLostCall(
   } catch (thrown) {
     if (!(thrown instanceof PlatformError)) throw thrown;
     const result = resultOf(thrown);
-    // The record is read again with the next attempt; a SIM that cannot be read at all tells nothing.
     if (result.kind === "postponed" || result.kind === "refused") return result;
-    return unknown;
+    // A SIM that cannot be read, now or for a while, tells nothing.
+    if (result.kind === "rejected" || clock.wallMs() > sentAtMs + mostReadingMs) return unknown;
+    return postponed(rereadMs, thrown.message);
   }
   const names = changes.map(([field]) => field);
   const { fields } = pickFields(record, { ...account.selection, fields: names });
@@ -63,12 +67,9 @@ export async function settleLostCall(
   if (isDone) return { kind: "lost", outcome: "done", reason: `${sent}; the record shows the change` };
   const leftMs = sentAtMs + settledAfterMs - clock.wallMs();
   if (leftMs <= 0) return { kind: "lost", outcome: "failed", reason: `${sent}; the record does not show the change` };
-  return {
-    kind: "postponed",
-    delayMs: leftMs,
-    scope: "job",
-    wasThrottled: false,
-    isProblem: false,
-    reason: "waiting to read what a call did whose answer was lost",
-  };
+  return postponed(leftMs, "waiting to read what a call did whose answer was lost");
+}
+
+function postponed(delayMs: number, reason: string): TryResult {
+  return { kind: "postponed", delayMs, scope: "job", wasThrottled: false, isProblem: false, reason };
 }

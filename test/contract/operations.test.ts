@@ -1,0 +1,154 @@
+/** Every operation of the deployment soracom, run with its example file against the sandbox. */
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadDeployment } from "#config/deployment.ts";
+import { operationFor } from "#fleet/sim-operation/sim-operation.ts";
+import type { OperationReport } from "#jobs/operations/contract.ts";
+import { reportOfOperation } from "#jobs/operations/report.ts";
+import type { PlanReport, RowReport, RunReport } from "#jobs/runs/contract.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+
+const simIds = ["8942310022000012345", "8942310022000012352"];
+const groupId = "11111111-2222-3333-4444-555555555555";
+const { simOperations } = loadDeployment("soracom", []);
+const operations = [...simOperations.values()].map((operation) => reportOfOperation(operationFor(operation, "sims")));
+const csv = { "content-type": "text/csv" };
+
+/** What the SIMs have to be like before an operation; they are active and online otherwise. */
+const prepared: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  "unset-group": { groupId },
+  "delete-tag": { tags: { site: "osaka" } },
+  activate: { status: "inactive" },
+  "disable-termination": { terminationEnabled: true },
+  terminate: { terminationEnabled: true },
+  "lock-to-current-imei": { sessionStatus: { online: true, imei: "350000000000002" } },
+  "delete-session": { sessionStatus: { online: true, imei: "350000000000002" } },
+  "unset-expiry": { expiryTime: 1_950_000_000_000, expiryAction: "doNothing" },
+  "unset-imei-lock": { imeiLock: { imei: "350000000000002" } },
+};
+const usual = {
+  ...{ status: "active", groupId: null, tags: {}, terminationEnabled: false, speedClass: "s1.slow" },
+  ...{ expiryTime: null, expiryAction: null, imeiLock: null },
+};
+
+let harness: ControlHarness;
+beforeAll(async () => {
+  harness = await ControlHarness.open({
+    works: true,
+    sandbox: {
+      ...{ operations: "all", records: "soracom", simIds, sims: simIds.length, periodSeconds: 1 },
+      groups: [{ groupId }],
+      limits: { Sim: 10_000, Subscriber: 1_000 },
+    },
+    env: { SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g", SIMFLEET_DEPLOYMENT: "soracom" },
+  });
+}, 60_000);
+afterAll(() => harness[Symbol.asyncDispose]());
+
+async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const answer = await harness.ask(path, { as: "admin", ...init });
+  const document = (await answer.json()) as T;
+  expect(answer.ok, JSON.stringify(document)).toBe(true);
+  return document;
+}
+
+async function until<T>(read: () => Promise<T>, isOver: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await read();
+    if (isOver(value)) return value;
+    await delay(5);
+  }
+}
+
+/** Gives the SIMs these fields, and reads them into the inventory. */
+async function become(fields: Readonly<Record<string, unknown>>): Promise<void> {
+  for (const id of simIds) harness.sandbox.fleet.edit(id, { ...usual, ...fields });
+  await ask("/v1/syncs?restart=true", { method: "POST" });
+  await until(
+    () => ask<{ state: string }>("/v1/syncs/default"),
+    ({ state }) => state === "finished",
+  );
+}
+
+async function run(path: string, body: string): Promise<{ report: RunReport; rows: readonly RowReport[] }> {
+  const { runId } = await ask<RunReport>(path, { method: "POST", body, headers: csv });
+  const report = await until(
+    () => ask<RunReport>(`/v1/runs/${runId}`),
+    ({ finishedAt }) => finishedAt !== null,
+  );
+  return { report, rows: (await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows`)).rows };
+}
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))("%s", (name, operation) => {
+  test("has an example file that shows its columns, and a row in the documentation", () => {
+    expect(readFileSync(`examples/operations/${name}.csv`, "utf8").trimEnd().split("\n")).toEqual(operation.example);
+    expect(readFileSync("docs/operations-on-sims.md", "utf8")).toContain(documented(operation));
+  });
+
+  test("does what the example file says", async () => {
+    await become(prepared[name] ?? {});
+    const file = readFileSync(`examples/operations/${name}.csv`, "utf8");
+    const plan = await ask<PlanReport>(`/v1/plans?operation=${name}`, { method: "POST", body: file, headers: csv });
+    expect(plan).toMatchObject({ operation: name, calls: 2, problems: [], hasUndo: operation.undo.length > 0 });
+    expect(plan.costly).toBe(operation.danger === "costly" && operation.costlyWhen === null ? 2 : 0);
+    const confirm = operation.danger === "irreversible" ? "&confirm=2" : "";
+    const { report, rows } = await run(`/v1/runs?operation=${name}${confirm}`, file);
+    expect(rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      ["done", ""],
+      ["done", ""],
+    ]);
+    for (const [i, { changes }] of rows.entries()) {
+      const sim = await ask<Record<string, unknown>>(`/v1/sims/${simIds[i]}`);
+      for (const { field, after } of changes) expect(valueAt(sim, field), field).toBe(after);
+    }
+    if (operation.undo.length > 0) await undo(report.runId);
+  });
+});
+
+/** An undo brings back what was there before. */
+async function undo(runId: string): Promise<void> {
+  const { rows } = await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows`);
+  const { runId: undoId } = await ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
+  await until(
+    () => ask<RunReport>(`/v1/runs/${undoId}`),
+    ({ finishedAt }) => finishedAt !== null,
+  );
+  const undone = await ask<{ rows: RowReport[] }>(`/v1/runs/${undoId}/rows`);
+  expect(undone.rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+    ["done", ""],
+    ["done", ""],
+  ]);
+  for (const { key, changes } of rows) {
+    const sim = await ask<Record<string, unknown>>(`/v1/sims/${key}`);
+    for (const { field, before } of changes) expect(valueAt(sim, field), field).toBe(before);
+  }
+}
+
+test("each example file is that of an operation", () => {
+  const names = readdirSync("examples/operations").map((file) => file.replace(".csv", ""));
+  expect(names.toSorted()).toEqual(operations.map(({ name }) => name).toSorted());
+});
+
+/** The value of `tags.site` in a document, as text; null if there is none. */
+function valueAt(sim: Readonly<Record<string, unknown>>, field: string): string | null {
+  const [outer = "", ...inner] = field.split(".");
+  const value = sim[outer];
+  const found = inner.length === 0 ? value : (value as Record<string, unknown> | null | undefined)?.[inner.join(".")];
+  return found === undefined || found === null ? null : typeof found === "string" ? found : JSON.stringify(found);
+}
+
+function documented({ name, inputs, sets, repeat, undo: undoing, danger, costlyWhen }: OperationReport): string {
+  const list = (names: readonly string[], none: string, between = ", "): string =>
+    names.length === 0 ? none : names.map((one) => `\`${one}\``).join(between);
+  const columns = inputs.filter(({ fromInventory }) => !fromInventory).map((input) => input.name);
+  const cells = [
+    `[\`${name}\`](../examples/operations/${name}.csv)`,
+    list(columns, "none"),
+    list(sets, "nothing"),
+    repeat === "safe" ? "sent again" : "never sent again",
+    list(undoing, "none", ", else "),
+    costlyWhen === null ? danger : `${danger} when \`${costlyWhen}\``,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
