@@ -117,9 +117,16 @@ function hasControl(text: string): boolean {
 /** Milliseconds since the epoch. A time without its zone is refused: it would mean another instant on each machine. */
 function timeOf(text: string): string | undefined {
   if (/^\d{12,14}$/.test(text)) return String(Number(text));
-  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(text)) return undefined;
+  const day = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.exec(text)?.[1];
+  if (day === undefined || !isDay(day)) return undefined;
   const atMs = Date.parse(text);
   return Number.isNaN(atMs) ? undefined : String(atMs);
+}
+
+/** The parser takes February 31 for March 3. */
+function isDay(day: string): boolean {
+  const atMs = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(day);
 }
 
 /** `a;b` or the JSON of a list of texts, as the inventory shows one. */

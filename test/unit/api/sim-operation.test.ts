@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { targetOf } from "#api/operations/operation.ts";
+import { simOperationCall } from "#api/operations/sim-operation.ts";
+import { loadDeployment } from "#config/deployment.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { type SimOperation, setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
+import { anyId, hostileIds } from "./hostile-ids.ts";
+
+const { simOperations } = loadDeployment("soracom", []);
+const key = "8942310022000012345";
+
+function named(name: string): SimOperation {
+  const operation = simOperations.get(name);
+  if (operation === undefined) throw new Error(`no operation ${name}`);
+  return operation;
+}
+
+function targetOfRow(name: string, inputs: readonly string[]) {
+  return targetOf(simOperationCall(named(name)), { key, inputs });
+}
+
+describe("the call of a SIM operation", () => {
+  it("has the types of its inputs in the body", () => {
+    expect(JSON.parse(targetOfRow("set-expiry", ["1801353600000", "suspend"]).body ?? "")).toEqual({
+      expiryTime: 1_801_353_600_000,
+      expiryAction: "suspend",
+    });
+    expect(JSON.parse(targetOfRow("put-tag", ["site", "berlin"]).body ?? "")).toEqual([
+      { tagName: "site", tagValue: "berlin" },
+    ]);
+    expect(JSON.parse(targetOfRow("send-sms", ["hi"]).body ?? "")).toEqual({ payload: "hi", encodingType: 1 });
+    expect(targetOfRow("activate", []).body).toBeUndefined();
+  });
+
+  it("sends a list as the whole body", () => {
+    const bundles = { ...named("set-bundles"), keyColumn: "simId", path: "/v1/sims/{simId}/bundles" } as const;
+    expect(targetOf(simOperationCall(bundles), { key, inputs: ['["a","b"]'] }).body).toBe('["a","b"]');
+  });
+
+  it("percent-encodes an input in the path", () => {
+    expect(targetOfRow("delete-tag", ["größe 1#?"]).path).toBe(`/v1/sims/${key}/tags/gr%C3%B6%C3%9Fe%201%23%3F`);
+  });
+
+  // Shows S5 for inputs.
+  it("never leaves its template, whatever 10,000 made-up inputs say", () => {
+    const anything = fc.oneof(anyId, fc.string({ unit: "binary", maxLength: 40 }), fc.webPath());
+    fc.assert(
+      fc.property(anything, (text) => {
+        let path;
+        try {
+          ({ path } = targetOfRow("delete-tag", [text]));
+        } catch (thrown) {
+          expect((thrown as SimfleetError).code).toBe("PLATFORM_REJECTED");
+          return;
+        }
+        const url = new URL(path, "https://h.example");
+        expect(url.href).toBe(`https://h.example${path}`);
+        expect(url.pathname.split("/").slice(0, 5)).toEqual(["", "v1", "sims", key, "tags"]);
+        expect(url.pathname.split("/")).toHaveLength(6);
+        expect(decodeURIComponent(url.pathname.split("/")[5] ?? "")).toBe(text);
+        expect(decodeURIComponent(path)).not.toMatch(/\/\.{1,2}(?:\/|$)|\\/);
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  it("refuses each id of the list of tricks as the SIM's", () => {
+    for (const id of hostileIds) {
+      expect(() => targetOf(simOperationCall(setSpeedClass), { key: id, inputs: ["s1.fast"] }), id).toThrow(
+        SimfleetError,
+      );
+    }
+  });
+});

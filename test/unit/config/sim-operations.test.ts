@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it, test } from "vitest";
+import { loadDeployment } from "#config/deployment.ts";
+import type { Problem } from "#core/errors.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sim-operations-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const valid = `
+    summary: Set a name
+    method: PUT
+    path: /v1/sims/{simId}/tags/{name}
+    group: Sim
+    input: { name: { required: true } }
+    body: { name: "{name}" }
+    statuses: [200]
+    sets: { "tags.name": "{name}" }`;
+
+function problemsOf(operations: string): string[] {
+  const file = join(folder, "own.yaml");
+  const problems: Problem[] = [];
+  writeFileSync(file, `extends: soracom\nsimOperations:\n${operations}`);
+  loadDeployment(file, problems);
+  return problems.map(({ where, message }) => `${where.replace(/^.*simOperations\.?/, "")} ${message}`);
+}
+
+it("brings at least 20 operations with soracom, and set-speed-class alone with svc", () => {
+  const problems: Problem[] = [];
+  expect(loadDeployment("soracom", problems).simOperations.size).toBeGreaterThan(20);
+  expect([...loadDeployment("svc", problems).simOperations.keys()]).toEqual(["set-speed-class"]);
+  expect(problems).toEqual([]);
+});
+
+it("takes operations beside the inherited ones, and removes one with null", () => {
+  const file = join(folder, "own.yaml");
+  writeFileSync(file, `extends: soracom\nsimOperations:\n  rename: ${valid}\n  send-sms: null\n`);
+  const { simOperations } = loadDeployment(file, []);
+  expect(simOperations.get("rename")).toMatchObject({ repeat: "unsafe", danger: "normal", undo: undefined });
+  expect([simOperations.has("send-sms"), simOperations.has("set-group")]).toEqual([false, true]);
+});
+
+test.each<[string, string, string]>([
+  [
+    "an unknown placeholder in the path",
+    valid.replace("{name}\n", "{nane}\n"),
+    "path has {nane}, which is no input. Did you mean name?",
+  ],
+  [
+    "an unknown placeholder in the body",
+    valid.replace('name: "{name}" }', 'name: "{nothing}" }'),
+    "body has {nothing}, which is no input.",
+  ],
+  [
+    "an unknown placeholder in sets",
+    valid.replace('"tags.name": "{name}"', '"tags.{other}": "{name}"'),
+    "sets.tags.{other} has {other}, which is no input.",
+  ],
+  ["a path that is no SIM's", valid.replace("/sims/{simId}", "/sims"), "path must have {simId} or {imsi}"],
+  ["a path with a part of a segment", valid.replace("{name}\n", "x{name}\n"), "path must begin with /v1/"],
+  ["a path that climbs", valid.replace("/v1/sims", "/v1/../sims"), "path must begin with /v1/"],
+  [
+    "an optional input in the path",
+    valid.replace("required: true", "required: false"),
+    "input.name.required must be true: the path needs it.",
+  ],
+  [
+    "a secret in the path",
+    valid.replace("required: true", "required: true, secret: true"),
+    "input.name.secret must not be true",
+  ],
+  ["a filter that cannot be read", `${valid}\n    requires: "status ~ x"`, "requires The filter"],
+  [
+    "a pattern that is none",
+    valid.replace("required: true", 'required: true, pattern: "["'),
+    "input.name.pattern must be a regular expression",
+  ],
+  [
+    "an undo that names no operation",
+    `${valid}\n    undo: { operation: set-gruop }`,
+    "undo.operation There is no operation set-gruop. Did you mean set-group?",
+  ],
+  [
+    "an undo without what it needs",
+    `${valid}\n    undo: { operation: set-group }`,
+    "undo.set.groupId is missing; set-group needs it.",
+  ],
+  [
+    "an undo of another quota",
+    `${valid}\n    undo: { operation: set-bundles, set: { bundles: x } }`,
+    "undo.operation must spend the quota of the same group, Sim.",
+  ],
+  [
+    "an undo with a previous value that is none",
+    `${valid}\n    undo: { operation: set-group, set: { groupId: "{before.groupId}" } }`,
+    "undo.set names {before.groupId}, which is not among sets",
+  ],
+  [
+    "an undo of nothing",
+    valid.replace('sets: { "tags.name": "{name}" }', "undo: { operation: unset-group }"),
+    "undo needs sets",
+  ],
+  ["a danger that is none", `${valid}\n    danger: deadly`, "danger must be one of normal, costly, irreversible"],
+  ["costlyWhen without danger", `${valid}\n    costlyWhen: status=standby`, "costlyWhen needs danger: costly."],
+  ["an unknown key", `${valid}\n    summry: x`, "summry There is no such key. Did you mean summary?"],
+])("refuses %s", (_, operation, problem) => {
+  expect(problemsOf(`  rename: ${operation}\n`)).toContainEqual(expect.stringContaining(`rename.${problem}`));
+});
+
+it("refuses to describe what is built in", () => {
+  expect(problemsOf(`  set-speed-class: ${valid}\n`)).toEqual(["set-speed-class is built in and cannot be described."]);
+});
+
+it("reports all problems at once", () => {
+  const problems = problemsOf(
+    `  one: ${valid.replace("{name}\n", "{x}\n")}\n  two: ${valid}\n    undo: { operation: none-such }\n`,
+  );
+  expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["one.path", "two.undo.operation"]);
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it, test } from "vitest";
+import { type InputField, readInput, ruleOf, typedValue } from "#fleet/sim-operation/input.ts";
+import {
+  changesOf,
+  operationFor,
+  previousColumns,
+  setSpeedClass,
+  shownInputs,
+  type SimOperation,
+  simChangeOf,
+  subjectOf,
+} from "#fleet/sim-operation/sim-operation.ts";
+import { fillJson, fillText, placeholdersIn } from "#fleet/sim-operation/template.ts";
+
+const putTag: SimOperation = {
+  ...setSpeedClass,
+  name: "put-tag",
+  inputs: [
+    { name: "tagName", type: "text", isRequired: true },
+    { name: "tagValue", type: "text", isRequired: false },
+  ],
+  sets: { "tags.{tagName}": "{tagValue}" },
+};
+
+function input(type: InputField["type"], more: Partial<InputField> = {}): InputField {
+  return { name: "it", type, isRequired: true, ...more };
+}
+
+describe("a template", () => {
+  const values: Readonly<Record<string, string>> = { a: "1", b: "x y" };
+  const valueOf = (name: string): string | undefined => values[name];
+
+  it("is filled in text, with every placeholder or not at all", () => {
+    expect(fillText("{a}-{b}", valueOf)).toBe("1-x y");
+    expect(fillText("{a}-{c}", valueOf)).toBeUndefined();
+    expect(fillText("{} {1} plain", valueOf)).toBe("{} {1} plain");
+  });
+
+  it("keeps the type of a placeholder that stands alone, in JSON of any shape", () => {
+    const typed = (name: string) => (name === "a" ? 1 : valueOf(name));
+    expect(fillJson([{ n: "{a}", t: "{a}!", k: [true, null, "{b}"] }], valueOf, typed)).toEqual([
+      { n: 1, t: "1!", k: [true, null, "x y"] },
+    ]);
+  });
+
+  it("leaves out members and items without a value", () => {
+    expect(fillJson({ c: "{c}", list: ["{c}", "{a}"] }, valueOf, valueOf)).toEqual({ list: ["1"] });
+  });
+
+  it("names its placeholders", () => {
+    expect([...placeholdersIn({ x: ["{a}", { y: "{b}{a}" }], z: 1 })]).toEqual(["a", "b"]);
+  });
+});
+
+describe("the value of an input", () => {
+  test.each<[InputField, string, string | undefined]>([
+    [input("text"), "any text", "any text"],
+    [input("text"), "two\nlines", "two\nlines"],
+    [input("text"), "a\u0007b", undefined],
+    [input("text", { pattern: "^[a-z]+$" }), "abc", "abc"],
+    [input("text", { pattern: "[a-z]+" }), "abc1", undefined],
+    [input("text", { values: ["up", "down"] }), "Up", undefined],
+    [input("text", { maxLength: 3 }), "abcd", undefined],
+    [input("integer"), "-12", "-12"],
+    [input("integer"), "1.5", undefined],
+    [input("integer"), "007", undefined],
+    [input("integer"), "9007199254740993", undefined],
+    [input("boolean"), "TRUE", "true"],
+    [input("boolean"), "yes", undefined],
+    [input("time"), "2027-01-31T09:00:00+09:00", "1801353600000"],
+    [input("time"), "1801353600000", "1801353600000"],
+    [input("time"), "2027-01-31T09:00:00", undefined],
+    [input("time"), "2027-02-31T09:00:00Z", undefined],
+    [input("list"), " a ; b;", '["a","b"]'],
+    [input("list"), '["a","b"]', '["a","b"]'],
+    [input("list"), "[1]", undefined],
+    [input("list", { pattern: "[a-z]" }), "a;bb", undefined],
+  ])("%j takes %j as %j", (field, text, value) => {
+    const read = readInput(field, text);
+    expect("value" in read ? read.value : undefined).toBe(value);
+  });
+
+  it("is missing where it is required, and empty where it is not", () => {
+    expect(readInput(input("text"), "")).toMatchObject({ problem: "missing" });
+    expect(readInput(input("text", { isRequired: false }), "")).toEqual({ value: "" });
+  });
+
+  it("has its type in a request", () => {
+    expect(typedValue(input("integer"), "5")).toBe(5);
+    expect(typedValue(input("boolean"), "false")).toBe(false);
+    expect(typedValue(input("time"), "1801353600000")).toBe(1_801_353_600_000);
+    expect(typedValue(input("list"), '["a"]')).toEqual(["a"]);
+    expect(typedValue(input("text"), "5")).toBe("5");
+  });
+
+  it("is explained in words", () => {
+    expect(ruleOf(input("list", { pattern: "[a-z]", maxLength: 9 }))).toBe(
+      "items separated by ;, each of which matches [a-z], at most 9 characters",
+    );
+    expect(ruleOf(input("text", { values: ["a", "b"] }))).toBe("one of a, b");
+    expect(ruleOf(input("text", { description: "a name" }))).toBe("a name");
+  });
+});
+
+describe("an operation", () => {
+  it("says what it changes, also where the field's name is an input", () => {
+    expect(changesOf(putTag, "1", ["site", "berlin"])).toEqual([["tags.site", "berlin"]]);
+    expect(simChangeOf({ ...putTag, sets: { groupId: null, on: true } }, "1", [])).toEqual({
+      set: ["groupId", "on"],
+      fields: new Map([["on", { json: "true" }]]),
+    });
+  });
+
+  it("contradicts itself only on the same member of a field", () => {
+    expect(subjectOf(setSpeedClass, "1", ["s1.fast"])).toBe("1");
+    expect(subjectOf(putTag, "1", ["a b", "x"])).toBe("1 tags.a%20b");
+    expect(subjectOf(putTag, "1", ["a", "x"])).not.toBe(subjectOf(putTag, "1", ["b", "x"]));
+  });
+
+  it("names a column for each previous value", () => {
+    expect(previousColumns(setSpeedClass)).toEqual(["previousSpeedClass"]);
+    expect(previousColumns({ sets: { groupId: "x", "imeiLock.imei": "y", "tags.{tagName}": "z" } })).toEqual([
+      "previousGroupId",
+      "previousImeiLockImei",
+      "previousTags",
+    ]);
+  });
+
+  it("shows no secret input", () => {
+    const [first] = putTag.inputs;
+    const secret = { ...putTag, inputs: [{ ...first, isSecret: true } as InputField, ...putTag.inputs.slice(1)] };
+    expect(shownInputs(secret, ["hidden", "shown"])).toEqual({ tagValue: "shown" });
+  });
+
+  it("takes the other id of a SIM from the inventory, and its path from the wording", () => {
+    const bundles = { ...putTag, path: "/v1/subscribers/{imsi}/bundles", keyColumn: "imsi" } as const;
+    expect(operationFor(bundles, "sims")).toMatchObject({
+      keyColumn: "simId",
+      inputs: [{}, {}, { name: "imsi", inventoryField: "imsi" }],
+    });
+    expect(operationFor(bundles, "subscribers")).toMatchObject({ keyColumn: "imsi", inputs: [{}, {}] });
+    expect(operationFor(setSpeedClass, "subscribers").path).toBe("/v1/subscribers/{imsi}/update_speed_class");
+  });
+});
