@@ -3,6 +3,7 @@
  * describes in error messages what was expected.
  */
 import { z } from "zod";
+import { isLoopback } from "#core/loopback.ts";
 import { type Role, roles } from "#fleet/role.ts";
 
 export interface Kind<T> {
@@ -107,11 +108,6 @@ export const redisAddress: Kind<string> = {
 
 function listOf(written: string): string[] {
   return written.split(",").map((name) => name.trim());
-}
-
-/** @param hostname of an address; that of IPv6 with brackets or without */
-export function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || /^(::1|\[::1\])$/.test(hostname) || /^127(\.[0-9]{1,3}){3}$/.test(hostname);
 }
 
 function numberOf(written: string): unknown {

@@ -1,8 +1,8 @@
 /** How to connect to Redis: the address, and the TLS and password settings that complement it. */
 import { createSecureContext } from "node:tls";
 import { messageOf, type Problem } from "#core/errors.ts";
+import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
-import { isLoopback } from "../kind.ts";
 import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
 import type { SettingId } from "../schema.ts";
 import { readSecretFile } from "../secrets/secret-file.ts";
