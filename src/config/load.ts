@@ -28,7 +28,7 @@ import { sections } from "./sections.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readTextFile } from "./file/text-file.ts";
-import { type Environment, Values } from "./values.ts";
+import { type Environment, Values } from "./read-settings.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
 import { checkKeys, isTree, readOwnedYaml, type Tree, valueAt } from "./file/yaml-file.ts";
 

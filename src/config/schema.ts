@@ -7,7 +7,7 @@ import { usualFields } from "#fleet/sim/sim-fields.ts";
 import { authKeyText } from "./secrets/auth-key-text.ts";
 import { dropFolderSettings } from "#jobs/drop-folder/settings.ts";
 import { httpSettings } from "./sections/http-settings.ts";
-import { oneOf, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./kind.ts";
+import { oneOf, integer, type Kind, names, number, path, redisAddress, text, webAddress } from "./value-types.ts";
 import type { Setting } from "./setting.ts";
 
 export const settings = {

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
-import type { Kind } from "./kind.ts";
+import type { Kind } from "./value-types.ts";
 import { suggestion } from "#core/suggest.ts";
 import type { EventFacts } from "#events/event.ts";
 import { isTree, type Tree, valueAt } from "./file/yaml-file.ts";

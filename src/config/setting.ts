@@ -1,4 +1,4 @@
-import type { Kind } from "./kind.ts";
+import type { Kind } from "./value-types.ts";
 
 /** One line of the table of settings. */
 export interface Setting<T = unknown> {

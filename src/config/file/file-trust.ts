@@ -7,7 +7,7 @@ import type { Problem } from "#core/errors.ts";
 import { isOurs, ownId } from "#core/open-file.ts";
 import { parseRedisUrl } from "../sections/redis-url.ts";
 import { placesOf, type SettingId, settingIds, settingOf } from "../schema.ts";
-import type { Environment, Values } from "../values.ts";
+import type { Environment, Values } from "../read-settings.ts";
 import { isTree, type OwnedTree, type Tree, valueAt } from "./yaml-file.ts";
 
 /** Secrets, and the settings that decide where they are sent. */

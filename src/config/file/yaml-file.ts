@@ -1,6 +1,6 @@
 /**
  * Parses a YAML file into a tree of plain values and checks its keys against those of the schema. It does not validate
- * values (values.ts, section.ts).
+ * values (read-settings.ts, section.ts).
  */
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";

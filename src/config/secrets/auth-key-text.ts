@@ -3,7 +3,7 @@
  * file changes both at once, so an id is never combined with the secret of another AuthKey.
  */
 import { z } from "zod";
-import type { Kind } from "../kind.ts";
+import type { Kind } from "../value-types.ts";
 
 export interface AuthKeyText {
   /** Undefined where the text is the secret alone. */

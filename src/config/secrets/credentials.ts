@@ -6,7 +6,7 @@ import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { parseAuthKeyText } from "./auth-key-text.ts";
 import { placesOf, type SettingId, settingOf } from "../schema.ts";
-import type { Values } from "../values.ts";
+import type { Values } from "../read-settings.ts";
 
 export interface AuthKeyCredentials {
   readonly kind: "auth-key";

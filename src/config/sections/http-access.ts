@@ -6,11 +6,11 @@ import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Role, roles } from "#fleet/role.ts";
-import { oneOf, text } from "../kind.ts";
+import { oneOf, text } from "../value-types.ts";
 import { given, optional, readSection } from "../section.ts";
 import type { ValueOf } from "../schema.ts";
 import { readTextFile } from "../file/text-file.ts";
-import type { Values } from "../values.ts";
+import type { Values } from "../read-settings.ts";
 import type { Tree } from "../file/yaml-file.ts";
 
 export interface TokenOptions {

@@ -1,5 +1,5 @@
 /** The settings of the control API: address, authentication, and limits on requests. */
-import { oneOf, someOf, hostNames, integer, path, roleNames, text, webAddress } from "../kind.ts";
+import { oneOf, someOf, hostNames, integer, path, roleNames, text, webAddress } from "../value-types.ts";
 import type { Setting } from "../setting.ts";
 
 export const httpSettings = {

@@ -7,7 +7,7 @@ import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
 import type { SettingId } from "../schema.ts";
 import { readSecretFile } from "../secrets/secret-file.ts";
 import { readTextFile } from "../file/text-file.ts";
-import type { Values } from "../values.ts";
+import type { Values } from "../read-settings.ts";
 
 export interface RedisTls {
   /** PEM; absent: the authorities that Node.js knows. */

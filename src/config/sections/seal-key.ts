@@ -5,7 +5,7 @@
 import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { readSecretBytes } from "../secrets/secret-file.ts";
-import type { Values } from "../values.ts";
+import type { Values } from "../read-settings.ts";
 
 /** Each key is the base64url text of its 32 bytes. */
 export interface SealKeys {

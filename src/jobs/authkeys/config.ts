@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Sink } from "#fleet/rotation.ts";
-import { number } from "#config/kind.ts";
+import { number } from "#config/value-types.ts";
 import { sink, sinkFaults, sinkOf } from "#jobs/credentials/config.ts";
 import { defaulted, readSection } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";

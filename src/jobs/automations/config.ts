@@ -6,7 +6,7 @@ import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
-import { type Kind, integer, path, profileName, text } from "#config/kind.ts";
+import { type Kind, integer, path, profileName, text } from "#config/value-types.ts";
 import { defaulted, given, optional, readSection } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";
 import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "#jobs/tasks/config.ts";

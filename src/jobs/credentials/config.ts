@@ -5,7 +5,7 @@ import { webhookKey } from "#core/webhook-secret.ts";
 import type { Command, Recipe, Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import { successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "#config/deployment.ts";
-import { oneOf, integer, type Kind, number, path, text, webAddress, yesOrNo } from "#config/kind.ts";
+import { oneOf, integer, type Kind, number, path, text, webAddress, yesOrNo } from "#config/value-types.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";

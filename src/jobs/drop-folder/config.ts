@@ -5,7 +5,7 @@ import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import type { SettingId } from "#config/schema.ts";
 import { suggestion } from "#core/suggest.ts";
 import { optionsOf } from "#jobs/tasks/config.ts";
-import type { Values } from "#config/values.ts";
+import type { Values } from "#config/read-settings.ts";
 
 const ids = [
   "dropFolderProfile",

@@ -1,5 +1,5 @@
 /** The settings of the drop folder, as rows of the table in schema.ts. */
-import { failureLimit, integer, number, path, profileName, text, yesOrNo } from "#config/kind.ts";
+import { failureLimit, integer, number, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import type { Setting } from "#config/setting.ts";
 
 export const dropFolderSettings = {

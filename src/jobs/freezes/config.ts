@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import type { FreezeWindow } from "#fleet/freeze.ts";
-import { type Kind, number, profileName, text, timezone } from "#config/kind.ts";
+import { type Kind, number, profileName, text, timezone } from "#config/value-types.ts";
 import { readCron } from "#config/cron.ts";
 import { defaulted, hasOneOf, optional, readSection, says } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";

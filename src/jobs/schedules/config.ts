@@ -6,7 +6,7 @@ import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
 import { readCron } from "#config/cron.ts";
 import { FreshSecret } from "#config/secrets/fresh-secret.ts";
-import { oneOf, number, path, text, timezone } from "#config/kind.ts";
+import { oneOf, number, path, text, timezone } from "#config/value-types.ts";
 import { defaulted, given, optional, readSection } from "#config/section.ts";
 import { type KnownNames, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
 import type { Tree } from "#config/file/yaml-file.ts";

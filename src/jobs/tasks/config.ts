@@ -8,7 +8,7 @@ import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
-import { type Kind, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/kind.ts";
+import { type Kind, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { defaulted, optional } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";
 

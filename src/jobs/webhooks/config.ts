@@ -7,7 +7,7 @@ import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
 import { FreshSecret } from "#config/secrets/fresh-secret.ts";
-import { oneOf, type Kind, number, path, text, webAddress, yesOrNo } from "#config/kind.ts";
+import { oneOf, type Kind, number, path, text, webAddress, yesOrNo } from "#config/value-types.ts";
 import { defaulted, given, hasOneOf, optional, readSection, says } from "#config/section.ts";
 import { suggestion } from "#core/suggest.ts";
 import type { Tree } from "#config/file/yaml-file.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Feature } from "#cli/feature.ts";
 import { sectionOf } from "#config/config.ts";
-import { text } from "#config/kind.ts";
+import { text } from "#config/value-types.ts";
 import { defaulted, given } from "#config/section.ts";
 import { ticketEndpoints } from "./endpoints.ts";
 import { ticketEvents, ticketStore } from "./record.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConfigError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secret.ts";
-import type { Environment } from "#config/values.ts";
+import type { Environment } from "#config/read-settings.ts";
 import { loadConfig } from "#config/load.ts";
 
 let folder: string;
