@@ -14,7 +14,7 @@ import type { Rotation } from "#fleet/rotation.ts";
 import type { AuthKeyOptions } from "#jobs/authkeys/config.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Deployment } from "./deployment.ts";
-import type { HttpConfig } from "./sections/http-access.ts";
+import type { HttpConfig } from "./sections/http.ts";
 import type { RedisConfig } from "./sections/redis.ts";
 import type { ValueOf } from "./schema.ts";
 import type { Section } from "./section.ts";

@@ -18,7 +18,7 @@ import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
-import { type HttpConfig, readJwt, readTokens } from "./sections/http-access.ts";
+import { type HttpConfig, readJwt, readTokens } from "./sections/http.ts";
 import { readRedis } from "./sections/redis.ts";
 import { readRotations } from "#jobs/credentials/config.ts";
 import { fileVariable, placesOf, settingIds, settingOf } from "./schema.ts";
