@@ -3,56 +3,47 @@
  * cannot work.
  */
 import { z } from "zod";
-import { SimfleetError, type Problem } from "#core/errors.ts";
+import { SimfleetError } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
-import { type Kind, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
-import { defaulted, optional } from "#config/section.ts";
+import type { Report } from "#config/report.ts";
+import { setting } from "#config/setting.ts";
+import { expecting, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
 
-export const filterText: Kind<string | readonly string[]> = {
-  schema: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
-  expects: "a filter such as `tags.site=stadium` (docs/inventory.md), or a list of them",
-};
+export const filterText = expecting(
+  "a filter such as `tags.site=stadium` (docs/inventory.md), or a list of them",
+  z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+);
 
 /** The keys of all jobs; which of them a job takes is checked by `taskOf`. */
 export const taskKeys = {
-  profile: defaulted(profileName, "Account that it is about.", "default"),
-  where: optional(filterText, "Filter for the SIMs of the inventory; with `apply` instead of `file`."),
-  file: optional(path, "With `apply`: the CSV file with the rows; with `report`: the JSON file to write."),
-  speedClass: optional(text(), "With `apply`: the class for all rows; required with a filter."),
-  partial: optional(
-    yesOrNo,
+  profile: setting(profileName.default("default"), "Account that it is about."),
+  where: setting(filterText.optional(), "Filter for the SIMs of the inventory; with `apply` instead of `file`."),
+  file: setting(path.optional(), "With `apply`: the CSV file with the rows; with `report`: the JSON file to write."),
+  speedClass: setting(text().optional(), "With `apply`: the class for all rows; required with a filter."),
+  partial: setting(
+    yesOrNo.optional(),
     "With `apply` and `file`: process only the valid rows of a file with invalid ones.",
-    "`false`",
+    { fallback: "`false`" },
   ),
-  skipUnchanged: optional(yesOrNo, "With `apply`: skip SIMs that already have the class, by the inventory.", "`false`"),
-  maxFailures: optional(failureLimit, "With `apply`: abort when more rows than this fail."),
-  canary: optional(
-    integer(1, 1_000_000),
+  skipUnchanged: setting(yesOrNo.optional(), "With `apply`: skip SIMs that already have the class, by the inventory.", {
+    fallback: "`false`",
+  }),
+  maxFailures: setting(failureLimit.optional(), "With `apply`: abort when more rows than this fail."),
+  canary: setting(
+    integer(1, 1_000_000).optional(),
     "With `apply`: number of rows to process first; the rest only if all of them succeed.",
   ),
-  rate: optional(integer(1, 10_000_000), "With `apply`: maximum calls per minute."),
-  rotation: optional(text(), "With `rotate`: the name of the rotation."),
+  rate: setting(integer(1, 10_000_000).optional(), "With `apply`: maximum calls per minute."),
+  rotation: setting(text().optional(), "With `rotate`: the name of the rotation."),
 };
 
 export const jobKind = oneOf(taskJobs);
 
-export interface WrittenTask {
-  readonly job: Task["job"];
-  readonly profile: string;
-  readonly where?: string | readonly string[] | undefined;
-  readonly file?: string | undefined;
-  readonly speedClass?: string | undefined;
-  readonly partial?: boolean | undefined;
-  readonly skipUnchanged?: boolean | undefined;
-  readonly maxFailures?: number | string | undefined;
-  readonly canary?: number | undefined;
-  readonly rate?: number | undefined;
-  readonly rotation?: string | undefined;
-}
+export type WrittenTask = z.output<z.ZodObject<typeof taskKeys>> & { readonly job: Task["job"] };
 
 export interface KnownNames {
   readonly profiles: readonly string[];
@@ -75,18 +66,17 @@ const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
 /** @returns the task; undefined when it has a fault, which `problems` got */
 export function taskOf(
   written: WrittenTask,
-  { at, known, problems }: { at: string; known: KnownNames; problems: Problem[] },
+  { at, known, report }: { at: string; known: KnownNames; report: Report },
 ): Task | undefined {
+  const { problems } = report;
   const before = problems.length;
-  const fault = (key: string, message: string): void => void problems.push({ where: `${at}.${key}`, message });
+  const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
   const { job, profile } = written;
   for (const key of Object.values(keysOf).flat()) {
     if (written[key] === undefined || keysOf[job].includes(key)) continue;
     if (problems.every(({ where }) => where !== `${at}.${key}`)) fault(key, `means nothing to the job ${job}.`);
   }
-  if (!known.profiles.includes(profile)) {
-    fault("profile", `There is no profile ${profile}.${suggestion(profile, known.profiles)}`);
-  }
+  report.checkProfile(`${at}.profile`, profile, known.profiles);
   const task = makeTask(written, { fault, known });
   return problems.length > before ? undefined : task;
 }
