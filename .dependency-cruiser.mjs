@@ -150,7 +150,7 @@ export const packages = {
 };
 
 /** The sections of features, which the loader reads. */
-const sections = ["^src/jobs/[a-z-]+/(config|settings)[.]ts$"];
+const sections = ["^src/jobs/[a-z-]+/config[.]ts$"];
 
 const importRules = Object.entries(modules).map(([module, { imports, reason }]) => ({
   name: `imports-of-${module.replace("/", "-")}`,
@@ -158,7 +158,7 @@ const importRules = Object.entries(modules).map(([module, { imports, reason }]) 
   severity: "error",
   // A feature.ts ties a feature to the app and to the command line, of which its commands are a part. Its config.ts is a
   // part of the loader.
-  from: { path: `^src/${module}/`, pathNot: "/((feature|config|settings)[.]ts$|commands([.]ts$|/))" },
+  from: { path: `^src/${module}/`, pathNot: "/((feature|config)[.]ts$|commands([.]ts$|/))" },
   to: {
     path: "^src/",
     pathNot: [`^src/(${[module, ...imports].join("|")})/`, ...(module === "config" ? sections : [])],

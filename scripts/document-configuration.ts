@@ -1,9 +1,8 @@
-/** Writes docs/configuration.md from the table of settings: `node --conditions=simfleet-source scripts/document-configuration.ts`. */
+/** Writes docs/configuration.md from the schema of the configuration: `node --conditions=simfleet-source scripts/document-configuration.ts`. */
 import { writeFileSync } from "node:fs";
-import { valuesOf } from "#config/section.ts";
-import { sections } from "#config/sections.ts";
-import type { Setting } from "#config/setting.ts";
-import { fileVariable, placesOf, settingIds, settingOf } from "#config/schema.ts";
+import { z } from "zod";
+import { innerOf, type Setting, settingsOf } from "#config/setting.ts";
+import { configSchema, fileVariable } from "#config/schema.ts";
 
 /** Headings of the settings by the first segment of their path; a segment that is not listed is its own heading. */
 const groups: Readonly<Record<string, string>> = {
@@ -30,39 +29,39 @@ const groups: Readonly<Record<string, string>> = {
   logLevel: "Log",
 };
 
-interface Entry {
-  readonly title: string;
-  readonly about: string;
-  readonly facts: readonly (readonly [name: string, text: string])[];
-}
-
 /** The whole page. */
 export function renderConfiguration(): string {
-  const ofGroups = new Map<string, string[]>();
-  for (const setting of settingIds.map(settingOf)) {
-    const [name = ""] = setting.path.split(".");
-    const group = groups[name] ?? name;
-    ofGroups.set(group, [...(ofGroups.get(group) ?? []), textOf(entryOf(setting))]);
+  const settings = settingsOf(configSchema).filter(({ facts }) => facts.fileOf === undefined);
+  const single = new Map<string, string[]>();
+  const named = new Map<string, string[]>();
+  for (const setting of settings) {
+    const [first = "", ...rest] = setting.path.split(".");
+    const isSingle = setting.facts.variable !== undefined;
+    const heading = isSingle ? (groups[first] ?? first) : sectionOf([first, ...rest].join("."));
+    const group = isSingle ? single : named;
+    group.set(heading, [...(group.get(heading) ?? []), textOf(setting)]);
   }
-  const settings = [...ofGroups].map(([group, entries]) => `## ${group}\n\n${entries.join("\n")}`);
-  const structures = sections.map(({ path, schema, about }) => {
-    const values = [...valuesOf(schema, `${path}.<name>`)].map(({ path: where, facts }) => {
-      const { expects, fallback = "none (required)", about: meaning } = facts;
-      return textOf({
-        title: where,
-        about: meaning,
-        facts: [
-          ["Value", expects],
-          ["Default", fallback],
-        ],
-      });
-    });
+  const parts = [...single].map(([group, entries]) => `## ${group}\n\n${entries.join("\n")}`);
+  const structures = [...named].map(([path, entries]) => {
     const source = "YAML file only. `<name>` is a name of your choice; `[]` stands for each item of a list.";
-    return `## \`${path}\`\n\n${wrap(about)}\n\n${source}\n\n${values.join("\n")}`;
+    return `## \`${path}\`\n\n${wrap(aboutOf(path))}\n\n${source}\n\n${entries.join("\n")}`;
   });
-  const titles = [...ofGroups.keys(), ...sections.map(({ path }) => `\`${path}\``)];
+  const titles = [...single.keys(), ...[...named.keys()].map((path) => `\`${path}\``)];
   const contents = titles.map((title) => `- [${title}](#${anchorOf(title)})`).join("\n");
-  return `${head}${contents}\n\n${[...settings, ...structures].join("\n")}`;
+  return `${head}${contents}\n\n${[...parts, ...structures].join("\n")}`;
+}
+
+/** The path of the section that a setting of a named entry belongs to. */
+function sectionOf(path: string): string {
+  return path.slice(0, path.indexOf(".<name>"));
+}
+
+/** What the schema says of a section. */
+function aboutOf(path: string): string {
+  const inner = path
+    .split(".")
+    .reduce<z.ZodType | undefined>((outer, key) => outer && innerOf(outer, key), configSchema);
+  return inner?.meta()?.description ?? "";
 }
 
 /** The anchor of a heading, as code hosts generate it. */
@@ -73,22 +72,16 @@ function anchorOf(title: string): string {
     .replaceAll(" ", "-");
 }
 
-function entryOf(setting: Setting): Entry {
-  const [value, file] = placesOf(setting);
-  const expected = `${setting.kind.expects}${setting.secret ? " (secret)" : ""}`;
-  const fallback = setting.default === undefined ? (setting.defaultAbout ?? "none") : defaultText(setting.default);
-  const facts: [string, string][] = [
-    ["Variable", `\`${value?.variable ?? ""}\``],
-    ["Value", expected],
-    ["Default", fallback],
+function textOf({ path, schema, facts }: Setting): string {
+  const { description, expects, variable, secret } = facts;
+  const file = variable !== undefined && secret ? [`- From a file: \`${path}File\`, \`${variable}_FILE\``] : [];
+  const lines = [
+    ...(variable === undefined ? [] : [`- Variable: \`${variable}\``]),
+    ...file,
+    `- Value: ${expects}${secret ? " (secret)" : ""}`,
+    `- Default: ${facts.fallback ?? defaultText(schema)}`,
   ];
-  if (file !== undefined) facts.splice(1, 0, ["From a file", `\`${file.path}\`, \`${file.variable}\``]);
-  return { title: value?.path ?? setting.path, about: setting.about, facts };
-}
-
-function textOf({ title, about, facts }: Entry): string {
-  const lines = facts.map(([name, text]) => wrap(`- ${name}: ${text}`, "  "));
-  return `### \`${title}\`\n\n${wrap(about)}\n\n${lines.join("\n")}\n`;
+  return `### \`${path}\`\n\n${wrap(description)}\n\n${lines.map((line) => wrap(line, "  ")).join("\n")}\n`;
 }
 
 /** The text wrapped at 100 characters; all lines but the first begin with `indent`. */
@@ -105,8 +98,11 @@ function wrap(text: string, indent = ""): string {
   return [...lines, line].join("\n");
 }
 
-function defaultText(value: unknown): string {
-  if (!Array.isArray(value)) return `\`${value as string | number}\``;
+function defaultText(schema: z.ZodType): string {
+  if (schema instanceof z.ZodOptional) return "none";
+  if (!(schema instanceof z.ZodDefault)) return "none (required)";
+  const value = schema.def.defaultValue;
+  if (!Array.isArray(value)) return `\`${String(value)}\``;
   return value.length === 0 ? "none" : `\`${value.join(",")}\``;
 }
 

@@ -11,7 +11,7 @@ import { App } from "#app/app.ts";
 import { endpointsOf, type FeatureRoutes } from "#app/endpoints.ts";
 import { type Client, localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
-import type { FeatureSection } from "#config/section.ts";
+import type { FeatureSection } from "#config/setting.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";

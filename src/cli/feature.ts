@@ -4,7 +4,7 @@
  */
 import type { Command } from "@commander-js/extra-typings";
 import type { FeatureRoutes } from "#app/endpoints.ts";
-import type { FeatureSection } from "#config/section.ts";
+import type { FeatureSection } from "#config/setting.ts";
 import type { CommandEffect } from "./command-effects.ts";
 import type { Context } from "./context.ts";
 

@@ -15,10 +15,10 @@ import type { Rotation } from "#fleet/rotation.ts";
 import type { AuthKeyOptions } from "#jobs/authkeys/config.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Deployment } from "./deployment.ts";
-import type { HttpConfig } from "./sections/http-access.ts";
+import type { HttpConfig } from "./sections/http.ts";
 import type { RedisConfig } from "./sections/redis.ts";
-import type { ValueOf } from "./schema.ts";
-import type { Section } from "./section.ts";
+import type { Settings } from "./schema.ts";
+import type { Section } from "./setting.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
 import type { Hooks } from "#jobs/schedules/config.ts";
 import type { WebhookConfig } from "#jobs/webhooks/config.ts";
@@ -88,13 +88,7 @@ export interface Config {
   readonly dropFolder: DropFolder | undefined;
   /** Absent: nothing that needs sealing can be done. */
   readonly seal: SealKeys | undefined;
-  readonly inventory: {
-    readonly fields: readonly string[];
-    /** Names that are never kept, besides those that are built in. */
-    readonly secrets: readonly string[];
-    /** Absent: the platform's own page size. */
-    readonly limit: number | undefined;
-  };
+  readonly inventory: Readonly<Settings["inventory"]>;
   readonly events: FeedBounds;
   /** How much one run may change by itself; undefined where there is no bound. */
   readonly changes: {
@@ -107,8 +101,8 @@ export interface Config {
   readonly server: { readonly url: string; readonly token: Secret | undefined } | undefined;
   /** How long the audit log is kept. */
   readonly audit: { readonly keepMs: number };
-  readonly logLevel: ValueOf<"logLevel">;
-  /** The sections of features that the loader does not know by name: entries by name, by the path of the section. */
+  readonly logLevel: Settings["logLevel"];
+  /** The sections of features that the loader does not know by name: entries by name, by the key of the section. */
   readonly sections: Readonly<Record<string, ReadonlyMap<string, unknown>>>;
   /** What works but not as it may have been meant. */
   readonly warnings: readonly Problem[];
@@ -125,8 +119,8 @@ export interface PlatformAccess {
 }
 
 /** The entries of a feature's section, by name, in the order of the file. */
-export function sectionOf<T>({ sections }: Config, { path }: Section<T>): ReadonlyMap<string, T> {
-  return (sections[path] ?? new Map()) as ReadonlyMap<string, T>;
+export function sectionOf<T>({ sections }: Config, { key }: Section<T>): ReadonlyMap<string, T> {
+  return (sections[key] ?? new Map()) as ReadonlyMap<string, T>;
 }
 
 /**

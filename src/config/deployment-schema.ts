@@ -9,17 +9,16 @@ import {
 } from "#fleet/deployment-operation.ts";
 import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
+import { faultsOf } from "./faults.ts";
 import { simOperations } from "./sim-operations.ts";
-import { settings } from "./schema.ts";
-import { faultsOf } from "./section.ts";
+import { brand, expectedOf, webAddress as address } from "./value-types.ts";
 
 /** The deployments that come with simfleet. */
 export const builtIn = ["svc", "soracom"] as const;
 
-const address = settings.endpointGlobal.kind;
 const webAddress = z
   .string()
-  .refine((text) => address.schema.safeParse(text).success, `must be ${address.expects}`)
+  .refine((text) => address.safeParse(text).success, `must be ${expectedOf(address)}`)
   .optional();
 
 const recordPath = z
@@ -70,7 +69,7 @@ const operations = Object.fromEntries(deploymentOperationIds.map((id) => [id, op
 
 export const deploymentSchema = z.strictObject({
   extends: z.enum(builtIn, `must be ${builtIn.join(" or ")}`).optional(),
-  brand: settings.brand.kind.schema.optional(),
+  brand: brand.optional(),
   endpoints: z.strictObject({ global: webAddress, japan: webAddress }).optional(),
   auth: z.strictObject({ ttlField: field.nullish() }).optional(),
   speedClasses: z.array(z.string().refine(isSpeedClass, "cannot be a speed class")).optional(),
@@ -89,8 +88,8 @@ export type DeploymentFile = z.infer<typeof deploymentSchema>;
 
 /** The faults of a file with the key of each; a key that is not known gets the one that was probably meant. */
 export function problemsOf(error: z.ZodError, file: string): Problem[] {
-  return faultsOf(error, { schema: deploymentSchema, where: "", noun: "key" }).map(({ where, message }) => ({
-    where: where === "" ? file : `${file}: ${where.replace(/^[.]/, "")}`,
+  return faultsOf(error, { schema: deploymentSchema, noun: "key" }).map(({ where, message }) => ({
+    where: where === "" ? file : `${file}: ${where}`,
     message,
   }));
 }

@@ -7,9 +7,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { addEvents } from "#events/event.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
-import { keyColumnOf } from "#fleet/sim/sim.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
-import { ConfigError, type Problem } from "#core/errors.ts";
+import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
 import { readAuthKeys } from "#jobs/authkeys/config.ts";
@@ -19,19 +18,20 @@ import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
-import { type HttpConfig, readJwt, readTokens } from "./sections/http-access.ts";
+import { profileSection, type ProfileSettings, profilesSection } from "./sections/profiles.ts";
+import { readHttp } from "./sections/http.ts";
 import { readRedis } from "./sections/redis.ts";
 import { readRotations } from "#jobs/credentials/config.ts";
-import { fileVariable, placesOf, settingIds, settingOf } from "./schema.ts";
+import { type Environment, readSettings, type SettingSource } from "./read-settings.ts";
+import { Report } from "./report.ts";
+import { configSchema, fileVariable, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
-import { type FeatureSection, readSection, type Section } from "./section.ts";
-import { sections } from "./sections.ts";
+import { factsOf, type FeatureSection, group, type Section, settingsOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readTextFile } from "./file/text-file.ts";
-import { type Environment, Values } from "./values.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
-import { checkKeys, isTree, readOwnedYaml, type Tree, valueAt } from "./file/yaml-file.ts";
+import { isTree, readOwnedYaml, valueAt } from "./file/yaml-file.ts";
 
 const dayMs = 86_400_000;
 const usualFile = "config/simfleet.yaml";
@@ -44,22 +44,20 @@ const usualFile = "config/simfleet.yaml";
  */
 export function loadConfig(from: ConfigSource = {}): Config {
   const { env = process.env, features = [] } = from;
-  const problems: Problem[] = [];
+  const report = new Report();
   // Schedules, automations and webhooks may name them.
   for (const { events } of features) addEvents(events ?? {});
   const named = from.file ?? (env[fileVariable] || undefined);
   const file = named ?? (existsSync(usualFile) ? usualFile : undefined);
-  const read = file === undefined ? { tree: {} } : readOwnedYaml(file, problems);
-  const { tree } = read;
-  if (file !== undefined) checkOwner(file, read, named !== undefined, problems);
-  checkKeys(
-    tree,
-    [...sections, ...ownSections(features)].map(({ path }) => path),
-    problems,
-  );
-  checkVariables(env, problems);
-  const config = assemble({ file, isNamed: named !== undefined, tree, env, features, problems });
-  if (problems.length > 0) throw new ConfigError(withoutRepeats(problems));
+  const read = file === undefined ? { tree: {} } : readOwnedYaml(file, report.problems);
+  if (file !== undefined) checkOwner(file, read, { isNamed: named !== undefined, report });
+  checkVariables(env, report);
+  const source = { tree: read.tree, env, profile: selectedProfile(read.tree, env) };
+  const own = features.flatMap(({ section }) => section ?? []);
+  const settings = readSettings(schemaWith(own), source, report);
+  if (file !== undefined && named === undefined) checkDestinations(file, { settings, env }, report);
+  const config = { file, ...assemble(settings, source, report), sections: entriesOf(own, settings) };
+  if (report.problems.length > 0) throw report.error();
   return frozen(config);
 }
 
@@ -70,196 +68,169 @@ export interface ConfigSource {
   readonly features?: readonly FeatureSection[];
 }
 
-function ownSections(features: readonly FeatureSection[]): Section[] {
-  return features.flatMap(({ section }) => section ?? []);
+function schemaWith(sections: readonly Section[]): typeof configSchema {
+  if (sections.length === 0) return configSchema;
+  const more = Object.fromEntries(sections.map(({ key, schema }) => [key, schema]));
+  return configSchema.extend(more) as unknown as typeof configSchema;
 }
 
-interface Source {
-  readonly features: readonly FeatureSection[];
-  readonly file: string | undefined;
-  readonly isNamed: boolean;
-  readonly tree: Tree;
-  readonly env: Environment;
-  readonly problems: Problem[];
+function entriesOf(sections: readonly Section[], settings: object): Config["sections"] {
+  return Object.fromEntries(
+    sections.map(({ key }) => [key, new Map(Object.entries(settings[key as never] as Record<string, unknown>))]),
+  );
 }
 
-function assemble(source: Source): Config {
-  const { file, env, problems } = source;
-  const profile = new Values({ ...source, profile: "default" }).getOrDefault("profile");
-  const values = new Values({ ...source, profile });
-  if (file !== undefined && !source.isNamed) checkDestinations(file, { values, env }, problems);
-  const deployment = readDeployment(values, problems);
-  const tokenTtlSeconds = values.get("tokenTtlSeconds");
-  const warnings: Problem[] = [];
+/** The name of the selected profile; that of the default where it is not valid, which is reported with the others. */
+function selectedProfile(tree: SettingSource["tree"], env: Environment): string {
+  const { profile } = configSchema.shape;
+  const written = env[factsOf(profile)?.variable ?? ""] || valueAt(tree, "profile");
+  return profile.safeParse(written).data ?? "default";
+}
+
+function assemble(settings: Settings, source: SettingSource, report: Report): Omit<Config, "file" | "sections"> {
+  const { limits, events, changes, tokenTtlSeconds } = settings;
+  const deployment = readDeployment(settings, report);
   if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
     const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
-    warnings.push({ where: values.whereOf("tokenTtlSeconds") ?? "tokenTtlSeconds", message });
+    report.warn("tokenTtlSeconds", message);
   }
-  const profiles = readProfiles(source, { selected: values, profile, warnings });
+  const profiles = readProfiles(settings, source, report);
   const names = Object.keys(profiles);
-  const rotations = readRotations(source.tree, { deployment, profiles: names }, problems);
-  const authKeys = readAuthKeys(source.tree, names, problems);
-  const inventory = readInventory(values, problems);
+  const rotations = readRotations(settings.rotations, { deployment, profiles: names }, report);
+  const authKeys = readAuthKeys(settings.authKeys, names, report);
+  checkInventory(settings.inventory, report);
   const fieldsOf = (name: string): readonly string[] => {
     const keyColumn = keyColumnOf(profiles[name]?.profile.wording ?? "sims");
     const ofOperations = fieldsOfOperations(deployment.simOperations.values());
-    return [keyColumn, ...keptFields(inventory.fields, { keyColumn, ofOperations })];
+    return [keyColumn, ...keptFields(settings.inventory.fields, { keyColumn, ofOperations })];
   };
-  const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf };
+  const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
+  const { simOperations: operations } = deployment;
+  const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf, operations, wordingOf };
   return {
-    file,
-    redis: readRedis(values, { problems, warnings }),
-    dataDir: values.get("dataDir") ?? usualDataDir(env),
+    redis: readRedis(settings.redis, report),
+    dataDir: settings.dataDir ?? usualDataDir(source.env),
     deployment,
-    profile,
+    profile: source.profile,
     profiles,
     tokenTtlMs: tokenTtlSeconds === undefined ? undefined : tokenTtlSeconds * 1000,
-    tokenKey: readTokenKey(values, problems),
+    tokenKey: readTokenKey(settings, report),
     limits: {
-      periodMs: values.getOrDefault("periodSeconds") * 1000,
-      reserve: values.getOrDefault("reserve"),
-      connections: values.getOrDefault("connections"),
-      egress: values.get("egress"),
+      periodMs: limits.periodSeconds * 1000,
+      reserve: limits.reserve,
+      connections: limits.connections,
+      egress: limits.egress,
     },
-    credentialSets: values.getOrDefault("credentialSets"),
+    credentialSets: limits.credentialSets,
     rotations,
     authKeys,
-    ...readSchedules(source.tree, known, problems),
-    automations: readAutomations(source.tree, known, problems),
-    freezes: readFreezes(source.tree, known.profiles, problems),
-    webhooks: readWebhooks(source.tree, known.profiles, problems),
-    dropFolder: readDropFolder(values, { profiles: names, selected: profile }, problems),
-    seal: readSealKeys(values, problems),
-    inventory,
-    events: { keepMs: values.getOrDefault("eventsKeepDays") * dayMs, most: values.getOrDefault("eventsMost") },
-    changes: readChanges(values),
-    http: readHttp(source, values),
-    server: readServer(values),
-    audit: { keepMs: values.getOrDefault("auditKeepDays") * dayMs },
-    logLevel: values.getOrDefault("logLevel"),
-    sections: Object.fromEntries(
-      ownSections(source.features).map((section) => [section.path, readSection(source.tree, section, problems)]),
-    ),
-    warnings,
+    ...readSchedules(settings.schedules, known, report),
+    automations: readAutomations(settings.automations, known, report),
+    freezes: readFreezes(settings.freezes, names, report),
+    webhooks: readWebhooks(settings.webhooks, names, report),
+    dropFolder: readDropFolder(settings.dropFolder, { ...known, selected: source.profile }, report),
+    seal: readSealKeys(settings.seal, report),
+    inventory: settings.inventory,
+    events: { keepMs: events.keepDays * dayMs, most: events.most },
+    changes: {
+      mostChanges: changes.mostRows,
+      approvalAbove: changes.approvalAbove,
+      approvalFor: changes.approvalFor,
+    },
+    http: readHttp(settings.http, report),
+    server: readServer(settings.server),
+    audit: { keepMs: settings.audit.keepDays * dayMs },
+    logLevel: settings.logLevel,
+    warnings: report.warnings,
   };
 }
 
-function readServer(values: Values): Config["server"] {
-  const url = values.get("serverUrl");
-  const token = values.getSecret("serverToken");
-  return url === undefined ? undefined : { url, token };
+function readServer({ url, token }: Settings["server"]): Config["server"] {
+  return url === undefined ? undefined : { url, token: token === undefined ? undefined : new Secret(token) };
 }
 
-function readHttp({ tree, problems }: Source, values: Values): HttpConfig {
-  return {
-    host: values.getOrDefault("httpHost"),
-    port: values.getOrDefault("httpPort"),
-    adminToken: values.getSecret("adminToken"),
-    tokens: readTokens(tree, problems),
-    jwt: readJwt(values, problems),
-    hosts: values.getOrDefault("httpHosts"),
-    uploadBytes: values.getOrDefault("uploadBytes"),
-    metrics: values.getOrDefault("httpMetrics"),
-    plansPerCaller: values.getOrDefault("plansPerCaller"),
-    planBytesPerCaller: values.getOrDefault("planBytesPerCaller"),
-    requestsPerMinute: values.getOrDefault("requestsPerMinute"),
-    authFailuresPerMinute: values.getOrDefault("authFailuresPerMinute"),
-    connections: values.getOrDefault("httpConnections"),
-    queues: values.getOrDefault("httpQueues"),
-  };
-}
-
-function readInventory(values: Values, problems: Problem[]): Config["inventory"] {
-  const fields = values.getOrDefault("inventoryFields");
-  const secrets = values.getOrDefault("inventorySecrets");
+function checkInventory({ fields, secrets }: Settings["inventory"], report: Report): void {
   const kept = fields.find((field) => [...secretFields, ...secrets].includes(field.slice(field.lastIndexOf(".") + 1)));
-  if (kept !== undefined) {
-    const where = values.whereOf("inventoryFields") ?? "inventory.fields";
-    problems.push({ where, message: `${kept} is a secret and is never stored. Remove it.` });
-  }
-  return { fields, secrets, limit: values.get("inventoryLimit") };
+  if (kept !== undefined) report.fault("inventory.fields", `${kept} is a secret and is never stored. Remove it.`);
 }
 
-function readDeployment(values: Values, problems: Problem[]): Deployment {
-  const deployment = loadDeployment(values.getOrDefault("deployment"), problems);
+function readDeployment({ deployment: name, brand, endpoints }: Settings, report: Report): Deployment {
+  const deployment = loadDeployment(name, report.problems);
   return {
     ...deployment,
-    brand: values.get("brand") ?? deployment.brand,
+    brand: brand ?? deployment.brand,
     endpoints: {
-      global: values.get("endpointGlobal") ?? deployment.endpoints.global,
-      japan: values.get("endpointJapan") ?? deployment.endpoints.japan,
+      global: endpoints.global ?? deployment.endpoints.global,
+      japan: endpoints.japan ?? deployment.endpoints.japan,
     },
   };
 }
 
-function readProfiles(
-  source: Source,
-  { selected, profile, warnings }: { selected: Values; profile: string; warnings: Problem[] },
-): Record<string, ProfileConfig> {
-  const { tree, problems } = source;
-  const language = selected.getOrDefault("language");
+function readProfiles(settings: Settings, source: SettingSource, report: Report): Record<string, ProfileConfig> {
+  const { tree, env, profile } = source;
   const written = valueAt(tree, "profiles");
   const names = new Set([...(isTree(written) ? Object.keys(written) : []), profile]);
-  if (profile !== "default" && isTree(written) && !Object.hasOwn(written, profile)) {
-    const where = selected.whereOf("profile") ?? "profile";
-    problems.push({ where, message: `There is no profile ${profile}.${suggestion(profile, Object.keys(written))}` });
-  }
+  if (profile !== "default" && isTree(written)) report.checkProfile("profile", profile, Object.keys(written));
   const read = (name: string): ProfileConfig => {
-    const env = name === profile ? source.env : {};
-    const values = name === profile ? selected : new Values({ ...source, env, profile: name });
-    const { forms, files } = readCredentials(values, name, { problems, warnings });
+    const { coverage, wording, language, credentials } = profileOf(settings, name);
+    const { forms, files } = readCredentials(credentials, `profiles.${name}`, report);
+    const own = {
+      tree: { profiles: { [name]: valueAt(tree, `profiles.${name}`) } },
+      env: name === profile ? env : {},
+      profile: name,
+    };
     return {
-      profile: { name, coverage: values.get("coverage"), wording: values.getOrDefault("wording") },
-      language: values.get("profileLanguage") ?? language,
+      profile: { name, coverage, wording },
+      language: language ?? settings.language,
       credentials: forms,
-      secrets: { files, read: () => readAgain({ tree, env, profile: name }) },
+      secrets: { files, read: () => readAgain(own) },
     };
   };
   return Object.fromEntries([...names].map((name) => [name, read(name)]));
 }
 
-/** The credentials of a profile as their files have them now. @throws ConfigError */
-function readAgain(from: { tree: Tree; env: Environment; profile: string }): readonly Credentials[] {
-  const problems: Problem[] = [];
-  const { forms } = readCredentials(new Values({ ...from, problems }), from.profile, { problems, warnings: [] });
-  if (problems.length === 0) return forms;
-  for (const form of forms) forgetCredentials(form);
-  throw new ConfigError(withoutRepeats(problems));
+/** The settings of a profile; the defaults where nothing gives any. */
+function profileOf({ profiles }: Pick<Settings, "profiles">, name: string): ProfileSettings {
+  return (Object.hasOwn(profiles, name) ? profiles[name] : undefined) ?? profileSection.parse({});
 }
 
-function readTokenKey(values: Values, problems: Problem[]): Config["tokenKey"] {
-  const jwksUrl = values.get("jwksUrl");
-  const file = values.get("tokenPublicKeyFile");
-  const where = values.whereOf("tokenPublicKeyFile") ?? "tokenPublicKeyFile";
+/** The credentials of a profile as their files have them now. @throws ConfigError */
+function readAgain(source: SettingSource): readonly Credentials[] {
+  const report = new Report();
+  const settings = readSettings(group({ profiles: profilesSection }), source, report);
+  const { credentials } = profileOf(settings, source.profile);
+  const { forms } = readCredentials(credentials, `profiles.${source.profile}`, report);
+  if (report.problems.length === 0) return forms;
+  for (const form of forms) forgetCredentials(form);
+  throw report.error();
+}
+
+function readTokenKey({ jwksUrl, tokenPublicKeyFile: file }: Settings, report: Report): Config["tokenKey"] {
+  const at = "tokenPublicKeyFile";
   if (jwksUrl !== undefined && file !== undefined) {
-    problems.push({ where, message: `is given beside ${values.whereOf("jwksUrl")}. Keep one of them.` });
+    report.fault(at, `is given beside ${report.whereOf("jwksUrl")}. Keep one of them.`);
   }
   if (jwksUrl !== undefined) return { jwksUrl };
   if (file === undefined) return undefined;
   const read = readTextFile(file);
   if ("fault" in read) {
-    problems.push({ where, message: read.fault });
+    report.fault(at, read.fault);
     return undefined;
   }
   if (/-----BEGIN (RSA |EC )?PRIVATE KEY/.test(read.text)) {
-    problems.push({ where, message: `${file} contains a private key; the public key is required.` });
+    report.fault(at, `${file} contains a private key; the public key is required.`);
   } else if (!read.text.includes("-----BEGIN ")) {
-    problems.push({ where, message: `${file} is not a PEM file (-----BEGIN PUBLIC KEY-----).` });
+    report.fault(at, `${file} is not a PEM file (-----BEGIN PUBLIC KEY-----).`);
   }
   return { publicKeyPem: read.text };
 }
 
-function checkVariables(env: Environment, problems: Problem[]): void {
-  const known = new Set([fileVariable, ...settingIds.flatMap((id) => placesOf(settingOf(id)).map((p) => p.variable))]);
+function checkVariables(env: Environment, report: Report): void {
+  const known = new Set([fileVariable, ...settingsOf(configSchema).flatMap(({ facts }) => facts.variable ?? [])]);
   for (const name of Object.keys(env)) {
     if (!name.startsWith("SIMFLEET_") || known.has(name)) continue;
-    problems.push({ where: name, message: `There is no such variable.${suggestion(name, known)}` });
+    report.fault(name, `There is no such variable.${suggestion(name, known)}`);
   }
-}
-
-/** One variable can feed two settings, and a setting can be read twice. */
-function withoutRepeats(problems: readonly Problem[]): Problem[] {
-  return [...new Map(problems.map((problem) => [`${problem.where}: ${problem.message}`, problem])).values()];
 }
 
 function usualDataDir(env: Environment): string {
@@ -270,12 +241,4 @@ function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || value instanceof Secret) return value;
   for (const inner of Object.values(value)) frozen(inner);
   return Object.freeze(value);
-}
-
-function readChanges(values: Values): Config["changes"] {
-  return {
-    mostChanges: values.get("mostRows"),
-    approvalAbove: values.get("approvalAbove"),
-    approvalFor: values.getOrDefault("approvalFor"),
-  };
 }

@@ -1,16 +1,163 @@
-import type { Kind } from "./kind.ts";
+/**
+ * What the schema of the configuration is composed of: settings, groups of them, and sections of named entries. Each is a
+ * zod schema. What zod does not know (the environment variable, the words of messages and of the documentation) is its
+ * metadata.
+ */
+import { z } from "zod";
+import type { EventFacts } from "#events/event.ts";
+import { isTree } from "./file/yaml-file.ts";
+import { expectedOf, path } from "./value-types.ts";
 
-/** One line of the table of settings. */
-export interface Setting<T = unknown> {
-  /** `<name>` stands for the name of a profile. */
-  readonly path: string;
-  readonly variable: string;
-  readonly kind: Kind<T>;
-  readonly about: string;
-  readonly default?: T;
-  /** In words, where the default is no constant. */
-  readonly defaultAbout?: string;
+/** The metadata of a setting. */
+export interface SettingFacts {
+  readonly description: string;
+  /** Completes "must be …". */
+  readonly expects: string;
+  /** The environment variable; absent where only the file can give the setting. */
+  readonly variable?: string;
+  /** No message quotes the value. */
   readonly secret?: true;
   /** No message quotes the value, since a part of it may be secret. */
   readonly hidden?: true;
+  /** The setting names the file of this secret. */
+  readonly fileOf?: string;
+  /** In words, what holds where the setting is not given and its default is no constant. */
+  readonly fallback?: string;
+}
+
+type MoreFacts = Pick<SettingFacts, "variable" | "secret" | "hidden" | "fileOf" | "fallback">;
+
+/** A setting of the schema. */
+export interface Setting {
+  /** `<name>` stands for the name of an entry, `[]` for each item of a list. */
+  readonly path: string;
+  readonly schema: z.ZodType;
+  readonly facts: SettingFacts;
+}
+
+/**
+ * A value of the configuration.
+ * @param type one of value-types.ts: as it is where the setting has to be given, else optional or with a default
+ */
+export function setting<T extends z.ZodType>(type: T, description: string, more: MoreFacts = {}): T {
+  return type.meta({ description, expects: expectedOf(bare(type)), ...more });
+}
+
+/** A secret: the value itself, or with `File` at the end of the key the path of a file that holds it. */
+export function secret<K extends string>(
+  key: K,
+  type: z.ZodString,
+  { description, variable, fallback = "none" }: { description: string; variable: string; fallback?: string },
+): Record<K | `${K}File`, z.ZodOptional<z.ZodString>> {
+  const inFile = { variable: `${variable}_FILE`, fileOf: key };
+  return {
+    [key]: setting(type.optional(), description, { variable, secret: true, fallback }),
+    [`${key}File`]: setting(path.optional(), `File that holds \`${key}\`.`, inFile),
+  } as Record<K | `${K}File`, z.ZodOptional<z.ZodString>>;
+}
+
+/** Settings below one key, which all can be left out. */
+export function group<S extends z.ZodRawShape>(shape: S): z.ZodPrefault<z.ZodObject<S, z.core.$strict>> {
+  return z.strictObject(shape).prefault({} as never);
+}
+
+/**
+ * Named entries. Where a part of an entry is at fault, the rest of it is read if every part can be left out, as in a group.
+ * @param names `nameRule` says in words what a name has to match
+ */
+export function named<T extends z.ZodType>(
+  entry: T,
+  names: { pattern: RegExp; nameRule: string; description?: string },
+) {
+  const { pattern, ...facts } = names;
+  return z.record(z.string().regex(pattern), entry).prefault({}).meta(facts);
+}
+
+/** Named entries that belong to one feature. */
+export function section<T extends z.ZodType>(entry: T, description: string) {
+  return named(entry, {
+    pattern: /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/,
+    nameRule: "A name may have letters, digits, - and _, and must start and end with a letter or digit.",
+    description,
+  });
+}
+
+/** Whether exactly one of these keys is given, to be refined with. */
+export function hasOneOf(...keys: readonly string[]): (value: unknown) => boolean {
+  return (value) => isTree(value) && keys.filter((key) => value[key] !== undefined).length === 1;
+}
+
+/** The parameters of a refinement that speaks also where another value of the mapping is at fault. */
+export function says(message: string) {
+  return { error: message, when: ({ value }: { readonly value: unknown }): boolean => isTree(value) };
+}
+
+/** A feature as far as the configuration is concerned. */
+export interface FeatureSection {
+  /** Its section of the file. */
+  readonly section?: Section;
+  /** Events that it emits, with their fields. */
+  readonly events?: Readonly<Record<string, EventFacts>>;
+}
+
+/** A section of the file that belongs to one feature: entries by name. */
+export interface Section<T = unknown> {
+  readonly key: string;
+  readonly schema: z.ZodType<Record<string, T>>;
+}
+
+const wrappers = [z.ZodOptional, z.ZodNullable, z.ZodDefault, z.ZodPrefault] as const;
+
+/** The schema without what allows it to be left out. */
+export function bare(schema: z.ZodType): z.ZodType {
+  const wrapper = wrappers.find((one) => schema instanceof one);
+  return wrapper === undefined ? schema : bare((schema as z.ZodOptional<z.ZodType>).unwrap());
+}
+
+/** The metadata of a setting; undefined for groups and lists of settings. */
+export function factsOf(schema: z.ZodType): SettingFacts | undefined {
+  const facts = schema.meta();
+  return facts?.["expects"] === undefined ? undefined : (facts as unknown as SettingFacts);
+}
+
+/** The rule for the names of entries. */
+export function nameRuleOf(schema: z.ZodType): string | undefined {
+  return schema.meta()?.["nameRule"] as string | undefined;
+}
+
+/** The schema below a key or index. */
+export function innerOf(schema: z.ZodType, key: string): z.ZodType | undefined {
+  const outer = bare(schema);
+  if (outer instanceof z.ZodObject) return (outer.shape as Readonly<Record<string, z.ZodType>>)[key];
+  if (outer instanceof z.ZodRecord) return outer.valueType as z.ZodType;
+  return outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined;
+}
+
+const listed = new WeakMap<z.ZodType, readonly Setting[]>();
+
+/** Every setting of a schema, in its order. */
+export function settingsOf(schema: z.ZodType): readonly Setting[] {
+  const settings = listed.get(schema) ?? [...settingsBelow(schema, "")];
+  listed.set(schema, settings);
+  return settings;
+}
+
+function* settingsBelow(schema: z.ZodType, at: string): Generator<Setting> {
+  const facts = factsOf(schema);
+  const outer = bare(schema);
+  const below = at === "" ? "" : `${at}.`;
+  if (facts !== undefined) yield { path: at, schema, facts };
+  else if (outer instanceof z.ZodArray) yield* settingsBelow(outer.element as z.ZodType, `${at}[]`);
+  else if (outer instanceof z.ZodRecord) yield* settingsBelow(outer.valueType as z.ZodType, `${below}<name>`);
+  else if (outer instanceof z.ZodObject) {
+    for (const [key, value] of Object.entries<z.ZodType>(outer.shape)) {
+      yield* settingsBelow(value, `${below}${key}`);
+    }
+  }
+}
+
+/** The variables that give the setting at a path: its own, and for a secret that of its file. */
+export function variablesOf(schema: z.ZodType, at: string): string[] {
+  const settings = settingsOf(schema).filter((one) => one.path === at || one.path === `${at}File`);
+  return settings.flatMap(({ facts }) => facts.variable ?? []);
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { settingIds, settingOf } from "#config/schema.ts";
+import { configSchema } from "#config/schema.ts";
+import { settingsOf } from "#config/setting.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
 import { changeTypes } from "#jobs/inventory/contract.ts";
@@ -41,8 +42,8 @@ describe("docs/inventory.md", () => {
   });
 
   it("names the settings of the inventory and of events, with their variables", () => {
-    const settings = settingIds.map(settingOf).filter(({ path }) => /^(inventory|events)\./.test(path));
-    const rows = settings.map(({ path, variable }) => new RegExp(`\\| \`${path}\` +\\| \`${variable}\` +\\|`));
+    const settings = settingsOf(configSchema).filter(({ path }) => /^(inventory|events)\./.test(path));
+    const rows = settings.map(({ path, facts }) => new RegExp(`\\| \`${path}\` +\\| \`${facts.variable}\` +\\|`));
     for (const row of rows) expect(page).toMatch(row);
     expect(firstColumn("setting")).toHaveLength(settings.length);
   });

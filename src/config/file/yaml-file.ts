@@ -1,12 +1,7 @@
-/**
- * Parses a YAML file into a tree of plain values and checks its keys against those of the schema. It does not validate
- * values (values.ts, section.ts).
- */
+/** Parses a YAML file into a tree of plain values. The schema is not its concern (read-settings.ts). */
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/open-file.ts";
-import { placesOf, settingIds, settingOf } from "../schema.ts";
-import { suggestion } from "#core/suggest.ts";
 
 const mostBytes = 4 * 1_048_576;
 
@@ -61,38 +56,15 @@ function parseTree(file: string, text: string, problems: Problem[]): Tree {
 
 /** The value at a path of keys joined by dots; undefined where there is none, and for an empty one. */
 export function valueAt(tree: Tree, path: string): unknown {
-  let value: unknown = tree;
-  for (const key of path.split(".")) value = isTree(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return value ?? undefined;
+  return valueIn(tree, path.split(".")) ?? undefined;
 }
 
-/**
- * Reports keys that no setting has, and values where a mapping belongs.
- * @param sections paths of structures that their sections check
- */
-export function checkKeys(tree: Tree, sections: readonly string[], problems: Problem[]): void {
-  const settings = settingIds.flatMap((id) => placesOf(settingOf(id)).map((place) => place.path.split(".")));
-  const known = [...settings, ...sections.map((path) => path.split("."))];
-  check(tree, known, "", problems);
-}
-
-/** @param known the rest of each known path below `prefix` */
-function check(tree: Tree, known: readonly string[][], prefix: string, problems: Problem[]): void {
-  for (const [key, value] of Object.entries(tree)) {
-    const where = `${prefix}${key}`;
-    const names = known.map(([first = ""]) => first);
-    if (names.includes("<name>") && !/^[A-Za-z0-9_-]{1,64}$/.test(key)) {
-      problems.push({ where, message: "The name of a profile may have letters, digits, - and _." });
-      continue;
-    }
-    const below = known.filter(([first]) => first === key || first === "<name>");
-    if (below.length === 0) {
-      problems.push({ where, message: `There is no such setting.${suggestion(key, new Set(names))}` });
-      continue;
-    }
-    const inner = below.map((path) => path.slice(1)).filter((path) => path.length > 0);
-    if (inner.length === 0 || value === null) continue;
-    if (isTree(value)) check(value, inner, `${where}.`, problems);
-    else problems.push({ where, message: "must be a mapping of settings." });
+/** The value below keys of mappings and indices of lists; undefined where there is none. */
+export function valueIn(tree: unknown, keys: readonly string[]): unknown {
+  let value = tree;
+  for (const key of keys) {
+    const isWithin = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+    value = isWithin ? (value as Tree)[key] : undefined;
   }
+  return value;
 }

@@ -3,7 +3,7 @@
  * file changes both at once, so an id is never combined with the secret of another AuthKey.
  */
 import { z } from "zod";
-import type { Kind } from "../kind.ts";
+import { expecting } from "../value-types.ts";
 
 export interface AuthKeyText {
   /** Undefined where the text is the secret alone. */
@@ -26,7 +26,7 @@ export function parseAuthKeyText(written: string): AuthKeyText | undefined {
   }
 }
 
-export const authKeyText: Kind<string> = {
-  schema: z.string().refine((written) => parseAuthKeyText(written) !== undefined),
-  expects: "text, or a JSON object of `authKeyId` and `authKey` and nothing else",
-};
+export const authKeyText = expecting(
+  "text, or a JSON object of `authKeyId` and `authKey` and nothing else",
+  z.string().refine((written) => parseAuthKeyText(written) !== undefined),
+);

@@ -2,11 +2,11 @@
  * The credentials of a profile: exactly one of the interface's three forms (section 5), or none. An AuthKey can have a
  * second one next to it: a user can have two, so that one can be replaced while the other works.
  */
-import type { Problem } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { parseAuthKeyText } from "./auth-key-text.ts";
-import { placesOf, type SettingId, settingOf } from "../schema.ts";
-import type { Values } from "../values.ts";
+import type { Report } from "../report.ts";
+import { profileSection, type ProfileSettings } from "../sections/profiles.ts";
+import { variablesOf } from "../setting.ts";
 
 export interface AuthKeyCredentials {
   readonly kind: "auth-key";
@@ -30,12 +30,17 @@ export type Credentials =
       readonly mfaSecret: Secret | undefined;
     };
 
+type Written = ProfileSettings["credentials"];
+
 /** The settings of each form, and those of them that no other form has. */
 const forms = {
   "auth-key": { needs: [], shownBy: ["authKeyId", "authKey"] },
   root: { needs: ["email", "password"], shownBy: ["email"] },
   "sub-user": { needs: ["operatorId", "userName", "password"], shownBy: ["operatorId", "userName"] },
-} as const satisfies Record<Credentials["kind"], { needs: readonly SettingId[]; shownBy: readonly SettingId[] }>;
+} as const satisfies Record<
+  Credentials["kind"],
+  { needs: readonly (keyof Written)[]; shownBy: readonly (keyof Written)[] }
+>;
 
 /** The ways to give credentials by environment, for messages. */
 export const credentialForms =
@@ -48,22 +53,17 @@ export interface ReadCredentials {
   readonly files: readonly string[];
 }
 
-/** What takes the faults, and what works but not as it may have been meant. */
-interface Report {
-  readonly problems: Problem[];
-  readonly warnings: Problem[];
-}
-
-/** Puts the credentials of one profile together. */
-export function readCredentials(values: Values, profile: string, report: Report): ReadCredentials {
-  const first = readFirst(values, profile, report);
-  const second = readSecond(values, profile, { ...report, isBesideAuthKey: first?.kind === "auth-key" });
-  const files = (["authKey", "authKey2", "password", "mfaSecret"] as const).flatMap((id) => values.fileOf(id) ?? []);
+/** Puts the credentials of one profile together. @param at path of the profile */
+export function readCredentials(written: Written, at: string, report: Report): ReadCredentials {
+  const where = `${at}.credentials`;
+  const first = readFirst(written, where, report);
+  const second = readSecond(written, where, { report, isBesideAuthKey: first?.kind === "auth-key" });
+  const secrets = ["authKey", "second.authKey", "password", "mfaSecret"];
+  const files = secrets.flatMap((key) => report.fileOf(`${where}.${key}`) ?? []);
   if (first === undefined) return { forms: [], files };
   if (second === undefined) return { forms: [first], files };
   if (first.kind === "auth-key" && first.authKeyId === second.authKeyId) {
-    const where = `profiles.${profile}.credentials.second`;
-    report.warnings.push({ where, message: `is the AuthKey ${first.authKeyId}, as is the first. One is used.` });
+    report.warn(`${where}.second`, `is the AuthKey ${first.authKeyId}, as is the first. One is used.`);
     forgetCredentials(second);
     return { forms: [first], files };
   }
@@ -79,109 +79,83 @@ export function forgetCredentials(form: Credentials): void {
   }
 }
 
-function readFirst(values: Values, profile: string, report: Report): Credentials | undefined {
-  const { problems } = report;
-  const where = `profiles.${profile}.credentials`;
-  const given = (ids: readonly SettingId[]) => ids.flatMap((id) => values.whereOf(id) ?? []);
-  const kinds = (Object.keys(forms) as Credentials["kind"][]).filter((kind) => given(forms[kind].shownBy).length > 0);
+function readFirst(written: Written, where: string, report: Report): Credentials | undefined {
+  const isGiven = (key: string): boolean => report.isGiven(`${where}.${key}`);
+  const placesOf = (keys: readonly string[]) => keys.flatMap((key) => report.whereOf(`${where}.${key}`) ?? []);
+  const kinds = (Object.keys(forms) as Credentials["kind"][]).filter((kind) => forms[kind].shownBy.some(isGiven));
   const [kind] = kinds;
   if (kinds.length > 1) {
-    const names = kinds.map((one) => given(forms[one].shownBy).join(" and "));
-    problems.push({ where, message: `hold more than one form: ${names.join("; ")}. Keep one of them.` });
+    const names = kinds.map((one) => placesOf(forms[one].shownBy).join(" and "));
+    report.fault(where, `hold more than one form: ${names.join("; ")}. Keep one of them.`);
     return undefined;
   }
-  const strays = given(["password", "mfaSecret"]);
-  if (kind === undefined) {
-    for (const stray of strays) {
-      problems.push({ where: stray, message: "belongs to an e-mail address, or to an operator ID and a user name." });
-    }
-    return undefined;
+  const strays = ["password", "mfaSecret"].filter(isGiven);
+  if (kind === undefined || kind === "auth-key") {
+    const message =
+      kind === undefined
+        ? "belongs to an e-mail address, or to an operator ID and a user name."
+        : "cannot be combined with an AuthKey. Remove one of them.";
+    for (const stray of strays) report.fault(`${where}.${stray}`, message);
+    return kind === undefined ? undefined : readAuthKey(written, where, report);
   }
-  if (kind === "auth-key") {
-    for (const stray of strays)
-      problems.push({ where: stray, message: "cannot be combined with an AuthKey. Remove one of them." });
-    return readAuthKey(values, { id: "authKeyId", secret: "authKey" }, { ...report, profile });
+  for (const key of forms[kind].needs) {
+    if (!isGiven(key)) reportMissing(`${where}.${key}`, placesOf(forms[kind].shownBy), report);
   }
-  for (const id of forms[kind].needs) {
-    if (values.whereOf(id) !== undefined) continue;
-    problems.push(missing(values, id, { profile, beside: forms[kind].shownBy }));
-  }
-  return assemble(values, kind);
+  return assemble(written, kind);
 }
 
 function readSecond(
-  values: Values,
-  profile: string,
-  report: Report & { readonly isBesideAuthKey: boolean },
+  written: Written,
+  where: string,
+  { report, isBesideAuthKey }: { report: Report; isBesideAuthKey: boolean },
 ): AuthKeyCredentials | undefined {
-  const where = values.whereOf("authKeyId2") ?? values.whereOf("authKey2");
-  if (where === undefined) return undefined;
-  const second = readAuthKey(values, { id: "authKeyId2", secret: "authKey2" }, { ...report, profile });
-  if (report.isBesideAuthKey) return second;
+  const at = `${where}.second`;
+  const given = [`${at}.authKeyId`, `${at}.authKey`].find((path) => report.isGiven(path));
+  if (given === undefined) return undefined;
+  const second = readAuthKey(written.second, at, report);
+  if (isBesideAuthKey) return second;
   // A first one that is faulty has been reported.
-  if (values.whereOf("authKeyId") === undefined && values.whereOf("authKey") === undefined) {
-    report.problems.push({ where, message: "is the second AuthKey of a profile without a first one." });
+  if (!report.isGiven(`${where}.authKeyId`) && !report.isGiven(`${where}.authKey`)) {
+    report.fault(given, "is the second AuthKey of a profile without a first one.");
   }
   return undefined;
 }
 
 /** One AuthKey: id and secret each by its own setting, or both by that of the secret. */
-function readAuthKey(
-  values: Values,
-  ids: { readonly id: "authKeyId" | "authKeyId2"; readonly secret: "authKey" | "authKey2" },
-  { problems, warnings, profile }: Report & { readonly profile: string },
-): AuthKeyCredentials | undefined {
-  const configuredId = values.get(ids.id);
-  const whereOfId = values.whereOf(ids.id);
-  const whereOfSecret = values.whereOf(ids.secret);
-  if (whereOfSecret === undefined) {
-    problems.push(missing(values, ids.secret, { profile, beside: [ids.id] }));
+function readAuthKey(written: Written["second"], at: string, report: Report): AuthKeyCredentials | undefined {
+  const id = `${at}.authKeyId`;
+  const key = `${at}.authKey`;
+  const whereOfId = report.whereOf(id);
+  const whereOfKey = report.whereOf(key);
+  if (whereOfKey === undefined) {
+    reportMissing(key, [whereOfId ?? id], report);
     return undefined;
   }
-  const written = values.getSecret(ids.secret);
-  if (written === undefined) return undefined;
-  const read = parseAuthKeyText(written.reveal());
-  if (read?.authKeyId === undefined) {
-    if (whereOfId === undefined) problems.push(missing(values, ids.id, { profile, beside: [ids.secret] }));
-    return configuredId === undefined ? undefined : { kind: "auth-key", authKeyId: configuredId, authKey: written };
+  const read = written.authKey === undefined ? undefined : parseAuthKeyText(written.authKey);
+  if (read === undefined) return undefined;
+  if (read.authKeyId === undefined) {
+    if (whereOfId === undefined) reportMissing(id, [whereOfKey], report);
+  } else if (whereOfId !== undefined) {
+    report.warn(id, `does not count, since ${whereOfKey} names its AuthKey itself. Take it out.`);
   }
-  const { authKeyId, authKey } = read;
-  if (whereOfId !== undefined) {
-    const message = `does not count, since ${whereOfSecret} names its AuthKey itself. Take it out.`;
-    warnings.push({ where: whereOfId, message });
-  }
-  written.forget();
-  return { kind: "auth-key", authKeyId, authKey: new Secret(authKey) };
+  const authKeyId = read.authKeyId ?? written.authKeyId;
+  return authKeyId === undefined ? undefined : { kind: "auth-key", authKeyId, authKey: new Secret(read.authKey) };
 }
 
-function missing(
-  values: Values,
-  id: SettingId,
-  { profile, beside }: { profile: string; beside: readonly SettingId[] },
-): Problem {
-  const given = beside.flatMap((one) => values.whereOf(one) ?? []).join(" and ");
-  return { where: pathOf(id, profile), message: `is missing beside ${given}. Set it, or ${variablesOf(id)}.` };
+/** @param path of the setting, such as `profiles.default.credentials.password` */
+function reportMissing(path: string, beside: readonly string[], report: Report): void {
+  const variables = variablesOf(profileSection, path.replace(/^profiles\.[^.]*\./, ""));
+  report.fault(path, `is missing beside ${beside.join(" and ")}. Set it, or ${variables.join(" or ")}.`);
 }
 
-function assemble(values: Values, kind: "root" | "sub-user"): Credentials | undefined {
-  const password = values.getSecret("password");
-  const mfaSecret = values.getSecret("mfaSecret");
-  if (kind === "root") {
-    const email = values.get("email");
-    return email !== undefined && password ? { kind, email, password, mfaSecret } : undefined;
-  }
-  const operatorId = values.get("operatorId");
-  const userName = values.get("userName");
-  if (operatorId === undefined || userName === undefined || !password) return undefined;
-  return { kind, operatorId, userName, password, mfaSecret };
-}
-
-function pathOf(id: SettingId, profile: string): string {
-  return settingOf(id).path.replace("<name>", profile);
-}
-
-function variablesOf(id: SettingId): string {
-  return placesOf(settingOf(id))
-    .map((place) => place.variable)
-    .join(" or ");
+function assemble(written: Written, kind: "root" | "sub-user"): Credentials | undefined {
+  const { email, operatorId, userName, password, mfaSecret } = written;
+  if (password === undefined) return undefined;
+  const secrets = () => ({
+    password: new Secret(password),
+    mfaSecret: mfaSecret === undefined ? undefined : new Secret(mfaSecret),
+  });
+  if (kind === "root") return email === undefined ? undefined : { kind, email, ...secrets() };
+  if (operatorId === undefined || userName === undefined) return undefined;
+  return { kind, operatorId, userName, ...secrets() };
 }

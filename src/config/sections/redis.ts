@@ -1,13 +1,15 @@
 /** How to connect to Redis: the address, and the TLS and password settings that complement it. */
 import { createSecureContext } from "node:tls";
-import { messageOf, type Problem } from "#core/errors.ts";
+import { z } from "zod";
+import { messageOf } from "#core/errors.ts";
+import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
-import { isLoopback } from "../kind.ts";
 import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
-import type { SettingId } from "../schema.ts";
+import type { Report } from "../report.ts";
 import { readSecretFile } from "../secrets/secret-file.ts";
+import { group, secret, setting } from "../setting.ts";
 import { readTextFile } from "../file/text-file.ts";
-import type { Values } from "../values.ts";
+import { expecting, path, text } from "../value-types.ts";
 
 export interface RedisTls {
   /** PEM; absent: the authorities that Node.js knows. */
@@ -28,66 +30,89 @@ export interface RedisConfig {
   readonly address: string;
 }
 
-/** What takes the faults, and what works but not as it may have been meant. */
-interface Report {
-  readonly problems: Problem[];
-  readonly warnings: Problem[];
-}
+export const redisSection = group({
+  url: setting(
+    // parseRedisUrl says more than that it is wrong.
+    expecting("an address such as `redis://host:6379` or `rediss://host:6380/1`", z.string()).optional(),
+    "Redis 6.2 or newer, shared by all workers: `rediss://name@host:6380/1`. `rediss://` is TLS; name, port and database may be left out, and a password in it is better kept in a file.",
+    { variable: "SIMFLEET_REDIS_URL", fallback: "an embedded server", hidden: true },
+  ),
+  username: setting(
+    text().optional(),
+    "ACL user for `redis.url`; given in both, the two must be the same. It needs a password.",
+    { variable: "SIMFLEET_REDIS_USERNAME", fallback: "the one of `redis.url`, else Redis's `default`" },
+  ),
+  ...secret("password", text(), {
+    variable: "SIMFLEET_REDIS_PASSWORD",
+    description: "Password for `redis.url`, where the address does not hold it; given in both, it is refused.",
+  }),
+  tls: group({
+    caFile: setting(path.optional(), "PEM file of the authorities that sign the certificate of a `rediss://` server.", {
+      variable: "SIMFLEET_REDIS_TLS_CA_FILE",
+      fallback: "the authorities that Node.js knows",
+    }),
+    certFile: setting(
+      path.optional(),
+      "PEM file of the client certificate, where the `rediss://` server asks for one.",
+      { variable: "SIMFLEET_REDIS_TLS_CERT_FILE" },
+    ),
+    keyFile: setting(
+      path.optional(),
+      "PEM file of the client certificate's key, without a passphrase; only its owner may be able to read it.",
+      { variable: "SIMFLEET_REDIS_TLS_KEY_FILE" },
+    ),
+  }),
+});
 
-const besideUrl = [
-  "redisUsername",
-  "redisPassword",
-  "redisTlsCaFile",
-  "redisTlsCertFile",
-  "redisTlsKeyFile",
-] as const satisfies readonly SettingId[];
+type Written = z.output<typeof redisSection>;
+
+const tlsPaths = ["redis.tls.caFile", "redis.tls.certFile", "redis.tls.keyFile"] as const;
 
 /** @returns undefined where no address is given, which means the embedded server, or where it is faulty */
-export function readRedis(values: Values, { problems, warnings }: Report): RedisConfig | undefined {
-  const written = values.get("redisUrl");
-  const whereOf = (id: SettingId): string => values.whereOf(id) ?? id;
-  const username = values.get("redisUsername");
-  const password = values.getSecret("redisPassword");
-  if (written === undefined) {
-    for (const id of values.whereOf("redisUrl") === undefined ? besideUrl : []) {
-      if (values.whereOf(id) === undefined) continue;
-      problems.push({ where: whereOf(id), message: "is set without redis.url (SIMFLEET_REDIS_URL)." });
+export function readRedis(written: Written, report: Report): RedisConfig | undefined {
+  if (written.url === undefined) {
+    if (report.isGiven("redis.url")) return undefined;
+    for (const at of ["redis.username", "redis.password", ...tlsPaths]) {
+      if (report.isGiven(at)) report.fault(at, "is set without redis.url (SIMFLEET_REDIS_URL).");
     }
     return undefined;
   }
-  const url = parseRedisUrl(written);
+  const url = parseRedisUrl(written.url);
   if ("fault" in url) {
-    problems.push({ where: whereOf("redisUrl"), message: url.fault });
+    report.fault("redis.url", url.fault);
     return undefined;
   }
-  if (url.password !== undefined && values.whereOf("redisPassword") !== undefined) {
-    const message = "is set, and redis.url has a password too. Keep one of them.";
-    problems.push({ where: whereOf("redisPassword"), message });
-  }
-  if (url.username !== undefined && username !== undefined && url.username !== username) {
-    const message = "differs from the user name in redis.url. Keep one of them.";
-    problems.push({ where: whereOf("redisUsername"), message });
-  }
-  const name = url.username ?? username;
-  const hasPassword = url.password !== undefined || values.whereOf("redisPassword") !== undefined;
-  if (name !== undefined && !hasPassword) {
-    const where = url.username === undefined ? whereOf("redisUsername") : whereOf("redisUrl");
-    problems.push({ where, message: "names a user without a password: set redis.passwordFile as well." });
-  }
-  const tls = readTls(values, url, problems);
+  checkUser(written, url, report);
   if (!url.isTls && !isLoopback(url.host)) {
     const message = `is not encrypted on its way to ${url.host}: passwords and data can be read on the network. Use rediss:// (TLS).`;
-    warnings.push({ where: whereOf("redisUrl"), message });
+    report.warn("redis.url", message);
   }
+  const username = url.username ?? written.username;
+  const password = url.password ?? written.password;
   return {
     host: url.host,
     port: url.port,
-    username: name,
-    password: url.password === undefined ? password : new Secret(url.password),
+    username,
+    password: password === undefined ? undefined : new Secret(password),
     database: url.database,
-    tls,
-    address: addressOf(url, name),
+    tls: readTls(written.tls, url, report),
+    address: addressOf(url, username),
   };
+}
+
+/** The user and the password can be in the address or beside it. */
+function checkUser({ username }: Written, url: RedisUrl, report: Report): void {
+  const hasPassword = report.isGiven("redis.password");
+  if (url.password !== undefined && hasPassword) {
+    report.fault("redis.password", "is set, and redis.url has a password too. Keep one of them.");
+  }
+  if (url.username !== undefined && username !== undefined && url.username !== username) {
+    report.fault("redis.username", "differs from the user name in redis.url. Keep one of them.");
+  }
+  if ((url.username ?? username) !== undefined && url.password === undefined && !hasPassword) {
+    const at = url.username === undefined ? "redis.username" : "redis.url";
+    report.fault(at, "names a user without a password: set redis.passwordFile as well.");
+  }
 }
 
 function addressOf({ host, port, database, isTls }: RedisUrl, username: string | undefined): string {
@@ -97,49 +122,44 @@ function addressOf({ host, port, database, isTls }: RedisUrl, username: string |
   return `${isTls ? "rediss" : "redis"}://${user}${place}:${port}${suffix}`;
 }
 
-function readTls(values: Values, { isTls }: RedisUrl, problems: Problem[]): RedisTls | undefined {
-  const ids = ["redisTlsCaFile", "redisTlsCertFile", "redisTlsKeyFile"] as const;
-  const given = ids.filter((id) => values.whereOf(id) !== undefined);
-  const faultsBefore = problems.length;
-  for (const id of isTls ? [] : given) {
-    const where = values.whereOf(id) ?? id;
-    problems.push({ where, message: "needs TLS: give redis.url as rediss:// instead of redis://." });
+function readTls(written: Written["tls"], { isTls }: RedisUrl, report: Report): RedisTls | undefined {
+  const given = tlsPaths.filter((at) => report.isGiven(at));
+  const faultsBefore = report.problems.length;
+  if (!isTls) {
+    for (const at of given) report.fault(at, "needs TLS: give redis.url as rediss:// instead of redis://.");
+    return undefined;
   }
-  if (!isTls) return undefined;
-  const ca = readPem("redisTlsCaFile", values, problems);
-  const cert = readPem("redisTlsCertFile", values, problems);
-  const key = readKey(values, problems);
-  if (given.includes("redisTlsCertFile") !== given.includes("redisTlsKeyFile")) {
-    const where = values.whereOf("redisTlsCertFile") ?? values.whereOf("redisTlsKeyFile") ?? "redis.tls";
-    problems.push({ where, message: "A client certificate needs both redis.tls.certFile and redis.tls.keyFile." });
+  const ca = readCertificate("redis.tls.caFile", written.caFile, report);
+  const cert = readCertificate("redis.tls.certFile", written.certFile, report);
+  const key = readKey(written.keyFile, report);
+  if (given.includes("redis.tls.certFile") !== given.includes("redis.tls.keyFile")) {
+    const at = report.isGiven("redis.tls.certFile") ? "redis.tls.certFile" : "redis.tls.keyFile";
+    report.fault(at, "A client certificate needs both redis.tls.certFile and redis.tls.keyFile.");
   }
-  if (problems.length > faultsBefore) return undefined;
+  if (report.problems.length > faultsBefore) return undefined;
   try {
     createSecureContext({ ca, cert, key: key?.reveal() });
   } catch (thrown) {
     const message = `The certificates or the key cannot be used: ${messageOf(thrown)}. All are PEM files, the key without a passphrase.`;
-    problems.push({ where: values.whereOf(given[0] ?? "redisTlsCaFile") ?? "redis.tls", message });
+    report.fault(given[0] ?? "redis.tls", message);
     return undefined;
   }
   return { ca, cert, key };
 }
 
-function readPem(id: "redisTlsCaFile" | "redisTlsCertFile", values: Values, problems: Problem[]): string | undefined {
-  const file = values.get(id);
+function readCertificate(at: string, file: string | undefined, report: Report): string | undefined {
   if (file === undefined) return undefined;
-  const where = values.whereOf(id) ?? id;
   const read = readTextFile(file);
   if ("text" in read && read.text.includes("-----BEGIN CERTIFICATE-----")) return read.text;
   const notPem = `${file} is not a PEM file of a certificate (-----BEGIN CERTIFICATE-----).`;
-  problems.push({ where, message: "fault" in read ? read.fault : notPem });
+  report.fault(at, "fault" in read ? read.fault : notPem);
   return undefined;
 }
 
-function readKey(values: Values, problems: Problem[]): Secret | undefined {
-  const file = values.get("redisTlsKeyFile");
+function readKey(file: string | undefined, report: Report): Secret | undefined {
   if (file === undefined) return undefined;
   const read = readSecretFile(file);
   if ("secret" in read) return new Secret(read.secret);
-  problems.push({ where: values.whereOf("redisTlsKeyFile") ?? "redis.tls.keyFile", message: read.fault });
+  report.fault("redis.tls.keyFile", read.fault);
   return undefined;
 }

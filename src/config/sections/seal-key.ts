@@ -2,10 +2,12 @@
  * The keys that encrypt secrets which must survive a crash and may not be stored in Redis as plain text: 256 bits each,
  * read from a file.
  */
-import type { Problem } from "#core/errors.ts";
+import type { z } from "zod";
 import { Secret } from "#core/secret.ts";
+import type { Report } from "../report.ts";
 import { readSecretBytes } from "../secrets/secret-file.ts";
-import type { Values } from "../values.ts";
+import { group, setting } from "../setting.ts";
+import { path } from "../value-types.ts";
 
 /** Each key is the base64url text of its 32 bytes. */
 export interface SealKeys {
@@ -21,30 +23,36 @@ export function makingOf(file: string): string {
   return `(umask 077; openssl rand -hex ${keyBytes} > ${file})`;
 }
 
-/** @returns undefined where no key is configured, or where it is faulty, which `problems` then says */
-export function readSealKeys(values: Values, problems: Problem[]): SealKeys | undefined {
-  const key = readKey("sealKeyFile", values, problems);
-  const previousKey = readKey("sealPreviousKeyFile", values, problems);
-  if (key === undefined && previousKey !== undefined && values.whereOf("sealKeyFile") === undefined) {
-    const where = values.whereOf("sealPreviousKeyFile") ?? "seal.previousKeyFile";
-    problems.push({ where, message: "is given without seal.keyFile (SIMFLEET_SEAL_KEY_FILE)." });
+export const sealSection = group({
+  keyFile: setting(
+    path.optional(),
+    "File of the key that seals new secrets during a rotation: 32 bytes, raw, in hex or in base64url. Required for rotations.",
+    { variable: "SIMFLEET_SEAL_KEY_FILE" },
+  ),
+  previousKeyFile: setting(
+    path.optional(),
+    "File of the previous key, which still decrypts secrets of rotations that started with it.",
+    { variable: "SIMFLEET_SEAL_PREVIOUS_KEY_FILE" },
+  ),
+});
+
+/** @returns undefined where no key is configured, or where it is faulty, which `report` then says */
+export function readSealKeys(written: z.output<typeof sealSection>, report: Report): SealKeys | undefined {
+  const key = readKey("seal.keyFile", written.keyFile, report);
+  const previousKey = readKey("seal.previousKeyFile", written.previousKeyFile, report);
+  if (previousKey !== undefined && !report.isGiven("seal.keyFile")) {
+    report.fault("seal.previousKeyFile", "is given without seal.keyFile (SIMFLEET_SEAL_KEY_FILE).");
   }
   return key === undefined ? undefined : { key, previousKey };
 }
 
-function readKey(id: "sealKeyFile" | "sealPreviousKeyFile", values: Values, problems: Problem[]): Secret | undefined {
-  const file = values.get(id);
+function readKey(at: string, file: string | undefined, report: Report): Secret | undefined {
   if (file === undefined) return undefined;
-  const where = values.whereOf(id) ?? file;
   const read = readSecretBytes(file);
-  if ("fault" in read) {
-    problems.push({ where, message: `${read.fault} A key is made with: ${makingOf(file)}` });
-    return undefined;
-  }
-  const bytes = keyIn(read.bytes);
+  const bytes = "bytes" in read ? keyIn(read.bytes) : undefined;
   if (bytes !== undefined) return new Secret(bytes.toString("base64url"));
-  const message = `${file} must hold ${keyBytes} bytes, raw, in hex or in base64url. A key is made with: ${makingOf(file)}`;
-  problems.push({ where, message });
+  const fault = "fault" in read ? read.fault : `${file} must hold ${keyBytes} bytes, raw, in hex or in base64url.`;
+  report.fault(at, `${fault} A key is made with: ${makingOf(file)}`);
   return undefined;
 }
 

@@ -4,7 +4,7 @@
  * nothing. Roles are checked in guard.ts.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { TokenOptions } from "#config/sections/http-access.ts";
+import type { TokenOptions } from "#config/sections/http.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { JwtReader } from "./jwt.ts";

@@ -4,7 +4,7 @@
  */
 import { createPublicKey } from "node:crypto";
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
-import type { JwtOptions } from "#config/sections/http-access.ts";
+import type { JwtOptions } from "#config/sections/http.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { type Role, roles } from "#fleet/role.ts";

@@ -1,59 +1,59 @@
 /** The section `automations`: event-triggered tasks, each with a name. */
 import { z } from "zod";
-import type { Problem } from "#core/errors.ts";
 import { eventCatalogue } from "#events/event.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
-import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import { isSpeedClass } from "#fleet/sim/speed-class.ts";
-import { type Kind, integer, path, profileName, text } from "#config/kind.ts";
-import { defaulted, given, optional, readSection } from "#config/section.ts";
+import type { Report } from "#config/report.ts";
+import { section, setting } from "#config/setting.ts";
+import { expecting, integer, path, profileName, text } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
+import { inputValues, operationName, operationOf } from "#jobs/tasks/operation.ts";
 import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "#jobs/tasks/config.ts";
-import type { Tree } from "#config/file/yaml-file.ts";
 
-const eventNames: Kind<string | readonly string[]> = {
-  schema: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
-  expects: "the type of an event such as `sim.added` (docs/events.md), or a list of them",
-};
+const eventNames = expecting(
+  "the type of an event such as `sim.added` (docs/events.md), or a list of them",
+  z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+);
 
-export const automationsSection = {
-  path: "automations",
-  schema: z.strictObject({
-    on: given(eventNames, "Trigger: an event type, `sim.*` for all with this prefix, or a list."),
-    where: optional(
-      filterText,
+export const automationsSection = section(
+  z.strictObject({
+    on: setting(eventNames, "Trigger: an event type, `sim.*` for all with this prefix, or a list."),
+    where: setting(
+      filterText.optional(),
       "Condition: a filter on the SIM of the event, as the inventory has it then, and on the event itself as `event.field`.",
     ),
-    job: given(jobKind, "The task. `apply` gives the SIM of the event a speed class."),
-    profile: defaulted(profileName, "Only events of this profile; the task runs in the same profile.", "default"),
-    speedClass: optional(text(), "With `apply`: the class."),
-    rate: optional(integer(1, 10_000_000), "With `apply`: maximum calls per minute."),
-    rotation: optional(text(), "With `rotate`: the name of the rotation."),
-    file: optional(path, "With `report`: the JSON file to write."),
-    mostPerHour: defaulted(
-      integer(1, 10_000_000),
+    job: setting(jobKind, "The task. `apply` does an operation to the SIM of the event."),
+    profile: setting(profileName.default("default"), "Only events of this profile; the task runs in the same profile."),
+    operation: setting(operationName.optional(), "With `apply`: what to do to the SIM (docs/operations-on-sims.md).", {
+      fallback: "`set-speed-class`",
+    }),
+    set: setting(inputValues.optional(), "With `apply`: values by input of the operation."),
+    speedClass: setting(text().optional(), "With `apply`: short for `set: { speedClass: … }`."),
+    rate: setting(integer(1, 10_000_000).optional(), "With `apply`: maximum calls per minute."),
+    rotation: setting(text().optional(), "With `rotate`: the name of the rotation."),
+    file: setting(path.optional(), "With `report`: the JSON file to write."),
+    mostPerHour: setting(
+      integer(1, 10_000_000).default(10_000),
       "Maximum events per hour; the automation stops itself, with an event, before it exceeds this.",
-      10_000,
     ),
   }),
-  about: "Event-triggered tasks, each with a name. See docs/automations.md.",
-} as const;
+  "Event-triggered tasks, each with a name. See docs/automations.md.",
+);
 
-type Written = z.output<typeof automationsSection.schema>;
+type Written = z.output<typeof automationsSection>;
 
-export function readAutomations(tree: Tree, known: KnownNames, problems: Problem[]): readonly Automation[] {
+export function readAutomations(entries: Written, known: KnownNames, report: Report): readonly Automation[] {
   const automations: Automation[] = [];
-  for (const [name, written] of readSection(tree, automationsSection, problems)) {
-    const at = `${automationsSection.path}.${name}`;
-    const fault = (key: string, message: string): void => void problems.push({ where: `${at}.${key}`, message });
+  for (const [name, written] of Object.entries(entries)) {
+    const at = `automations.${name}`;
+    const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
     const on = typesOf([written.on].flat(), (message) => fault("on", message));
     const fields = fieldsOf(on, known.fieldsOf(written.profile));
     const condition =
       written.where === undefined ? everySim : readFilter(written.where, fields, (message) => fault("where", message));
     const action =
-      written.job === "apply" ? changeOf(written, { on, fault }) : otherTask(written, { at, known, problems });
+      written.job === "apply" ? changeOf(written, { on, known, fault }) : otherTask(written, { at, known, report });
     if (action === undefined || condition === undefined) continue;
     const { profile, mostPerHour } = written;
     automations.push({ name, profile, on, condition, action, mostPerHour });
@@ -78,26 +78,26 @@ function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly 
 }
 
 function changeOf(
-  { speedClass, rate }: Written,
-  { on, fault }: { on: readonly string[]; fault: (key: string, message: string) => void },
+  written: Written[string],
+  { on, known, fault }: { on: readonly string[]; known: KnownNames; fault: (key: string, message: string) => void },
 ): AutomationAction | undefined {
   const other = on.find((type) => !type.startsWith("sim."));
-  if (other !== undefined) fault("job", `cannot be apply: ${other} is about no SIM that could get a class.`);
-  if (speedClass === undefined) fault("speedClass", "is missing; apply gives the SIM this class.");
-  else if (!isSpeedClass(speedClass)) fault("speedClass", "cannot be a speed class.");
+  if (other !== undefined) fault("job", `cannot be apply: ${other} is about no SIM.`);
+  const { profile, rate } = written;
   const options = {
     ...{ partial: false, skipUnchanged: false },
     ...(rate === undefined ? {} : { callsPerMinute: rate }),
   };
-  if (speedClass === undefined) return undefined;
-  return { job: "apply", operation: setSpeedClassName, set: { speedClass }, options };
+  const { operations, wordingOf } = known;
+  const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs: "all" }, fault);
+  return choice && { job: "apply", ...choice, options };
 }
 
 function otherTask(
-  { job, profile, rotation, file, speedClass, rate }: Written,
-  deps: { at: string; known: KnownNames; problems: Problem[] },
+  { job, profile, rotation, file, operation, set, speedClass, rate }: Written[string],
+  deps: { at: string; known: KnownNames; report: Report },
 ): AutomationAction | undefined {
-  const task = taskOf({ job, profile, rotation, file, speedClass, rate }, deps);
+  const task = taskOf({ job, profile, rotation, file, operation, set, speedClass, rate }, deps);
   return task?.job === "apply" ? undefined : task;
 }
 

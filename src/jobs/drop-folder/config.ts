@@ -1,58 +1,78 @@
-/** The settings `dropFolder.*`: the folder whose files become runs, and the options of these runs. */
-import type { Problem } from "#core/errors.ts";
+/** The section `dropFolder`: the folder whose files become runs, and the options of these runs. */
+import type { z } from "zod";
 import type { DropFolder } from "#fleet/drop-folder.ts";
-import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import { isSpeedClass } from "#fleet/sim/speed-class.ts";
-import type { SettingId } from "#config/schema.ts";
-import { suggestion } from "#core/suggest.ts";
-import { optionsOf } from "#jobs/tasks/config.ts";
-import type { Values } from "#config/values.ts";
+import type { Report } from "#config/report.ts";
+import { group, setting, settingsOf } from "#config/setting.ts";
+import { failureLimit, integer, number, path, profileName, text, yesOrNo } from "#config/value-types.ts";
+import { type KnownNames, optionsOf } from "#jobs/tasks/config.ts";
+import { inputValues, operationName, operationOf } from "#jobs/tasks/operation.ts";
 
-const ids = [
-  "dropFolderProfile",
-  "dropFolderName",
-  "dropFolderSpeedClass",
-  "dropFolderPartial",
-  "dropFolderSkipUnchanged",
-  "dropFolderMaxFailures",
-  "dropFolderCanary",
-  "dropFolderRate",
-  "dropFolderSettleSeconds",
-] as const satisfies readonly SettingId[];
+export const dropFolderSection = group({
+  path: setting(path.optional(), "Folder whose CSV files become runs (docs/drop-folder.md).", {
+    variable: "SIMFLEET_DROP_FOLDER_PATH",
+    fallback: "no folder is watched",
+  }),
+  profile: setting(profileName.optional(), "Profile (account) of the files.", {
+    variable: "SIMFLEET_DROP_FOLDER_PROFILE",
+    fallback: "the selected one",
+  }),
+  name: setting(text().optional(), "Name of these runs.", {
+    variable: "SIMFLEET_DROP_FOLDER_NAME",
+    fallback: "the file's name",
+  }),
+  operation: setting(operationName.optional(), "What to do to each SIM (docs/operations-on-sims.md).", {
+    variable: "SIMFLEET_DROP_FOLDER_OPERATION",
+    fallback: "`set-speed-class`",
+  }),
+  set: setting(inputValues.optional(), "Values for all rows by input of the operation; the others are columns.", {
+    variable: "SIMFLEET_DROP_FOLDER_SET",
+  }),
+  speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`.", {
+    variable: "SIMFLEET_DROP_FOLDER_SPEED_CLASS",
+  }),
+  partial: setting(
+    yesOrNo.default(false),
+    "Process the valid rows of a file with invalid ones, instead of rejecting the file.",
+    { variable: "SIMFLEET_DROP_FOLDER_PARTIAL" },
+  ),
+  skipUnchanged: setting(yesOrNo.default(false), "Skip SIMs that the operation would not change, by the inventory.", {
+    variable: "SIMFLEET_DROP_FOLDER_SKIP_UNCHANGED",
+  }),
+  maxFailures: setting(failureLimit.optional(), "Abort a run when more of its rows than this fail.", {
+    variable: "SIMFLEET_DROP_FOLDER_MAX_FAILURES",
+  }),
+  canary: setting(
+    integer(1, 1_000_000).optional(),
+    "Number of rows to process first; the rest only if all of them succeed.",
+    { variable: "SIMFLEET_DROP_FOLDER_CANARY" },
+  ),
+  rate: setting(integer(1, 10_000_000).optional(), "Maximum calls per minute of a run.", {
+    variable: "SIMFLEET_DROP_FOLDER_RATE",
+  }),
+  settleSeconds: setting(
+    number(0.1, 3_600).default(5),
+    "How long size and time of a file must be unchanged before it is picked up.",
+    { variable: "SIMFLEET_DROP_FOLDER_SETTLE_SECONDS" },
+  ),
+});
 
-/** @returns undefined where no folder is configured, or where it is faulty, which `problems` then says */
+/** @returns undefined where no folder is configured, or where it is faulty, which `report` then says */
 export function readDropFolder(
-  values: Values,
-  known: { readonly profiles: readonly string[]; readonly selected: string },
-  problems: Problem[],
+  written: z.output<typeof dropFolderSection>,
+  known: Pick<KnownNames, "profiles" | "operations" | "wordingOf"> & { readonly selected: string },
+  report: Report,
 ): DropFolder | undefined {
-  const path = values.get("dropFolderPath");
-  const profile = values.get("dropFolderProfile") ?? known.selected;
-  const speedClass = values.get("dropFolderSpeedClass");
-  const written = {
-    partial: values.get("dropFolderPartial"),
-    skipUnchanged: values.get("dropFolderSkipUnchanged"),
-    maxFailures: values.get("dropFolderMaxFailures"),
-    canary: values.get("dropFolderCanary"),
-    rate: values.get("dropFolderRate"),
-  };
-  const read = {
-    ...{ operation: setSpeedClassName, set: speedClass === undefined ? {} : { speedClass } },
-    ...{ profile, name: values.get("dropFolderName"), options: optionsOf(written) },
-    settleMs: values.getOrDefault("dropFolderSettleSeconds") * 1_000,
-  };
-  if (values.whereOf("dropFolderPath") === undefined) {
-    const given = ids.map((id) => values.whereOf(id)).find((where) => where !== undefined);
-    if (given !== undefined) problems.push({ where: given, message: "is set without dropFolder.path." });
+  const { path: folder, profile = known.selected, name, settleSeconds } = written;
+  if (!report.isGiven("dropFolder.path")) {
+    const given = settingsOf(dropFolderSection).find((one) => report.isGiven(`dropFolder.${one.path}`));
+    if (given !== undefined) report.fault(`dropFolder.${given.path}`, "is set without dropFolder.path.");
     return undefined;
   }
-  if (!known.profiles.includes(profile)) {
-    const where = values.whereOf("dropFolderProfile") ?? "dropFolder.profile";
-    problems.push({ where, message: `There is no profile ${profile}.${suggestion(profile, known.profiles)}` });
-  }
-  if (speedClass !== undefined && !isSpeedClass(speedClass)) {
-    const where = values.whereOf("dropFolderSpeedClass") ?? "dropFolder.speedClass";
-    problems.push({ where, message: "cannot be a speed class." });
-  }
-  return path === undefined ? undefined : { path, ...read };
+  report.checkProfile("dropFolder.profile", profile, known.profiles);
+  const { operations, wordingOf } = known;
+  const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs: "some" }, (key, message) =>
+    report.fault(`dropFolder.${key}`, message),
+  );
+  if (folder === undefined || choice === undefined) return undefined;
+  return { path: folder, profile, name, ...choice, options: optionsOf(written), settleMs: settleSeconds * 1_000 };
 }

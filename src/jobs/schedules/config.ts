@@ -1,74 +1,66 @@
 /** The section `schedules`: tasks at times, each with a name. */
 import { z } from "zod";
-import type { Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
 import { readCron } from "#config/cron.ts";
 import { FreshSecret } from "#config/secrets/fresh-secret.ts";
-import { oneOf, number, path, text, timezone } from "#config/kind.ts";
-import { defaulted, given, optional, readSection } from "#config/section.ts";
+import type { Report } from "#config/report.ts";
+import { section, setting } from "#config/setting.ts";
+import { cronText, oneOf, number, path, timezone } from "#config/value-types.ts";
 import { type KnownNames, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
-import type { Tree } from "#config/file/yaml-file.ts";
 
-export const schedulesSection = {
-  path: "schedules",
-  schema: z.strictObject({
-    cron: given(
-      text("a cron expression such as `0 8 * * 1-5`", /^[^\0\r\n]*$/),
+export const schedulesSection = section(
+  z.strictObject({
+    cron: setting(
+      cronText,
       "Cron expression: minute, hour, day, month, weekday; with six fields the first is seconds; or a shortcut such as `@daily`.",
     ),
-    timezone: defaulted(timezone, "Time zone of the expression.", "UTC"),
-    job: given(jobKind, "The task: a sync, a run, the rotation of a Credential Set or of the AuthKey, or a report."),
+    timezone: setting(timezone.default("UTC"), "Time zone of the expression."),
+    job: setting(jobKind, "The task: a sync, a run, the rotation of a Credential Set or of the AuthKey, or a report."),
     ...taskKeys,
-    hookSecretFile: optional(
-      path,
+    hookSecretFile: setting(
+      path.optional(),
       "File of the secret for signed messages that trigger it from outside (`POST /v1/hooks/NAME`, docs/schedules.md).",
     ),
-    jitterSeconds: defaulted(number(0, 86_400), "Starts up to this much later, by a random delay.", 0),
-    overlap: defaulted(
-      oneOf(overlapPolicies),
+    jitterSeconds: setting(number(0, 86_400).default(0), "Starts up to this much later, by a random delay."),
+    overlap: setting(
+      oneOf(overlapPolicies).default("skip"),
       "If the previous run is still active: skip the new one, let it wait, or cancel the active one (`apply` only).",
-      "skip",
     ),
-    missed: defaulted(
-      oneOf(missedPolicies),
+    missed: setting(
+      oneOf(missedPolicies).default("once"),
       "Times that passed while no worker was running: run once, or skip.",
-      "once",
     ),
-    frozen: defaulted(
-      oneOf(frozenPolicies),
+    frozen: setting(
+      oneOf(frozenPolicies).default("skip"),
       "If it is due during a freeze (`freezes`): skip it, or wait for the end.",
-      "skip",
     ),
   }),
-  about: "Scheduled tasks, each with a name. See docs/schedules.md.",
-} as const;
+  "Scheduled tasks, each with a name. See docs/schedules.md.",
+);
 
 /** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */
 export type Hooks = Readonly<Record<string, () => Secret>>;
 
 export function readSchedules(
-  tree: Tree,
+  entries: z.output<typeof schedulesSection>,
   known: KnownNames,
-  problems: Problem[],
+  report: Report,
 ): { readonly schedules: readonly Schedule[]; readonly hooks: Hooks } {
   const schedules: Schedule[] = [];
   const hooks: [string, () => Secret][] = [];
-  for (const [name, written] of readSection(tree, schedulesSection, problems)) {
-    const at = `${schedulesSection.path}.${name}`;
-    const cron = readCron(written, `${at}.cron`, problems);
-    const task = taskOf(written, { at, known, problems });
+  for (const [name, written] of Object.entries(entries)) {
+    const at = `schedules.${name}`;
+    const cron = readCron(written, `${at}.cron`, report);
+    const task = taskOf(written, { at, known, report });
     const { jitterSeconds, overlap, missed, frozen } = written;
     if (overlap === "cancel" && written.job !== "apply") {
-      problems.push({
-        where: `${at}.overlap`,
-        message: `cannot be cancel: only a run can be, and this is ${written.job}.`,
-      });
+      report.fault(`${at}.overlap`, `cannot be cancel: only a run can be, and this is ${written.job}.`);
     }
     const secret = written.hookSecretFile === undefined ? undefined : hookSecret(written.hookSecretFile);
     if (secret instanceof FreshSecret) hooks.push([name, () => secret.now()]);
-    else if (secret !== undefined) problems.push({ where: `${at}.hookSecretFile`, message: secret.fault });
+    else if (secret !== undefined) report.fault(`${at}.hookSecretFile`, secret.fault);
     if (cron === undefined || task === undefined) continue;
     schedules.push({
       name,

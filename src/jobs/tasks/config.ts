@@ -3,57 +3,60 @@
  * cannot work.
  */
 import { z } from "zod";
-import { SimfleetError, type Problem } from "#core/errors.ts";
+import { SimfleetError } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
-import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import { isSpeedClass } from "#fleet/sim/speed-class.ts";
+import type { SimOperations } from "#fleet/sim-operation/sim-operation.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
-import { type Kind, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/kind.ts";
-import { defaulted, optional } from "#config/section.ts";
+import type { Report } from "#config/report.ts";
+import { setting } from "#config/setting.ts";
+import { expecting, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
+import { inputValues, operationName, operationOf } from "./operation.ts";
 
-export const filterText: Kind<string | readonly string[]> = {
-  schema: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
-  expects: "a filter such as `tags.site=stadium` (docs/inventory.md), or a list of them",
-};
+export const filterText = expecting(
+  "a filter such as `tags.site=stadium` (docs/inventory.md), or a list of them",
+  z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+);
 
 /** The keys of all jobs; which of them a job takes is checked by `taskOf`. */
 export const taskKeys = {
-  profile: defaulted(profileName, "Account that it is about.", "default"),
-  where: optional(filterText, "Filter for the SIMs of the inventory; with `apply` instead of `file`."),
-  file: optional(path, "With `apply`: the CSV file with the rows; with `report`: the JSON file to write."),
-  speedClass: optional(text(), "With `apply`: the class for all rows; required with a filter."),
-  partial: optional(
-    yesOrNo,
-    "With `apply` and `file`: process only the valid rows of a file with invalid ones.",
-    "`false`",
+  profile: setting(profileName.default("default"), "Account that it is about."),
+  where: setting(filterText.optional(), "Filter for the SIMs of the inventory; with `apply` instead of `file`."),
+  file: setting(path.optional(), "With `apply`: the CSV file with the rows; with `report`: the JSON file to write."),
+  operation: setting(operationName.optional(), "With `apply`: what to do to each SIM (docs/operations-on-sims.md).", {
+    fallback: "`set-speed-class`",
+  }),
+  set: setting(
+    inputValues.optional(),
+    "With `apply`: values for all rows by input of the operation; with a filter, all that it requires.",
   ),
-  skipUnchanged: optional(yesOrNo, "With `apply`: skip SIMs that already have the class, by the inventory.", "`false`"),
-  maxFailures: optional(failureLimit, "With `apply`: abort when more rows than this fail."),
-  canary: optional(
-    integer(1, 1_000_000),
+  speedClass: setting(text().optional(), "With `apply`: short for `set: { speedClass: … }`."),
+  partial: setting(
+    yesOrNo.optional(),
+    "With `apply` and `file`: process only the valid rows of a file with invalid ones.",
+    { fallback: "`false`" },
+  ),
+  skipUnchanged: setting(
+    yesOrNo.optional(),
+    "With `apply`: skip SIMs that the operation would not change, by the inventory.",
+    {
+      fallback: "`false`",
+    },
+  ),
+  maxFailures: setting(failureLimit.optional(), "With `apply`: abort when more rows than this fail."),
+  canary: setting(
+    integer(1, 1_000_000).optional(),
     "With `apply`: number of rows to process first; the rest only if all of them succeed.",
   ),
-  rate: optional(integer(1, 10_000_000), "With `apply`: maximum calls per minute."),
-  rotation: optional(text(), "With `rotate`: the name of the rotation."),
+  rate: setting(integer(1, 10_000_000).optional(), "With `apply`: maximum calls per minute."),
+  rotation: setting(text().optional(), "With `rotate`: the name of the rotation."),
 };
 
 export const jobKind = oneOf(taskJobs);
 
-export interface WrittenTask {
-  readonly job: Task["job"];
-  readonly profile: string;
-  readonly where?: string | readonly string[] | undefined;
-  readonly file?: string | undefined;
-  readonly speedClass?: string | undefined;
-  readonly partial?: boolean | undefined;
-  readonly skipUnchanged?: boolean | undefined;
-  readonly maxFailures?: number | string | undefined;
-  readonly canary?: number | undefined;
-  readonly rate?: number | undefined;
-  readonly rotation?: string | undefined;
-}
+export type WrittenTask = z.output<z.ZodObject<typeof taskKeys>> & { readonly job: Task["job"] };
 
 export interface KnownNames {
   readonly profiles: readonly string[];
@@ -61,13 +64,27 @@ export interface KnownNames {
   readonly rotations: Readonly<Record<string, { readonly profile: string }>>;
   /** Fields of the SIMs of a profile that the inventory keeps, their key among them. */
   readonly fieldsOf: (profile: string) => readonly string[];
+  /** SIM operations of the deployment, and the wording by which a profile uses them. */
+  readonly operations: SimOperations;
+  readonly wordingOf: (profile: string) => Wording;
   /** Profiles whose AuthKey can be rotated. */
   readonly authKeys: readonly string[];
 }
 
 const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
   sync: [],
-  apply: ["where", "file", "speedClass", "partial", "skipUnchanged", "maxFailures", "canary", "rate"],
+  apply: [
+    "where",
+    "file",
+    "operation",
+    "set",
+    "speedClass",
+    "partial",
+    "skipUnchanged",
+    "maxFailures",
+    "canary",
+    "rate",
+  ],
   rotate: ["rotation"],
   "rotate-authkey": [],
   report: ["file"],
@@ -76,18 +93,17 @@ const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
 /** @returns the task; undefined when it has a fault, which `problems` got */
 export function taskOf(
   written: WrittenTask,
-  { at, known, problems }: { at: string; known: KnownNames; problems: Problem[] },
+  { at, known, report }: { at: string; known: KnownNames; report: Report },
 ): Task | undefined {
+  const { problems } = report;
   const before = problems.length;
-  const fault = (key: string, message: string): void => void problems.push({ where: `${at}.${key}`, message });
+  const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
   const { job, profile } = written;
   for (const key of Object.values(keysOf).flat()) {
     if (written[key] === undefined || keysOf[job].includes(key)) continue;
     if (problems.every(({ where }) => where !== `${at}.${key}`)) fault(key, `means nothing to the job ${job}.`);
   }
-  if (!known.profiles.includes(profile)) {
-    fault("profile", `There is no profile ${profile}.${suggestion(profile, known.profiles)}`);
-  }
+  report.checkProfile(`${at}.profile`, profile, known.profiles);
   const task = makeTask(written, { fault, known });
   return problems.length > before ? undefined : task;
 }
@@ -118,17 +134,17 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
 }
 
 function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: KnownNames }): Task | undefined {
-  const { profile, where, file, speedClass } = written;
+  const { profile, where, file } = written;
   if ((where === undefined) === (file === undefined)) {
     fault("where", "is required, or file instead of it: exactly one selects the SIMs.");
   }
-  if (where !== undefined && speedClass === undefined) fault("speedClass", "is missing; a filter needs one.");
-  if (speedClass !== undefined && !isSpeedClass(speedClass)) fault("speedClass", "cannot be a speed class.");
   const filter =
     where === undefined ? undefined : readFilter(where, known.fieldsOf(profile), (message) => fault("where", message));
   const from = filter === undefined ? { file: file ?? "" } : { filter };
-  const set = speedClass === undefined ? {} : { speedClass };
-  return { job: "apply", profile, from, operation: setSpeedClassName, set, options: optionsOf(written) };
+  const inputs = where === undefined ? "some" : "all";
+  const { operations, wordingOf } = known;
+  const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs }, fault);
+  return choice && { job: "apply", profile, from, ...choice, options: optionsOf(written) };
 }
 
 /** @param fields those that the filter may name, each with its members */

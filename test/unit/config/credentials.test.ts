@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { requireCredentials, requirePlatform } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
-import type { Environment } from "#config/values.ts";
+import type { Environment } from "#config/read-settings.ts";
 import { ConfigError } from "#core/errors.ts";
 
 function problemsOf(run: () => unknown): string[] {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConfigError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secret.ts";
-import type { Environment } from "#config/values.ts";
+import type { Environment } from "#config/read-settings.ts";
 import { loadConfig } from "#config/load.ts";
 
 let folder: string;
@@ -168,6 +168,14 @@ describe("defaults and precedence", () => {
     expect(profiles["b"]).toMatchObject({ profile: { coverage: "jp" }, language: "en" });
   });
 
+  it("a profile may be named like something that every object has", () => {
+    const { profiles } = loadConfig({ env: { SIMFLEET_PROFILE: "constructor", SIMFLEET_COVERAGE: "jp" } });
+    expect(profiles["constructor"]).toMatchObject({ profile: { coverage: "jp" }, credentials: [] });
+    expect(loadConfig({ env: { SIMFLEET_PROFILE: "toString" } }).profiles["toString"]).toMatchObject({
+      language: "en",
+    });
+  });
+
   it("the example file loads and changes nothing", () => {
     const { file: _, ...example } = loadConfig({ file: "config/simfleet.example.yaml", env: {} });
     const { file: __, ...defaults } = loadConfig({ env: {} });
@@ -184,14 +192,15 @@ describe("defaults and precedence", () => {
 describe("problems", () => {
   it("five faults are reported at once, each with its place", () => {
     const yaml = "limits: { reserve: 2 }\nredis: { ulr: x }\nprofiles: { default: { coverage: eu } }\n";
-    expect(problemsOf(yaml, { SIMFLEET_HTTP_PORT: "eighty", SIMFLEET_RESREVE: "0.1" })).toEqual(
+    // The order in which problems are found is no promise.
+    expect(problemsOf(yaml, { SIMFLEET_HTTP_PORT: "eighty", SIMFLEET_RESREVE: "0.1" }).toSorted()).toEqual(
       [
         "redis.ulr: There is no such setting. Did you mean url?",
         "SIMFLEET_RESREVE: There is no such variable. Did you mean SIMFLEET_RESERVE?",
         "limits.reserve: must be a number from 0 to 0.9; it is 2.",
         'SIMFLEET_HTTP_PORT: must be a whole number from 0 to 65535; it is "eighty".',
         'profiles.default.coverage: must be `g`, `jp`; it is "eu".',
-      ].toSorted(byOrderFound),
+      ].toSorted(),
     );
   });
 
@@ -246,6 +255,12 @@ describe("problems", () => {
       "dataDir: ~/data\n",
       {},
       ['dataDir: must be a path (`~` is not expanded); it is "~/data".'],
+    ],
+    [
+      "an algorithm without a key, also while JWTs are not accepted",
+      "http: { jwt: { algorithms: [none] } }",
+      {},
+      ["http.jwt.algorithms: must be a list of ES256, "],
     ],
     [
       "two keys for tokens",
@@ -328,10 +343,3 @@ describe("secrets", () => {
     expect(liveSecrets()).toContain("p@ss-w0rd");
   });
 });
-
-/** The order in which problems are found is no promise. */
-function byOrderFound(a: string, b: string): number {
-  const order = ["redis.ulr", "SIMFLEET_RESREVE", "profiles", "limits", "SIMFLEET_HTTP_PORT"];
-  const at = (text: string) => order.findIndex((start) => text.startsWith(start));
-  return at(a) - at(b);
-}

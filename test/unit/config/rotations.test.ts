@@ -115,6 +115,7 @@ rotations:
       "generate: { field: key, bytes: 32 }, from: { file: /x }",
       /rotations.a: must have either generate or from/,
     ],
+    ["an empty way to a secret", "generate: ", /rotations.a: must have either generate or from/],
   ])("cannot have %s", (_, settings, words) => {
     const problems = problemsOf(`rotations: { a: { type: psk, sinks: [ { file: /x } ], ${settings} } }`);
     expect(problems).toEqual([expect.stringMatching(words)]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parseAuthKeyText } from "#config/secrets/auth-key-text.ts";
 import { loadConfig } from "#config/load.ts";
-import type { Environment } from "#config/values.ts";
+import type { Environment } from "#config/read-settings.ts";
 import { ConfigError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secret.ts";
 import { authKeyFileText } from "../../support/auth-key-file.ts";

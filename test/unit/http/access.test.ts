@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { TokenOptions } from "#config/sections/http-access.ts";
+import type { TokenOptions } from "#config/sections/http.ts";
 import { systemClock } from "#core/time.ts";
 import { Access } from "#http/auth/access.ts";
 

@@ -3,7 +3,7 @@ import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer } from "node:http";
 import { exportJWK, SignJWT } from "jose";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { JwtOptions } from "#config/sections/http-access.ts";
+import type { JwtOptions } from "#config/sections/http.ts";
 import { systemClock } from "#core/time.ts";
 import { JwtReader } from "#http/auth/jwt.ts";
 

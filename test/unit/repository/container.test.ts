@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { settingIds, settingOf, placesOf } from "#config/schema.ts";
+import { configSchema } from "#config/schema.ts";
+import { settingsOf } from "#config/setting.ts";
 import { projectDir } from "./run-script.ts";
 
 const read = (path: string): string => readFileSync(join(projectDir, path), "utf8");
@@ -154,7 +155,7 @@ describe("the composition", () => {
 
   it("hands the worker its secrets as files", () => {
     const { environment = {}, secrets = [] } = services["worker"] ?? {};
-    const secretNames = settingIds.filter((id) => settingOf(id).secret).map((id) => settingOf(id).variable);
+    const secretNames = settingsOf(configSchema).flatMap(({ facts }) => (facts.secret ? (facts.variable ?? []) : []));
     for (const name of secretNames) expect(environment).not.toHaveProperty(name);
     const files = Object.entries(environment).filter(([name]) => name.endsWith("_FILE"));
     expect(files.map(([, path]) => path.replace("/run/secrets/", "")).toSorted()).toEqual([...secrets].toSorted());
@@ -162,7 +163,7 @@ describe("the composition", () => {
   });
 
   it("names no variable that simfleet does not know", () => {
-    const known = new Set(settingIds.flatMap((id) => placesOf(settingOf(id)).map(({ variable }) => variable)));
+    const known = new Set(settingsOf(configSchema).map(({ facts }) => facts.variable));
     const named = Object.values(services).flatMap(({ environment = {} }) => Object.keys(environment));
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });

@@ -1,0 +1,145 @@
+/**
+ * Reads all settings of a schema: completes the tree of the file with what the environment gives, and parses it. An
+ * environment variable overrides the file. In both, a secret is either the value itself or the path of a file. Problems
+ * are collected. A setting with a problem is read as if it were not given, but counts as given, so that it is not also
+ * reported as missing.
+ */
+import { z } from "zod";
+import { cutsOf, faultsOf, wordsOf } from "./faults.ts";
+import { isTree, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
+import type { Report } from "./report.ts";
+import { readSecretFile } from "./secrets/secret-file.ts";
+import { bare, type Setting, type SettingFacts, settingsOf } from "./setting.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface SettingSource {
+  readonly tree: Tree;
+  /** Its variables of a profile's settings apply to the selected profile. */
+  readonly env: Environment;
+  /** The selected profile. */
+  readonly profile: string;
+}
+
+/**
+ * Reads the settings of file and environment. A setting with a problem is left out, and a named entry with it where the
+ * entry needs the setting.
+ * @throws ConfigError if nothing can be read because of the problems
+ */
+export function readSettings<T extends z.ZodType>(schema: T, source: SettingSource, report: Report): z.output<T> {
+  const input = copyOf(source.tree) as Record<string, unknown>;
+  for (const setting of settingsOf(schema)) {
+    if (setting.facts.variable === undefined || setting.facts.fileOf !== undefined) continue;
+    const own = setting.path.replace("<name>", source.profile);
+    for (const path of new Set([own, ...pathsIn(source.tree, setting.path)])) {
+      place(setting, path, { input, report, tree: source.tree, env: path === own ? source.env : {} });
+    }
+  }
+  // Compiling the schema takes longer than reading one file with it.
+  const options = { error: (issue: z.core.$ZodRawIssue) => wordsOf(schema, input, issue), jitless: true };
+  const read = schema.safeParse(input, options);
+  if (read.success) return read.data;
+  for (const { where, message } of faultsOf(read.error, { schema, noun: "setting" })) report.fault(where, message);
+  for (const keys of read.error.issues.flatMap((issue) => cutsOf(schema, issue))) remove(input, keys);
+  const rest = schema.safeParse(input, options);
+  if (rest.success) return rest.data;
+  throw report.error();
+}
+
+/** The paths of a setting, with the names that the file has in place of `<name>`. */
+export function pathsIn(tree: Tree, path: string): string[] {
+  const [before = "", after] = path.split(".<name>");
+  if (after === undefined) return [path];
+  const entries = valueAt(tree, before);
+  return isTree(entries) ? Object.keys(entries).map((name) => `${before}.${name}${after}`) : [];
+}
+
+/** A copy of the file's tree; an empty value (`key:`) counts as not given. */
+function copyOf(value: unknown): unknown {
+  if (value === null) return undefined;
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isTree(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
+}
+
+/** One way in which a setting is given. */
+interface Found {
+  readonly where: string;
+  readonly value: unknown;
+  readonly isFile: boolean;
+}
+
+/** Puts the value of a setting into the input, from the stronger source that gives it. */
+function place(
+  { schema, facts }: Setting,
+  path: string,
+  { input, report, tree, env }: { input: Record<string, unknown>; report: Report; tree: Tree; env: Environment },
+): void {
+  const [found, other] = find(facts, path, { schema, tree, env });
+  if (found === undefined) return;
+  const { where, value, isFile } = found;
+  report.found(path, { where, file: isFile && typeof value === "string" ? value : undefined });
+  for (const key of facts.secret ? [path, `${path}File`] : [path]) remove(input, key.split("."));
+  if (other !== undefined) report.fault(path, `is given beside ${other.where}. Keep one of them.`);
+  else if (!isFile) put(input, path, { value, report });
+  else {
+    const read = typeof value === "string" ? readSecretFile(value) : { fault: "must be the path of a file." };
+    if ("secret" in read) put(input, path, { value: read.secret, report });
+    else report.fault(path, read.fault);
+  }
+}
+
+function find(
+  { variable = "", secret }: SettingFacts,
+  path: string,
+  { schema, tree, env }: { schema: z.ZodType; tree: Tree; env: Environment },
+): readonly Found[] {
+  const text = env[variable];
+  const fileText = secret ? env[`${variable}_FILE`] : undefined;
+  const found: Found[] = [];
+  if (text) found.push({ where: variable, value: fromText(schema, text), isFile: false });
+  if (fileText) found.push({ where: `${variable}_FILE`, value: fileText, isFile: true });
+  if (found.length > 0) return found;
+  const value = valueAt(tree, path);
+  const file = secret ? valueAt(tree, `${path}File`) : undefined;
+  if (value !== undefined) found.push({ where: path, value, isFile: false });
+  if (file !== undefined) found.push({ where: `${path}File`, value: file, isFile: true });
+  return found;
+}
+
+/** What the file would hold in place of the text of a variable. */
+function fromText(schema: z.ZodType, written: string): unknown {
+  const type = bare(schema);
+  if (type instanceof z.ZodNumber) return /^-?[0-9]+(\.[0-9]+)?$/.test(written) ? Number(written) : written;
+  if (type instanceof z.ZodBoolean) return written === "true" ? true : written === "false" ? false : written;
+  if (type instanceof z.ZodArray) return listOf(written);
+  if (type instanceof z.ZodRecord) return Object.fromEntries(listOf(written).map((pair) => pair.split(/=(?=[^=]*$)/)));
+  return written;
+}
+
+function listOf(written: string): string[] {
+  return written.split(",").map((name) => name.trim());
+}
+
+function put(
+  input: Record<string, unknown>,
+  path: string,
+  { value, report }: { value: unknown; report: Report },
+): void {
+  const keys = path.split(".");
+  const last = keys.pop() ?? "";
+  let at = input;
+  for (const [i, key] of keys.entries()) {
+    const inner = valueIn(at, [key]);
+    if (inner !== undefined && !isTree(inner)) {
+      report.fault(keys.slice(0, i + 1).join("."), "must be a mapping of settings.");
+    }
+    at = isTree(inner) ? inner : (at[key] = {});
+  }
+  at[last] = value;
+}
+
+function remove(input: unknown, keys: readonly string[]): void {
+  const outer = valueIn(input, keys.slice(0, -1));
+  if (isTree(outer)) delete (outer as Record<string, unknown>)[keys.at(-1) ?? ""];
+}

@@ -1,0 +1,202 @@
+/**
+ * The section `http`: the address and the limits of the control API, and who may use it. Tokens are stored as SHA-256 only
+ * (`http.tokens`); `http.jwt` accepts the tokens of an identity provider.
+ */
+import { z } from "zod";
+import { Secret } from "#core/secret.ts";
+import { roles } from "#fleet/role.ts";
+import { readTextFile } from "../file/text-file.ts";
+import type { Report } from "../report.ts";
+import { group, secret, section, setting } from "../setting.ts";
+import { hostNames, integer, oneOf, path, roleNames, someOf, text, webAddress } from "../value-types.ts";
+
+const token = z.strictObject({
+  role: setting(oneOf(roles), "Role of the token; each role includes the rights of the previous ones."),
+  hash: setting(
+    text("`sha256:` and 64 hexadecimal digits", /^sha256:[0-9a-f]{64}$/),
+    "The token's SHA-256, as `simfleet tokens create` prints it; the token itself is not stored.",
+  ),
+  expires: setting(
+    text("an instant such as 2027-01-31T00:00:00Z", /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?Z$/).optional(),
+    "When the token expires.",
+    { fallback: "it does not end" },
+  ),
+});
+
+export const httpSection = group({
+  host: setting(
+    text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/).default("127.0.0.1"),
+    "Address on which the worker's control API and dashboard listen.",
+    { variable: "SIMFLEET_HTTP_HOST" },
+  ),
+  port: setting(integer(0, 65_535).default(8080), "Port of the control API; 0 takes any free one.", {
+    variable: "SIMFLEET_HTTP_PORT",
+  }),
+  ...secret(
+    "adminToken",
+    text(
+      "at least 32 letters, digits and `._~+/=-` (make one with: openssl rand -hex 32)",
+      /^[A-Za-z0-9._~+/=-]{32,1024}$/,
+    ),
+    { variable: "SIMFLEET_HTTP_ADMIN_TOKEN", description: "Bearer token with all rights on the control API." },
+  ),
+  uploadBytes: setting(
+    integer(1_000, 1_099_511_627_776).default(1_073_741_824),
+    "Maximum size of an uploaded file in bytes.",
+    { variable: "SIMFLEET_HTTP_UPLOAD_BYTES" },
+  ),
+  plansPerCaller: setting(
+    integer(1, 1_000_000).default(100),
+    "Maximum number of plans per caller and worker, uploads in progress included.",
+    { variable: "SIMFLEET_HTTP_PLANS_PER_CALLER" },
+  ),
+  planBytesPerCaller: setting(
+    integer(1_000, 1_099_511_627_776).default(4_294_967_296),
+    "Maximum bytes of plans per caller and worker, uploads in progress included.",
+    { variable: "SIMFLEET_HTTP_PLAN_BYTES_PER_CALLER" },
+  ),
+  requestsPerMinute: setting(
+    integer(1, 1_000_000).default(1_200),
+    "Maximum requests per minute, caller and worker to the control API.",
+    { variable: "SIMFLEET_HTTP_REQUESTS_PER_MINUTE" },
+  ),
+  authFailuresPerMinute: setting(
+    integer(1, 1_000_000).default(20),
+    "Maximum requests per minute, address and worker with a wrong token or signature that are answered with 401; further ones are answered with 429. Requests with a valid token are always accepted.",
+    { variable: "SIMFLEET_HTTP_AUTH_FAILURES_PER_MINUTE" },
+  ),
+  connections: setting(
+    integer(10, 1_000_000).default(6_000),
+    "Maximum open connections per worker, event streams included.",
+    { variable: "SIMFLEET_HTTP_CONNECTIONS" },
+  ),
+  hosts: setting(
+    hostNames.default([]),
+    "Allowed values of the `Host` header, with the port unless it is the default one. On a loopback address all others but its own are rejected; on other addresses an empty list allows all.",
+    { variable: "SIMFLEET_HTTP_HOSTS" },
+  ),
+  metrics: setting(
+    oneOf(["token", "open"]).default("token"),
+    "Whether `/metrics` needs the token of a viewer, or is open to everyone who can reach the worker.",
+    { variable: "SIMFLEET_HTTP_METRICS" },
+  ),
+  queues: setting(
+    oneOf(["read-only", "read-write"]).default("read-only"),
+    "Whether an admin can also change queues on `/queues`: pause, empty and retry.",
+    { variable: "SIMFLEET_HTTP_QUEUES" },
+  ),
+  jwt: group({
+    issuer: setting(
+      text().optional(),
+      "Issuer (`iss`) of the JWTs that the control API accepts besides its own tokens.",
+      { variable: "SIMFLEET_HTTP_JWT_ISSUER" },
+    ),
+    audience: setting(text().optional(), "Required audience (`aud`) of a JWT.", {
+      variable: "SIMFLEET_HTTP_JWT_AUDIENCE",
+    }),
+    jwksUrl: setting(webAddress.optional(), "Address of the issuer's public keys.", {
+      variable: "SIMFLEET_HTTP_JWT_JWKS_URL",
+    }),
+    publicKeyFile: setting(path.optional(), "PEM file of the issuer's public key, instead of `http.jwt.jwksUrl`.", {
+      variable: "SIMFLEET_HTTP_JWT_PUBLIC_KEY_FILE",
+    }),
+    algorithms: setting(
+      someOf(["ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA"]).default([
+        "ES256",
+        "RS256",
+        "EdDSA",
+      ]),
+      "Algorithms that a JWT may be signed with; none with a shared secret.",
+      { variable: "SIMFLEET_HTTP_JWT_ALGORITHMS" },
+    ),
+    roleClaim: setting(
+      text("names with dots between", /^[^\s.]+(?:\.[^\s.]+)*$/).default("roles"),
+      "Claim with the caller's roles, `realm_access.roles` for a nested one; a string or a list of strings.",
+      { variable: "SIMFLEET_HTTP_JWT_ROLE_CLAIM" },
+    ),
+    roles: setting(roleNames.optional(), "Maps values of that claim to roles; the highest role applies.", {
+      variable: "SIMFLEET_HTTP_JWT_ROLES",
+    }),
+  }),
+  tokens: section(token, "Bearer tokens of the control API, by the name of their owners (docs/control-api.md)."),
+});
+
+type Written = z.output<typeof httpSection>;
+
+export interface TokenOptions {
+  readonly name: string;
+  readonly role: Written["tokens"][string]["role"];
+  /** SHA-256 of the token, hex. */
+  readonly sha256: string;
+  /** Absent: it does not end. */
+  readonly expiresAtMs: number | undefined;
+}
+
+type Keys = { readonly jwksUrl: string } | { readonly publicKeyPem: string };
+
+export interface JwtOptions {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly keys: Keys;
+  readonly algorithms: Written["jwt"]["algorithms"];
+  /** Steps of the path to the claim. */
+  readonly roleClaim: readonly string[];
+  readonly roles: NonNullable<Written["jwt"]["roles"]>;
+}
+
+/** The control API's part of the configuration. */
+export interface HttpConfig extends Readonly<Omit<Written, "adminToken" | "adminTokenFile" | "tokens" | "jwt">> {
+  readonly adminToken: Secret | undefined;
+  readonly tokens: readonly TokenOptions[];
+  /** Absent: JWTs are not taken. */
+  readonly jwt: JwtOptions | undefined;
+}
+
+export function readHttp(written: Written, report: Report): HttpConfig {
+  const { adminToken, adminTokenFile: _, tokens, jwt, ...rest } = written;
+  return {
+    ...rest,
+    adminToken: adminToken === undefined ? undefined : new Secret(adminToken),
+    tokens: readTokens(tokens, report),
+    jwt: readJwt(jwt, report),
+  };
+}
+
+function readTokens(written: Written["tokens"], report: Report): readonly TokenOptions[] {
+  return Object.entries(written).map(([name, { role, hash, expires }]) => {
+    const expiresAtMs = expires === undefined ? undefined : Date.parse(expires);
+    if (Number.isNaN(expiresAtMs)) report.fault(`http.tokens.${name}.expires`, "is not a valid time.");
+    return { name, role, sha256: hash.slice("sha256:".length), expiresAtMs };
+  });
+}
+
+/** JWTs are taken once any of their settings is given; all that are needed have to be there then. */
+function readJwt(written: Written["jwt"], report: Report): JwtOptions | undefined {
+  const { issuer, audience, roles: roleOf, algorithms, roleClaim } = written;
+  const keys = readKeys(written, report);
+  const needed = { issuer, audience, roles: roleOf, jwksUrl: keys };
+  const missing = Object.entries(needed).flatMap(([key, value]) => (value === undefined ? key : []));
+  if (missing.length === Object.keys(needed).length) return undefined;
+  for (const key of missing) {
+    const isKeys = key === "jwksUrl";
+    if (report.isGiven(`http.jwt.${key}`) || (isKeys && report.isGiven("http.jwt.publicKeyFile"))) continue;
+    const also = isKeys ? ", or http.jwt.publicKeyFile" : "";
+    report.fault(`http.jwt.${key}`, `is also required to accept JWTs. Set it${also}.`);
+  }
+  if (issuer === undefined || audience === undefined || roleOf === undefined || keys === undefined) return undefined;
+  return { issuer, audience, keys, algorithms, roleClaim: roleClaim.split("."), roles: roleOf };
+}
+
+function readKeys({ jwksUrl, publicKeyFile: file }: Written["jwt"], report: Report): Keys | undefined {
+  const at = "http.jwt.publicKeyFile";
+  if (jwksUrl !== undefined && file !== undefined) {
+    report.fault(at, `is given beside ${report.whereOf("http.jwt.jwksUrl")}. Keep one of them.`);
+  }
+  if (jwksUrl !== undefined) return { jwksUrl };
+  if (file === undefined) return undefined;
+  const read = readTextFile(file);
+  if ("text" in read && read.text.includes("-----BEGIN PUBLIC KEY-----")) return { publicKeyPem: read.text };
+  const notPem = `${file} is not a PEM file of a public key (-----BEGIN PUBLIC KEY-----).`;
+  report.fault(at, "fault" in read ? read.fault : notPem);
+  return undefined;
+}

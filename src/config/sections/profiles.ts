@@ -1,0 +1,65 @@
+/** The section `profiles`: accounts of the platform, each with its credentials. */
+import { authKeyText } from "../secrets/auth-key-text.ts";
+import { group, named, secret, setting } from "../setting.ts";
+import { oneOf, text } from "../value-types.ts";
+import type { z } from "zod";
+
+export const languageSetting = oneOf(["en", "ja"]);
+
+export const profileSection = group({
+  coverage: setting(
+    oneOf(["g", "jp"]).optional(),
+    "Coverage of the account: `g` Global, `jp` Japan; decides which base address is called.",
+    {
+      variable: "SIMFLEET_COVERAGE",
+      fallback: "from the verified token, or the only base address there is",
+    },
+  ),
+  wording: setting(
+    oneOf(["sims", "subscribers"]).default("sims"),
+    "`subscribers` for the platform's earlier wording, in which files name SIMs by `imsi`.",
+    { variable: "SIMFLEET_WORDING" },
+  ),
+  language: setting(languageSetting.optional(), "Language of the platform's messages for this profile.", {
+    variable: "SIMFLEET_LANGUAGE",
+    fallback: "`language`",
+  }),
+  credentials: group({
+    authKeyId: setting(text().optional(), "ID of an AuthKey; not needed where its file holds a JSON object of both.", {
+      variable: "SIMFLEET_AUTH_KEY_ID",
+    }),
+    ...secret("authKey", authKeyText, {
+      variable: "SIMFLEET_AUTH_KEY",
+      description: "Secret of the AuthKey, or id and secret together.",
+    }),
+    second: group({
+      authKeyId: setting(text().optional(), "ID of a second AuthKey of the same user, used if the first is rejected.", {
+        variable: "SIMFLEET_AUTH_KEY_ID_2",
+      }),
+      ...secret("authKey", authKeyText, {
+        variable: "SIMFLEET_AUTH_KEY_2",
+        description: "Secret of the second AuthKey, or id and secret together.",
+      }),
+    }),
+    email: setting(text("an e-mail address", /^[^\s@]+@[^\s@]+$/).optional(), "E-mail address of the Root user.", {
+      variable: "SIMFLEET_EMAIL",
+    }),
+    operatorId: setting(text().optional(), "Operator ID of a sub-user.", { variable: "SIMFLEET_OPERATOR_ID" }),
+    userName: setting(text().optional(), "Name of the sub-user.", { variable: "SIMFLEET_USER_NAME" }),
+    ...secret("password", text(), {
+      variable: "SIMFLEET_PASSWORD",
+      description: "Password of the Root user or sub-user.",
+    }),
+    ...secret("mfaSecret", text("base32 (letters A to Z, digits 2 to 7)", /^[A-Za-z2-7][A-Za-z2-7 -]*=*$/), {
+      variable: "SIMFLEET_MFA_SECRET",
+      description: "Secret for one-time codes, where the user has MFA.",
+    }),
+  }),
+});
+
+export const profilesSection = named(profileSection, {
+  pattern: /^[A-Za-z0-9_-]{1,64}$/,
+  nameRule: "The name of a profile may have letters, digits, - and _.",
+});
+
+export type ProfileSettings = z.output<typeof profileSection>;

@@ -1,0 +1,95 @@
+/** The types of values that settings have: zod schemas that say in words what is expected. */
+import { z } from "zod";
+import { isLoopback } from "#core/loopback.ts";
+import { roles } from "#fleet/role.ts";
+
+/** @param expects completes "must be …", and is the type in the documentation */
+export function expecting<T extends z.ZodType>(expects: string, type: T): T {
+  return type.meta({ expects });
+}
+
+/** The words of a type. */
+export function expectedOf(type: z.ZodType): string {
+  return type.meta()?.["expects"] as string;
+}
+
+export function text(expects = "text", pattern = /^[^\0\r\n]+$/): z.ZodString {
+  return expecting(expects, z.string().regex(pattern));
+}
+
+/** A path; a shell's `~` is refused, since it would become a folder of that name. */
+export const path = text("a path (`~` is not expanded)", /^[^~\0\r\n][^\0\r\n]*$/);
+
+export function number(least: number, most: number): z.ZodNumber {
+  return expecting(`a number from ${least} to ${most}`, z.number().min(least).max(most));
+}
+
+export function integer(least: number, most: number): z.ZodNumber {
+  // After `int()`, zod would not look at the rest of the entry.
+  return expecting(`a whole number from ${least} to ${most}`, z.number().multipleOf(1).min(least).max(most));
+}
+
+export const yesOrNo = expecting("`true` or `false`", z.boolean());
+
+/** Letters, digits and marks that need no quotes anywhere. */
+export const plainName = text("letters, digits, - and _", /^[A-Za-z0-9_-]{1,64}$/);
+
+export const profileName = text("the name of a profile", /^[A-Za-z0-9_-]{1,64}$/);
+
+/** How many failures abort a run. */
+export const failureLimit = expecting(
+  "a number of rows, or a share such as `5%`",
+  z.union([z.number().int().min(0), z.string().regex(/^\d+(\.\d+)?%?$/)]),
+);
+
+export const cronText = text("a cron expression such as `0 8 * * 1-5`", /^[^\0\r\n]*$/);
+
+/** An IANA time zone. */
+export const timezone = expecting(
+  "a time zone such as `Asia/Tokyo` or `UTC`",
+  z.string().refine((name) => {
+    try {
+      return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+    } catch {
+      return false;
+    }
+  }),
+);
+
+export const names = expecting(
+  "a list of names of fields, such as `[speedClass, status, tags]`",
+  z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/)).max(100),
+);
+
+export function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
+  return expecting(words.map((word) => `\`${word}\``).join(", "), z.enum(words));
+}
+
+export function someOf<const T extends readonly [string, ...string[]]>(words: T) {
+  return expecting(`a list of ${words.join(", ")}`, z.array(z.enum(words)).min(1));
+}
+
+/** An address that may be sent secrets: https, or plain http to this machine. */
+export const webAddress = expecting(
+  "an https address without user name (http to this machine alone)",
+  z.string().refine((address) => {
+    const url = URL.parse(address);
+    if (!url || url.username !== "" || url.password !== "" || url.hash !== "") return false;
+    return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
+  }),
+);
+
+/** Word in the header names of the platform. */
+export const brand = text("letters, digits and hyphens", /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/);
+
+/** Values of the `Host` header of a request. */
+export const hostNames = expecting(
+  "a list of host names, such as `[fleet.example.com, 10.0.0.5:8080]`",
+  z.array(z.string().regex(/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/)),
+);
+
+/** Names of others for our roles. */
+export const roleNames = expecting(
+  "a mapping of names to viewer, operator or admin (in the variable: `ops=operator,guests=viewer`)",
+  z.record(z.string().min(1), z.enum(roles)),
+);
