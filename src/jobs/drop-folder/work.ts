@@ -1,6 +1,7 @@
 /**
  * Checks a drop folder once and advances every file as far as possible. The state of a file consists only of its place, its
- * name, and its run in the ledger: so any process can continue after another was killed, and several can watch one folder.
+ * name, and its run in the ledger, so it has no record of the engine: a person can move it, any process can continue after
+ * another was killed, and several can watch one folder.
  *   unchanged in the folder     ->  processing/NAME.RUN.csv        renamed; the process that renames it continues at once
  *   no run with this id         ->  submitted with it, or rejected: failed/ with NAME.RUN.problem.txt
  *   the run has ended           ->  done/ or failed/, with NAME.RUN.results.csv

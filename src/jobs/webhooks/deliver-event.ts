@@ -1,6 +1,7 @@
 /**
  * One attempt to deliver one event to one webhook: builds the message, sends it once, and records the result. All attempts
- * carry the same id, so a receiver can detect duplicates; a crash between sending and recording causes one.
+ * carry the same id, so a receiver can detect duplicates; a crash between sending and recording causes one. The delays
+ * between attempts are a list that the specification recommends, not the backoff of the engine's fault rules.
  */
 import { about } from "#core/backoff.ts";
 import type { Secret } from "#core/secret.ts";

@@ -59,6 +59,8 @@ export class KeyHarness {
   readonly #sealKey = new Secret(randomBytes(32).toString("base64url"));
   /** Over what a life would use. */
   change: (harness: AuthKeyDeps) => AuthKeyDeps = (harness) => harness;
+  /** Whether a life waits after each move until it uses the AuthKey of its file, so that it makes the same moves each time. */
+  isSettling = false;
   sinks: readonly Sink[] = [{ kind: "file", path: this.file }];
 
   constructor(storeDeps: { redis: Redis; keys: Keys; sandbox: Sandbox; who?: Who }) {
@@ -178,7 +180,9 @@ export class KeyHarness {
       ...own,
       move: async (...args: Parameters<AuthKeyRotations["move"]>) => {
         await this.users.say(this.profile, "w-1", inUse());
-        return own.move(...args);
+        const moved = await own.move(...args);
+        if (this.isSettling && inUse() !== this.inFile().id) await client.renewNow().catch(() => undefined);
+        return moved;
       },
     };
     const sinkDeps = {

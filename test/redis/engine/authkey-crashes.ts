@@ -60,6 +60,7 @@ const ways: readonly Way[] = [
 async function begun(place: Place, who: Who, way: Way): Promise<CrashSubject & { readonly harness: KeyHarness }> {
   const harness = new KeyHarness({ ...place, who });
   harness.change = (deps) => withoutGrace(way.change?.(deps) ?? deps);
+  harness.isSettling = true;
   const { authKeys } = place.sandbox.accounts;
   await harness.begin(way.withSpare === undefined ? undefined : authKeys.create(harness.userName).authKeyId);
   return {

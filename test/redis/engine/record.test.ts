@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { authKeyRotations } from "#jobs/authkeys/record.ts";
+import { stateStore } from "#engine/record.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -17,6 +18,18 @@ const head = {
   newId: "new",
   startedAtMs: 5,
 } as const;
+
+interface Counter {
+  readonly profile: string;
+  readonly revision?: number;
+  readonly count: number;
+  readonly last?: { readonly by: string };
+}
+const counters = stateStore<Counter>(
+  { numbers: ["count"], objects: ["last"] },
+  deps,
+  (name) => `${keys.prefix}:${name}`,
+);
 
 describe("a durable record", () => {
   it("is begun once, until its work is over", async () => {
@@ -52,6 +65,17 @@ describe("a durable record", () => {
     const moved = await rotations.record("waits");
     expect(moved).toMatchObject({ phase: "creating", tries: 0, problem: undefined });
     expect(moved).not.toHaveProperty("waitsFor");
+  });
+
+  it("exists from its first move on, and is decided on again if another process changes it", async () => {
+    const counter = { name: "counter", profile: "p" };
+    expect(await counters.get("counter")).toBeUndefined();
+    const countUp = (by: string): Promise<Counter | undefined> =>
+      counters.update(counter, (present) => ({ change: { count: (present?.count ?? 0) + 1, last: { by } } }));
+    await Promise.all(["a", "b", "c", "d"].map(countUp));
+    expect(await counters.get("counter")).toMatchObject({ count: 4, revision: 4, last: { by: expect.any(String) } });
+    expect(await counters.update(counter, () => undefined)).toBeUndefined();
+    expect(await counters.get("counter")).toMatchObject({ revision: 4 });
   });
 
   it("is readable as earlier versions have stored it", async () => {
