@@ -8,7 +8,7 @@ import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { expecting, integer, path, profileName, text } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
-import { inputValues, operationName, operationOf } from "#jobs/tasks/operation.ts";
+import { inputValues, operationName, operationOf } from "#config/operation-choice.ts";
 import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "#jobs/tasks/config.ts";
 
 const eventNames = expecting(

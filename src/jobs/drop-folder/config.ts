@@ -5,7 +5,7 @@ import type { Report } from "#config/report.ts";
 import { group, setting, settingsOf } from "#config/setting.ts";
 import { failureLimit, integer, number, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { type KnownNames, optionsOf } from "#jobs/tasks/config.ts";
-import { inputValues, operationName, operationOf } from "#jobs/tasks/operation.ts";
+import { inputValues, operationName, operationOf } from "#config/operation-choice.ts";
 
 export const dropFolderSection = group({
   path: setting(path.optional(), "Folder whose CSV files become runs (docs/drop-folder.md).", {

@@ -13,7 +13,7 @@ import type { Report } from "#config/report.ts";
 import { setting } from "#config/setting.ts";
 import { expecting, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
-import { inputValues, operationName, operationOf } from "./operation.ts";
+import { inputValues, operationName, operationOf } from "#config/operation-choice.ts";
 
 export const filterText = expecting(
   "a filter such as `tags.site=stadium` (docs/inventory.md), or a list of them",

@@ -66,7 +66,7 @@ describe("the drop folder's settings", () => {
       /^SIMFLEET_DROP_FOLDER_PARTIAL must be `true` or `false`/,
     );
     expect(faultsOf(`dropFolder: { path: in, speedClass: "a b" }`)).toEqual([
-      "dropFolder.speedClass cannot be a speed class.",
+      "dropFolder.speedClass must be letters, digits, dot, - and _ only, at most 64 of them.",
     ]);
   });
 });

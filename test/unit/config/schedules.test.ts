@@ -75,7 +75,7 @@ schedules:
       "schedules.c.job": expect.stringContaining("`apply`"),
       "schedules.d.where": expect.stringContaining("cannot be read"),
       "schedules.e.where": expect.stringContaining("exactly one"),
-      "schedules.f.speedClass": expect.stringContaining("a filter needs one"),
+      "schedules.f.speedClass": "is missing; set-speed-class needs it.",
       "schedules.g.speedClass": "means nothing to the job sync.",
       "schedules.h.rotation": expect.stringContaining("has to name an entry of rotations"),
       "schedules.i.overlap": expect.stringContaining("only a run can be"),

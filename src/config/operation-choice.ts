@@ -11,7 +11,7 @@ import {
   type SimOperations,
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
-import { expecting, text } from "#config/value-types.ts";
+import { expecting, text } from "./value-types.ts";
 
 export const operationName = text("the name of an operation (`simfleet operations list`)");
 
