@@ -127,8 +127,8 @@ export const modules = {
   },
 };
 
-/** The files that start a process, and the list of features; they import whatever they start or list. */
-export const entries = ["cli.ts", "worker.ts", "features.ts"];
+/** The files that start a process or a command, and the list of features; they import whatever they start or list. */
+export const entries = ["cli.ts", "command-line.ts", "worker.ts", "features.ts"];
 
 /** Packages with one owner; modules of `types` may import their types, which leave no trace at run time. */
 export const packages = {

@@ -11,7 +11,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN ["npm", "ci", "--ignore-scripts"]
 COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/build.mjs scripts/dashboard.mjs scripts/
+COPY scripts/build.mjs scripts/dashboard.mjs scripts/program.mjs scripts/
 COPY web web
 COPY src src
 RUN ["node", "scripts/build.mjs"]

@@ -23,6 +23,7 @@ try {
     "tsconfig.build.json",
     "scripts/build.mjs",
     "scripts/dashboard.mjs",
+    "scripts/program.mjs",
   ];
   copy([...sources, "web", "src"], build);
   symlinkSync(join(project, "node_modules"), join(build, "node_modules"));

@@ -13,12 +13,7 @@ async function main(): Promise<void> {
     process.exit(2);
   }
   keepHeapSmall();
-  const [{ runProgram }, { runWorker }, { version }, { features }] = await Promise.all([
-    import("#cli/program.ts"),
-    import("#worker.ts"),
-    import("#app/app.ts"),
-    import("#features.ts"),
-  ]);
+  const { runCommandLine } = await import("#command-line.ts");
   const interrupt = new AbortController();
   const stop = (name: NodeJS.Signals): void => {
     // A second signal does not wait any longer.
@@ -33,20 +28,15 @@ async function main(): Promise<void> {
     console.error(`simfleet: the answer could not be written: ${error.message}`);
     process.exit(4);
   });
-  await runProgram(process.argv.slice(2), {
-    io: {
-      env: process.env,
-      stdout: process.stdout,
-      stderr: process.stderr,
-      stdin: process.stdin,
-      interrupt: interrupt.signal,
-      setExitCode: (code) => {
-        process.exitCode = code;
-      },
+  await runCommandLine(process.argv.slice(2), {
+    env: process.env,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: process.stdin,
+    interrupt: interrupt.signal,
+    setExitCode: (code) => {
+      process.exitCode = code;
     },
-    runWorker,
-    features,
-    version,
   });
   await Promise.all([drained(process.stdout), drained(process.stderr)]);
   process.exit();

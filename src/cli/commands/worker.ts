@@ -4,7 +4,7 @@ import type { ServeOptions } from "#app/serve.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type Context, withLocalOptions } from "../context.ts";
 
-/** Runs the worker until the signal aborts (src/worker.ts). */
+/** Runs the worker until the signal aborts (src/app/serve.ts). */
 export type RunWorker = (options: ServeOptions) => Promise<void>;
 
 export function workerCommand(context: Context, runWorker: RunWorker): Command {

@@ -6,19 +6,12 @@
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
-import type * as app from "#app/app.ts";
-import type * as program from "#cli/program.ts";
-import type * as list from "#features.ts";
-import type * as worker from "#worker.ts";
+import type * as commandLine from "#command-line.ts";
 import type { CommandRequest } from "./command-server.ts";
 import type { Ended } from "./process.ts";
 
-const dist = dirname(process.argv[2] ?? "");
-const load = <T>(file: string): Promise<T> => import(pathToFileURL(join(dist, file)).href) as Promise<T>;
-const { runProgram } = await load<typeof program>("cli/program.js");
-const { runWorker } = await load<typeof worker>("worker.js");
-const { features } = await load<typeof list>("features.js");
-const { version } = await load<typeof app>("app/app.js");
+const place = join(dirname(process.argv[2] ?? ""), "command-line.js");
+const { runCommandLine } = (await import(pathToFileURL(place).href)) as typeof commandLine;
 
 async function run({ args, env, cwd }: CommandRequest): Promise<Ended> {
   // In place, since os.homedir() and libraries look at the environment of the process itself.
@@ -26,20 +19,15 @@ async function run({ args, env, cwd }: CommandRequest): Promise<Ended> {
   Object.assign(process.env, env);
   process.chdir(cwd);
   const ended = { code: 0, stdout: "", stderr: "" };
-  await runProgram(args, {
-    io: {
-      env: process.env,
-      stdout: { write: (text) => (ended.stdout += text) },
-      stderr: { write: (text) => (ended.stderr += text) },
-      stdin: Readable.from([]) as NodeJS.ReadStream,
-      interrupt: new AbortController().signal,
-      setExitCode: (code) => {
-        ended.code = code;
-      },
+  await runCommandLine(args, {
+    env: process.env,
+    stdout: { write: (text) => (ended.stdout += text) },
+    stderr: { write: (text) => (ended.stderr += text) },
+    stdin: Readable.from([]) as NodeJS.ReadStream,
+    interrupt: new AbortController().signal,
+    setExitCode: (code) => {
+      ended.code = code;
     },
-    runWorker,
-    features,
-    version,
   });
   return ended;
 }

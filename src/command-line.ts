@@ -1,0 +1,17 @@
+/** The command line with everything it needs: the program, all features and the worker. `cli.ts` gives it a process. */
+import { version } from "#app/app.ts";
+import type { ServeOptions } from "#app/serve.ts";
+import type { ProcessIo } from "#cli/context.ts";
+import { runProgram } from "#cli/program.ts";
+import { features } from "#features.ts";
+
+/** Runs one command line. @param argv the arguments after the program's name */
+export function runCommandLine(argv: readonly string[], io: ProcessIo): Promise<void> {
+  return runProgram(argv, { io, runWorker, features, version });
+}
+
+/** Loads what serves HTTP when asked for: no other command needs it. */
+async function runWorker(options: ServeOptions): Promise<void> {
+  const { serve } = await import("#app/serve.ts");
+  await serve(options);
+}
