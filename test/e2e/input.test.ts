@@ -105,7 +105,7 @@ describe.concurrent("a command line that makes no sense", () => {
     [
       ["runs", "results", "r-1", "--outcome", "fine"],
       "error: option '--outcome <outcome>' argument 'fine' is invalid. It must be one of done, skipped, rejected, " +
-        "failed, cancelled, pending.",
+        "failed, unknown, cancelled, pending.",
     ],
   ])("%j ends with 2 and points to --help", async (args, message) => {
     await using harness = await CliHarness.open();
