@@ -7,7 +7,7 @@ import { usualFields } from "#fleet/sim/sim-fields.ts";
 import { authKeyText } from "./secrets/auth-key-text.ts";
 import { dropFolderSettings } from "#jobs/drop-folder/settings.ts";
 import { httpSettings } from "./sections/http-settings.ts";
-import { dangers } from "#fleet/sim-operation/sim-operation.ts";
+import { dangers } from "#fleet/sim-operation/danger.ts";
 import { oneOf, integer, type Kind, names, number, path, redisAddress, someOf, text, webAddress } from "./kind.ts";
 import type { Setting } from "./setting.ts";
 
