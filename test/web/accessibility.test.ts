@@ -40,7 +40,7 @@ async function seeFrozen(page: Page): Promise<void> {
 async function seePlan(page: Page): Promise<void> {
   await page.getByRole("radio", { name: "A filter" }).check({ force: true });
   await page.getByLabel("Filter", { exact: true }).fill(`simId=${harness.cli.simId(50)}`);
-  await page.getByLabel("Speed class", { exact: true }).fill("s1.fast");
+  await page.getByLabel("speedClass", { exact: true }).fill("s1.fast");
   await page.getByRole("button", { name: "Preview" }).click();
   await row(page, "Rows of the plan");
 }
@@ -112,6 +112,17 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     await signedIn.page.getByRole("dialog").waitFor({ state: "detached" });
     const focused = await signedIn.page.evaluate<string>("document.activeElement.textContent");
     expect(focused).toBe("Undo");
+
+    const { page } = signedIn;
+    await page.goto("/#/new");
+    await page.getByLabel("Operation", { exact: true }).selectOption("set-expiry-terminate");
+    await page.getByRole("radio", { name: "A filter" }).check({ force: true });
+    await page.getByLabel("Filter", { exact: true }).fill(`simId=${harness.cli.simId(50)}`);
+    await page.getByLabel("expiryTime", { exact: true }).fill("2099-12-31T12:00");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByRole("button", { name: "Start the run" }).click();
+    await page.getByLabel("Number of SIMs").waitFor();
+    expect(await findings(signedIn)).toEqual([]);
   });
 
   it("lets a run be planned and started by keyboard alone", async () => {
@@ -134,7 +145,7 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     await page.keyboard.press("ArrowRight");
     await tabTo("Filter");
     await page.keyboard.type(`simId=${harness.cli.simId(50)}`);
-    await tabTo("Speed class");
+    await tabTo("speedClass");
     await page.keyboard.type("s1.fast");
     await tabTo("Preview");
     await page.keyboard.press("Enter");

@@ -23,7 +23,10 @@ export function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
   });
   const options = (["all", ...verdicts] as const)
     .filter((one) => one === "all" || plan.verdicts[one] > 0)
-    .map((value) => ({ value, text: value === "all" ? "all" : `${value} ${grouped(plan.verdicts[value])}` }));
+    .map((value) => ({
+      value,
+      text: value === "all" ? "all" : `${value.replace("-", " ")} ${grouped(plan.verdicts[value])}`,
+    }));
   return (
     <section aria-label="Rows of the plan" class="form">
       <div>

@@ -8,12 +8,13 @@ import { More, usePages } from "../parts/pages.tsx";
 import { Table } from "../parts/table.tsx";
 import { At } from "../parts/time.tsx";
 import { grouped } from "../pure/format.ts";
-import { type Outcome, type RunRow, type Tally, outcomes } from "../pure/shapes.ts";
+import { type Outcome, type RunReport, type RunRow, outcomes } from "../pure/shapes.ts";
 import { RowChanges } from "./row-changes.tsx";
 
 type Shown = Outcome | "all";
 
-export function RunRows({ runId, counts, isLive }: { runId: string; counts: Tally; isLive: boolean }): JSX.Element {
+export function RunRows({ report, isLive }: { report: RunReport; isLive: boolean }): JSX.Element {
+  const { runId, counts } = report;
   const [outcome, setOutcome] = useState<Shown>("all");
   const pages = usePages<RunRow>(`/v1/runs/${encodeURIComponent(runId)}/rows`, "rows", {
     query: { outcome: outcome === "all" ? undefined : outcome, limit: 50 },
