@@ -23,6 +23,7 @@ const views: Readonly<Record<string, { place: () => string; seen: (page: Page) =
   Schedules: { place: () => "/#/schedules", seen: (page) => row(page, "Automations") },
   Freezes: { place: () => "/#/freezes", seen: (page) => row(page, "Freezes of the configuration") },
   Audit: { place: () => "/#/audit", seen: seeFrozen },
+  SIM: { place: () => `/#/sims/${harness.cli.simId(0)}`, seen: seeSim },
   Events: { place: () => "/#/events", seen: (page) => row(page, "Deliveries") },
 };
 
@@ -43,6 +44,15 @@ async function seePlan(page: Page): Promise<void> {
   await page.getByLabel("speedClass", { exact: true }).fill("s1.fast");
   await page.getByRole("button", { name: "Preview" }).click();
   await row(page, "Rows of the plan");
+}
+
+async function seeSim(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Read from the platform now" }).click();
+  await page.getByText("fields of the platform’s record").click();
+  await row(page, "Fields of the platform's record");
+  await page.getByRole("button", { name: "Read the status history" }).click();
+  await row(page, "Status history");
+  await row(page, "Runs of the SIM");
 }
 
 const looks = [1280, 360].flatMap((width) => (["light", "dark"] as const).map((scheme) => ({ width, scheme })));
@@ -77,7 +87,7 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     for (const [name, { place, seen }] of Object.entries(views)) {
       await page.setViewportSize({ width: 1280, height: 860 });
       await page.goto(place());
-      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+      await page.getByRole("heading", { level: 1, name: name === "SIM" ? /^SIM / : name, exact: true }).waitFor();
       await seen(page);
       await page
         .getByText(/^Reading /)

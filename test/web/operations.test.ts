@@ -1,4 +1,4 @@
-/** Operations other than the speed class, from the form to the platform. */
+/** Operations other than the speed class, from the form to the platform, and the page of one SIM. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
@@ -100,5 +100,42 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     await page.getByText("(Terminate the SIM forever", { exact: false }).waitFor();
     expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
     expect(watched.faults).toEqual([]);
+  });
+
+  it("leads to the page of its SIM, which shows what the platform has now, and what has touched it", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
+    const { page } = watched;
+    const sim = harness.cli.simId(5);
+    const where = `simId=${sim}`;
+    const csv = `simId,speedClass\n${sim},s1.fast\n`;
+    const { runId } = await harness.ask<{ runId: string }>("/v1/runs?name=faster", { method: "POST", csv });
+    await page.goto(`/#/runs/${runId}`);
+    await page.getByRole("link", { name: sim }).click();
+    await page.getByRole("heading", { name: `SIM ${sim}`, level: 1 }).waitFor();
+    await page.getByRole("table", { name: "Runs of the SIM" }).getByRole("link", { name: "faster" }).waitFor();
+
+    harness.cli.sandbox.fleet.edit(sim, { tags: { site: "osaka" } });
+    await page.getByRole("button", { name: "Read from the platform now" }).click();
+    const changed = page.getByRole("table", { name: "Fields", exact: true }).getByRole("row", { name: "tags.site" });
+    await changed.getByText("differs").waitFor();
+    expect(await changed.textContent()).toContain("osaka");
+
+    await page.route("**/statuses*", (route) => {
+      const problems = [{ where: "operations.getSimStatusHistory", message: "is not in the deployment" }];
+      return route.fulfill({ status: 409, json: { code: "CONFIG_INVALID", detail: "no", problems } });
+    });
+    await page.getByRole("button", { name: "Read the status history" }).click();
+    await page.getByText("does not describe how to read it (operations.getSimStatusHistory)").waitFor();
+    expect(await page.getByRole("button", { name: "Read the status history" }).count()).toBe(0);
+    expect(watched.faults.splice(0)).toEqual([expect.stringContaining("statuses?profile=default answered 409")]);
+
+    await page.getByRole("link", { name: "New run for this SIM" }).click();
+    expect(await page.getByLabel("Filter", { exact: true }).inputValue()).toBe(where);
+    expect(watched.faults).toEqual([]);
+    await page.goto("/#/fleet");
+    await page.getByRole("searchbox", { name: "SIM ID" }).fill("8999");
+    await page.keyboard.press("Enter");
+    await page.getByText("This SIM is not in the inventory of the profile default").waitFor();
+    expect(watched.faults).toEqual([expect.stringContaining("/v1/sims/8999?profile=default answered 404")]);
   });
 });

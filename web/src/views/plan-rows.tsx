@@ -5,6 +5,7 @@ import { Badge } from "../parts/badge.tsx";
 import { Choices } from "../parts/field.tsx";
 import { Empty, ProblemNotice } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
+import { SimLink } from "../parts/ref.tsx";
 import { Table } from "../parts/table.tsx";
 import { grouped } from "../pure/format.ts";
 import { type PlanReport, type PlanRow, type RowVerdict, verdicts } from "../pure/shapes.ts";
@@ -41,7 +42,7 @@ export function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
           keyOf={({ line }) => line}
           columns={[
             { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
-            { label: "SIM", cell: ({ key }) => <span class="mono">{key}</span> },
+            { label: "SIM", cell: ({ key }) => <SimLink sim={key} /> },
             { label: "Before and after", cell: (row) => <RowChanges {...row} /> },
             { label: "Verdict", kind: "tight", cell: (row) => <Badge state={row.verdict} /> },
             { label: "Problem", cell: ({ problem }) => problem?.message },

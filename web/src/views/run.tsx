@@ -98,7 +98,7 @@ function UnknownRows({ counts: { unknown } }: Pick<RunReport, "counts">): JSX.El
       <b>{counted(unknown, "row has", "rows have")} an unknown outcome</b>
       <span>
         The call was sent once and its response was lost, so it may have taken effect. It is not sent again, because a
-        second call could do harm.
+        second call could do harm. Open the SIM below and read it from the platform.
       </span>
     </Notice>
   );
