@@ -4,6 +4,7 @@
  *
  *   npm run bench:million
  *   npm run bench:million -- --rows 100000 --run
+ *   npm run bench:million -- --operation set-group
  */
 import { readFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
@@ -17,15 +18,32 @@ import { sampleRows } from "./sample-rows.ts";
 import { type SimfleetProcess, runSimfleet, startSandboxProcess, startWorker } from "./simfleet-process.ts";
 
 const { values } = parseArgs({
-  options: { rows: { type: "string", default: "1000000" }, run: { type: "boolean", default: false } },
+  options: {
+    rows: { type: "string", default: "1000000" },
+    run: { type: "boolean", default: false },
+    operation: { type: "string" },
+  },
 });
+const { operation } = values;
 const rows = Number(values.rows);
 const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
 const file = join(folder, "fleet.csv");
-await writeFile(file, sampleRows(rows).csv);
-const sandbox = await startSandboxProcess(["--ids-from", file, "--limit", "Sim=1000000000"]);
+const { csv } = sampleRows(rows);
+const group = "11111111-2222-3333-4444-555555555555";
+await writeFile(
+  file,
+  operation === undefined ? csv : csv.replace("speedClass", "groupId").replaceAll(/,s1\.\w+,/g, `,${group},`),
+);
+const groups = join(folder, "groups.json");
+await writeFile(groups, JSON.stringify([{ groupId: group }]));
+const sandbox = await startSandboxProcess([
+  ...["--ids-from", file, "--limit", "Sim=1000000000", "--operations", "all", "--groups-from", groups],
+]);
 const dataDir = join(folder, "d");
-const env = { ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir, SIMFLEET_HTTP_PORT: "0" };
+const env = {
+  ...{ ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir, SIMFLEET_HTTP_PORT: "0" },
+  ...(operation === undefined ? {} : { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" }),
+};
 
 /** Peak memory of a process. */
 async function peakMegabytes(pid: number): Promise<number> {
@@ -35,6 +53,12 @@ async function peakMegabytes(pid: number): Promise<number> {
 
 async function usedMemory(redis: Redis): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(await redis.info("memory"))?.[1]);
+}
+
+async function bytesOfRun(redis: Redis, runId: string): Promise<number> {
+  let bytes = 0;
+  for (const key of await redis.keys(`*${runId}*`)) bytes += Number(await redis.memory("USAGE", key, "SAMPLES", 0));
+  return bytes;
 }
 
 const report: Record<string, string> = {};
@@ -48,9 +72,13 @@ try {
   const before = await usedMemory(redis);
   let peak = 0;
   const startMs = systemClock.monotonicMs();
-  const out = await runSimfleet(["apply", file, "--yes", "--detach", "--json"], env, async (pid) => {
-    peak = Math.max(peak, await peakMegabytes(pid));
-  });
+  const out = await runSimfleet(
+    ["apply", file, "--yes", "--detach", "--json", ...(operation === undefined ? [] : ["--operation", operation])],
+    env,
+    async (pid) => {
+      peak = Math.max(peak, await peakMegabytes(pid));
+    },
+  );
   report["plan and submit, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
   report["peak memory of apply, MB"] = peak.toFixed(0);
   report["Redis bytes per row, submitted"] = (((await usedMemory(redis)) - before) / rows).toFixed(0);
@@ -59,7 +87,10 @@ try {
     await runSimfleet(["runs", "watch", runId], env);
     report["worked off, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
     report["peak memory of the worker, MB"] = (await peakMegabytes(worker.child.pid ?? 0)).toFixed(0);
-    report["Redis bytes per row, finished"] = (((await usedMemory(redis)) - before) / rows).toFixed(0);
+    report["Redis bytes per row, finished, with the inventory"] = (((await usedMemory(redis)) - before) / rows).toFixed(
+      0,
+    );
+    report["Redis bytes per row, finished, of the run alone"] = ((await bytesOfRun(redis, runId)) / rows).toFixed(0);
   }
 } finally {
   await worker?.stop();

@@ -3,7 +3,7 @@
  * themselves. Settings that only some commands need are undefined if absent; these commands require them with the functions
  * below.
  */
-import type { Danger } from "#fleet/sim-operation/sim-operation.ts";
+import type { Danger } from "#fleet/sim-operation/danger.ts";
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import type { Coverage, Language, Profile } from "#fleet/profile.ts";

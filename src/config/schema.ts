@@ -18,7 +18,7 @@ import { redisSection } from "./sections/redis.ts";
 import { sealSection } from "./sections/seal-key.ts";
 import { group, secret, setting } from "./setting.ts";
 import { brand, integer, names, number, oneOf, path, plainName, someOf, text, webAddress } from "./value-types.ts";
-import { dangers } from "#fleet/sim-operation/sim-operation.ts";
+import { dangers } from "#fleet/sim-operation/danger.ts";
 
 export const configSchema = z.strictObject({
   redis: redisSection,

@@ -6,9 +6,9 @@ import { z } from "zod";
 import { SimfleetError, type Problem } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { parseFilter } from "#fleet/filter.ts";
+import { dangers } from "#fleet/sim-operation/danger.ts";
 import { type InputField, inputTypes } from "#fleet/sim-operation/input.ts";
 import {
-  dangers,
   setSpeedClass,
   type SimOperation,
   type SimOperations,

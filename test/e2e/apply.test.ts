@@ -10,6 +10,7 @@ const runKeys = [
   "name",
   "state",
   "profile",
+  "operation",
   "counts",
   "calls",
   "throttled",
@@ -18,7 +19,7 @@ const runKeys = [
   "etaSeconds",
   "submittedBy",
 ];
-const countKeys = ["total", "done", "skipped", "rejected", "failed", "cancelled", "pending"];
+const countKeys = ["total", "done", "skipped", "rejected", "failed", "unknown", "cancelled", "pending"];
 const exampleIds = [
   "8942310526018159081",
   "8942310301661318602",
@@ -79,7 +80,7 @@ describe.concurrent("a file of speed classes", () => {
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toBe(
       "simfleet: The header has no column speedClass. Columns found: simId. " +
-        "Add the column, or give one class for all rows with --speed-class.\n",
+        "Add the column, or give one value for all rows with --speed-class.\n",
     );
     const applied = await harness.json(["apply", file, "--speed-class", "s1.slow", "--yes"]);
     expect(applied).toMatchObject({ code: 0, document: { counts: { total: 12, done: 12 } } });
@@ -111,11 +112,12 @@ describe.concurrent("a file of speed classes", () => {
       skipped: 0,
       rejected: 8,
       failed: 0,
+      unknown: 0,
       cancelled: 0,
       pending: 0,
     });
     const rows = resultRows(await harness.read(applied.document.results ?? ""));
-    const conflict = "The same SIM is given different speed classes on lines 10, 12. Keep one of them.";
+    const conflict = "The same SIM is given different values on lines 10, 12. Keep one of them.";
     expect(rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
       ["done", ""],
       ["rejected", "The row has 2 cells where the header has 3. Include empty cells, too."],
@@ -127,7 +129,7 @@ describe.concurrent("a file of speed classes", () => {
       ["done", ""],
       ["rejected", '"8942310/../123" cannot be a SIM ID: letters, digits, - and _ only, at most 64 of them.'],
       ["rejected", "The cell speedClass is empty."],
-      ["rejected", '"very fast!" cannot be a speed class: letters, digits, dot, - and _ only, at most 64 of them.'],
+      ["rejected", '"very fast!" is not valid for speedClass: letters, digits, dot, - and _ only, at most 64 of them.'],
       ["rejected", conflict],
       ["done", ""],
       ["rejected", conflict],
@@ -233,7 +235,21 @@ test.concurrent("every command answers with one JSON document of the promised sh
   await harness.fleet("fleet.csv", 6);
   const plan = await harness.json<object>(["plan", "fleet.csv"]);
   expect(Object.keys(plan.document)).toEqual([
-    ...["file", "sha256", "rows", "verdicts", "calls", "estimateSeconds", "problems", "problemsInAll", "warnings"],
+    ...[
+      "file",
+      "sha256",
+      "operation",
+      "rows",
+      "verdicts",
+      "calls",
+      "costly",
+      "irreversible",
+      "hasUndo",
+      "estimateSeconds",
+      "problems",
+      "problemsInAll",
+      "warnings",
+    ],
   ]);
   const applied = await harness.json(["apply", "fleet.csv", "--yes", "--name", "first"]);
   expect(Object.keys(applied.document)).toEqual([...runKeys, "results"]);

@@ -104,7 +104,7 @@ test.concurrent("a person sees what it does and would do, holds it, and has it s
   await until("it has acted", async () => (await shown(harness))?.done === 1, 30_000);
   const listed = await harness.run(["automations", "list"]);
   expect(listed.stdout).toMatch(
-    /^AUTOMATION +ON +WHERE +DOES +STATE .*\nnew-sims-slow +sim\.added +speedClass!=s1\.minimum +apply s1\.minimum +active +1 +0 +0 +r-\d{8}-/,
+    /^AUTOMATION +ON +WHERE +DOES +STATE .*\nnew-sims-slow +sim\.added +speedClass!=s1\.minimum +set-speed-class s1\.minimum +active +1 +0 +0 +r-\d{8}-/,
   );
   const paused = await harness.run(["automations", "pause", "new-sims-slow"]);
   expect([paused.code, paused.stdout]).toEqual([0, expect.stringMatching(/\nnew-sims-slow .* paused /)]);
@@ -169,8 +169,8 @@ test.concurrent("what cannot work is told before anything begins", async () => {
   expect(checked.code).toBe(2);
   for (const line of [
     "automations.a.on: sim.aded is not an event; docs/events.md lists them. Did you mean sim.added?",
-    "automations.b.job: cannot be apply: run.completed is about no SIM that could get a class.",
-    "automations.c.speedClass: is missing; apply gives the SIM this class.",
+    "automations.b.job: cannot be apply: run.completed is about no SIM.",
+    "automations.c.speedClass: is missing; set-speed-class needs it.",
     "automations.d.on: automation.started cannot trigger an automation: it is about automations.",
   ]) {
     expect(checked.stdout).toContain(line);

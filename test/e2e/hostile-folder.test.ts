@@ -66,7 +66,7 @@ test("a file of the wrong form shows none of its words in what is told of it", a
   const text = texts.join("\n");
   expect(text).toContain("The header has no column simId. It has 2 columns. Needed: simId and speedClass.");
   expect(text).toContain("line 2: The cell simId cannot be the ID of a SIM");
-  expect(text).toContain("line 3: The cell speedClass cannot be a speed class");
+  expect(text).toContain("line 3: The cell speedClass is not valid for speedClass");
   expect(text).toContain("line 2: The cell simId is a spreadsheet's rounding");
   const events = (await harness.run(["events", "tail", "--since", "1h", "--json"])).stdout;
   expect(events).toContain("file.refused");

@@ -81,7 +81,9 @@ describe.concurrent("a file is refused with its reason:", () => {
     await harness.write("fleet.csv", "simId,speedClass\n8.94E+18,s1.fast\n");
     const refused = await harness.run(["apply", "fleet.csv", "--yes", "--partial"]);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/simfleet: No row of the file can be sent: nothing was started\.\n$/);
+    expect(refused.stderr).toMatch(
+      /simfleet: No row of the file can be sent \(the first: line 2: .*\)\. Nothing was started\.\n$/,
+    );
   });
 });
 
@@ -103,7 +105,7 @@ describe.concurrent("a command line that makes no sense", () => {
     [
       ["runs", "results", "r-1", "--outcome", "fine"],
       "error: option '--outcome <outcome>' argument 'fine' is invalid. It must be one of done, skipped, rejected, " +
-        "failed, cancelled, pending.",
+        "failed, unknown, cancelled, pending.",
     ],
   ])("%j ends with 2 and points to --help", async (args, message) => {
     await using harness = await CliHarness.open();

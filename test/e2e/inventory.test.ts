@@ -230,7 +230,7 @@ describe.concurrent("undo", () => {
     const undone = await harness.json(["runs", "undo", run.runId, "--yes"]);
     expect(undone.document.counts).toMatchObject({ done: 0, skipped: 3 });
     expect((await harness.run(["runs", "results", undone.document.runId])).stdout).toContain(
-      "its previous class is unknown",
+      "its previous state is unknown",
     );
     expect(await harness.run(["runs", "undo", undone.document.runId, "--yes"])).toMatchObject({
       code: 2,

@@ -80,7 +80,7 @@ describe.concurrent("schedules", () => {
     await harness.run(["schedules", "trigger", "stadium-down"]);
     await until("it was done again", async () => {
       const { "stadium-down": down } = await schedulesOf(harness);
-      return down?.last?.reason === "every SIM has its speed class already";
+      return down?.last?.reason === "every SIM is as requested already";
     });
     const listed = await harness.run(["schedules", "list"]);
     expect(listed.stdout).toMatch(

@@ -23,6 +23,7 @@ const views: Readonly<Record<string, { place: () => string; seen: (page: Page) =
   Schedules: { place: () => "/#/schedules", seen: (page) => row(page, "Automations") },
   Freezes: { place: () => "/#/freezes", seen: (page) => row(page, "Freezes of the configuration") },
   Audit: { place: () => "/#/audit", seen: seeFrozen },
+  SIM: { place: () => `/#/sims/${harness.cli.simId(0)}`, seen: seeSim },
   Events: { place: () => "/#/events", seen: (page) => row(page, "Deliveries") },
 };
 
@@ -40,9 +41,18 @@ async function seeFrozen(page: Page): Promise<void> {
 async function seePlan(page: Page): Promise<void> {
   await page.getByRole("radio", { name: "A filter" }).check({ force: true });
   await page.getByLabel("Filter", { exact: true }).fill(`simId=${harness.cli.simId(50)}`);
-  await page.getByLabel("Speed class", { exact: true }).fill("s1.fast");
+  await page.getByLabel("speedClass", { exact: true }).fill("s1.fast");
   await page.getByRole("button", { name: "Preview" }).click();
   await row(page, "Rows of the plan");
+}
+
+async function seeSim(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Read from the platform now" }).click();
+  await page.getByText("fields of the platform’s record").click();
+  await row(page, "Fields of the platform's record");
+  await page.getByRole("button", { name: "Read the status history" }).click();
+  await row(page, "Status history");
+  await row(page, "Runs of the SIM");
 }
 
 const looks = [1280, 360].flatMap((width) => (["light", "dark"] as const).map((scheme) => ({ width, scheme })));
@@ -77,7 +87,7 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     for (const [name, { place, seen }] of Object.entries(views)) {
       await page.setViewportSize({ width: 1280, height: 860 });
       await page.goto(place());
-      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+      await page.getByRole("heading", { level: 1, name: name === "SIM" ? /^SIM / : name, exact: true }).waitFor();
       await seen(page);
       await page
         .getByText(/^Reading /)
@@ -112,6 +122,17 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     await signedIn.page.getByRole("dialog").waitFor({ state: "detached" });
     const focused = await signedIn.page.evaluate<string>("document.activeElement.textContent");
     expect(focused).toBe("Undo");
+
+    const { page } = signedIn;
+    await page.goto("/#/new");
+    await page.getByLabel("Operation", { exact: true }).selectOption("set-expiry-terminate");
+    await page.getByRole("radio", { name: "A filter" }).check({ force: true });
+    await page.getByLabel("Filter", { exact: true }).fill(`simId=${harness.cli.simId(50)}`);
+    await page.getByLabel("expiryTime", { exact: true }).fill("2099-12-31T12:00");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByRole("button", { name: "Start the run" }).click();
+    await page.getByLabel("Number of SIMs").waitFor();
+    expect(await findings(signedIn)).toEqual([]);
   });
 
   it("lets a run be planned and started by keyboard alone", async () => {
@@ -134,7 +155,7 @@ describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" :
     await page.keyboard.press("ArrowRight");
     await tabTo("Filter");
     await page.keyboard.type(`simId=${harness.cli.simId(50)}`);
-    await tabTo("Speed class");
+    await tabTo("speedClass");
     await page.keyboard.type("s1.fast");
     await tabTo("Preview");
     await page.keyboard.press("Enter");

@@ -17,6 +17,7 @@ import { Quota } from "./views/quota.tsx";
 import { RunView } from "./views/run.tsx";
 import { Runs } from "./views/runs.tsx";
 import { Schedules } from "./views/schedules.tsx";
+import { SimView } from "./views/sim.tsx";
 import { SignIn } from "./views/sign-in.tsx";
 
 export function App(): JSX.Element {
@@ -57,6 +58,8 @@ function Current(): JSX.Element {
   switch (view) {
     case "fleet":
       return <Fleet />;
+    case "sims":
+      return id === undefined ? <Fleet /> : <SimView key={id} sim={id} of={query.profile} />;
     case "new":
       return <NewRun key={query.where} where={query.where ?? ""} />;
     case "runs":

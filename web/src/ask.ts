@@ -55,10 +55,14 @@ export function addressOf(path: string, query: Asking["query"] = {}): string {
 export async function download(path: string, query: Asking["query"], fallbackName: string): Promise<void> {
   const response = await send(path, { ...(query === undefined ? {} : { query }), headers: { accept: "*/*" } });
   const named = /filename="?([^";]+)"?/.exec(response.headers.get("content-disposition") ?? "")?.[1];
-  const address = URL.createObjectURL(await response.blob());
+  saveFile(await response.blob(), named ?? fallbackName);
+}
+
+export function saveFile(content: Blob, name: string): void {
+  const address = URL.createObjectURL(content);
   const link = document.createElement("a");
   link.href = address;
-  link.download = named ?? fallbackName;
+  link.download = name;
   link.click();
   // The browser has started the download by then.
   setTimeout(() => URL.revokeObjectURL(address), 60_000);

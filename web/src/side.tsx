@@ -7,7 +7,7 @@ import { Button, useAction } from "./parts/button.tsx";
 import { Select } from "./parts/field.tsx";
 import { Brand, Icon } from "./parts/icon.tsx";
 import { place } from "./place.ts";
-import { type View, hrefOf, viewTitles, views } from "./pure/route.ts";
+import { type MainView, hrefOf, mainViews, viewTitles } from "./pure/route.ts";
 import { chooseProfile, profile, session } from "./session.ts";
 import { connection } from "./stream.ts";
 import { type Theme, chooseTheme, theme, themes } from "./theme.ts";
@@ -37,7 +37,7 @@ export function Side(): JSX.Element {
         <div class="side-foot">
           <ConnectionState />
           <Select
-            label="Colours"
+            label="Colors"
             value={theme.value}
             options={themes.map((value) => ({ value, text: themeWords[value] }))}
             onValue={chooseTheme}
@@ -56,12 +56,14 @@ const themeWords: Readonly<Record<Theme, string>> = {
 };
 
 function Navigation(): JSX.Element {
+  // A SIM belongs to the fleet.
+  const current = place.value.view === "sims" ? "fleet" : place.value.view;
   return (
     <nav aria-label="Views">
       <ul>
-        {views.filter(isForRole).map((view) => (
+        {mainViews.filter(isForRole).map((view) => (
           <li key={view}>
-            <a href={hrefOf(view)} aria-current={place.value.view === view ? "page" : undefined}>
+            <a href={hrefOf(view)} aria-current={current === view ? "page" : undefined}>
               <Icon name={view} />
               {viewTitles[view]}
             </a>
@@ -74,7 +76,7 @@ function Navigation(): JSX.Element {
 }
 
 /** The audit log is visible to admins only. */
-function isForRole(view: View): boolean {
+function isForRole(view: MainView): boolean {
   return view !== "audit" || session.value?.me.role === "admin";
 }
 

@@ -10,9 +10,6 @@ const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 export const theme = signal<Theme>(themes.find((name) => name === localStorage.getItem(place)) ?? "system");
 const isSystemDark = signal(systemIsDark.matches);
 
-/** The effective theme. */
-export const isDark = signal(false);
-
 export function chooseTheme(name: Theme): void {
   localStorage.setItem(place, name);
   theme.value = name;
@@ -21,7 +18,7 @@ export function chooseTheme(name: Theme): void {
 export function followTheme(): void {
   systemIsDark.addEventListener("change", ({ matches }) => (isSystemDark.value = matches));
   effect(() => {
-    isDark.value = theme.value === "dark" || (theme.value === "system" && isSystemDark.value);
-    document.documentElement.dataset.theme = isDark.value ? "dark" : "light";
+    const isDark = theme.value === "dark" || (theme.value === "system" && isSystemDark.value);
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
   });
 }

@@ -8,14 +8,12 @@ import { parseFilter } from "../filter.ts";
 import type { FieldValue } from "../sim/field-value.ts";
 import type { SimFields } from "../sim/sim-fields.ts";
 import { type KeyColumn, keyColumnOf, type Wording } from "../sim/sim.ts";
+import type { Danger } from "./danger.ts";
 import { type InputField, readInput } from "./input.ts";
 import { type Json, type ValueOf, fillText, nameAlone, placeholdersIn } from "./template.ts";
 
 /** How often a call may be sent: again after its response was lost, or never again. */
 export type Repeat = "safe" | "unsafe";
-
-export const dangers = ["normal", "costly", "irreversible"] as const;
-export type Danger = (typeof dangers)[number];
 
 /** An operation that restores a previous state, and the templates of its inputs. */
 export interface UndoStep {

@@ -8,26 +8,38 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 /** The value of a placeholder as text; undefined if it has none. */
 export type ValueOf = (name: string) => string | undefined;
 
-const placeholder = /\{([A-Za-z][A-Za-z0-9_]*(?:\.[^{}]+)?)\}/g;
+const placeholder = /\{([A-Za-z][A-Za-z0-9_]*(?:\.[^{}]+)?)\}/;
+
+/** The texts of a template at even places, and the names of the placeholders between them. */
+type Parts = readonly string[];
+
+const parsed = new Map<string, Parts>();
+
+/** Templates are few and filled for every row: each is parsed once. */
+function partsOf(template: string): Parts {
+  let parts = parsed.get(template);
+  if (parts === undefined) {
+    parts = template.split(placeholder);
+    parsed.set(template, parts);
+  }
+  return parts;
+}
 
 /** The names of all placeholders in a template. */
 export function placeholdersIn(template: Json): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const text of textsIn(template)) {
-    for (const [, name = ""] of text.matchAll(placeholder)) names.add(name);
-  }
-  return names;
+  return new Set([...textsIn(template)].flatMap((text) => partsOf(text).filter((_, i) => i % 2 === 1)));
 }
 
 /** Fills a text; undefined if a placeholder has no value. */
 export function fillText(template: string, valueOf: ValueOf): string | undefined {
-  let isMissing = false;
-  const text = template.replace(placeholder, (_, name: string) => {
-    const value = valueOf(name);
-    isMissing ||= value === undefined;
-    return value ?? "";
-  });
-  return isMissing ? undefined : text;
+  const parts = partsOf(template);
+  let text = parts[0] ?? "";
+  for (let i = 1; i < parts.length; i += 2) {
+    const value = valueOf(parts[i] ?? "");
+    if (value === undefined) return undefined;
+    text += value + (parts[i + 1] ?? "");
+  }
+  return text;
 }
 
 /**
@@ -60,8 +72,8 @@ export function fillJson(
 
 /** The name of a placeholder that is a whole text. */
 export function nameAlone(template: string): string | undefined {
-  const [whole, name] = new RegExp(placeholder.source).exec(template) ?? [];
-  return whole === template ? name : undefined;
+  const parts = partsOf(template);
+  return parts.length === 3 && parts[0] === "" && parts[2] === "" ? parts[1] : undefined;
 }
 
 function* textsIn(template: Json): Generator<string> {

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { count, list, ofProfile, pageOf } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
+import { dangers } from "#fleet/sim-operation/danger.ts";
 import { inputTypes } from "#fleet/sim-operation/input.ts";
-import { dangers } from "#fleet/sim-operation/sim-operation.ts";
 
 const operationReport = z.object({
   name: z.string(),

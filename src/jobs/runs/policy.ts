@@ -1,6 +1,7 @@
 /** Limits on the size of a run: the maximum, and the size above which a second user must approve it. */
 import { SimfleetError } from "#core/errors.ts";
-import type { Danger, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import type { Danger } from "#fleet/sim-operation/danger.ts";
+import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
 export interface RunPolicy {
   /** A run with more changes than this is refused; undefined: no limit. */

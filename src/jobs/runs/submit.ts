@@ -200,11 +200,11 @@ export function assertAllValid(
   { rows, problemsInAll: invalid, problems }: Pick<PlanReport, "rows" | "problemsInAll" | "problems">,
   { partial }: { readonly partial: boolean },
 ): void {
-  if (invalid > 0 && invalid === rows) throw new IntakeError("No row of the file can be sent: nothing was started.");
-  if (invalid === 0 || partial) return;
+  if (invalid === 0 || (partial && invalid < rows)) return;
   const first = problems[0];
   const say = (problem: string): string => {
     const example = first === undefined ? "" : ` (the first: line ${first.line}: ${problem})`;
+    if (invalid === rows) return `No row of the file can be sent${example}. Nothing was started.`;
     return `${invalid} of ${rows} rows cannot be sent${example}. Nothing was started. Fix them, or use --partial to process only the valid rows.`;
   };
   throw new IntakeError(say(first?.message ?? ""), {

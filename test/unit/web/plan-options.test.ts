@@ -3,7 +3,7 @@ import { emptyForm, faultsOf, queryOf } from "../../../web/src/pure/plan-options
 import { orderQuery } from "#jobs/runs/contract.ts";
 
 const full = {
-  ...{ name: " monthly ", speedClass: "s1.slow", partial: true, skipUnchanged: true },
+  ...{ name: " monthly ", operation: "set-group", texts: { groupId: "g-1" }, partial: true, skipUnchanged: true },
   ...{ maxFailures: "2.5 %", canary: "100", rate: "60" },
 };
 
@@ -15,7 +15,7 @@ describe("the options of a new run", () => {
   it("are what the route of plans takes", () => {
     expect(faultsOf(full)).toEqual({});
     expect(orderQuery.parse(queryOf(full, "default"))).toEqual({
-      ...{ profile: "default", name: "monthly", speedClass: "s1.slow", partial: "true", skipUnchanged: "true" },
+      ...{ profile: "default", name: "monthly", partial: "true", skipUnchanged: "true" },
       ...{ maxFailures: "2.5%", canary: 100, rate: 60 },
     });
   });

@@ -22,5 +22,6 @@ describe("an address of the dashboard", () => {
   it("gives the window its title", () => {
     expect(titleOf({ view: "new", query: {} })).toBe("New run · simfleet");
     expect(titleOf({ view: "runs", id: "r-1", query: {} })).toBe("Run r-1 · simfleet");
+    expect(titleOf({ view: "sims", id: "8942", query: {} })).toBe("SIM 8942 · simfleet");
   });
 });

@@ -25,7 +25,7 @@ describe("the bar of a run", () => {
 describe("what can be done with a run", () => {
   it("is something or nothing in every state, and never an end of what is over", () => {
     const counts = { ...none, total: 3, done: 1, failed: 1, pending: 1 };
-    const actions = Object.fromEntries(runStates.map((state) => [state, actionsFor({ state, counts })]));
+    const actions = Object.fromEntries(runStates.map((state) => [state, actionsFor({ state, counts, hasUndo: true })]));
     expect(actions).toEqual({
       "awaiting-approval": ["approve", "cancel"],
       running: ["pause", "cancel"],
@@ -37,10 +37,18 @@ describe("what can be done with a run", () => {
   });
 
   it("is no retry where no row failed or was cancelled, and no undo where none is done", () => {
-    expect(actionsFor({ state: "completed", counts: { ...none, total: 2, done: 2 } })).toEqual(["undo"]);
-    expect(actionsFor({ state: "aborted", counts: { ...none, total: 2, rejected: 2 } })).toEqual([]);
-    expect(actionsFor({ state: "aborted", counts: { ...none, total: 2, cancelled: 2 } })).toEqual(["retry"]);
-    expect(actionsFor({ state: "completed", counts: { ...none, total: 2, skipped: 2 } })).toEqual([]);
+    const actions = (counts: Partial<typeof none>) =>
+      actionsFor({ state: "completed", counts: { ...none, total: 2, ...counts }, hasUndo: true });
+    expect(actions({ done: 2 })).toEqual(["undo"]);
+    expect(actions({ rejected: 2 })).toEqual([]);
+    expect(actions({ unknown: 2 })).toEqual([]);
+    expect(actions({ cancelled: 2 })).toEqual(["retry"]);
+    expect(actions({ skipped: 2 })).toEqual([]);
+  });
+
+  it("is no undo where the operation has none", () => {
+    const counts = { ...none, total: 2, done: 1, failed: 1 };
+    expect(actionsFor({ state: "completed", counts, hasUndo: false })).toEqual(["retry"]);
   });
 });
 
@@ -64,11 +72,12 @@ describe("the rate of a run", () => {
 });
 
 describe("the bucket of a profile's runs", () => {
-  it("is that of its SIM operations alone", () => {
+  it("is that of the API group of their operation", () => {
     const named = (bucket: string) => ({ bucket }) as Parameters<typeof bucketOf>[0][number];
     const buckets = ["default.Credential", "default.Sim", "japan.Sim", "ip.here.Auth"].map(named);
-    expect(bucketOf(buckets, "japan")?.bucket).toBe("japan.Sim");
-    expect(bucketOf(buckets, "other")).toBeUndefined();
+    expect(bucketOf(buckets, { profile: "japan" })?.bucket).toBe("japan.Sim");
+    expect(bucketOf(buckets, { profile: "default", group: "Credential" })?.bucket).toBe("default.Credential");
+    expect(bucketOf(buckets, { profile: "other" })).toBeUndefined();
   });
 });
 

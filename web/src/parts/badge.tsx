@@ -25,12 +25,13 @@ const looks: Readonly<Record<string, Look>> = {
   active: ["good", "done"],
   stopped: ["bad", "stopped"],
   frozen: ["warn", "freezes"],
-  // verdicts of a plan
+  // verdicts of a plan; rows whose response was lost are unknown too
   change: ["good", "arrow"],
   unchanged: ["plain", "done"],
   unknown: ["warn", "warn"],
   duplicate: ["plain", "arrow"],
   conflict: ["bad", "cross"],
+  "not-allowed": ["bad", "stopped"],
   invalid: ["bad", "cross"],
   never: ["plain", "waiting"],
 };

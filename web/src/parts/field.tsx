@@ -2,12 +2,16 @@
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 
-interface TextProps {
+interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly hint?: string | undefined;
   readonly fault?: string | undefined;
+  readonly isRequired?: boolean;
+}
+
+interface TextProps extends FieldProps {
   readonly type?: "text" | "password" | "datetime-local";
   readonly placeholder?: string;
   /** Suggested values; others can be typed. */
@@ -26,6 +30,7 @@ export function TextField(props: TextProps): JSX.Element {
     placeholder,
     suggestions = [],
     autocomplete = "off",
+    isRequired = false,
   } = props;
   const id = useId();
   // Attributes depend on each other: only a text input can have suggestions.
@@ -37,7 +42,6 @@ export function TextField(props: TextProps): JSX.Element {
         : suggestions.length > 0
           ? ({ type, list: `${id}-list` } as const)
           : ({ type } as const);
-  const described = [hint === undefined ? "" : `${id}-hint`, fault === undefined ? "" : `${id}-fault`].filter(Boolean);
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -46,8 +50,9 @@ export function TextField(props: TextProps): JSX.Element {
         {...kind}
         class="input"
         spellcheck={false}
+        aria-required={isRequired || undefined}
         aria-invalid={fault !== undefined || undefined}
-        aria-describedby={described.length > 0 ? described.join(" ") : undefined}
+        aria-describedby={describedBy(id, props)}
         onInput={(event) => onValue(event.currentTarget.value)}
       />
       {suggestions.length > 0 && (
@@ -57,6 +62,19 @@ export function TextField(props: TextProps): JSX.Element {
           ))}
         </datalist>
       )}
+      <Notes id={id} fault={fault} hint={hint} />
+    </div>
+  );
+}
+
+function describedBy(id: string, { hint, fault }: Pick<FieldProps, "hint" | "fault">): string | undefined {
+  const ids = [hint === undefined ? "" : `${id}-hint`, fault === undefined ? "" : `${id}-fault`].filter(Boolean);
+  return ids.length > 0 ? ids.join(" ") : undefined;
+}
+
+function Notes({ id, fault, hint }: Pick<FieldProps, "hint" | "fault"> & { id: string }): JSX.Element {
+  return (
+    <>
       {fault !== undefined && (
         <span id={`${id}-fault`} class="fault">
           {fault}
@@ -67,6 +85,36 @@ export function TextField(props: TextProps): JSX.Element {
           {hint}
         </span>
       )}
+    </>
+  );
+}
+
+interface SelectFieldProps extends FieldProps {
+  readonly options: readonly { readonly value: string; readonly text: string }[];
+}
+
+/** A choice in a form, with a label that is shown. */
+export function SelectField(props: SelectFieldProps): JSX.Element {
+  const { label, value, options, onValue, hint, fault, isRequired = false } = props;
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        class="input"
+        aria-required={isRequired || undefined}
+        aria-invalid={fault !== undefined || undefined}
+        aria-describedby={describedBy(id, props)}
+        onChange={(event) => onValue(event.currentTarget.value)}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value} selected={option.value === value}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+      <Notes id={id} fault={fault} hint={hint} />
     </div>
   );
 }

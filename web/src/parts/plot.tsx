@@ -1,12 +1,8 @@
-/**
- * A uPlot chart in the colors of the theme and the width of its container. A sentence next to it describes its content.
- */
+/** A chart as SVG, in the width of its container. A sentence describes its content to those who cannot see it. */
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
-import UPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
-import { clockTime, grouped } from "../pure/format.ts";
-import { isDark } from "../theme.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { countMarks, timeMarks } from "../pure/axis.ts";
+import { grouped } from "../pure/format.ts";
 
 export interface Series {
   readonly name: string;
@@ -27,98 +23,121 @@ interface PlotProps {
   readonly height?: number;
 }
 
+/** Room for the numbers at the left and the times below, in pixels. */
+const margin = { left: 56, right: 10, top: 8, bottom: 24 };
+
 export function Plot({ says, times, series, height = 200 }: PlotProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<UPlot>(undefined);
-  const shape = `${isDark.value} ${series.map(({ name }) => name).join("\n")}`;
-  const data: UPlot.AlignedData = [[...times], ...series.map(({ values }) => [...values])];
-
+  const [width, setWidth] = useState(0);
   useEffect(() => {
     const host = place.current;
     if (host === null) return undefined;
-    const drawn = new UPlot(optionsOf(series, { width: host.clientWidth, height }), data, host);
-    plot.current = drawn;
-    const watch = new ResizeObserver(() => drawn.setSize({ width: host.clientWidth, height }));
+    const watch = new ResizeObserver(() => setWidth(host.clientWidth));
     watch.observe(host);
-    return () => {
-      watch.disconnect();
-      drawn.destroy();
-    };
-  }, [shape, height]);
-  useEffect(() => plot.current?.setData(data), [times, series]);
-
+    return () => watch.disconnect();
+  }, []);
   return (
     <figure class="plot">
-      <div ref={place} role="img" aria-label={says} />
-      {series.length > 1 && (
-        <figcaption>
-          <ul class="plot-keys">
-            {series.map(({ name, color, dash, kind }) => (
-              <li key={name}>
-                <svg width="22" height="10" aria-hidden="true">
-                  {kind === "bars" ? (
-                    <rect x="4" y="0" width="12" height="10" rx="2" fill={`var(${color})`} />
-                  ) : (
-                    <path d="M1 5h20" stroke={`var(${color})`} stroke-width="2.5" stroke-dasharray={dash?.join(" ")} />
-                  )}
-                </svg>
-                {name}
-              </li>
-            ))}
-          </ul>
-        </figcaption>
-      )}
+      <div ref={place} role="img" aria-label={says} style={{ height: `${height}px` }}>
+        {width > 0 && times.length > 0 && <Drawing {...{ times, series, width, height }} />}
+      </div>
+      {series.length > 1 && <Keys series={series} />}
     </figure>
   );
 }
 
-function optionsOf(series: readonly Series[], size: { width: number; height: number }): UPlot.Options {
-  const style = getComputedStyle(document.documentElement);
-  const color = (name: string): string => style.getPropertyValue(name).trim();
+interface Drawn extends Pick<PlotProps, "times" | "series"> {
+  readonly width: number;
+  readonly height: number;
+}
+
+function Drawing({ times, series, width, height }: Drawn): JSX.Element {
+  const [first = 0, last = 0] = [times[0], times.at(-1)];
   const hasBars = series.some(({ kind }) => kind === "bars");
-  const axis = {
-    stroke: color("--ink-3"),
-    font: "12px system-ui, sans-serif",
-    grid: { stroke: color("--line"), width: 1 },
-    ticks: { show: false },
-  };
-  return {
-    ...size,
-    legend: { show: false },
-    cursor: { show: false },
-    scales: {
-      ...(hasBars ? { x: { range: roomForBars } } : {}),
-      y: { range: (_plot, _least, most) => [0, Math.max(1, most) * 1.08] },
-    },
-    axes: [
-      {
-        ...axis,
-        grid: { show: false },
-        size: 28,
-        space: 70,
-        values: (_plot, splits) => splits.map((seconds) => clockTime(seconds * 1_000)),
-      },
-      {
-        ...axis,
-        size: 58,
-        space: 44,
-        values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? grouped(value) : "")),
-      },
-    ],
-    series: [{}, ...series.map((one) => seriesOptions(one, color(one.color)))],
-  };
+  // Half a bar more at each end, so that none is clipped.
+  const half = hasBars ? (last - first) / Math.max(1, 2 * (times.length - 1)) : 0;
+  const most = 1.08 * Math.max(1, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const room = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
+  const span = last - first + 2 * half || 1;
+  const x = (at: number): number => margin.left + (room.width * (at - first + half)) / span;
+  const y = (count: number): number => margin.top + room.height * (1 - count / most);
+  const barWidth = Math.min(26, (0.7 * room.width) / times.length);
+  return (
+    <svg width={width} height={height} aria-hidden="true">
+      {countMarks(most, room.height / 44).map((count) => (
+        <g key={count}>
+          <path d={`M${margin.left} ${y(count)}H${width - margin.right}`} />
+          <text x={margin.left - 8} y={y(count) + 4} text-anchor="end">
+            {grouped(count)}
+          </text>
+        </g>
+      ))}
+      {timeMarks([first, last], room.width / 80).map(({ at, text }) => (
+        <text key={at} x={x(at)} y={height - 6} text-anchor="middle">
+          {text}
+        </text>
+      ))}
+      {series.map(({ name, values, kind, color, dash }) =>
+        kind === "bars" ? (
+          <path key={name} d={barsOf(values, { times, x, y, barWidth })} fill={`var(${color})`} stroke="none" />
+        ) : (
+          <path
+            key={name}
+            d={lineOf(values, { times, x, y })}
+            stroke={`var(${color})`}
+            stroke-width="2"
+            stroke-dasharray={dash?.join(" ")}
+          />
+        ),
+      )}
+    </svg>
+  );
 }
 
-function seriesOptions({ kind, dash }: Series, stroke: string): UPlot.Series {
-  if (kind === "bars") {
-    const paths = UPlot.paths.bars?.({ size: [0.7, 26], radius: 0.15 });
-    return { fill: stroke, stroke, width: 0, points: { show: false }, ...(paths === undefined ? {} : { paths }) };
-  }
-  return { stroke, width: 2, points: { show: false }, ...(dash === undefined ? {} : { dash: [...dash] }) };
+interface Scale {
+  readonly times: readonly number[];
+  readonly x: (at: number) => number;
+  readonly y: (count: number) => number;
 }
 
-/** Half a bar more at each end, so that none is clipped. */
-const roomForBars: UPlot.Range.Function = (plot, first, last) => {
-  const half = (last - first) / Math.max(1, 2 * ((plot.data[0]?.length ?? 2) - 1));
-  return [first - half, last + half];
-};
+/** Interrupted where a value is missing. */
+function lineOf(values: Series["values"], { times, x, y }: Scale): string {
+  return values
+    .map((value, i) => {
+      if (value === null) return "";
+      const isBegun = i > 0 && values[i - 1] !== null;
+      return `${isBegun ? "L" : "M"}${x(times[i] ?? 0).toFixed(1)} ${y(value).toFixed(1)}`;
+    })
+    .join("");
+}
+
+function barsOf(values: Series["values"], { times, x, y, barWidth }: Scale & { barWidth: number }): string {
+  return values
+    .map((value, i) => {
+      if (value === null || value === 0) return "";
+      const left = x(times[i] ?? 0) - barWidth / 2;
+      return `M${left.toFixed(1)} ${y(0)}V${y(value).toFixed(1)}h${barWidth.toFixed(1)}V${y(0)}Z`;
+    })
+    .join("");
+}
+
+function Keys({ series }: Pick<PlotProps, "series">): JSX.Element {
+  return (
+    <figcaption>
+      <ul class="plot-keys">
+        {series.map(({ name, color, dash, kind }) => (
+          <li key={name}>
+            <svg width="22" height="10" aria-hidden="true">
+              {kind === "bars" ? (
+                <rect x="4" y="0" width="12" height="10" rx="2" fill={`var(${color})`} />
+              ) : (
+                <path d="M1 5h20" stroke={`var(${color})`} stroke-width="2.5" stroke-dasharray={dash?.join(" ")} />
+              )}
+            </svg>
+            {name}
+          </li>
+        ))}
+      </ul>
+    </figcaption>
+  );
+}

@@ -3,8 +3,11 @@
  */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { grouped } from "../pure/format.ts";
+import { isSameCount } from "../pure/operation.ts";
 import { Button } from "./button.tsx";
+import { TextField } from "./field.tsx";
 
 interface Question {
   readonly title: string;
@@ -12,6 +15,8 @@ interface Question {
   /** The verb on the confirm button. */
   readonly yes: string;
   readonly isDangerous?: boolean;
+  /** A number of SIMs that has to be typed before the button works. */
+  readonly typed?: number | undefined;
 }
 
 const asked = signal<{ readonly question: Question; readonly answer: (yes: boolean) => void } | undefined>(undefined);
@@ -25,8 +30,10 @@ export function confirmed(question: Question): Promise<boolean> {
 
 export function QuestionDialog(): JSX.Element | null {
   const dialog = useRef<HTMLDialogElement>(null);
+  const [text, setText] = useState("");
   const now = asked.value;
   useEffect(() => {
+    setText("");
     if (now !== undefined) dialog.current?.showModal();
   }, [now]);
   if (now === undefined) return null;
@@ -37,6 +44,8 @@ export function QuestionDialog(): JSX.Element | null {
     asked.value = undefined;
     answer(yes);
   };
+  const { typed, yes, isDangerous = false } = question;
+  const off = typed === undefined || isSameCount(text, typed) ? undefined : `Type ${grouped(typed)} first.`;
   return (
     <dialog
       ref={dialog}
@@ -49,12 +58,28 @@ export function QuestionDialog(): JSX.Element | null {
     >
       <h2 id="question-title">{question.title}</h2>
       <p id="question-text">{question.text}</p>
-      <div class="actions">
-        <Button onPress={() => close(false)}>Close</Button>
-        <Button kind={question.isDangerous === true ? "danger" : "main"} onPress={() => close(true)}>
-          {question.yes}
-        </Button>
-      </div>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (off === undefined) close(true);
+        }}
+      >
+        {typed !== undefined && (
+          <TextField
+            label="Number of SIMs"
+            value={text}
+            onValue={setText}
+            hint={`Type ${grouped(typed)} to confirm.`}
+            isRequired
+          />
+        )}
+        <div class="actions">
+          <Button onPress={() => close(false)}>Close</Button>
+          <Button kind={isDangerous ? "danger" : "main"} refusal={off} type="submit">
+            {yes}
+          </Button>
+        </div>
+      </form>
     </dialog>
   );
 }

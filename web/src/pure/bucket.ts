@@ -1,7 +1,10 @@
 /** Bucket names of quotas. */
 import type { BucketReport } from "./shapes.ts";
 
-/** The bucket of a profile's runs: that of its SIM operations. */
-export function bucketOf(buckets: readonly BucketReport[], profile: string): BucketReport | undefined {
-  return buckets.find(({ bucket }) => bucket === `${profile}.Sim`);
+/** The bucket of a profile's runs: that of the API group of their operation. */
+export function bucketOf(
+  buckets: readonly BucketReport[],
+  { profile, group = "Sim" }: { profile: string; group?: string | undefined },
+): BucketReport | undefined {
+  return buckets.find(({ bucket }) => bucket === `${profile}.${group}`);
 }

@@ -1,9 +1,11 @@
 /** The options of a plan or run, as form fields and as the query of a request. */
+import { type InputTexts, setSpeedClass } from "./operation.ts";
 
 export interface PlanForm {
   readonly name: string;
-  /** For a file that contains only ids, and for a filter. */
-  readonly speedClass: string;
+  readonly operation: string;
+  /** Values for all rows; those of inputs that the operation does not have are kept and not sent. */
+  readonly texts: InputTexts;
   readonly partial: boolean;
   readonly skipUnchanged: boolean;
   /** Rows, or a percentage: `10`, `5%`. */
@@ -16,7 +18,8 @@ export interface PlanForm {
 
 export const emptyForm: PlanForm = {
   name: "",
-  speedClass: "",
+  operation: setSpeedClass,
+  texts: {},
   partial: false,
   skipUnchanged: false,
   maxFailures: "",
@@ -36,9 +39,9 @@ export function faultsOf(form: PlanForm): Partial<Record<keyof PlanForm, string>
   };
 }
 
-/** The query of `POST /v1/plans` and `POST /v1/runs`; empty options are omitted. */
+/** The options in the query of `POST /v1/plans` and `POST /v1/runs`; empty ones are omitted. */
 export function queryOf(form: PlanForm, profile: string): Record<string, string> {
-  const texts = { name: form.name, speedClass: form.speedClass, canary: form.canary, rate: form.rate };
+  const texts = { name: form.name, canary: form.canary, rate: form.rate };
   const given = Object.entries({ ...texts, maxFailures: form.maxFailures.replaceAll(/\s/g, "") })
     .map(([name, value]) => [name, value.trim()] as const)
     .filter(([, value]) => value !== "");
@@ -48,6 +51,12 @@ export function queryOf(form: PlanForm, profile: string): Record<string, string>
     ...(form.skipUnchanged ? { skipUnchanged: "true" } : {}),
     profile,
   };
+}
+
+/** The operation of a file's rows and the values for all of them, which are in the query as well. */
+export function operationQuery(operation: string, set: Readonly<Record<string, string>>): Record<string, string> {
+  const values = Object.entries(set).map(([name, value]) => [`set.${name}`, value] as const);
+  return { operation, ...Object.fromEntries(values) };
 }
 
 function isCount(text: string): boolean {

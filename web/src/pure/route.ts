@@ -1,9 +1,13 @@
 /** Routes of the dashboard, in the address after the `#`: `#/runs/r-20261120-1?outcome=failed`. */
 
-export const views = [
+/** Those of the navigation. */
+export const mainViews = [
   ...(["fleet", "new", "runs", "quota", "credentials"] as const),
   ...(["schedules", "freezes", "events", "audit"] as const),
 ] as const;
+export type MainView = (typeof mainViews)[number];
+/** `sims` is the page of one SIM. */
+export const views = [...mainViews, "sims"] as const;
 export type View = (typeof views)[number];
 
 export interface Route {
@@ -23,6 +27,7 @@ export const viewTitles: Readonly<Record<View, string>> = {
   freezes: "Freezes",
   events: "Events",
   audit: "Audit",
+  sims: "SIM",
 };
 
 /** The route of an address; the fleet if it has none. */

@@ -9,10 +9,11 @@ export type { Me } from "#contract/me.ts";
 export type { ProfileReport } from "#jobs/profiles/contract.ts";
 export type { AuditEntry } from "#jobs/audit/contract.ts";
 export type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/contract.ts";
-export type { Change, FleetPoint, FleetReport, SyncReport } from "#jobs/inventory/contract.ts";
+export type { Change, FleetPoint, FleetReport, SimDocument, SyncReport } from "#jobs/inventory/contract.ts";
+export type { OperationReport } from "#jobs/operations/contract.ts";
 export type { BucketReport } from "#jobs/quota/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
-export type { PlanRow, RunReport } from "#jobs/runs/contract.ts";
+export type { PlanRow, RunReport, SimRun } from "#jobs/runs/contract.ts";
 export type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/contract.ts";
 export type { AutomationReport } from "#jobs/automations/contract.ts";
 export type { RotationReport, SetReport } from "#jobs/credentials/contract.ts";
@@ -25,7 +26,15 @@ export type Outcome = RowReport["outcome"];
 export type PlanReport = PlanDocument;
 export type RowVerdict = PlanRow["verdict"];
 
-export const outcomes = ["done", "skipped", "rejected", "failed", "cancelled", "pending"] as const satisfies Outcome[];
+export const outcomes = [
+  "done",
+  "skipped",
+  "rejected",
+  "failed",
+  "unknown",
+  "cancelled",
+  "pending",
+] as const satisfies Outcome[];
 
 /** Why work makes no progress, and when it is retried. */
 export type CurrentProblem = NonNullable<RunReport["problem"]>;
@@ -36,6 +45,7 @@ export const verdicts = [
   "unknown",
   "duplicate",
   "conflict",
+  "not-allowed",
   "invalid",
 ] as const satisfies RowVerdict[];
 

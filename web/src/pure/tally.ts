@@ -6,7 +6,7 @@ export const outcomeWords: Readonly<Record<Outcome, string>> = {
   skipped: "already as requested",
   rejected: "will never work as they are",
   failed: "given up after every try",
-  unknown: "sent once, answer lost; not sent again",
+  unknown: "sent once, response lost; may be done",
   cancelled: "not done, the run was stopped",
   pending: "still to do",
 };
@@ -32,17 +32,24 @@ export function isOver(state: RunState): boolean {
   return state === "completed" || state === "aborted" || state === "cancelled";
 }
 
+interface Deciding extends Pick<RunReport, "state" | "counts"> {
+  readonly hasUndo: boolean;
+}
+
 export type RunAction = "approve" | "pause" | "resume" | "cancel" | "retry" | "undo";
 
-/** Rows that a retry includes: rejected rows would be rejected again. */
+/** Rows that a retry includes: rejected rows would be rejected again, and unknown ones may be done. */
 export function retriedRows({ failed, cancelled }: Tally): number {
   return failed + cancelled;
 }
 
-/** The actions that the run's state allows. */
-export function actionsFor({ state, counts }: Pick<RunReport, "state" | "counts">): RunAction[] {
+/** The actions that the run's state allows. An undo needs an operation that has one. */
+export function actionsFor({ state, counts, hasUndo }: Deciding): RunAction[] {
   if (state === "awaiting-approval") return ["approve", "cancel"];
   if (state === "running") return ["pause", "cancel"];
   if (state === "paused") return ["resume", "cancel"];
-  return [...(retriedRows(counts) > 0 ? (["retry"] as const) : []), ...(counts.done > 0 ? (["undo"] as const) : [])];
+  return [
+    ...(retriedRows(counts) > 0 ? (["retry"] as const) : []),
+    ...(hasUndo && counts.done > 0 ? (["undo"] as const) : []),
+  ];
 }

@@ -33,11 +33,7 @@ export function Automations(): JSX.Element {
           columns={[
             { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
             { label: "When", cell: whenText },
-            {
-              label: "Does",
-              cell: ({ job, operation, set }) =>
-                operation === null ? job : [operation, ...Object.values(set)].join(" "),
-            },
+            { label: "Does", cell: (one) => <Does {...one} /> },
             { label: "State", cell: (one) => <State {...one} /> },
             { label: "Last event", cell: (one) => <Last {...one} /> },
             { label: "Done", kind: "number", cell: ({ done }) => grouped(done) },
@@ -53,6 +49,20 @@ export function Automations(): JSX.Element {
 
 function whenText({ on, where }: AutomationReport): string {
   return where === "" ? on.join(", ") : `${on.join(", ")} where ${where}`;
+}
+
+function Does({ job, operation, set }: AutomationReport): JSX.Element {
+  return (
+    <>
+      {operation ?? job}
+      {Object.entries(set).map(([name, value]) => (
+        <span key={name} class="quiet">
+          {name}=<wbr />
+          {value}
+        </span>
+      ))}
+    </>
+  );
 }
 
 function Last({ lastEventAt, lastRef }: AutomationReport): JSX.Element {

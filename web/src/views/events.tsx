@@ -6,7 +6,7 @@ import { Button } from "../parts/button.tsx";
 import { Choices, Select } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, ProblemNotice, Waiting } from "../parts/notice.tsx";
-import { Ref } from "../parts/ref.tsx";
+import { Ref, SimLink } from "../parts/ref.tsx";
 import { Table } from "../parts/table.tsx";
 import { At } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
@@ -141,7 +141,7 @@ function Details({ event }: { event: FleetEvent }): JSX.Element {
       {fieldsOf(event).map(([name, value]) => (
         <span key={name}>
           <span class="quiet">{name} </span>
-          {value === run ? <Ref id={run} /> : value}
+          {value === run ? <Ref id={run} /> : name === "sim" ? <SimLink sim={value} of={event.profile} /> : value}
         </span>
       ))}
     </span>

@@ -11,12 +11,13 @@ import { CurrentProblemNotice, Empty, Notice, Panel, ProblemNotice, Waiting } fr
 import { Plot, type Series } from "../parts/plot.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
+import { goTo } from "../place.ts";
 import { counted, duration, grouped } from "../pure/format.ts";
 import { equals } from "../pure/filter.ts";
 import { hrefOf } from "../pure/route.ts";
 import type { FleetPoint, FleetReport, SyncReport } from "../pure/shapes.ts";
-import { profile, refusal, session } from "../session.ts";
-import { OutsideChanges } from "./outside-changes.tsx";
+import { profile, profileReport, refusal, session } from "../session.ts";
+import { OutsideChanges } from "./changes.tsx";
 
 export function Fleet(): JSX.Element {
   const fleet = useLive<FleetReport>(addressOf("/v1/fleet", { profile: profile.value }), {
@@ -28,11 +29,41 @@ export function Fleet(): JSX.Element {
     <View
       title="Fleet"
       says={(session.value?.profiles.length ?? 0) > 1 ? `Profile: ${profile.value}` : undefined}
-      actions={<SyncButton isRunning={isInProgress(value?.lastSync)} onStarted={fleet.refresh} />}
+      actions={
+        <>
+          <FindSim />
+          <SyncButton isRunning={isInProgress(value?.lastSync)} onStarted={fleet.refresh} />
+        </>
+      }
     >
       <ProblemNotice problem={fleet.problem} what="The fleet could not be read" />
       {value === undefined ? fleet.problem === undefined && <Waiting what="the inventory" /> : <Status fleet={value} />}
     </View>
+  );
+}
+
+function FindSim(): JSX.Element {
+  const [sim, setSim] = useState("");
+  const isImsi = profileReport.value?.wording === "subscribers";
+  return (
+    <form
+      class="find"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (sim.trim() !== "") goTo(hrefOf("sims", sim.trim()));
+      }}
+    >
+      <input
+        class="input"
+        type="search"
+        aria-label={isImsi ? "IMSI" : "SIM ID"}
+        placeholder={isImsi ? "IMSI" : "SIM ID"}
+        value={sim}
+        onInput={(event) => setSim(event.currentTarget.value)}
+      />
+      <Button type="submit">Open</Button>
+    </form>
   );
 }
 

@@ -1,20 +1,32 @@
-/** A new run: a file or a filter, options, the plan, and the start. Nothing changes before the start. */
+/** A new run: an operation, a file or a filter, options, the plan, and the start. Nothing changes before the start. */
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { ask } from "../ask.ts";
 import { Button } from "../parts/button.tsx";
-import { Choices } from "../parts/field.tsx";
-import { Panel, ProblemNotice } from "../parts/notice.tsx";
+import { Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { View } from "../parts/view.tsx";
-import { type PlanForm, emptyForm, faultsOf, queryOf } from "../pure/plan-options.ts";
+import { inputFaults, missingInputs, setOf } from "../pure/operation.ts";
+import { type PlanForm, emptyForm, faultsOf, operationQuery, queryOf } from "../pure/plan-options.ts";
 import { type Problem, problemFrom } from "../pure/problem.ts";
-import type { PlanReport } from "../pure/shapes.ts";
+import type { OperationReport, PlanReport } from "../pure/shapes.ts";
 import { profile, refusal } from "../session.ts";
+import { ExampleFile, InputFields, OperationChoice, columnsText } from "./operation-fields.tsx";
+import { useOperations } from "./operations.ts";
 import { PlanResult } from "./plan-result.tsx";
-import { FileSource, FilterSource } from "./run-source.tsx";
+import { RunSource, type Source } from "./run-source.tsx";
 import { RunOptions } from "./run-options.tsx";
 
-type Kind = "file" | "filter";
+/** @param where initial filter, from a link on another view */
+export function NewRun({ where }: { where: string }): JSX.Element {
+  const { value, problem } = useOperations(profile.value);
+  return (
+    <View title="New run" says="Preview the changes first. Nothing is sent to the platform until you start the run.">
+      <ProblemNotice problem={problem} what="The operations could not be read" />
+      {value === undefined && problem === undefined && <Waiting what="the operations" />}
+      {value !== undefined && <Order where={where} operations={value.operations} />}
+    </View>
+  );
+}
 
 interface Made {
   readonly plan: PlanReport;
@@ -22,43 +34,32 @@ interface Made {
   readonly of: string;
 }
 
-/** @param where initial filter, from a link on the fleet view */
-export function NewRun({ where: whereAtFirst }: { where: string }): JSX.Element {
-  const [kind, setKind] = useState<Kind>(whereAtFirst === "" ? "file" : "filter");
-  const [file, setFile] = useState<File | undefined>();
-  const [where, setWhere] = useState(whereAtFirst);
-  const [form, setForm] = useState<PlanForm>(emptyForm);
-  const [made, setMade] = useState<Made | undefined>();
-  const [problem, setProblem] = useState<Problem | undefined>();
-  const [isBusy, setBusy] = useState(false);
-  const result = useRef<HTMLDivElement>(null);
+interface OrderProps {
+  readonly where: string;
+  readonly operations: readonly OperationReport[];
+}
 
+function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | null {
+  const kindAtFirst = whereAtFirst === "" ? "file" : "filter";
+  const [source, setSource] = useState<Source>({ kind: kindAtFirst, file: undefined, where: whereAtFirst });
+  const [form, setForm] = useState<PlanForm>(emptyForm);
+  const { made, problem, isBusy, make } = usePlanning();
+  const result = useRef<HTMLDivElement>(null);
+  const operation = operations.find(({ name }) => name === form.operation) ?? operations[0];
+  if (operation === undefined) return null;
+
+  const { kind, file, where } = source;
   const asked = JSON.stringify([kind, kind === "file" ? [file?.name, file?.size, file?.lastModified] : where, form]);
-  const faults = faultsOf(form);
-  const missing = missingOf({ kind, file, where, form });
-  const off =
-    refusal("operator") ?? missing ?? (Object.keys(faults).length > 0 ? "Fix the highlighted fields." : undefined);
+  const off = refusal("operator") ?? lackOf(source, operation, form);
 
   const makePlan = async (): Promise<void> => {
     if (off !== undefined || isBusy) return;
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      const query = queryOf(kind === "file" ? form : { ...form, speedClass: "" }, profile.value);
-      const body = file !== undefined && kind === "file" ? formOf(file) : filterOf(where, form);
-      const plan = await ask<PlanReport>("/v1/plans", { method: "POST", query, body });
-      setMade({ plan, of: asked });
-      result.current?.focus();
-    } catch (thrown) {
-      setMade(undefined);
-      setProblem(problemFrom(thrown));
-    } finally {
-      setBusy(false);
-    }
+    await make({ operation, form, source: kind === "file" ? file : where.trim() }, asked);
+    result.current?.focus();
   };
 
   return (
-    <View title="New run" says="Preview the changes first. Nothing is sent to the platform until you start the run.">
+    <>
       <form
         class="panel form"
         aria-label="Run settings"
@@ -67,23 +68,11 @@ export function NewRun({ where: whereAtFirst }: { where: string }): JSX.Element 
           void makePlan();
         }}
       >
-        <div>
-          <Choices<Kind>
-            label="Source of SIMs"
-            value={kind}
-            options={[
-              { value: "file", text: "A CSV file" },
-              { value: "filter", text: "A filter" },
-            ]}
-            onValue={setKind}
-          />
-        </div>
-        {kind === "file" ? (
-          <FileSource file={file} onFile={setFile} form={form} onForm={setForm} />
-        ) : (
-          <FilterSource where={where} onWhere={setWhere} form={form} onForm={setForm} />
-        )}
-        <RunOptions form={form} faults={faults} onForm={setForm} />
+        <OperationChoice {...{ operations, operation }} onOperation={(name) => setForm({ ...form, operation: name })} />
+        <RunSource {...{ source, onSource: setSource }} columns={columnsText(operation, form.texts)} />
+        {source.kind === "file" && <ExampleFile operation={operation} />}
+        <InputFields {...{ operation, kind }} texts={form.texts} onTexts={(texts) => setForm({ ...form, texts })} />
+        <RunOptions form={form} faults={faultsOf(form)} onForm={setForm} />
         <div class="actions">
           <Button kind={made?.of === asked ? undefined : "main"} type="submit" isBusy={isBusy} refusal={off}>
             {isBusy ? "Reading …" : made === undefined ? "Preview" : "Update plan"}
@@ -94,29 +83,70 @@ export function NewRun({ where: whereAtFirst }: { where: string }): JSX.Element 
       <div ref={result} tabIndex={-1} class="plan-place" aria-live="polite">
         <ProblemNotice problem={problem} what="The plan failed" />
         {made !== undefined && (
-          <Panel title="Plan" hint={made.plan.file ?? made.plan.where}>
+          <Panel title="Plan" hint={`${made.plan.operation} · ${made.plan.file ?? made.plan.where ?? ""}`}>
             <PlanResult key={made.plan.planId} plan={made.plan} form={form} isStale={made.of !== asked} />
           </Panel>
         )}
       </div>
-    </View>
+    </>
   );
 }
 
-/** As a form, so that the file name is sent: it is the run's default name. */
-function formOf(file: File): FormData {
-  const body = new FormData();
-  body.append("file", file);
-  return body;
+interface Planning {
+  readonly made: Made | undefined;
+  /** Why the last plan failed. */
+  readonly problem: Problem | undefined;
+  readonly isBusy: boolean;
+  /** @param of what it is made from, as text */
+  readonly make: (order: PlanOrder, of: string) => Promise<void>;
 }
 
-function filterOf(where: string, { speedClass }: PlanForm): { where: string; speedClass: string } {
-  return { where: where.trim(), speedClass: speedClass.trim() };
+function usePlanning(): Planning {
+  const [made, setMade] = useState<Made | undefined>();
+  const [problem, setProblem] = useState<Problem | undefined>();
+  const [isBusy, setBusy] = useState(false);
+  const make: Planning["make"] = async (order, of) => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      setMade({ plan: await planOf(order), of });
+    } catch (thrown) {
+      setMade(undefined);
+      setProblem(problemFrom(thrown));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { made, problem, isBusy, make };
 }
 
-function missingOf(given: { kind: Kind; file: File | undefined; where: string; form: PlanForm }): string | undefined {
-  const { kind, file, where, form } = given;
-  if (kind === "file") return file === undefined ? "Choose a file first." : undefined;
-  if (where.trim() === "") return "Enter a filter first.";
-  return form.speedClass.trim() === "" ? "Choose a speed class." : undefined;
+interface PlanOrder {
+  readonly operation: OperationReport;
+  readonly form: PlanForm;
+  /** A file, or a filter. */
+  readonly source: File | string | undefined;
+}
+
+/** @throws Problem */
+function planOf({ operation, form, source }: PlanOrder): Promise<PlanReport> {
+  const query = queryOf(form, profile.value);
+  if (source instanceof File) {
+    // As a form, so that the file name is sent: it is the run's default name.
+    const body = new FormData();
+    body.append("file", source);
+    const more = operationQuery(operation.name, setOf(operation, "file", form.texts));
+    return ask("/v1/plans", { method: "POST", query: { ...query, ...more }, body });
+  }
+  const body = { where: source, operation: operation.name, set: setOf(operation, "filter", form.texts) };
+  return ask("/v1/plans", { method: "POST", query, body });
+}
+
+/** What keeps a plan from being made. */
+function lackOf({ kind, file, where }: Source, operation: OperationReport, form: PlanForm): string | undefined {
+  if (kind === "file" && file === undefined) return "Choose a file first.";
+  if (kind === "filter" && where.trim() === "") return "Enter a filter first.";
+  const missing = kind === "file" ? [] : missingInputs(operation, form.texts);
+  if (missing.length > 0) return `Enter a value for ${missing.join(", ")}.`;
+  const faults = { ...faultsOf(form), ...inputFaults(operation, kind, form.texts) };
+  return Object.keys(faults).length > 0 ? "Fix the highlighted fields." : undefined;
 }

@@ -5,6 +5,7 @@ import { Badge } from "../parts/badge.tsx";
 import { Choices } from "../parts/field.tsx";
 import { Empty, ProblemNotice } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
+import { SimLink } from "../parts/ref.tsx";
 import { Table } from "../parts/table.tsx";
 import { grouped } from "../pure/format.ts";
 import { type PlanReport, type PlanRow, type RowVerdict, verdicts } from "../pure/shapes.ts";
@@ -23,7 +24,10 @@ export function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
   });
   const options = (["all", ...verdicts] as const)
     .filter((one) => one === "all" || plan.verdicts[one] > 0)
-    .map((value) => ({ value, text: value === "all" ? "all" : `${value} ${grouped(plan.verdicts[value])}` }));
+    .map((value) => ({
+      value,
+      text: value === "all" ? "all" : `${value.replace("-", " ")} ${grouped(plan.verdicts[value])}`,
+    }));
   return (
     <section aria-label="Rows of the plan" class="form">
       <div>
@@ -38,7 +42,7 @@ export function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
           keyOf={({ line }) => line}
           columns={[
             { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
-            { label: "SIM", cell: ({ key }) => <span class="mono">{key}</span> },
+            { label: "SIM", cell: ({ key }) => <SimLink sim={key} /> },
             { label: "Before and after", cell: (row) => <RowChanges {...row} /> },
             { label: "Verdict", kind: "tight", cell: (row) => <Badge state={row.verdict} /> },
             { label: "Problem", cell: ({ problem }) => problem?.message },

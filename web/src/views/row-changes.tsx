@@ -1,7 +1,7 @@
 /** What a row does to its SIM: the fields that it sets, or the values that it sends. */
 import type { JSX } from "preact";
 import type { RunRow } from "../pure/shapes.ts";
-import { BeforeAfter } from "./outside-changes.tsx";
+import { BeforeAfter } from "./changes.tsx";
 
 export function RowChanges({ changes, inputs }: Pick<RunRow, "changes" | "inputs">): JSX.Element {
   if (changes.length === 0) return <>{Object.values(inputs).join(" · ")}</>;

@@ -7,7 +7,7 @@ import { confirmed } from "../parts/question.tsx";
 import { goTo } from "../place.ts";
 import { counted } from "../pure/format.ts";
 import { hrefOf } from "../pure/route.ts";
-import type { RunReport } from "../pure/shapes.ts";
+import type { OperationReport, RunReport } from "../pure/shapes.ts";
 import { type RunAction, actionsFor, retriedRows } from "../pure/tally.ts";
 import { refusal } from "../session.ts";
 
@@ -27,18 +27,20 @@ const kinds: Partial<Record<RunAction, "main" | "danger">> = {
   undo: "danger",
 };
 
-export function RunActions({
-  report,
-  onChanged,
-}: {
-  report: RunReport;
-  onChanged: (report: RunReport) => void;
-}): JSX.Element {
+interface ActionsProps {
+  readonly report: RunReport;
+  /** Of the run; undefined while it is not known. */
+  readonly operation: OperationReport | undefined;
+  readonly hasUndo: boolean;
+  readonly onChanged: (report: RunReport) => void;
+}
+
+export function RunActions({ report, operation, hasUndo, onChanged }: ActionsProps): JSX.Element {
   const { isBusy, act } = useAction();
   const { runId } = report;
   const route = `/v1/runs/${encodeURIComponent(runId)}`;
   const work = async (action: RunAction): Promise<string | undefined> => {
-    if (!(await isMeant(action, report))) return undefined;
+    if (!(await isMeant(action, report, operation))) return undefined;
     const answer = await ask<RunReport>(`${route}/${action}`, { method: "POST" });
     if (answer.runId === runId) {
       onChanged(answer);
@@ -60,7 +62,7 @@ export function RunActions({
         <Icon name="down" size={16} />
         Results
       </Button>
-      {actionsFor(report).map((action) => (
+      {actionsFor({ ...report, hasUndo }).map((action) => (
         <Button
           key={action}
           kind={kinds[action]}
@@ -75,8 +77,15 @@ export function RunActions({
   );
 }
 
-function isMeant(action: RunAction, { runId, name, profile, counts }: RunReport): Promise<boolean> | true {
+function isMeant(
+  action: RunAction,
+  { runId, name, profile, counts }: RunReport,
+  operation: OperationReport | undefined,
+): Promise<boolean> | true {
   const run = name === "" ? runId : `${name} (${runId})`;
+  const isIrreversible = operation?.danger === "irreversible";
+  const typed = (rows: number): { isDangerous?: boolean; typed?: number } =>
+    isIrreversible ? { isDangerous: true, typed: rows } : {};
   switch (action) {
     case "cancel":
       return confirmed({
@@ -88,17 +97,17 @@ function isMeant(action: RunAction, { runId, name, profile, counts }: RunReport)
     case "undo":
       return confirmed({
         title: `Undo ${run}?`,
-        text: `A new run restores the previous class of up to ${counted(counts.done, "SIM")} of the profile ${profile}, except where it was changed since.`,
+        text: `A new run restores what this one changed on up to ${counted(counts.done, "SIM")} of the profile ${profile}, except where it was changed since.`,
         yes: `Restore ${counted(counts.done, "SIM")}`,
         isDangerous: true,
       });
     case "retry": {
       const rows = counted(retriedRows(counts), "row");
-      const left = counts.rejected === 0 ? "" : ` ${rejectedText(counts.rejected)}`;
       return confirmed({
         title: `Retry ${run}?`,
-        text: `A new run sends the failed and cancelled rows again: ${rows}.${left}`,
+        text: `A new run sends the failed and cancelled rows again: ${rows}.${leftOutText(counts)}`,
         yes: `Retry ${rows}`,
+        ...typed(retriedRows(counts)),
       });
     }
     case "approve":
@@ -106,6 +115,7 @@ function isMeant(action: RunAction, { runId, name, profile, counts }: RunReport)
         title: `Approve ${run}?`,
         text: `It changes up to ${counted(counts.pending, "SIM")} of the profile ${profile}, and starts immediately.`,
         yes: "Approve and start",
+        ...typed(counts.pending),
       });
     case "pause":
     case "resume":
@@ -113,7 +123,14 @@ function isMeant(action: RunAction, { runId, name, profile, counts }: RunReport)
   }
 }
 
-function rejectedText(rows: number): string {
-  const what = rows === 1 ? "The rejected row is" : `The ${counted(rows, "rejected row")} are`;
-  return `${what} left out, and would be rejected again. Fix the file and start a new run with it.`;
+/** The rows that a retry leaves out, and why. */
+function leftOutText({ rejected, unknown }: RunReport["counts"]): string {
+  return [
+    rejected > 0 ? `${left(rejected, "rejected")}, and would be rejected again. Fix the file and start a new run.` : "",
+    unknown > 0 ? `${left(unknown, "unknown")}: the calls may have taken effect. Check these SIMs first.` : "",
+  ].join("");
+}
+
+function left(rows: number, outcome: string): string {
+  return rows === 1 ? ` The ${outcome} row is left out` : ` The ${counted(rows, `${outcome} row`)} are left out`;
 }

@@ -10,14 +10,15 @@ import type { BucketReport, RunReport } from "../pure/shapes.ts";
 import { isOver } from "../pure/tally.ts";
 import { bucketOf } from "../pure/bucket.ts";
 
-export function RunFigures({ report }: { report: RunReport }): JSX.Element {
+/** @param group of the API whose quota its calls spend */
+export function RunFigures({ report, group }: { report: RunReport; group: string | undefined }): JSX.Element {
   const { state, calls, throttled, counts, etaSeconds } = report;
   const isGoing = !isOver(state);
   const rate = useMemo(() => new Rate(), [report.runId]);
   useMemo(() => rate.add(calls, performance.now()), [report]);
   const watched = rate.perMinute();
   const buckets = useLive<{ buckets: BucketReport[] }>(isGoing ? "/v1/buckets" : undefined, { ms: 2_000 });
-  const bucket = bucketOf(buckets.value?.buckets ?? [], report.profile);
+  const bucket = bucketOf(buckets.value?.buckets ?? [], { profile: report.profile, group });
   return (
     <section class="panel" aria-label="Summary">
       <dl class="figures">

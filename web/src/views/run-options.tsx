@@ -27,13 +27,13 @@ export function RunOptions({ form, faults, onForm }: OptionsProps): JSX.Element 
       <div class="form-row">
         <Tick
           label="Skip invalid rows"
-          hint="Otherwise one invalid row rejects the whole file"
+          hint="Otherwise one row that cannot be sent prevents the start"
           isOn={form.partial}
           onChange={(partial) => onForm({ ...form, partial })}
         />
         <Tick
-          label="Skip SIMs already on this class"
-          hint="No call for SIMs that already have the class in the inventory"
+          label="Skip unchanged SIMs"
+          hint="No call for SIMs that already are as requested, by the inventory"
           isOn={form.skipUnchanged}
           onChange={(skipUnchanged) => onForm({ ...form, skipUnchanged })}
         />

@@ -5,15 +5,17 @@ import { Badge } from "../parts/badge.tsx";
 import { Choices } from "../parts/field.tsx";
 import { Empty, Panel, ProblemNotice } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
+import { SimLink } from "../parts/ref.tsx";
 import { Table } from "../parts/table.tsx";
 import { At } from "../parts/time.tsx";
 import { grouped } from "../pure/format.ts";
-import { type Outcome, type RunRow, type Tally, outcomes } from "../pure/shapes.ts";
+import { type Outcome, type RunReport, type RunRow, outcomes } from "../pure/shapes.ts";
 import { RowChanges } from "./row-changes.tsx";
 
 type Shown = Outcome | "all";
 
-export function RunRows({ runId, counts, isLive }: { runId: string; counts: Tally; isLive: boolean }): JSX.Element {
+export function RunRows({ report, isLive }: { report: RunReport; isLive: boolean }): JSX.Element {
+  const { runId, counts, profile } = report;
   const [outcome, setOutcome] = useState<Shown>("all");
   const pages = usePages<RunRow>(`/v1/runs/${encodeURIComponent(runId)}/rows`, "rows", {
     query: { outcome: outcome === "all" ? undefined : outcome, limit: 50 },
@@ -36,7 +38,7 @@ export function RunRows({ runId, counts, isLive }: { runId: string; counts: Tall
           keyOf={({ line }) => line}
           columns={[
             { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
-            { label: "SIM", cell: ({ key }) => <span class="mono">{key}</span> },
+            { label: "SIM", cell: ({ key }) => <SimLink sim={key} of={profile} /> },
             { label: "Change", cell: (row) => <RowChanges {...row} /> },
             { label: "Outcome", kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
             { label: "Reason", cell: ({ reason }) => reason },

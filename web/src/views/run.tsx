@@ -6,10 +6,12 @@ import { OutcomeBar, OutcomeLegend } from "../parts/bars.tsx";
 import { CurrentProblemNotice, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { At } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
-import { grouped, percent } from "../pure/format.ts";
+import { counted, grouped, percent } from "../pure/format.ts";
+import { canUndo } from "../pure/operation.ts";
 import { hrefOf } from "../pure/route.ts";
-import type { RunReport } from "../pure/shapes.ts";
+import type { OperationReport, RunReport } from "../pure/shapes.ts";
 import { isOver, settledRows } from "../pure/tally.ts";
+import { useOperations } from "./operations.ts";
 import { RunActions } from "./run-actions.tsx";
 import { RunFigures } from "./run-figures.tsx";
 import { RunRows } from "./run-rows.tsx";
@@ -17,6 +19,7 @@ import { RunRows } from "./run-rows.tsx";
 export function RunView({ runId }: { runId: string }): JSX.Element {
   const run = useLive<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`, { ms: 1_000, andOn: ["run."] });
   const report = run.value;
+  const { operation, hasUndo } = useOperationOf(report);
   if (report === undefined) {
     return (
       <View title={`Run ${runId}`}>
@@ -26,20 +29,23 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
     );
   }
   const { name, state, counts, profile, submittedBy } = report;
+  const summary = operation === undefined ? "" : ` (${operation.summary})`;
   return (
     <View
       title={name === "" ? runId : name}
       says={
         <>
-          <span class="mono">{runId}</span> · profile {profile}
+          <b>{report.operation}</b>
+          {summary} · <span class="mono">{runId}</span> · profile {profile}
           {submittedBy !== undefined && ` · by ${submittedBy}`}
           <Lineage report={report} />
         </>
       }
-      actions={<RunActions report={report} onChanged={run.put} />}
+      actions={<RunActions {...{ report, operation, hasUndo }} onChanged={run.put} />}
     >
       <ProblemNotice problem={run.problem} what="Data may be out of date" />
       <Stop report={report} />
+      <UnknownRows counts={counts} />
       <CurrentProblemNotice problem={report.problem} />
       <section class="panel" aria-label="Progress">
         <div class="progress-head">
@@ -55,8 +61,8 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         <OutcomeLegend counts={counts} />
         <Heard report={report} />
       </section>
-      <RunFigures report={report} />
-      <RunRows runId={runId} counts={counts} isLive={!isOver(state) || counts.pending > 0} />
+      <RunFigures report={report} group={operation?.group} />
+      <RunRows report={report} isLive={!isOver(state) || counts.pending > 0} />
       <p class="quiet">
         Started <At at={report.startedAt} none="not yet" />
         {report.finishedAt !== null && (
@@ -66,6 +72,35 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         )}
       </p>
     </View>
+  );
+}
+
+/** The operation of a run as the deployment describes it now, and whether the run could be undone. */
+function useOperationOf(report: RunReport | undefined): { operation: OperationReport | undefined; hasUndo: boolean } {
+  const { value } = useOperations(report?.profile);
+  const undoOf = report?.undoOf;
+  const undone = useLive<RunReport>(undoOf === undefined ? undefined : `/v1/runs/${encodeURIComponent(undoOf)}`, {
+    ms: 3_600_000,
+  });
+  const named = (name: string | undefined): OperationReport | undefined =>
+    value?.operations.find((one) => one.name === name);
+  const operation = named(report?.operation);
+  const before = named(undone.value?.operation);
+  const isKnown = undoOf === undefined || before !== undefined;
+  return { operation, hasUndo: isKnown && canUndo(operation, before) };
+}
+
+/** Rows that nobody but the platform knows the result of. */
+function UnknownRows({ counts: { unknown } }: Pick<RunReport, "counts">): JSX.Element | null {
+  if (unknown === 0) return null;
+  return (
+    <Notice kind="warn">
+      <b>{counted(unknown, "row has", "rows have")} an unknown outcome</b>
+      <span>
+        The call was sent once and its response was lost, so it may have taken effect. It is not sent again, because a
+        second call could do harm. Open the SIM below and read it from the platform.
+      </span>
+    </Notice>
   );
 }
 

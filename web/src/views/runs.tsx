@@ -5,11 +5,12 @@ import { OutcomeBar } from "../parts/bars.tsx";
 import { Choices } from "../parts/field.tsx";
 import { Empty, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
-import { Table } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { place, replacePlace } from "../place.ts";
 import { counted, duration, grouped } from "../pure/format.ts";
+import { setSpeedClass } from "../pure/operation.ts";
 import { hrefOf } from "../pure/route.ts";
 import type { RunReport, RunState } from "../pure/shapes.ts";
 import { isOver, settledRows } from "../pure/tally.ts";
@@ -69,6 +70,8 @@ export function Runs(): JSX.Element {
 }
 
 function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
+  const isMixed = runs.some(({ operation }) => operation !== setSpeedClass);
+  const operationColumn: Column<RunReport> = { label: "Operation", kind: "tight", cell: ({ operation }) => operation };
   return (
     <Table
       label="Runs"
@@ -76,13 +79,14 @@ function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
       keyOf={({ runId }) => runId}
       columns={[
         { label: "Run", cell: (run) => <RunName {...run} /> },
+        ...(isMixed ? [operationColumn] : []),
         {
           label: "State",
           kind: "tight",
           cell: ({ state, problem }) => <Badge state={problem === undefined ? state : "stalled"} />,
         },
         { label: "Rows", cell: (run) => <Rows {...run} /> },
-        { label: "Failed", kind: "number", cell: ({ counts }) => failedText(counts.rejected + counts.failed) },
+        { label: "Failed", kind: "number", cell: ({ counts }) => <Failed {...counts} /> },
         { label: "Started", kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none="not yet" /> },
         { label: "Time", kind: "tight", cell: timeText },
       ]}
@@ -112,8 +116,14 @@ function Rows({ counts }: RunReport): JSX.Element {
   );
 }
 
-function failedText(rows: number): string {
-  return rows === 0 ? "" : grouped(rows);
+function Failed({ rejected, failed, unknown }: RunReport["counts"]): JSX.Element | null {
+  if (rejected + failed + unknown === 0) return null;
+  return (
+    <>
+      {grouped(rejected + failed)}
+      {unknown > 0 && <span class="quiet nowrap">{grouped(unknown)} unknown</span>}
+    </>
+  );
 }
 
 function timeText({ state, startedAt, finishedAt, etaSeconds }: RunReport): string {

@@ -1,9 +1,10 @@
-/** Changes in the fleet that were not made by a run, as detected by syncs. */
+/** Changes of SIMs, newest first: those that syncs found, or all changes of one SIM. */
 import type { JSX } from "preact";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Panel, ProblemNotice } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
-import { Table } from "../parts/table.tsx";
+import { Ref, SimLink } from "../parts/ref.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { valueText } from "../pure/format.ts";
 import type { Change } from "../pure/shapes.ts";
@@ -16,24 +17,54 @@ const words: Readonly<Record<string, string>> = {
 };
 
 export function OutsideChanges(): JSX.Element {
+  return (
+    <ChangesPanel
+      title="External changes"
+      hint="Changes that syncs found, newest first"
+      query={{ by: "outside" }}
+      column={{ label: "SIM", cell: ({ sim }) => <SimLink sim={sim} /> }}
+      empty={<Empty command="simfleet sims changes --by outside">No external changes.</Empty>}
+    />
+  );
+}
+
+export function ChangesOfSim({ sim }: { sim: string }): JSX.Element {
+  return (
+    <ChangesPanel
+      title="Changes"
+      hint="Made by runs, or found by syncs, newest first"
+      query={{ sim }}
+      column={{ label: "By", cell: ({ by, cause }) => (by === "run" ? <Ref id={cause} /> : "outside simfleet") }}
+      empty={<Empty>No change is recorded.</Empty>}
+    />
+  );
+}
+
+interface PanelProps {
+  readonly title: string;
+  readonly hint: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly column: Column<Change>;
+  readonly empty: JSX.Element;
+}
+
+function ChangesPanel({ title, hint, query, column, empty }: PanelProps): JSX.Element {
   const pages = usePages<Change>("/v1/changes", "changes", {
-    query: { profile: profile.value, by: "outside", limit: 20 },
-    every: { ms: 60_000, andOn: ["sync.completed"] },
+    query: { profile: profile.value, limit: 20, ...query },
+    every: { ms: 60_000, andOn: ["sync.completed", "sim."] },
   });
   return (
-    <Panel title="External changes" hint="Changes that syncs found, newest first">
+    <Panel title={title} hint={hint}>
       <ProblemNotice problem={pages.first.problem} />
-      {pages.first.value !== undefined && pages.rows.length === 0 && (
-        <Empty command="simfleet sims changes --by outside">No external changes.</Empty>
-      )}
+      {pages.first.value !== undefined && pages.rows.length === 0 && empty}
       {pages.rows.length > 0 && (
         <Table
-          label="External changes"
+          label={title}
           rows={pages.rows}
           keyOf={({ id }) => id}
           columns={[
             { label: "Seen", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
-            { label: "SIM", cell: ({ sim }) => <span class="mono">{sim}</span> },
+            column,
             { label: "What", cell: ({ field, type }) => field ?? words[type] ?? type },
             { label: "Before and after", cell: (change) => change.field !== undefined && <BeforeAfter {...change} /> },
           ]}

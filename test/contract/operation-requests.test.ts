@@ -1,0 +1,323 @@
+/** Requests for operations: what is refused before any call, what has to be confirmed, and what becomes of lost answers. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { inflateRawSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { PlanReport, RowReport, RunReport, SimRun } from "#jobs/runs/contract.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+
+const csv = { "content-type": "text/csv" };
+const json = { "content-type": "application/json" };
+const secretValue = "do-not-show-this-7F3A";
+
+const deployment = `
+extends: soracom
+brand: Svc
+simOperations:
+  set-secret-tag:
+    summary: Set a tag to a secret
+    method: PUT
+    path: /v1/sims/{simId}/tags
+    group: Sim
+    input: { word: { required: true, secret: true } }
+    body: [{ tagName: word, tagValue: "{word}" }]
+    statuses: [200]
+    answer: none
+    repeat: safe
+`;
+
+let harness: ControlHarness;
+beforeAll(async () => {
+  harness = await ControlHarness.open({
+    works: true,
+    sandbox: { operations: "all", records: "soracom", sims: 30, periodSeconds: 1, limits: { Sim: 10_000 } },
+    env: { SIMFLEET_COVERAGE: "g", SIMFLEET_CHANGES_APPROVAL_FOR: "irreversible" },
+    prepare: async (folder) => {
+      await writeFile(join(folder, "own.yaml"), deployment);
+      await writeFile(join(folder, "seal-key"), Buffer.alloc(32, 7).toString("base64url"), { mode: 0o600 });
+      return `deployment: ${join(folder, "own.yaml")}\nseal: { keyFile: ${join(folder, "seal-key")} }\n`;
+    },
+  });
+}, 60_000);
+afterAll(() => harness[Symbol.asyncDispose]());
+
+async function send(path: string, init: RequestInit = {}, as = "operator"): Promise<{ status: number; body: unknown }> {
+  const answer = await harness.ask(path, { as, ...init });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    body: answer.headers.get("content-type")?.includes("json") ? JSON.parse(text) : text,
+  };
+}
+
+async function ask<T>(path: string, init: RequestInit = {}, as = "operator"): Promise<T> {
+  const { status, body } = await send(path, init, as);
+  expect(status, JSON.stringify(body)).toBeLessThan(300);
+  return body as T;
+}
+
+async function ended(runId: string): Promise<RunReport> {
+  for (;;) {
+    const report = await ask<RunReport>(`/v1/runs/${runId}`);
+    if (report.finishedAt !== null) return report;
+    await delay(5);
+  }
+}
+
+async function rowsOf(runId: string): Promise<readonly RowReport[]> {
+  return (await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows`)).rows;
+}
+
+/** Gives SIMs these fields, and reads the fleet. */
+async function become(fields: Readonly<Record<string, unknown>>, places: readonly number[]): Promise<void> {
+  for (const place of places) harness.sandbox.fleet.edit(harness.simId(place), fields);
+  await ask("/v1/syncs?restart=true", { method: "POST" });
+  for (;;) {
+    const { state } = await ask<{ state: string }>("/v1/syncs/default");
+    if (state === "finished") return;
+    await delay(5);
+  }
+}
+
+beforeEach(() => become({ status: "active", terminationEnabled: false, tags: {}, groupId: null }, [0, 1, 2, 3]));
+
+describe("a request that cannot succeed", () => {
+  const sim = (): string => harness.simId(0);
+  test.each<[string, () => [query: string, body: string], number, string, string]>([
+    [
+      "an operation that does not exist",
+      () => ["operation=set-gruop", `simId\n${sim()}\n`],
+      404,
+      "OPERATION_NOT_FOUND",
+      "Did you mean set-group?",
+    ],
+    [
+      "a missing column",
+      () => ["operation=set-group", `simId,group\n${sim()},g\n`],
+      422,
+      "INTAKE_INVALID",
+      "has no column groupId. Columns found: simId, group.",
+    ],
+    [
+      "a value of the wrong type",
+      () => ["operation=set-expiry&set.expiryTime=tomorrow", `simId,expiryAction\n${sim()},suspend\n`],
+      422,
+      "INTAKE_INVALID",
+      "is not valid for expiryTime: a time with its zone",
+    ],
+    [
+      "a value that is none of the allowed ones",
+      () => ["operation=set-expiry", `simId,expiryTime,expiryAction\n${sim()},2027-01-01T00:00:00Z,explode\n`],
+      422,
+      "INTAKE_INVALID",
+      "one of doNothing, deleteSession, deactivate, suspend",
+    ],
+    [
+      "an input that the operation does not have",
+      () => ["operation=activate&set.groupId=g", `simId\n${sim()}\n`],
+      422,
+      "INTAKE_INVALID",
+      "activate has no input groupId",
+    ],
+    [
+      "a value that is given twice",
+      () => ["operation=set-group&set.groupId=g-1", `simId,groupId\n${sim()},g-2\n`],
+      422,
+      "INTAKE_INVALID",
+      "groupId is given twice",
+    ],
+    [
+      "SIMs that do not match what is required",
+      () => ["operation=terminate&confirm=1", `simId\n${sim()}\n`],
+      422,
+      "INTAKE_INVALID",
+      "No row of the file can be sent",
+    ],
+  ])("is refused before any call: %s", async (_, request, status, code, message) => {
+    const before = harness.sandbox.state.totals.calls;
+    const [query, body] = request();
+    const answer = await send(`/v1/runs?${query}`, { method: "POST", body, headers: csv });
+    expect(answer).toMatchObject({ status, body: { code, detail: expect.stringContaining(message) as string } });
+    expect(harness.sandbox.state.totals.calls).toBe(before);
+  });
+
+  test("is refused before any call: a filter without a value, and an unknown parameter", async () => {
+    const where = JSON.stringify({ where: "status=active", operation: "set-group" });
+    expect(await send("/v1/runs", { method: "POST", body: where, headers: json })).toMatchObject({
+      status: 400,
+      body: {
+        code: "USAGE",
+        detail: "set-group of SIMs that are selected by a filter needs groupId: add --set groupId=VALUE",
+      },
+    });
+    expect(await send("/v1/plans?st.groupId=g", { method: "POST", body: "simId\n1\n", headers: csv })).toMatchObject({
+      status: 400,
+      body: { code: "REQUEST_INVALID" },
+    });
+  });
+
+  test("rejects a tag name that would leave the path, and says why SIMs are not allowed", async () => {
+    const body = `simId,tagName\n${sim()},../../x\n`;
+    const { runId } = await ask<RunReport>("/v1/runs?operation=delete-tag", { method: "POST", body, headers: csv });
+    await ended(runId);
+    expect(await rowsOf(runId)).toMatchObject([
+      { outcome: "rejected", reason: expect.stringContaining("nothing was sent") as string },
+    ]);
+    const plan = await ask<PlanReport>("/v1/plans?operation=terminate", {
+      method: "POST",
+      body: `simId\n${sim()}\n`,
+      headers: csv,
+    });
+    expect(plan.problems).toMatchObject([
+      {
+        code: "not-allowed",
+        message:
+          "The SIM has terminationEnabled=false; the operation requires terminationEnabled=true and status!=terminated. Do enable-termination first.",
+      },
+    ]);
+  });
+});
+
+describe("an irreversible operation", () => {
+  const body = (): string => `simId\n${harness.simId(1)}\n${harness.simId(2)}\n`;
+  const start = (query: string) =>
+    send(`/v1/runs?operation=terminate${query}`, { method: "POST", body: body(), headers: csv });
+
+  test("needs its number of SIMs, and a second person where the configuration says so", async () => {
+    await become({ terminationEnabled: true }, [1, 2]);
+    for (const query of ["", "&confirm=1", "&confirm=3"]) {
+      expect(await start(query)).toMatchObject({ status: 409, body: { code: "NOT_CONFIRMED" } });
+    }
+    expect(harness.sandbox.state.effectTotals.terminateSim ?? 0).toBe(0);
+    const { body: waiting } = await start("&confirm=2");
+    const { runId, state } = waiting as RunReport;
+    expect(state).toBe("awaiting-approval");
+    await ask(`/v1/runs/${runId}/approve`, { method: "POST" }, "admin");
+    expect(await ended(runId)).toMatchObject({ operation: "terminate", counts: { done: 2, unknown: 0 } });
+    expect(await send(`/v1/runs/${runId}/undo`, { method: "POST" })).toMatchObject({
+      status: 409,
+      body: { code: "RUN_STATE", detail: expect.stringContaining("terminate has no undo") as string },
+    });
+  });
+
+  test("has its plan confirmed with the number that the plan shows", async () => {
+    await become({ terminationEnabled: true }, [1, 2]);
+    const plan = await ask<PlanReport & { planId: string }>(
+      "/v1/plans?operation=set-expiry-terminate&set.expiryTime=2099-01-01T00:00:00Z",
+      { method: "POST", body: body(), headers: csv },
+    );
+    expect(plan).toMatchObject({ calls: 2, irreversible: 2 });
+    expect(await send(`/v1/runs?planId=${plan.planId}`, { method: "POST" })).toMatchObject({
+      body: { code: "NOT_CONFIRMED" },
+    });
+    const { runId } = await ask<RunReport>(`/v1/runs?planId=${plan.planId}&confirm=2`, { method: "POST" });
+    await ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+  });
+});
+
+describe("a call that must not be repeated", () => {
+  test("ends as unknown when its answer is lost, and is sent again only by request", async () => {
+    const key = harness.simId(5);
+    const effects = (): number => harness.sandbox.state.effectsOn(key)["sendSimSms"] ?? 0;
+    harness.sandbox.faults.next("lost-answer", 1, "sendSimSms");
+    const body = `simId,payload\n${key},hello\n`;
+    const { runId } = await ask<RunReport>("/v1/runs?operation=send-sms", { method: "POST", body, headers: csv });
+    expect(await ended(runId)).toMatchObject({ state: "completed", counts: { unknown: 1 } });
+    const [row] = await rowsOf(runId);
+    expect(row).toMatchObject({ outcome: "unknown", attempts: 1, inputs: { payload: "hello" }, changes: [] });
+    expect(row?.reason).toMatch(/^sent at \d{4}-.*It is not sent again: it may have been done$/);
+    expect(effects()).toBe(1);
+    expect(await send(`/v1/runs/${runId}/retry`, { method: "POST" })).toMatchObject({
+      status: 409,
+      body: { code: "RUN_STATE" },
+    });
+    const again = { method: "POST", body: JSON.stringify({ outcomes: ["unknown"] }), headers: json };
+    const retry = await ask<RunReport>(`/v1/runs/${runId}/retry`, again);
+    expect(await ended(retry.runId)).toMatchObject({ counts: { done: 1 } });
+    expect(effects()).toBe(2);
+  });
+
+  test("ends as done when the record shows its change", async () => {
+    await become({ terminationEnabled: true }, [3]);
+    harness.sandbox.faults.next("lost-answer", 1, "terminateSim");
+    const body = `simId\n${harness.simId(3)}\n`;
+    const { runId } = await ask<RunReport>("/v1/runs?operation=terminate&confirm=1", {
+      method: "POST",
+      body,
+      headers: csv,
+    });
+    await ask(`/v1/runs/${runId}/approve`, { method: "POST" }, "admin");
+    await ended(runId);
+    expect(await rowsOf(runId)).toMatchObject([
+      { outcome: "done", reason: expect.stringContaining("the record shows the change") as string },
+    ]);
+  });
+});
+
+describe("a secret input", () => {
+  test("is sealed in Redis and appears nowhere else", async () => {
+    const key = harness.simId(6);
+    const body = `simId,word,site\n${key},${secretValue},berlin\n`;
+    const plan = await ask<PlanReport & { planId: string }>("/v1/plans?operation=set-secret-tag", {
+      method: "POST",
+      body,
+      headers: csv,
+    });
+    const { runId } = await ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
+    expect(await ended(runId)).toMatchObject({ counts: { done: 1 } });
+    const shown = [
+      await send(`/v1/plans/${plan.planId}/rows`),
+      await send(`/v1/plans/${plan.planId}/verdicts`),
+      await send(`/v1/runs/${runId}/rows`),
+      await send(`/v1/runs/${runId}/results`),
+      await send(`/v1/runs/${runId}/results?format=ndjson`),
+    ];
+    expect(JSON.stringify(shown)).not.toContain(secretValue);
+    expect(JSON.stringify(shown)).toContain("berlin");
+    expect(harness.log.join("")).not.toContain(secretValue);
+    const redis = harness.redis();
+    for (const name of await redis.keys("*:input*")) {
+      for (const packed of Object.values(await redis.hgetallBuffer(name))) {
+        expect(inflateRawSync(packed).toString()).not.toContain(secretValue);
+      }
+    }
+    // It has reached the platform.
+    const { body: record } = await send(`/v1/sims/${key}/fresh`);
+    expect(JSON.stringify(record)).toContain(secretValue);
+  });
+
+  test("is not quoted when it is not valid", async () => {
+    const body = `simId,word\n${harness.simId(6)},${secretValue}\u0007\n`;
+    const { body: plan } = await send("/v1/plans?operation=set-secret-tag", { method: "POST", body, headers: csv });
+    expect(plan).toMatchObject({ problems: [{ message: "The value is not valid for word: text." }] });
+  });
+});
+
+describe("one SIM", () => {
+  test("is read from the platform, with its statuses and the rows of runs for it", async () => {
+    const key = harness.simId(7);
+    const body = `simId,groupId\n${key},${harness.sandbox.state.groups.all[0]?.groupId}\n`;
+    const { runId } = await ask<RunReport>("/v1/runs?operation=set-group&name=regroup", {
+      method: "POST",
+      body,
+      headers: csv,
+    });
+    await ended(runId);
+    const groupId = harness.sandbox.state.groups.all[0]?.groupId;
+    expect(await ask(`/v1/sims/${key}/fresh`)).toMatchObject({ simId: key, groupId });
+    expect(await ask(`/v1/sims/${key}`)).toMatchObject({ groupId });
+    expect(await ask(`/v1/sims/${key}/statuses`)).toMatchObject({ statuses: expect.any(Array) as unknown });
+    const { runs } = await ask<{ runs: SimRun[] }>(`/v1/sims/${key}/runs`);
+    expect(runs).toMatchObject([
+      {
+        runId,
+        name: "regroup",
+        operation: "set-group",
+        outcome: "done",
+        changes: [{ field: "groupId", after: groupId }],
+      },
+    ]);
+    expect(await ask(`/v1/sims/${harness.simId(8)}/runs`)).toEqual({ runs: [], nextCursor: null });
+  });
+});

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { comparedFields, instantOf, leavesOf, otherFields } from "../../../web/src/pure/sim.ts";
+
+const stored = leavesOf({
+  ...{ simId: "a", imsi: "440", status: "active", groupId: "g-1", tags: { site: "berlin" }, speedClass: "s1.fast" },
+  ...{ addedAt: "2026-11-20T00:00:00Z", seenAt: "2026-11-20T00:00:00Z", goneAt: null },
+});
+
+describe("the fields of a SIM", () => {
+  it("are one for each member of an object, without the facts about the record", () => {
+    expect([...stored.keys()]).toEqual(["simId", "imsi", "status", "groupId", "tags.site", "speedClass"]);
+    expect([...leavesOf({ a: { b: { c: [1] } }, none: null })]).toEqual([["a.b.c", [1]]]);
+  });
+});
+
+describe("two readings of a SIM", () => {
+  const fresh = leavesOf({
+    ...{ simId: "a", status: "inactive", tags: { site: "berlin", floor: "2" }, speedClass: "s1.fast", serial: "x" },
+    profiles: { a: { primaryImsi: "440" } },
+  });
+
+  it("differ in what was changed, removed or added, and not in what is kept at another place", () => {
+    const different = comparedFields(stored, fresh).filter(({ isDifferent }) => isDifferent);
+    expect(different.map(({ field, stored: before, fresh: now }) => [field, before, now])).toEqual([
+      ["status", "active", "inactive"],
+      ["groupId", "g-1", undefined],
+      ["tags.floor", undefined, "2"],
+    ]);
+  });
+
+  it("leave the rest of the platform's record", () => {
+    expect(otherFields(stored, fresh).map(([field]) => field)).toEqual(["serial", "profiles.a.primaryImsi"]);
+  });
+
+  it("differ in another IMSI", () => {
+    const other = comparedFields(stored, leavesOf({ profiles: { a: { primaryImsi: "441" } } }));
+    expect(other.find(({ field }) => field === "imsi")?.isDifferent).toBe(true);
+  });
+});
+
+describe("a number that is a time", () => {
+  it("is one of this century in milliseconds", () => {
+    expect(instantOf(1_795_000_000_000)).toBe("2026-11-18T11:06:40.000Z");
+    for (const value of [295_053_768_385_126, 1_795_000_000, "1795000000000", null]) {
+      expect(instantOf(value)).toBeUndefined();
+    }
+  });
+});

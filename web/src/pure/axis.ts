@@ -1,0 +1,42 @@
+/** The marks of a chart's axes, at round values. */
+import { clockTime, localTime } from "./format.ts";
+
+export interface Mark {
+  readonly at: number;
+  readonly text: string;
+}
+
+/**
+ * Whole numbers from 0 on, in steps of 1, 2 or 5 times a power of ten.
+ * @param most the largest value of the axis
+ * @param room how many marks fit
+ */
+export function countMarks(most: number, room: number): number[] {
+  const least = Math.max(1, most / Math.max(1, room));
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = ([1, 2, 5].find((digit) => digit * power >= least) ?? 10) * power;
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
+const minute = 60;
+const day = 86_400;
+const steps = [
+  ...[1, 5, 10, 30, minute, 5 * minute, 10 * minute, 30 * minute],
+  ...[day / 24, day / 8, day / 4, day / 2, day],
+];
+
+/**
+ * Round local times, with the date where a step is a day or longer.
+ * @param first, last in seconds since 1970
+ */
+export function timeMarks([first, last]: readonly [first: number, last: number], room: number): Mark[] {
+  const least = (last - first) / Math.max(1, room);
+  const step = steps.find((one) => one >= least) ?? Math.ceil(least / day) * day;
+  const offset = new Date(first * 1_000).getTimezoneOffset() * minute;
+  const start = Math.ceil((first - offset) / step) * step + offset;
+  return Array.from({ length: Math.max(0, Math.floor((last - start) / step) + 1) }, (_, i) => {
+    const at = start + i * step;
+    const ms = at * 1_000;
+    return { at, text: step < day ? clockTime(ms) : localTime(new Date(ms).toISOString()).slice(5, 10) };
+  });
+}
