@@ -68,7 +68,7 @@ async function events(harness: CliHarness): Promise<string> {
 }
 
 /** So many that a rotation on a slow machine ends before them, at ten a second; what is left is let go at once then. */
-const rows = 1_500;
+const rows = 900;
 
 describe.concurrent("a run goes on without a failed row while its AuthKey is rotated under it,", () => {
   test.each<[string, CliHarnessOptions]>([

@@ -95,7 +95,6 @@ class Dropped {
     const args = [script, place.url, keys.prefix, this.folder, this.fleet.profile];
     const child = spawn(process.execPath, ["--conditions=simfleet-source", ...args], {
       stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "simfleet-compiled") },
     });
     onTestFinished(() => void child.kill("SIGKILL"));
     await once(child.stdout ?? child, "data");
@@ -176,7 +175,7 @@ async function expectEachOnce(dropped: Dropped): Promise<void> {
   expect(reported.toSorted()).toEqual(wanted.toSorted());
 }
 
-it(`is survived ${rounds} times by seed, also where two watch one folder`, async () => {
+it(`each file becomes one run after each of ${rounds} kills by seed, also where two processes watch one folder`, async () => {
   let kills = 0;
   let inProgress = 0;
   const oneLane = async (lane: number): Promise<void> => {

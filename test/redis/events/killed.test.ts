@@ -28,7 +28,6 @@ const redisKills = seeds(2, 5);
 async function startRuns(url: string, prefix: string, seed: number): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["--conditions=simfleet-source", script, url, prefix, String(seed)], {
     stdio: ["ignore", "pipe", "ignore"],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "simfleet-compiled") },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   await once(child.stdout ?? child, "data");
@@ -51,7 +50,7 @@ async function untilReported(
   while ((await reported.events()) < before + count && child.exitCode === null);
 }
 
-it(`holds after ${kills} kills by seed of a process that works on runs`, async () => {
+it(`a change and its event exist together after ${kills} kills by seed of a process that works on runs`, async () => {
   const place = inject("redis");
   if ("failure" in place) throw new Error(place.failure);
   let inProgress = 0;
@@ -80,7 +79,7 @@ function lose(folder: string, bytes: number): void {
   truncateSync(path, Math.max(0, statSync(path).size - bytes));
 }
 
-it(`holds after ${redisKills} kills by seed of Redis, with the end of its file lost`, async () => {
+it(`a change and its event exist together after ${redisKills} kills by seed of Redis, with the end of its file lost`, async () => {
   let cutShort = 0;
   for (let seed = 1; seed <= redisKills; seed += 1) {
     const random = seededRandom(1_000 + seed);
