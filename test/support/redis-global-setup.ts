@@ -43,7 +43,7 @@ async function openServer(cacheDir: string): Promise<{ url: string; close: () =>
   return openEmbedded(cacheDir);
 }
 
-/** In a separate process: this one does not resolve `#module/file` to the sources, and would run the last build. */
+/** In a separate process: this one does not resolve `#module/file`. */
 async function openEmbedded(cacheDir: string): Promise<{ url: string; close: () => Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "simfleet-test-"));
   const script = fileURLToPath(new URL("./attach.ts", import.meta.url));
