@@ -11,12 +11,12 @@ function withLongForm(): string[] {
   );
 }
 
-/** Files that wait for processes and windows come first, so that none of them is alone at the end. */
+/** Files that take long come first, so that none of them is alone at the end: they wait, or crash work at each step. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const folders = ["unit", "docs", "redis", "contract", "web", "e2e"];
+    const folders = ["unit", "docs", "redis", "contract", "web", "e2e", "redis/engine"];
     const rank = ({ moduleId }: TestSpecification): number =>
-      folders.findIndex((folder) => moduleId.includes(`/test/${folder}/`));
+      folders.findLastIndex((folder) => moduleId.includes(`/test/${folder}/`));
     return (await super.sort(files)).toSorted((a, b) => rank(b) - rank(a));
   }
 }

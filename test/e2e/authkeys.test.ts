@@ -70,12 +70,12 @@ async function events(harness: CliHarness): Promise<string> {
 /** So many that a rotation on a slow machine ends before them, at ten a second; what is left is let go at once then. */
 const rows = 900;
 
-describe.concurrent("a run goes on without a failed row while its AuthKey is rotated under it,", () => {
+describe.concurrent("a rotation under a run", () => {
   test.each<[string, CliHarnessOptions]>([
-    ["of the Root user", {}],
-    ["where revoking ends the pairs as well", { revokeKillsPairs: true }],
-    ["of a sub-user", { userAuthKeyId: "keyId-robot", userAuthKey: "secret-robot-canary" }],
-  ])("%s", async (_, options) => {
+    ["the Root user", {}],
+    ["the Root user where revoking ends the pairs as well", { revokeKillsPairs: true }],
+    ["a sub-user", { userAuthKeyId: "keyId-robot", userAuthKey: "secret-robot-canary" }],
+  ])("a run completes every row while the AuthKey of %s is rotated", async (_, options) => {
     await using keyed = await withKeyFile({
       authKey: "secret-canary-of-the-old-key",
       ...options,
@@ -136,7 +136,7 @@ describe.concurrent("a run goes on without a failed row while its AuthKey is rot
 });
 
 describe.concurrent("the command line rotates", () => {
-  test("by itself where no worker is up, and refuses when both slots are taken", async () => {
+  test("the command line rotates by itself where no worker is up, and refuses when both slots are taken", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;
     const { authKeyId: spare } = harness.sandbox.accounts.authKeys.create(undefined);
@@ -154,7 +154,7 @@ describe.concurrent("the command line rotates", () => {
     expect((await harness.run(["check"])).code).toBe(0);
   });
 
-  test("to the end when its process was killed in the middle", async () => {
+  test("the command line ends a rotation whose process was killed in the middle", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;
     const redis = await harness.redis();
@@ -171,7 +171,7 @@ describe.concurrent("the command line rotates", () => {
     expect(left).toEqual([rotated.document.newAuthKeyId]);
   });
 
-  test("and says what it lacks: operations, sinks, a seal", async () => {
+  test("the command line says what a rotation lacks: operations, sinks, a seal", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;
     const lacking = await harness.run(["authkeys", "rotate", "--yes"], { SIMFLEET_DEPLOYMENT: "svc" });
@@ -206,7 +206,7 @@ test.concurrent("a pair is renewed by its token where the deployment has the ope
 });
 
 describe.concurrent("two AuthKeys", () => {
-  test("the second works where the first is refused, which is said once and checked for each", async () => {
+  test("the second AuthKey works where the first is refused, which is said once and checked for each", async () => {
     await using harness = await CliHarness.open({
       env: {
         SIMFLEET_AUTH_KEY_ID: "keyId-gone",
@@ -228,7 +228,7 @@ describe.concurrent("two AuthKeys", () => {
     expect(checked.stdout).toMatch(/ok +AuthKey +keyId-sandbox is accepted/);
   });
 
-  test("a worker takes up a file that changes, and keeps what it has when that is faulty", async () => {
+  test("a worker reloads a file that changes, and keeps what it has when that is faulty", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;
     const worker = await harness.worker();

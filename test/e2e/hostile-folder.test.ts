@@ -4,15 +4,16 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { dumpOf } from "./support/canary.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
 const marker = "MARKER-0815";
-const attackMs = 10_000;
+const attackMs = seeds(4_000, 10_000);
 const attacker = fileURLToPath(new URL("./support/exchange-files.ts", import.meta.url));
 
-test("files that are exchanged for links for ten seconds show nothing of what the links lead to", async () => {
+test(`files that are exchanged for links for ${attackMs / 1_000} seconds show nothing of what the links lead to`, async () => {
   await using harness = await CliHarness.open({
     sims: 50,
     env: { SIMFLEET_DROP_FOLDER_PATH: "in", SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "0.1", SIMFLEET_LOG_LEVEL: "trace" },
@@ -28,7 +29,7 @@ test("files that are exchanged for links for ten seconds show nothing of what th
   for (let n = 0; attack.child.exitCode === null; n += 1) {
     writeFileSync(harness.path("fresh"), `simId,speedClass\n${harness.simId(1)},s1.slow\n`);
     renameSync(harness.path("fresh"), join(folder, `file-${n}.csv`));
-    await sleep(200);
+    await sleep(200); // the pace of the files, not a wait
   }
   const { stdout: exchanges } = await attack.ended;
   const left = (): string[] => readdirSync(join(folder, "processing"));

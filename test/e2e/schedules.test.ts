@@ -37,7 +37,7 @@ async function withSchedules(yaml: string, options: CliHarnessOptions = {}): Pro
 }
 
 describe.concurrent("schedules", () => {
-  test("keep a stadium fast while it is open, as the example does", async () => {
+  test("schedules keep a stadium fast while it is open, as the example does", async () => {
     await using harness = await CliHarness.open({
       sims: 40,
       operations: "all",
@@ -90,7 +90,7 @@ describe.concurrent("schedules", () => {
     expect(await worker.ended).toMatchObject({ code: 0 });
   });
 
-  test("come by the clock, do not overlap, and go on after the worker was killed", async () => {
+  test("schedules come by the clock, do not overlap, and go on after the worker was killed", async () => {
     await using harness = await withSchedules(
       `schedules:
   often: { cron: "*/2 * * * * *", job: apply, file: fleet.csv }
@@ -126,16 +126,16 @@ describe.concurrent("schedules", () => {
   });
 
   // Shows S18.
-  test("stand still while they are paused or everything is frozen, and a run stands still with them", async () => {
+  test("schedules stand still while they are paused or everything is frozen, and a run stands still with them", async () => {
     await using harness = await withSchedules(
       `schedules:
   often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip }
   quiet: { cron: "0 4 1 1 *", job: sync }
 `,
-      { sims: 120, latencyMs: 150, env: { SIMFLEET_CONNECTIONS: "1" } },
+      { sims: 80, latencyMs: 150, env: { SIMFLEET_CONNECTIONS: "1" } },
     );
     await harness.fleet("few.csv", 2);
-    await harness.fleet("many.csv", 120);
+    await harness.fleet("many.csv", 80);
     const paused = await harness.json<Schedule>(["schedules", "pause", "often"]);
     expect(paused.document).toMatchObject({ state: "paused", next: [] });
     expect(paused.stderr).toContain("No worker is running");
@@ -152,7 +152,7 @@ describe.concurrent("schedules", () => {
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       return isStill;
     });
-    expect(seen).toBeLessThan(120);
+    expect(seen).toBeLessThan(80);
     const { document: held } = await harness.json<{
       state: string;
       etaSeconds: number | null;
@@ -172,10 +172,10 @@ describe.concurrent("schedules", () => {
     await harness.run(["schedules", "pause", "often"]);
     await harness.run(["freeze", "off"]);
     await harness.untilState(run.runId, "completed");
-    expect((await harness.json(["runs", "show", run.runId])).document.counts.done).toBe(120);
+    expect((await harness.json(["runs", "show", run.runId])).document.counts.done).toBe(80);
   });
 
-  test("write a report of the fleet", async () => {
+  test("schedules write a report of the fleet", async () => {
     await using harness = await withSchedules(
       `schedules: { weekly: { cron: "@weekly", job: report, file: fleet.json } }\n`,
       {
@@ -192,7 +192,7 @@ describe.concurrent("schedules", () => {
     expect(sum).toBe(30);
   });
 
-  test("are told of when there is none of the name", async () => {
+  test("a schedule that does not exist is reported with the names that do", async () => {
     await using harness = await withSchedules(`schedules: { weekly: { cron: "@weekly", job: sync } }\n`);
     const ended = await harness.run(["schedules", "trigger", "weakly"]);
     expect(ended).toMatchObject({ code: 2, stdout: "" });
