@@ -62,11 +62,15 @@ export class Unattended {
     lifecycle.onStop("schedule queue", () => this.#scheduleQueue.close());
     const log = scheduleLog(storeDeps);
     this.#scheduleContext = { log, clock, tasks, freezeOf: (profile) => freezes.of(profile) };
-    this.schedules = new ScheduleService({ log, queue: this.#scheduleQueue, clock, schedules: config.schedules });
+    const operationOf = (name: string, profile: string) => appDeps.runService.operation(name, profile);
+    this.schedules = new ScheduleService({
+      ...{ log, queue: this.#scheduleQueue, clock, operationOf },
+      schedules: config.schedules,
+    });
     this.#automationDeps = {
       ...{ clock, tasks, inventory: appDeps.inventory, log: automationLog(storeDeps) },
       keyColumnOf: (profile) => keyColumnOf(appDeps.wordingOf(profile)),
-      operationOf: (name, profile) => appDeps.runService.operation(name, profile),
+      operationOf,
     };
     const { automations } = config;
     this.automations = new AutomationService({ deps: this.#automationDeps, feed: appDeps.feed, automations });

@@ -200,6 +200,7 @@ function* stepFaults(
     ];
     return;
   }
+  if (undo.danger === "irreversible") yield [`${key}.operation`, "must not be irreversible: nobody confirms an undo."];
   if (undo.group !== operation.group)
     yield [`${key}.operation`, `must spend the quota of the same group, ${operation.group}.`];
   const names = undo.inputs.map((field) => field.name);

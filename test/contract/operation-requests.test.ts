@@ -82,59 +82,51 @@ async function become(fields: Readonly<Record<string, unknown>>, places: readonl
 
 beforeEach(() => become({ status: "active", terminationEnabled: false, tags: {}, groupId: null }, [0, 1, 2, 3]));
 
+interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+}
+
 describe("a request that cannot succeed", () => {
   const sim = (): string => harness.simId(0);
-  test.each<[string, () => [query: string, body: string], number, string, string]>([
+  test.each<[string, () => [query: string, body: string], Refusal]>([
     [
       "an operation that does not exist",
       () => ["operation=set-gruop", `simId\n${sim()}\n`],
-      404,
-      "OPERATION_NOT_FOUND",
-      "Did you mean set-group?",
+      { status: 404, code: "OPERATION_NOT_FOUND", message: "Did you mean set-group?" },
     ],
     [
       "a missing column",
       () => ["operation=set-group", `simId,group\n${sim()},g\n`],
-      422,
-      "INTAKE_INVALID",
-      "has no column groupId. Columns found: simId, group.",
+      { status: 422, code: "INTAKE_INVALID", message: "has no column groupId. Columns found: simId, group." },
     ],
     [
       "a value of the wrong type",
       () => ["operation=set-expiry&set.expiryTime=tomorrow", `simId,expiryAction\n${sim()},suspend\n`],
-      422,
-      "INTAKE_INVALID",
-      "is not valid for expiryTime: a time with its zone",
+      { status: 422, code: "INTAKE_INVALID", message: "is not valid for expiryTime: a time with its zone" },
     ],
     [
       "a value that is none of the allowed ones",
       () => ["operation=set-expiry", `simId,expiryTime,expiryAction\n${sim()},2027-01-01T00:00:00Z,explode\n`],
-      422,
-      "INTAKE_INVALID",
-      "one of doNothing, deleteSession, deactivate, suspend",
+      { status: 422, code: "INTAKE_INVALID", message: "one of doNothing, deleteSession, deactivate, suspend" },
     ],
     [
       "an input that the operation does not have",
       () => ["operation=activate&set.groupId=g", `simId\n${sim()}\n`],
-      422,
-      "INTAKE_INVALID",
-      "activate has no input groupId",
+      { status: 422, code: "INTAKE_INVALID", message: "activate has no input groupId" },
     ],
     [
       "a value that is given twice",
       () => ["operation=set-group&set.groupId=g-1", `simId,groupId\n${sim()},g-2\n`],
-      422,
-      "INTAKE_INVALID",
-      "groupId is given twice",
+      { status: 422, code: "INTAKE_INVALID", message: "groupId is given twice" },
     ],
     [
       "SIMs that do not match what is required",
       () => ["operation=terminate&confirm=1", `simId\n${sim()}\n`],
-      422,
-      "INTAKE_INVALID",
-      "No row of the file can be sent",
+      { status: 422, code: "INTAKE_INVALID", message: "No row of the file can be sent" },
     ],
-  ])("is refused before any call: %s", async (_, request, status, code, message) => {
+  ])("is refused before any call: %s", async (_, request, { status, code, message }) => {
     const before = harness.sandbox.state.totals.calls;
     const [query, body] = request();
     const answer = await send(`/v1/runs?${query}`, { method: "POST", body, headers: csv });

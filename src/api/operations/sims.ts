@@ -70,11 +70,16 @@ function recordWith(key: "simId" | "imsi"): z.ZodType {
 }
 
 function isRecordWith(record: unknown, key: "simId" | "imsi"): boolean {
+  return isSimRecord(record) && typeof record[key] === "string";
+}
+
+/** Whether a value has the shape of a SIM's record; it is not copied. */
+export function isSimRecord(record: unknown): record is SimRecord {
   if (typeof record !== "object" || record === null || Array.isArray(record)) return false;
   // If this were an own field, a careless copy would turn it into a prototype.
   if (Object.hasOwn(record, "__proto__")) Reflect.deleteProperty(record, "__proto__");
-  const { simId, imsi, speedClass, [key]: name } = record as Record<string, unknown>;
-  return typeof name === "string" && isTextOrNone(simId) && isTextOrNone(imsi) && isTextOrNone(speedClass);
+  const { simId, imsi, speedClass } = record as SimRecord;
+  return isTextOrNone(simId) && isTextOrNone(imsi) && isTextOrNone(speedClass);
 }
 
 function isTextOrNone(value: unknown): boolean {

@@ -139,9 +139,7 @@ export function operationFor(operation: SimOperation, wording: Wording): SimOper
 export function valuesOf(operation: SimOperation, key: string, inputs: readonly string[]): ValueOf {
   return (name) => {
     if (name === operation.keyColumn) return key;
-    const at = operation.inputs.findIndex((input) => input.name === name);
-    const value = at < 0 ? "" : (inputs[at] ?? "");
-    return value === "" ? undefined : value;
+    return inputs[operation.inputs.findIndex((input) => input.name === name)] || undefined;
   };
 }
 
@@ -159,15 +157,42 @@ export function shownInputs({ inputs }: SimOperation, values: readonly string[])
   return Object.fromEntries(shown);
 }
 
+/** A field of `sets`, prepared once for all rows. */
+interface PreparedField {
+  readonly name: string;
+  readonly hasPlaceholder: boolean;
+  /** The place of the input that is the whole value; -1 if the value is something else. */
+  readonly at: number;
+  /** Null: the field is removed. */
+  readonly template: string | null;
+  readonly isText: boolean;
+}
+
+const prepared = new WeakMap<SimOperation, readonly PreparedField[]>();
+
+function fieldsSetBy(operation: SimOperation): readonly PreparedField[] {
+  let fields = prepared.get(operation);
+  if (fields === undefined) {
+    const { sets, inputs } = operation;
+    fields = Object.entries(sets).map(([name, value]): PreparedField => {
+      const alone = typeof value === "string" ? nameAlone(value) : undefined;
+      const at = alone === undefined ? -1 : inputs.findIndex((input) => input.name === alone);
+      const isText = typeof value === "string" && (at < 0 || inputs[at]?.type === "text");
+      const template = value === null ? null : String(value);
+      return { name, hasPlaceholder: placeholdersIn(name).size > 0, at, template, isText };
+    });
+    prepared.set(operation, fields);
+  }
+  return fields;
+}
+
 /** What a success changes in the record of a SIM. */
 export function changesOf(operation: SimOperation, key: string, inputs: readonly string[]): readonly FieldChange[] {
-  const valueOf = valuesOf(operation, key, inputs);
-  return Object.entries(operation.sets).map(([field, value]): FieldChange => {
-    const name = fillText(field, valueOf) ?? field;
-    return [
-      name,
-      typeof value === "string" ? (fillText(value, valueOf) ?? null) : value === null ? null : String(value),
-    ];
+  return fieldsSetBy(operation).map(({ name, hasPlaceholder, at, template }): FieldChange => {
+    const field = hasPlaceholder ? (fillText(name, valuesOf(operation, key, inputs)) ?? name) : name;
+    if (template === null) return [field, null];
+    if (at >= 0) return [field, inputs[at] || null];
+    return [field, fillText(template, valuesOf(operation, key, inputs)) ?? null];
   });
 }
 
@@ -179,22 +204,16 @@ export interface SimChange {
   readonly fields: SimFields;
 }
 
-export function simChangeOf(operation: SimOperation, key: string, inputs: readonly string[]): SimChange {
-  const changes = changesOf(operation, key, inputs);
-  const templates = Object.values(operation.sets);
+export function simChangeOf(operation: SimOperation, changes: readonly FieldChange[]): SimChange {
+  const prepares = fieldsSetBy(operation);
+  const set: string[] = [];
   const fields = new Map<string, FieldValue>();
   for (const [i, [field, value]] of changes.entries()) {
-    if (value !== null) fields.set(field, isText(operation, templates[i] ?? null) ? { text: value } : { json: value });
+    set.push(field);
+    // As the platform shows it: text as it is, anything else as JSON.
+    if (value !== null) fields.set(field, prepares[i]?.isText ? { text: value } : { json: value });
   }
-  return { set: changes.map(([field]) => field), fields };
-}
-
-/** Whether the platform shows the value of a template as text. */
-function isText({ inputs }: SimOperation, template: string | number | boolean | null): boolean {
-  if (typeof template !== "string") return false;
-  const alone = nameAlone(template);
-  const type = alone === undefined ? undefined : inputs.find(({ name }) => name === alone)?.type;
-  return type === undefined || type === "text";
+  return { set, fields };
 }
 
 /**
@@ -202,10 +221,10 @@ function isText({ inputs }: SimOperation, template: string | number | boolean | 
  * members of a field, such as single tags, has a subject for each member.
  */
 export function subjectOf(operation: SimOperation, key: string, inputs: readonly string[]): string {
-  const fields = Object.keys(operation.sets).filter((field) => field.includes("{"));
+  const fields = fieldsSetBy(operation).filter(({ hasPlaceholder }) => hasPlaceholder);
   if (fields.length === 0) return key;
   const valueOf = valuesOf(operation, key, inputs);
-  const names = fields.map((field) => encodeURIComponent((fillText(field, valueOf) ?? field).toWellFormed()));
+  const names = fields.map(({ name }) => encodeURIComponent((fillText(name, valueOf) ?? name).toWellFormed()));
   return `${key} ${names.join(" ")}`;
 }
 

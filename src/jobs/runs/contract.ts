@@ -347,6 +347,7 @@ export const retryRun = route({
   body: z
     .strictObject({
       outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("retry rows with these outcomes instead"),
+      confirm: z.number().int().min(0).optional().describe("the number of calls of an irreversible operation"),
     })
     .nullish(),
   answer: runReport,

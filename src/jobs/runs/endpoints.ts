@@ -195,7 +195,7 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     }),
     creating(routes.retryRun, ({ params, body, by }) => ({
       ...newRun(deps),
-      create: (runId) => runs.retry(params.runId, { outcomes: body?.outcomes, by, runId }),
+      create: (runId) => runs.retry(params.runId, { outcomes: body?.outcomes, confirm: body?.confirm, by, runId }),
     })),
     endpoint(routes.planUndo, async ({ params }) => {
       const { total, calls } = await runs.planUndo(params.runId);

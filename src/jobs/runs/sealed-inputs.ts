@@ -18,7 +18,7 @@ export type SealInputs = (
 
 export type OpenInputs = (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
 
-function hasSecrets({ inputs }: SimOperation): boolean {
+export function hasSecrets({ inputs }: SimOperation): boolean {
   return inputs.some(({ isSecret }) => isSecret);
 }
 

@@ -177,13 +177,21 @@ export class RunService {
     return this.show(head.runId);
   }
 
-  /** Retries the unsuccessful rows of a run that has ended, in a new run that refers to it. */
+  /**
+   * Retries the unsuccessful rows of a run that has ended, in a new run that refers to it.
+   * @throws SimfleetError RUN_STATE, NOT_CONFIRMED
+   */
   async retry(
     runId: string,
-    { outcomes = retriedByDefault, ...signature }: Signature & { outcomes?: readonly Outcome[] | undefined },
+    {
+      outcomes = retriedByDefault,
+      confirm,
+      ...signature
+    }: Signature & { outcomes?: readonly Outcome[] | undefined; confirm?: number | undefined },
   ): Promise<RunReport> {
     const run = await readWhenEnded(runId, this.#submitDeps);
     const submission = await retrySubmission(run, this.#ledger, outcomes);
+    assertConfirmed(submission.operations[0], { calls: submission.calls, confirm });
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
   }
 

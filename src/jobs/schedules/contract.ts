@@ -8,6 +8,8 @@ const ofSchedule = z.strictObject({ name: id });
 export const scheduleReport = z.object({
   name: z.string(),
   job: z.string(),
+  operation: z.string().nullable().describe("what it does to SIMs; null if its job is another"),
+  set: z.record(z.string(), z.string()).describe("the operation's inputs for all rows; secret ones are left out"),
   profile: z.string(),
   cron: z.string(),
   timezone: z.string(),

@@ -2,6 +2,7 @@
 import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
+import { inputsOf, shownInputs, type SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { localText } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { ScheduleReport } from "./contract.ts";
@@ -17,8 +18,17 @@ export class ScheduleService {
   readonly #queue: ScheduleQueue;
   readonly #clock: Clock;
   readonly #schedules: readonly Schedule[];
+  readonly #operationOf: (name: string, profile: string) => SimOperation;
 
-  constructor(deps: { log: ScheduleLog; queue: ScheduleQueue; clock: Clock; schedules: readonly Schedule[] }) {
+  constructor(deps: {
+    log: ScheduleLog;
+    queue: ScheduleQueue;
+    clock: Clock;
+    schedules: readonly Schedule[];
+    /** A SIM operation as the profile uses it. */
+    operationOf: (name: string, profile: string) => SimOperation;
+  }) {
+    this.#operationOf = deps.operationOf;
     this.#log = deps.log;
     this.#queue = deps.queue;
     this.#clock = deps.clock;
@@ -91,7 +101,11 @@ export class ScheduleService {
   #report(schedule: Schedule, record: ScheduleRecord): ScheduleReport {
     const { name, profile, cron, task, overlap, missed, frozen, jitterMs } = schedule;
     const { paused, firing, queued, last } = record;
+    const operation = task.job === "apply" ? this.#operationOf(task.operation, profile) : undefined;
+    const set = task.job === "apply" ? task.set : {};
     return {
+      operation: operation?.name ?? null,
+      set: operation === undefined ? {} : shownInputs(operation, inputsOf(operation, set)),
       ...{ name, job: task.job, profile, cron: cron.text, timezone: cron.timezone },
       state: paused === undefined ? "active" : "paused",
       next: paused === undefined ? nextTimes(schedule, this.#clock.wallMs()) : [],

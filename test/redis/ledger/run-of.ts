@@ -60,7 +60,9 @@ export const keptBounds = { keepMs: 86_400_000, most: 1_000_000 };
 
 /** The claim of rows that set a class, by SIM. */
 export function claimOf(...rows: readonly (readonly [key: string, speedClass: string])[]) {
-  return new Map(rows.map(([key, speedClass]) => [key, simChangeOf(setSpeedClass, key, [speedClass])] as const));
+  return new Map(
+    rows.map(([key, speedClass]) => [key, simChangeOf(setSpeedClass, [["speedClass", speedClass]])] as const),
+  );
 }
 
 /** What work on runs needs to open inputs; none is sealed. */

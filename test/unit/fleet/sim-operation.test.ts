@@ -105,7 +105,8 @@ describe("the value of an input", () => {
 describe("an operation", () => {
   it("says what it changes, also where the field's name is an input", () => {
     expect(changesOf(putTag, "1", ["site", "berlin"])).toEqual([["tags.site", "berlin"]]);
-    expect(simChangeOf({ ...putTag, sets: { groupId: null, on: true } }, "1", [])).toEqual({
+    const removing = { ...putTag, sets: { groupId: null, on: true } };
+    expect(simChangeOf(removing, changesOf(removing, "1", []))).toEqual({
       set: ["groupId", "on"],
       fields: new Map([["on", { json: "true" }]]),
     });

@@ -41,7 +41,12 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
   const route = `/v1/runs/${encodeURIComponent(runId)}`;
   const work = async (action: RunAction): Promise<string | undefined> => {
     if (!(await isMeant(action, report, operation))) return undefined;
-    const answer = await ask<RunReport>(`${route}/${action}`, { method: "POST" });
+    const confirm = retriedRows(report.counts);
+    const needsNumber = action === "retry" && operation?.danger === "irreversible";
+    const answer = await ask<RunReport>(`${route}/${action}`, {
+      method: "POST",
+      ...(needsNumber ? { body: { confirm } } : {}),
+    });
     if (answer.runId === runId) {
       onChanged(answer);
       return `${answer.name || runId} is ${answer.state.replaceAll("-", " ")}.`;

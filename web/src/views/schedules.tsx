@@ -39,11 +39,12 @@ export function Schedules(): JSX.Element {
 }
 
 function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged: () => void }): JSX.Element {
-  const { name, job, cron, timezone, profile, state, next, running, last } = schedule;
+  const { name, job, operation, set, cron, timezone, profile, state, next, running, last } = schedule;
+  const what = operation === null ? job : [operation, ...Object.values(set)].join(" ");
   return (
     <Panel
       title={name}
-      hint={`${job} of the profile ${profile} · ${cron} · ${timezone}`}
+      hint={`${what} of the profile ${profile} · ${cron} · ${timezone}`}
       actions={
         <>
           <Badge state={running === null ? state : "running"} />

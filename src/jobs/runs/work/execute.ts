@@ -27,7 +27,10 @@ import {
 } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { beforeOf } from "../plan/classify.ts";
-import { type CallOptions, makeCall } from "./row-call.ts";
+import type { CallOptions } from "#api/client-options.ts";
+import { hasSecrets } from "../sealed-inputs.ts";
+import { makeCall } from "./row-call.ts";
+import type { LostRow } from "./lost-call.ts";
 import { SentByAnother, UnsafeCalls } from "./unsafe-calls.ts";
 import type { Account } from "#api/account.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
@@ -100,8 +103,11 @@ class SegmentWork {
   readonly #tries: Map<number, Tries>;
   /** Values of the fields that each row sets, by place, as the inventory had them when the work on the segment began. */
   readonly #before: ReadonlyMap<number, FieldValues>;
+  /** What each row changes, by place. */
+  readonly #changes: ReadonlyMap<number, readonly FieldChange[]>;
   readonly #pending = new Map<number, StoredRow>();
   readonly #unsafe: UnsafeCalls;
+  readonly #callOptions: CallOptions;
   #doneBefore: number;
   #incident = 0;
   #stop: JobResult | undefined;
@@ -110,12 +116,14 @@ class SegmentWork {
     run: RunRecord;
     segment: number;
     state: SegmentState;
+    changes: ReadonlyMap<number, readonly FieldChange[]>;
     before: ReadonlyMap<number, FieldValues>;
     context: JobContext;
     signal: AbortSignal;
   }) {
     const { run, segment, state, context, signal } = deps;
     this.#before = deps.before;
+    this.#changes = deps.changes;
     this.#run = run;
     this.#segment = segment;
     this.#context = context;
@@ -125,6 +133,12 @@ class SegmentWork {
     context.backlog.observe(run.runId, run.tally.pending);
     this.#outcomeWriter = new OutcomeWriter({ ...context, run, segment });
     this.#unsafe = new UnsafeCalls({ ...context, runId: run.runId, segment, tries: this.#tries, signal });
+    const { callsPerMinute } = run.options;
+    this.#callOptions = {
+      backlog: () => context.backlog.of(run.runId),
+      signal,
+      ...(callsPerMinute === undefined ? {} : { pace: { id: run.runId, callsPerMinute } }),
+    };
     for (const [place, row] of openRows(state)) this.#pending.set(place, row);
   }
 
@@ -132,9 +146,12 @@ class SegmentWork {
     const state = await context.ledger.segment(run, segment);
     const rows = openRows(state);
     const claims = new Map<string, SimChange>();
-    for (const [, row] of rows) {
-      const change = simChangeOf(operationOf(run, row), row.key, row.inputs);
-      if (change.set.length > 0) claims.set(row.key, change);
+    const changes = new Map<number, readonly FieldChange[]>();
+    for (const [place, row] of rows) {
+      const operation = operationOf(run, row);
+      const change = changesOf(operation, row.key, row.inputs);
+      changes.set(place, change);
+      if (change.length > 0) claims.set(row.key, simChangeOf(operation, change));
     }
     const [known, facts] = await Promise.all([
       context.inventory.lookUp(
@@ -145,12 +162,9 @@ class SegmentWork {
       context.ledger.claim(run, claims),
     ]);
     const before = new Map(
-      rows.map(([place, row], i) => {
-        const changes = changesOf(operationOf(run, row), row.key, row.inputs);
-        return [place, beforeOf(changes, known[i], facts)] as const;
-      }),
+      rows.map(([place], i) => [place, beforeOf(changes.get(place) ?? [], known[i], facts)] as const),
     );
-    return new SegmentWork({ run, segment, state, before, context, signal });
+    return new SegmentWork({ run, segment, state, changes, before, context, signal });
   }
 
   /** Delay before the next pass, based on the remaining row with the most attempts. */
@@ -195,8 +209,8 @@ class SegmentWork {
   async #try(place: number, row: StoredRow): Promise<TryResult> {
     const operation = operationOf(this.#run, row);
     const account = this.#context.accountFor(this.#run.profile);
-    const lost = { operation, row, before: this.#valuesBefore(place, row), account };
-    if (this.#unsafe.wasSent(place)) return this.#unsafe.settle(place, lost);
+    const lost = (): LostRow => ({ operation, row, before: this.#valuesBefore(place, row), account });
+    if (this.#unsafe.wasSent(place)) return this.#unsafe.settle(place, lost());
     if (row.onlyIf !== undefined) {
       const present = await this.#context.inventory.sim(this.#run.profile, row.key);
       const changed = row.onlyIf.find(([field, value]) => (fieldTextOf(present, field) ?? null) !== value);
@@ -204,19 +218,18 @@ class SegmentWork {
         return { kind: "skipped", reason: noLonger(changed, fieldTextOf(present, changed[0])) };
       }
     }
-    const { client, selection } = account;
-    const { callsPerMinute } = this.#run.options;
-    const options: CallOptions = {
-      selection,
-      backlog: () => this.#context.backlog.of(this.#run.runId),
-      signal: this.#signal,
-      ...(callsPerMinute === undefined ? {} : { pace: { id: this.#run.runId, callsPerMinute } }),
-      ...(operation.repeat === "safe" ? {} : { beforeSending: () => this.#unsafe.markSent(place) }),
-    };
+    const isSafe = operation.repeat === "safe";
+    const options = isSafe
+      ? this.#callOptions
+      : { ...this.#callOptions, beforeSending: () => this.#unsafe.markSent(place) };
     try {
-      const inputs = await this.#context.openInputs(operation, row.inputs);
-      const result = await makeCall(client, { operation, row: { key: row.key, inputs } }, options);
-      return operation.repeat === "safe" ? result : await this.#unsafe.after(place, result, lost);
+      const inputs = hasSecrets(operation) ? await this.#context.openInputs(operation, row.inputs) : row.inputs;
+      const result = await makeCall(
+        account,
+        { operation, row: { key: row.key, inputs }, changes: this.#changes.get(place) ?? [] },
+        options,
+      );
+      return isSafe ? result : await this.#unsafe.after(place, result, lost());
     } catch (thrown) {
       // Stopped while waiting for a permit: nothing was sent. A call in flight ends with its response.
       if (thrown instanceof SentByAnother) return thrown.result;
@@ -344,7 +357,7 @@ class SegmentWork {
   #valuesBefore(place: number, row: StoredRow): FieldValues {
     const present = this.#before.get(place);
     if (present === undefined || row.before === undefined) return row.before ?? present;
-    const changes = changesOf(operationOf(this.#run, row), row.key, row.inputs);
+    const changes = this.#changes.get(place) ?? [];
     return changes.every(([, after], i) => after === present[i]) ? row.before : present;
   }
 

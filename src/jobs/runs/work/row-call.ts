@@ -1,26 +1,19 @@
 /** Makes the call of one row of a run, and interprets the response. */
-import type { PlatformClient } from "#api/client.ts";
+import type { Account } from "#api/account.ts";
+import type { CallOptions } from "#api/client-options.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { simOperationCall } from "#api/operations/sim-operation.ts";
 import type { SimRecord } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
 import { type FieldSelection, pickFields, type SimFields } from "#fleet/sim/sim-fields.ts";
-import { type SimChange, type SimOperation, simChangeOf } from "#fleet/sim-operation/sim-operation.ts";
+import {
+  type FieldChange,
+  type SimChange,
+  type SimOperation,
+  simChangeOf,
+} from "#fleet/sim-operation/sim-operation.ts";
 import type { ShownSim } from "../ledger/settlement.ts";
 import type { TryResult } from "./row-attempt.ts";
-
-/** Settings of the calls of one run. */
-export interface CallOptions {
-  /** The fields of the returned record to store. */
-  readonly selection: FieldSelection;
-  readonly pace?: { readonly id: string; readonly callsPerMinute: number };
-  /** Number of calls that the run still has to make. */
-  readonly backlog: () => number;
-  /** Awaited right before the request is sent. If it rejects, nothing is sent. */
-  readonly beforeSending?: () => Promise<void>;
-  /** Aborts waiting for a permit; a call in flight runs to its end. */
-  readonly signal: AbortSignal;
-}
 
 /** What a row asks for. */
 export interface RowCall {
@@ -40,8 +33,8 @@ export function operationBucket({ group }: Pick<SimOperation, "group">, profile:
 const calls = new WeakMap<SimOperation, ReturnType<typeof simOperationCall>>();
 
 export async function makeCall(
-  client: PlatformClient,
-  { operation, row }: { operation: SimOperation; row: RowCall },
+  { client, selection }: Pick<Account, "client" | "selection">,
+  { operation, row, changes }: { operation: SimOperation; row: RowCall; changes: readonly FieldChange[] },
   options: CallOptions,
 ): Promise<TryResult> {
   let call = calls.get(operation);
@@ -49,12 +42,11 @@ export async function makeCall(
     call = simOperationCall(operation);
     calls.set(operation, call);
   }
-  const { selection, ...callOptions } = options;
   try {
-    const record = await client.call(call, row, callOptions);
+    const record = await client.call(call, row, options);
     return operation.answer === "accepted"
       ? { kind: "done" }
-      : { kind: "done", shown: shownAfter(simChangeOf(operation, row.key, row.inputs), record, selection) };
+      : { kind: "done", shown: shownAfter(simChangeOf(operation, changes), record, selection) };
   } catch (thrown) {
     if (thrown instanceof PlatformError) return isAlreadyDone(operation, thrown) ? already(thrown) : resultOf(thrown);
     throw thrown;
