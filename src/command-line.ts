@@ -10,8 +10,8 @@ export function runCommandLine(argv: readonly string[], io: ProcessIo): Promise<
   return runProgram(argv, { io, runWorker, features, version });
 }
 
-/** Loads what serves HTTP when asked for: no other command needs it. */
+/** Loads the worker when asked for: no other command needs it. */
 async function runWorker(options: ServeOptions): Promise<void> {
-  const { serve } = await import("#app/serve.ts");
-  await serve(options);
+  const worker = await import("#worker.ts");
+  await worker.runWorker(options);
 }

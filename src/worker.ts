@@ -1,16 +1,26 @@
 #!/usr/bin/env node
 /**
  * The always-on worker. The container starts this file, configured by the environment or the usual file; `simfleet worker`
- * and `simfleet demo` serve the same with a configuration of their own.
+ * and `simfleet demo` call it with a configuration of their own.
  */
+import { realpathSync } from "node:fs";
+import type { ServeOptions } from "#app/serve.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
+
+/**
+ * Runs until the signal aborts.
+ * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
+ */
+export async function runWorker(options: ServeOptions): Promise<void> {
+  const { serve } = await import("#app/serve.ts");
+  await serve(options);
+}
 
 async function main(): Promise<never> {
   keepHeapSmall();
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
-  const [{ serve }, { loadConfig }, { SimfleetError, messageOf }, { createLogger }, { features }] = await Promise.all([
-    import("#app/serve.ts"),
+  const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { features }] = await Promise.all([
     import("#config/load.ts"),
     import("#core/errors.ts"),
     import("#telemetry/logger.ts"),
@@ -19,7 +29,7 @@ async function main(): Promise<never> {
   try {
     const { env } = process;
     const config = loadConfig({ env, features });
-    await serve({ config, env, features, logger: createLogger({ level: config.logLevel }), stop: stop.signal });
+    await runWorker({ config, env, features, logger: createLogger({ level: config.logLevel }), stop: stop.signal });
     process.exit(0);
   } catch (thrown) {
     createLogger({ level: "fatal" }).fatal({ error: thrown }, messageOf(thrown));
@@ -27,4 +37,5 @@ async function main(): Promise<never> {
   }
 }
 
-await main();
+// Not when the command line imports it.
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename) await main();

@@ -83,6 +83,7 @@ function checkValues(
     if (input === undefined) {
       const names = inputs.map((one) => one.name);
       fault(field, `is no input of ${name}.${suggestion(field, names)} Inputs: ${names.join(", ") || "none"}.`);
-    } else if ("problem" in readInput(input, value.trim())) fault(field, `must be ${ruleOf(input)}.`);
+    } else if (input.isSecret) fault(field, "is secret: it can only be a column of a file.");
+    else if ("problem" in readInput(input, value.trim())) fault(field, `must be ${ruleOf(input)}.`);
   }
 }

@@ -113,7 +113,11 @@ function fromText(schema: z.ZodType, written: string): unknown {
   if (type instanceof z.ZodNumber) return /^-?[0-9]+(\.[0-9]+)?$/.test(written) ? Number(written) : written;
   if (type instanceof z.ZodBoolean) return written === "true" ? true : written === "false" ? false : written;
   if (type instanceof z.ZodArray) return listOf(written);
-  if (type instanceof z.ZodRecord) return Object.fromEntries(listOf(written).map((pair) => pair.split(/=(?=[^=]*$)/)));
+  if (type instanceof z.ZodRecord) {
+    // One of the words of a list stands behind the last `=`; any other value begins behind the first.
+    const separator = type.valueType instanceof z.ZodEnum ? /=(?=[^=]*$)/ : /(?<=^[^=]*)=/;
+    return Object.fromEntries(listOf(written).map((pair) => pair.split(separator)));
+  }
   return written;
 }
 

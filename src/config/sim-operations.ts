@@ -167,6 +167,10 @@ function* placeholderFaults({ path, body = null, sets, inputs }: SimOperation): 
   for (const [field, template] of Object.entries(sets)) {
     yield* unknown(`sets.${field}`, field);
     yield* unknown(`sets.${field}`, template);
+    const optional = inputs.find(({ name, isRequired }) => !isRequired && placeholdersIn([field, template]).has(name));
+    if (optional !== undefined) {
+      yield [`sets.${field}`, `has {${optional.name}}, which is optional: without it nobody knows what is set.`];
+    }
     const secret = inputs.find(({ name, isSecret }) => isSecret && placeholdersIn([field, template]).has(name));
     if (secret !== undefined) {
       yield [`sets.${field}`, `has {${secret.name}}, which is secret: the inventory shows its fields.`];
@@ -200,6 +204,7 @@ function* stepFaults(
     ];
     return;
   }
+  if (undo.inputs.some(({ isSecret }) => isSecret)) yield [`${key}.operation`, "must not have secret inputs."];
   if (undo.danger === "irreversible") yield [`${key}.operation`, "must not be irreversible: nobody confirms an undo."];
   if (undo.group !== operation.group)
     yield [`${key}.operation`, `must spend the quota of the same group, ${operation.group}.`];
@@ -213,7 +218,12 @@ function* stepFaults(
       yield [`${key}.set.${field.name}`, `is missing; ${undo.name} needs it.`];
   }
   const fields = Object.keys(operation.sets);
-  for (const template of Object.values(step.set)) {
+  for (const [given, template] of Object.entries(step.set)) {
+    for (const [, name = ""] of template.replaceAll(/\{before\.(?:[^{}]|\{\w+\})+\}/g, "").matchAll(/\{(\w+)\}/g)) {
+      if (!operation.inputs.some((field) => field.name === name)) {
+        yield [`${key}.set.${given}`, `has {${name}}, which is no input of ${operation.name}.`];
+      }
+    }
     for (const [, field] of template.matchAll(/\{before\.((?:[^{}]|\{\w+\})+)\}/g)) {
       if (field !== undefined && !fields.includes(field))
         yield [`${key}.set`, `names {before.${field}}, which is not among sets: ${fields.join(", ")}.`];

@@ -24,6 +24,8 @@ exec 8<>"$folder/alive" 7<"$folder/alive" 8>&-
 (
   exec 9>&-
   cat <&7 >/dev/null
+  # A server that is stopping still answers for a moment: nobody who comes now may find it.
+  rm -f "$folder/redis.sock"
   kill -TERM $$ 2>/dev/null
   flock -n "$folder/lock" true || kill -TERM "$(cat "$folder/redis.pid")" 2>/dev/null
 ) &

@@ -90,7 +90,11 @@ function rows(count: string | undefined): string {
 }
 
 function tally(fields: Fields): string {
-  const outcomes = counts(fields, ["done", "skipped", "rejected", "failed", "cancelled"], "nothing was done");
+  const outcomes = counts(
+    fields,
+    ["done", "skipped", "rejected", "failed", "unknown", "cancelled"],
+    "nothing was done",
+  );
   return `${outcomes} of ${rows(fields["total"])}`;
 }
 

@@ -211,7 +211,9 @@ export function simChangeOf(operation: SimOperation, changes: readonly FieldChan
   for (const [i, [field, value]] of changes.entries()) {
     set.push(field);
     // As the platform shows it: text as it is, anything else as JSON.
-    if (value !== null) fields.set(field, prepares[i]?.isText ? { text: value } : { json: value });
+    if (value === null) continue;
+    if (!prepares[i]?.isText) fields.set(field, { json: value });
+    else fields.set(field, value.includes("\n") ? { json: JSON.stringify(value) } : { text: value });
   }
   return { set, fields };
 }

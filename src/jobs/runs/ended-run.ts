@@ -4,6 +4,7 @@ import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
+import { readSettled } from "./sent-rows.ts";
 
 const pollIntervalMs = 100;
 /** Calls in flight when a run is aborted or cancelled end sooner than this, unless the platform hangs. */
@@ -16,7 +17,7 @@ export async function readWhenEnded(
 ): Promise<RunRecord> {
   const endMs = clock.monotonicMs() + patienceMs;
   for (;;) {
-    const run = await ledger.run(runId);
+    const run = await readSettled(runId, { ledger, clock });
     if (!run.isEnding || clock.monotonicMs() >= endMs) return run;
     await clock.sleep(pollIntervalMs);
   }

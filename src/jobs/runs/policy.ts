@@ -40,7 +40,10 @@ export function assertConfirmed(
 
 export function needsApproval(
   { approvalAbove, approvalFor }: RunPolicy,
-  { calls, operation: { danger } }: { readonly calls: number; readonly operation: Pick<SimOperation, "danger"> },
+  { calls, operations }: { readonly calls: number; readonly operations: readonly Pick<SimOperation, "danger">[] },
 ): boolean {
-  return (approvalAbove !== undefined && calls > approvalAbove) || (calls > 0 && approvalFor.includes(danger));
+  return (
+    (approvalAbove !== undefined && calls > approvalAbove) ||
+    (calls > 0 && operations.some(({ danger }) => approvalFor.includes(danger)))
+  );
 }

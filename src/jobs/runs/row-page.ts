@@ -39,10 +39,12 @@ export function rowReport(run: RunRecord, result: RowResult): RowReport {
   const { row, outcome, reason, previous, attempts, finishedAt } = result;
   const { line, key, inputs, problem } = row;
   const operation = operationOf(run, row);
+  // A row that an undo leaves alone has no inputs.
+  const isRead = problem === undefined && inputs.length === operation.inputs.length;
   return {
     ...{ line, key, outcome, reason, attempts },
     inputs: shownInputs(operation, inputs),
-    changes: reportChanges(problem === undefined ? changesOf(operation, key, inputs) : [], previous),
+    changes: reportChanges(isRead ? changesOf(operation, key, inputs) : [], previous),
     finishedAt: finishedAt === "" ? null : finishedAt,
   };
 }

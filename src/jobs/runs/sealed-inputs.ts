@@ -39,7 +39,7 @@ export function inputSeal(seal: Seal | undefined): { readonly seal: SealInputs; 
           cells: row.cells.map((cell, at) => (columns.has(at) ? "" : cell)),
           inputs: await Promise.all(
             row.inputs.map(async (value, i) =>
-              operation.inputs[i]?.isSecret && value !== "" ? key.seal(purpose, { value: new Secret(value) }) : value,
+              operation.inputs[i]?.isSecret && value !== "" ? sealed(key, value) : value,
             ),
           ),
         })),
@@ -51,9 +51,37 @@ export function inputSeal(seal: Seal | undefined): { readonly seal: SealInputs; 
       return Promise.all(
         inputs.map(async (value, i) => {
           if (!operation.inputs[i]?.isSecret || value === "") return value;
-          return (await key.open(purpose, value)).value?.reveal() ?? "";
+          return opened(key, value);
         }),
       );
     },
   };
+}
+
+/**
+ * The value is known as a secret only while it is sealed: a short one, such as a PIN, would otherwise be cut out of every
+ * text that contains it by chance.
+ */
+async function sealed(key: Seal, value: string): Promise<string> {
+  const secret = new Secret(value);
+  try {
+    return await key.seal(purpose, { value: secret });
+  } finally {
+    secret.forget();
+  }
+}
+
+async function opened(key: Seal, text: string): Promise<string> {
+  const { value } = await key.open(purpose, text);
+  const clear = value?.reveal() ?? "";
+  value?.forget();
+  return clear;
+}
+
+/** A message of the platform without the secret values of the row, which it may quote. */
+export function withoutSecrets(text: string, operation: SimOperation, inputs: readonly string[]): string {
+  return inputs.reduce(
+    (clean, value, i) => (operation.inputs[i]?.isSecret && value !== "" ? clean.replaceAll(value, "[secret]") : clean),
+    text,
+  );
 }

@@ -3,6 +3,7 @@
  * terminal nor HTTP.
  */
 import { basename } from "node:path";
+import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { Outcome, RunOptions, RunState } from "#fleet/run.ts";
 import {
@@ -32,6 +33,7 @@ import { runsOfSim } from "./runs-of-sim.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results.ts";
 import { rowPage } from "./row-page.ts";
+import { readSettled } from "./sent-rows.ts";
 import { runPage, withValidCursor } from "./run-page.ts";
 import { retriedByDefault, retrySubmission } from "./retry.ts";
 import { undoSubmission } from "./undo.ts";
@@ -124,6 +126,7 @@ export class RunService {
   plan(from: PlanRequest["from"], order: Order): Promise<Plan> {
     const { profile, options } = order;
     const operation = this.operation(order.operation ?? setSpeedClassName, profile);
+    refuseSecretValues(operation, order.set);
     const request = {
       from,
       operation,
@@ -170,6 +173,7 @@ export class RunService {
         total: source.counts.rows,
         calls: plan.calls,
         needsPerson,
+        confirm,
         rows: storedRows(source, { inventory: this.#inventory, profile, operations: this.#operations }, options),
       },
       this.#submitDeps,
@@ -190,8 +194,8 @@ export class RunService {
     }: Signature & { outcomes?: readonly Outcome[] | undefined; confirm?: number | undefined },
   ): Promise<RunReport> {
     const run = await readWhenEnded(runId, this.#submitDeps);
-    const submission = await retrySubmission(run, this.#ledger, outcomes);
-    assertConfirmed(submission.operations[0], { calls: submission.calls, confirm });
+    const submission = { ...(await retrySubmission(run, this.#ledger, outcomes)), confirm };
+    assertConfirmed(submission.operations[0], submission);
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
   }
 
@@ -240,7 +244,7 @@ export class RunService {
 
   /** @throws SimfleetError RUN_NOT_FOUND */
   async show(runId: string): Promise<RunReport> {
-    const run = await this.#ledger.run(runId);
+    const run = await readSettled(runId, this.#submitDeps);
     return reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs));
   }
 
@@ -270,7 +274,7 @@ export class RunService {
     runId: string,
     query: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
   ): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
-    return rowPage(await this.#ledger.run(runId), this.#ledger, query);
+    return rowPage(await readSettled(runId, this.#submitDeps), this.#ledger, query);
   }
 
   /** Lists the rows of runs for a SIM, newest run first. @throws SimfleetError RUN_NOT_FOUND for an invalid cursor */
@@ -296,7 +300,7 @@ export class RunService {
     runId: string,
     options: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
   ): AsyncGenerator<string> {
-    yield* resultLines(await this.#ledger.run(runId), this.#ledger, options);
+    yield* resultLines(await readSettled(runId, this.#submitDeps), this.#ledger, options);
   }
 
   /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */
@@ -316,6 +320,16 @@ export class RunService {
   buckets(): Promise<BucketState[]> {
     return this.#limiter.buckets();
   }
+}
+
+/** A value for all rows is part of an address or a command line, which others may read. @throws SimfleetError USAGE */
+function refuseSecretValues({ inputs }: SimOperation, set: Readonly<Record<string, string>>): void {
+  const secret = inputs.find(({ name, isSecret }) => isSecret && set[name] !== undefined);
+  if (secret === undefined) return;
+  throw new SimfleetError(
+    "USAGE",
+    `${secret.name} is secret: give it as a column of the file, not as one value for all rows`,
+  );
 }
 
 function sourceNameOf({ origin }: Plan["source"]): string {

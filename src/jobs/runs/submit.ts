@@ -15,7 +15,7 @@ import type { RunHead, SegmentSpan } from "./ledger/run-record.ts";
 import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { failureLimit } from "./plan/plan.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
-import { type RunPolicy, assertWithinPolicy, needsApproval } from "./policy.ts";
+import { type RunPolicy, assertConfirmed, assertWithinPolicy, needsApproval } from "./policy.ts";
 import type { RowSource } from "./plan/row-source.ts";
 
 /** Rows per segment: few enough to switch between runs often, enough to fit a million rows into two thousand jobs. */
@@ -37,6 +37,8 @@ export interface Submission {
   readonly rows: AsyncIterable<readonly StoredRow[]>;
   /** It waits for approval, whatever the policy says. */
   readonly needsPerson?: boolean;
+  /** The number of calls of an irreversible operation, as a person confirmed it. */
+  readonly confirm?: number | undefined;
   readonly retryOf?: string;
   readonly undoOf?: string;
 }
@@ -106,6 +108,9 @@ export async function submitRun(
     await writer.end();
     // The inventory, and with it the number of calls, may have changed since the plan.
     assertWithinPolicy(policy, writer);
+    if (submission.needsPerson !== true) {
+      assertConfirmed(submission.operations[0], { calls: writer.calls, confirm: submission.confirm });
+    }
   } catch (thrown) {
     await ledger.discard(draftId).catch(() => undefined);
     throw thrown;
@@ -133,8 +138,7 @@ export async function submitRun(
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),
   };
-  const waits =
-    submission.needsPerson === true || needsApproval(policy, { calls: writer.calls, operation: operations[0] });
+  const waits = submission.needsPerson === true || needsApproval(policy, { calls: writer.calls, operations });
   const state = writer.calls === 0 ? "completed" : waits ? "awaiting-approval" : "running";
   const committed = await ledger.commit(head, state, draftId);
   if (committed === "exists" && submission.runId === undefined) {

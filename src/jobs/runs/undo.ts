@@ -3,7 +3,7 @@
  * is as the run left it: a later change, by a user or by another run, is kept and reported as skipped.
  */
 import { SimfleetError } from "#core/errors.ts";
-import { readInput } from "#fleet/sim-operation/input.ts";
+import { type InputField, readInput } from "#fleet/sim-operation/input.ts";
 import {
   type FieldChange,
   type SimOperation,
@@ -119,7 +119,7 @@ function undoRow(
   };
   const reason = reasonToLeave({ given, previous, hasStep: step !== undefined, present }, sim);
   return reason === undefined
-    ? { ...undo, before: given.map(([, value]) => value), onlyIf: given }
+    ? { ...undo, before: step?.fields.map((field) => new Map(given).get(field) ?? null), onlyIf: given }
     : { ...undo, before: present, skipped: reason };
 }
 
@@ -127,7 +127,7 @@ function undoRow(
 function stepFor(
   { operations, steps }: UndoPlan,
   { operation, row, previous }: { operation: SimOperation; row: StoredRow; previous: readonly (string | null)[] },
-): { at: number; inputs: readonly string[] } | undefined {
+): { at: number; inputs: readonly string[]; fields: readonly string[] } | undefined {
   const valueOf = valuesOf(operation, row.key, row.inputs);
   const before = new Map(
     changesOf(operation, row.key, row.inputs).map(([field], i) => [field, previous[i] ?? null] as const),
@@ -135,14 +135,20 @@ function stepFor(
   for (const [at, { set }] of steps.entries()) {
     const undo = operations[at];
     const inputs = undo?.inputs.map((field) => {
-      const read = readInput(field, fillUndo(set[field.name] ?? "", { valueOf, before }) ?? "");
+      const read = readInput(field, fillUndo(templateOf(field, set), { valueOf, before }) ?? "");
       return "value" in read ? read.value : undefined;
     });
     if (undo === undefined || !inputs?.every((value) => value !== undefined)) continue;
     const after = new Map(changesOf(undo, row.key, inputs));
-    if ([...before].every(([field, value]) => after.get(field) === value)) return { at, inputs };
+    const restores = after.size === before.size && [...before].every(([field, value]) => after.get(field) === value);
+    if (restores) return { at, inputs, fields: [...after.keys()] };
   }
   return undefined;
+}
+
+/** The other id of the SIM, which the row has already, needs no template. */
+function templateOf({ name, inventoryField }: InputField, set: UndoStep["set"]): string {
+  return set[name] ?? (inventoryField === undefined ? "" : `{${name}}`);
 }
 
 /** Fills the template of an undo: `{before.groupId}`, `{before.tags.{tagName}}`, and inputs of the row. */

@@ -14,7 +14,7 @@ export function retryCommand(context: Context): Command {
     .argument("<run>", "id of a finished run")
     .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
     .option("--yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "number of SIMs of an irreversible operation", asCount)
+    .option("--confirm <n>", "number of SIMs of an irreversible operation, beside --yes", asCount)
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const output = context.output(options);
@@ -25,7 +25,7 @@ export function retryCommand(context: Context): Command {
       if (detach !== true) await app?.client(before.profile).whoAmI(context.io.interrupt);
       const rows = rowsOf(before, outcomes);
       // Without any, the service throws with the reason.
-      if (options.yes !== true && options.confirm === undefined && rows > 0) {
+      if (options.yes !== true && rows > 0) {
         const what = `${grouped(rows)} ${rows === 1 ? "row" : "rows"}`;
         if (!(await confirm(context.io, `Send ${what} of ${ofRunId} again?`))) {
           output.say("Nothing was started.");

@@ -28,7 +28,7 @@ import {
 import type { RunRecord } from "../ledger/run-record.ts";
 import { beforeOf } from "../plan/classify.ts";
 import type { CallOptions } from "#api/client-options.ts";
-import { hasSecrets } from "../sealed-inputs.ts";
+import { hasSecrets, withoutSecrets } from "../sealed-inputs.ts";
 import { makeCall } from "./row-call.ts";
 import type { LostRow } from "./lost-call.ts";
 import { SentByAnother, UnsafeCalls } from "./unsafe-calls.ts";
@@ -151,7 +151,7 @@ class SegmentWork {
       const operation = operationOf(run, row);
       const change = changesOf(operation, row.key, row.inputs);
       changes.set(place, change);
-      if (change.length > 0) claims.set(row.key, simChangeOf(operation, change));
+      if (change.length > 0) claims.set(row.key, joined(claims.get(row.key), simChangeOf(operation, change)));
     }
     const [known, facts] = await Promise.all([
       context.inventory.lookUp(
@@ -224,11 +224,12 @@ class SegmentWork {
       : { ...this.#callOptions, beforeSending: () => this.#unsafe.markSent(place) };
     try {
       const inputs = hasSecrets(operation) ? await this.#context.openInputs(operation, row.inputs) : row.inputs;
-      const result = await makeCall(
+      const made = await makeCall(
         account,
         { operation, row: { key: row.key, inputs }, changes: this.#changes.get(place) ?? [] },
         options,
       );
+      const result = "reason" in made ? { ...made, reason: withoutSecrets(made.reason, operation, inputs) } : made;
       return isSafe ? result : await this.#unsafe.after(place, result, lost());
     } catch (thrown) {
       // Stopped while waiting for a permit: nothing was sent. A call in flight ends with its response.
@@ -372,6 +373,12 @@ class SegmentWork {
 /** Rows that make a call and have no outcome yet, by position. */
 function openRows({ rows, settled }: SegmentState): [number, StoredRow][] {
   return [...rows.entries()].filter(([place, row]) => isCallable(row) && !settled.has(place));
+}
+
+/** A SIM can have several rows, such as one for each tag. */
+function joined(before: SimChange | undefined, { set, fields }: SimChange): SimChange {
+  if (before === undefined) return { set, fields };
+  return { set: [...before.set, ...set], fields: new Map([...before.fields, ...fields]) };
 }
 
 function noLonger([field, expected]: FieldChange, present: string | undefined): string {

@@ -26,8 +26,11 @@ interface LostCall {
   readonly reason: string;
 }
 
-/** A call that was sent this long ago has ended: a record without its change means that it did nothing. */
-const settledAfterMs = 30 * secondMs;
+/**
+ * A call that was sent this long ago has ended, by the timeouts of connection, headers and body and a margin for the
+ * platform: a record without its change means that it did nothing.
+ */
+const settledAfterMs = 2 * minuteMs;
 /** Reading the record is given up this long after the call. */
 const mostReadingMs = 15 * minuteMs;
 const rereadMs = 2 * secondMs;
@@ -53,9 +56,10 @@ export async function settleLostCall(
   } catch (thrown) {
     if (!(thrown instanceof PlatformError)) throw thrown;
     const result = resultOf(thrown);
+    // A SIM that cannot be read, now or for a while, shows nothing. A refusal is about the read, not about the row.
+    const isHopeless = result.kind === "rejected" || thrown.code === "PLATFORM_FORBIDDEN";
+    if (isHopeless || clock.wallMs() > sentAtMs + mostReadingMs) return unknown;
     if (result.kind === "postponed" || result.kind === "refused") return result;
-    // A SIM that cannot be read, now or for a while, tells nothing.
-    if (result.kind === "rejected" || clock.wallMs() > sentAtMs + mostReadingMs) return unknown;
     return postponed(rereadMs, thrown.message);
   }
   const names = changes.map(([field]) => field);
@@ -65,6 +69,8 @@ export async function settleLostCall(
     return (value === undefined ? null : textOf(value)) === after;
   });
   if (isDone) return { kind: "lost", outcome: "done", reason: `${sent}; the record shows the change` };
+  // An accepted change may come later than any time that could be waited for.
+  if (operation.answer === "accepted") return unknown;
   const leftMs = sentAtMs + settledAfterMs - clock.wallMs();
   if (leftMs <= 0) return { kind: "lost", outcome: "failed", reason: `${sent}; the record does not show the change` };
   return postponed(leftMs, "waiting to read what a call did whose answer was lost");

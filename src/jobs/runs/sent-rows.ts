@@ -1,0 +1,46 @@
+/**
+ * Rows of a run that was aborted or cancelled whose call was sent and must not be repeated: no worker takes them up again, so
+ * they end as unknown here. Otherwise they would count as cancelled, and a retry would send them a second time.
+ */
+import type { Clock } from "#core/time.ts";
+import { isRunOver } from "#fleet/run.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { doubtOf } from "./ledger/packing.ts";
+import type { RunRecord } from "./ledger/run-record.ts";
+import type { Settlement } from "./ledger/settlement.ts";
+
+/** Reads a run, after its sent rows have got their outcomes if it is over. @throws SimfleetError RUN_NOT_FOUND */
+export async function readSettled(
+  runId: string,
+  { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
+): Promise<RunRecord> {
+  const run = await ledger.run(runId);
+  const isSafe = run.operations.every(({ repeat }) => repeat === "safe");
+  if (isSafe || !isRunOver(run.state) || run.isEnding || run.tally.cancelled === 0) return run;
+  let settled = 0;
+  for (const segment of run.segments.keys()) settled += await settleSegment(run, segment, { ledger, clock });
+  return settled === 0 ? run : ledger.run(runId);
+}
+
+async function settleSegment(
+  run: RunRecord,
+  segment: number,
+  { ledger, clock }: { ledger: Ledger; clock: Clock },
+): Promise<number> {
+  const { rows, settled, tries } = await ledger.segment(run, segment);
+  const sent: Settlement[] = [];
+  for (const [place, { sentAtMs, attempts, ...others }] of tries) {
+    const row = rows[place];
+    if (sentAtMs === undefined || row === undefined || settled.has(place)) continue;
+    const reason = `sent at ${new Date(sentAtMs).toISOString()}${doubtOf({ ...others, sentAtMs })}`;
+    sent.push({
+      ...{ place, key: row.key, weight: row.weight },
+      settled: {
+        ...{ outcome: "unknown", reason, previous: row.before },
+        ...{ attempts: attempts + 1, finishedAtMs: clock.wallMs() },
+      },
+    });
+  }
+  if (sent.length > 0) await ledger.settle(run, segment, sent, { calls: 0, throttled: 0 });
+  return sent.length;
+}
