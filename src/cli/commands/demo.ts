@@ -8,7 +8,7 @@ import { loadConfig } from "#config/load.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { createFile } from "#core/write-file.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { writeResults } from "#jobs/runs/results.ts";
+import { writeResults } from "#jobs/runs/results/results.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type Context, asCount, withLocalOptions } from "../context.ts";
 import { follow } from "#jobs/runs/commands/follow-run.ts";

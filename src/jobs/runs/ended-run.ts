@@ -4,7 +4,7 @@ import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
-import { readSettled } from "./sent-rows.ts";
+import { readSettled } from "./results/sent-rows.ts";
 
 const pollIntervalMs = 100;
 /** Calls in flight when a run is aborted or cancelled end sooner than this, unless the platform hangs. */

@@ -5,7 +5,7 @@ import type { Ledger } from "./ledger/ledger.ts";
 import { type StoredRow, isCallable } from "./ledger/packing.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { assertEnded } from "./ended-run.ts";
-import { rowResults } from "./results.ts";
+import { rowResults } from "./results/results.ts";
 import { inBatches } from "./plan/row-source.ts";
 import type { Submission } from "./submit.ts";
 

@@ -19,7 +19,7 @@ import type { Ledger } from "./ledger/ledger.ts";
 import { type StoredRow, isCallable, operationOf } from "./ledger/packing.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { inBatches } from "./plan/row-source.ts";
-import { type RowResult, rowResults } from "./results.ts";
+import { type RowResult, rowResults } from "./results/results.ts";
 import type { Submission } from "./submit.ts";
 
 export interface UndoDeps {

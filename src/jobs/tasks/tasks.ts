@@ -12,7 +12,7 @@ import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
 import type { FleetReport } from "#jobs/inventory/contract.ts";
 import type { PlanRequest } from "#jobs/runs/plan/plan.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
-import { writeResults } from "#jobs/runs/results.ts";
+import { writeResults } from "#jobs/runs/results/results.ts";
 import type { SimService } from "#jobs/inventory/service.ts";
 import { assertAllValid, runIdFor } from "#jobs/runs/submit.ts";
 import type { AutomationTasks } from "./task-runner.ts";

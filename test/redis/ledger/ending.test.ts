@@ -7,7 +7,7 @@ import { execute } from "#jobs/runs/work/execute.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { readWhenEnded } from "#jobs/runs/ended-run.ts";
-import { type RowResult, rowResults } from "#jobs/runs/results.ts";
+import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
 import { retrySubmission } from "#jobs/runs/retry.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";

@@ -10,7 +10,7 @@ import { systemClock } from "#core/time.ts";
 import type { Outcome } from "#fleet/run.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { rowResults } from "#jobs/runs/results.ts";
+import { rowResults } from "#jobs/runs/results/results.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { seeds } from "../../support/long.ts";

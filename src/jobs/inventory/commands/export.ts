@@ -1,7 +1,7 @@
 /** `simfleet sims export`: the inventory as a file. */
 import { Command, Option } from "@commander-js/extra-typings";
 import { exportSims } from "../contract.ts";
-import { writeResults } from "#jobs/runs/results.ts";
+import { writeResults } from "#jobs/runs/results/results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import type { Output } from "#cli/output.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";

@@ -6,7 +6,7 @@ import type { Client } from "#contract/client.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { createPlan, downloadResults, type PlanReport, type RunReport, startRun } from "../contract.ts";
-import { writeResults } from "../results.ts";
+import { writeResults } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
 import { ask, type Caller, type Context, asCount, confirm, isTerminal, withCommon } from "#cli/context.ts";
 import { follow } from "./follow-run.ts";

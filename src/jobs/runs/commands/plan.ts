@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { RowsRequest } from "#contract/route.ts";
 import { createPlan, downloadVerdicts } from "../contract.ts";
-import { writeResults } from "../results.ts";
+import { writeResults } from "../results/results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { planText } from "./plan-text.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";

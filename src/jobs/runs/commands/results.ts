@@ -1,7 +1,7 @@
 /** `simfleet runs results`: every input row with its outcome. */
 import { Command, Option } from "@commander-js/extra-typings";
 import { downloadResults, showRun } from "../contract.ts";
-import { writeResults } from "../results.ts";
+import { writeResults } from "../results/results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { outcomeOption } from "./outcome-option.ts";
 

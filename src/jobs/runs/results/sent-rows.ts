@@ -4,10 +4,10 @@
  */
 import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
-import type { Ledger } from "./ledger/ledger.ts";
-import { doubtOf } from "./ledger/packing.ts";
-import type { RunRecord } from "./ledger/run-record.ts";
-import type { Settlement } from "./ledger/settlement.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { doubtOf } from "../ledger/packing.ts";
+import type { RunRecord } from "../ledger/run-record.ts";
+import type { Settlement } from "../ledger/settlement.ts";
 
 /** Reads a run, after its sent rows have got their outcomes if it is over. @throws SimfleetError RUN_NOT_FOUND */
 export async function readSettled(

@@ -2,11 +2,11 @@
 import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
 import { changesOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
-import type { RowReport } from "./contract.ts";
-import type { Ledger } from "./ledger/ledger.ts";
-import type { RunRecord } from "./ledger/run-record.ts";
-import { operationOf } from "./ledger/packing.ts";
-import { reportChanges } from "./plan/plan-rows.ts";
+import type { RowReport } from "../contract.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RunRecord } from "../ledger/run-record.ts";
+import { operationOf } from "../ledger/packing.ts";
+import { reportChanges } from "../plan/plan-rows.ts";
 import { type RowResult, rowResults } from "./results.ts";
 
 /** A page ends after this many rows were scanned, whether they match or not. */

@@ -2,10 +2,10 @@
  * Finds the runs that have a row for a SIM, newest first. There is no index: a run may have a million rows, and few people
  * ask. The rows of runs are scanned instead, up to a bound for each page.
  */
-import type { SimRun } from "./contract.ts";
-import type { Ledger } from "./ledger/ledger.ts";
-import { operationOf } from "./ledger/packing.ts";
-import type { RunRecord } from "./ledger/run-record.ts";
+import type { SimRun } from "../contract.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { operationOf } from "../ledger/packing.ts";
+import type { RunRecord } from "../ledger/run-record.ts";
 import { rowResults } from "./results.ts";
 import { rowReport } from "./row-page.ts";
 

@@ -1,8 +1,8 @@
 /** Lists runs page by page, newest first, filtered by state and profile. */
 import { SimfleetError } from "#core/errors.ts";
 import type { RunState } from "#fleet/run.ts";
-import type { Ledger } from "./ledger/ledger.ts";
-import type { RunRecord } from "./ledger/run-record.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RunRecord } from "../ledger/run-record.ts";
 
 const readAtOnce = 100;
 /** A page ends after this many runs were scanned, whether they match or not. */
