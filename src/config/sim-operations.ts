@@ -116,7 +116,8 @@ export function simOperationsOf(
 function operationOf(name: string, written: Written): SimOperation {
   const { input: inputs, undo: undoWritten, ...rest } = written;
   const fields = Object.entries(inputs).map(([field, { required, secret, ...others }]): InputField => {
-    return { name: field, isRequired: required, isSecret: secret, ...others };
+    const isInPath = placeholdersIn(written.path).has(field);
+    return { name: field, isRequired: required, isSecret: secret, ...(isInPath ? { isInPath } : {}), ...others };
   });
   const { otherwise, ...step } =
     undoWritten === "none" ? { operation: "", set: {}, otherwise: undefined } : undoWritten;

@@ -45,7 +45,7 @@ export interface EventFacts {
 export const eventCatalogue = {
   "run.submitted": { when: "A run was submitted; its rows will be processed.", fields: ofRunWithActor },
   "run.awaiting-approval": {
-    when: "A submitted run is so large that another person has to approve it first.",
+    when: "A submitted run waits for the approval of another person: for its size, for the danger of its operation, or because nobody could confirm it.",
     fields: ofRunWithActor,
   },
   "run.approved": { when: "A person approved a run, and it starts.", fields: ofRunWithActor },

@@ -150,12 +150,13 @@ describe("a request that cannot succeed", () => {
   });
 
   test("rejects a tag name that would leave the path, and says why SIMs are not allowed", async () => {
-    const body = `simId,tagName\n${sim()},../../x\n`;
-    const { runId } = await ask<RunReport>("/v1/runs?operation=delete-tag", { method: "POST", body, headers: csv });
-    await ended(runId);
-    expect(await rowsOf(runId)).toMatchObject([
-      { outcome: "rejected", reason: expect.stringContaining("nothing was sent") as string },
-    ]);
+    for (const name of ["../../x", "..", "a%2Fb"]) {
+      const body = `simId,tagName\n${sim()},${name}\n`;
+      expect(await send("/v1/runs?operation=delete-tag", { method: "POST", body, headers: csv })).toMatchObject({
+        status: 422,
+        body: { detail: expect.stringContaining("is not valid for tagName: text, without / \\ and %") as string },
+      });
+    }
     const plan = await ask<PlanReport>("/v1/plans?operation=terminate", {
       method: "POST",
       body: `simId\n${sim()}\n`,

@@ -3,7 +3,7 @@
  * their types, and the parsing of the response.
  */
 import { z } from "zod";
-import { readInput, typedValue } from "#fleet/sim-operation/input.ts";
+import { isPathSegment, readInput, typedValue } from "#fleet/sim-operation/input.ts";
 import { type SimOperation, valuesOf } from "#fleet/sim-operation/sim-operation.ts";
 import { fillJson, type Json, placeholdersIn } from "#fleet/sim-operation/template.ts";
 import { isImsi, isSimId } from "#fleet/sim/sim.ts";
@@ -87,13 +87,5 @@ function parameterOf(operation: SimOperation, name: string): PathParameter<SimCa
   if (name === "imsi") return { name, isAllowed: isImsi, of };
   const field = operation.inputs.find((input) => input.name === name);
   const isValid = (text: string): boolean => field !== undefined && "value" in readInput(field, text);
-  return { name, isAllowed: (text) => isSegment(text) && isValid(text), of, isEncoded: true };
-}
-
-/**
- * Whether a text may become a path segment, percent-encoded. A server may decode it before it splits the path, so nothing
- * that separates or climbs is accepted, in any encoding.
- */
-function isSegment(text: string): boolean {
-  return text !== "" && text.isWellFormed() && !/[/\\%\p{Cc}]/u.test(text) && !/^\.+$/.test(text);
+  return { name, isAllowed: (text) => isPathSegment(text) && isValid(text), of, isEncoded: true };
 }

@@ -21,6 +21,8 @@ export interface InputField {
   readonly maxLength?: number | undefined;
   /** Sealed in Redis; in no log, error or results file. */
   readonly isSecret?: boolean | undefined;
+  /** The value becomes a segment of the path. */
+  readonly isInPath?: boolean | undefined;
   /** Field of the inventory that supplies the value where a row has none. */
   readonly inventoryField?: string | undefined;
 }
@@ -38,19 +40,22 @@ export type ReadInput = { readonly value: string } | { readonly problem: "missin
 export function readInput(field: InputField, text: string): ReadInput {
   if (text === "") return field.isRequired ? { problem: "missing", rule: ruleOf(field) } : { value: "" };
   const value = canonical(field, text);
-  return value === undefined ? { problem: "invalid", rule: ruleOf(field) } : { value };
+  return value === undefined || (field.isInPath === true && !isPathSegment(value))
+    ? { problem: "invalid", rule: ruleOf(field) }
+    : { value };
 }
 
 /** The valid values in words: `a whole number`, `one of doNothing, suspend`. */
-export function ruleOf({ type, description, pattern, values, maxLength }: InputField): string {
-  if (description !== undefined) return description;
+export function ruleOf({ type, description, pattern, values, maxLength, isInPath }: InputField): string {
+  const path = isInPath === true ? ", without / \\ and %, and not only dots" : "";
+  if (description !== undefined) return `${description}${path}`;
   const words = values === undefined ? typeRules[type] : `one of ${values.join(", ")}`;
   const shape =
     pattern === undefined || values !== undefined
       ? ""
       : `${type === "list" ? ", each of which" : " that"} matches ${pattern}`;
   const length = maxLength === undefined ? "" : `, at most ${maxLength} characters`;
-  return `${words}${shape}${length}`;
+  return `${words}${shape}${length}${path}`;
 }
 
 const typeRules: Readonly<Record<InputType, string>> = {
@@ -60,6 +65,14 @@ const typeRules: Readonly<Record<InputType, string>> = {
   time: "a time with its zone such as 2027-01-31T09:00:00+09:00, or milliseconds since 1970",
   list: "items separated by ;",
 };
+
+/**
+ * Whether a text may become a path segment, percent-encoded. A server may decode it before it splits the path, so nothing
+ * that separates or climbs is accepted, in any encoding.
+ */
+export function isPathSegment(text: string): boolean {
+  return text !== "" && text.isWellFormed() && !/[/\\%\p{Cc}]/u.test(text) && !/^\.+$/.test(text);
+}
 
 /** A canonical text as the value of a request. */
 export function typedValue({ type }: Pick<InputField, "type">, value: string): Json {

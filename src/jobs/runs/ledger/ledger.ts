@@ -18,6 +18,7 @@ import {
   type StoredRow,
   type Tries,
   decodeSettled,
+  answeredLetter,
   outcomeLetters,
   encodeSettled,
   indexesOf,
@@ -241,8 +242,9 @@ export class Ledger {
     const { runId, profile } = run;
     const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
     args.push(profile, this.#bounds.most, runId);
-    for (const { place, key, weight, settled, shown } of settlements) {
-      const row = `${place} ${outcomeLetters[settled.outcome]} ${weight} ${key} ${encodeSettled(settled)}`;
+    for (const { place, key, weight, settled, shown, isAnswered } of settlements) {
+      const letter = isAnswered === true ? answeredLetter : outcomeLetters[settled.outcome];
+      const row = `${place} ${letter} ${weight} ${key} ${encodeSettled(settled)}`;
       args.push(shown === undefined ? row : `${row}\n${this.#encodeShown(shown)}`);
     }
     const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, profile)];

@@ -156,6 +156,8 @@ export function indexesOf(key: string, packed: Buffer, firstIndex: number): numb
 
 /** Abbreviations of outcomes in Redis. */
 export const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f", unknown: "u" } as const;
+/** A row that is skipped because of a response. */
+export const answeredLetter = "a";
 const outcomeOfLetter = { d: "done", s: "skipped", r: "rejected", f: "failed", u: "unknown" } as const;
 type SettledTuple = [keyof typeof outcomeOfLetter, string, PackedValues, number, number];
 

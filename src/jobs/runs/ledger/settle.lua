@@ -4,9 +4,10 @@
 --       4 finished segments of the run (hash)   5 … 12 the inventory of the run's profile (take.lua)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 responses with 429   5 profile
 --       6 maximum number of events kept   7 run id
---       8 … one text per row: `place letter weight SIM record`; if the response showed the SIM, four or more lines follow:
---          the fields that the row set, the returned fields (both separated by commas), their signature, and a line for
---          each field (one text, since long argument lists are expensive for the sender)
+--       8 … one text per row: `place letter weight SIM record`, the letter being that of its outcome, or `a` if a response
+--          made it skipped; if the response showed the SIM, four or more lines follow: the fields that the row set, the
+--          returned fields (both separated by commas), their signature, and a line for each field
+--          (one text, since long argument lists are expensive for the sender)
 -- Returns { state, pending rows, 1 if this settled the last canary row successfully else 0 }
 -- Atomic: everything. A settled row keeps its outcome, so settling twice has no effect, even if the segment is already
 -- packed: a worker that lost its job may come late. A call may be counted twice after a broken connection; an outcome is
@@ -15,7 +16,7 @@
 -- failed); the event is emitted in the same step. A usable response clears the run's problem. A run that has ended stays
 -- ended, and still accepts the outcomes of calls in flight.
 
-local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed', u = 'unknown' }
+local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed', u = 'unknown', a = 'skipped' }
 
 local now, segment, calls, throttled = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local profile, most_events, run = ARGV[5], ARGV[6], ARGV[7]
@@ -62,7 +63,7 @@ for at = 8, #ARGV do
   if not is_packed and redis.call('HSETNX', KEYS[2], place, record) == 1 then
     if has_tries then redis.call('HDEL', KEYS[3], place) end
     has_settled = true
-    has_answer = has_answer or outcome == 'done' or outcome == 'rejected'
+    has_answer = has_answer or outcome == 'done' or outcome == 'rejected' or letter == 'a'
     weight = tonumber(weight)
     if answer ~= '' then take_answer_of(sim, answer) end
     release_claim(sim)

@@ -37,6 +37,8 @@ export interface Settlement {
   readonly key: string;
   readonly weight: number;
   readonly settled: Settled;
+  /** The platform answered, although the row is skipped: it works again if it did not. */
+  readonly isAnswered?: boolean;
 }
 
 export interface SettleReply {

@@ -256,7 +256,7 @@ class SegmentWork {
         this.#incident = 0;
         // An earlier call of this row, whose response was lost, may have made it so.
         return this.#tries.get(place)?.unknownSinceMs === undefined
-          ? this.#settle(place, row, { outcome: "skipped", reason: result.reason })
+          ? this.#settle(place, row, { outcome: "skipped", reason: result.reason, isAnswered: true })
           : this.#settle(place, row, { outcome: "done", reason: this.#noteOfDone(place) });
       case "skipped":
         return this.#settle(place, row, { outcome: "skipped", ...result }, "no-call");
@@ -330,13 +330,14 @@ class SegmentWork {
   async #settle(
     place: number,
     row: StoredRow,
-    end: { outcome: Settled["outcome"]; reason: string; shown?: ShownSim },
+    end: { outcome: Settled["outcome"]; reason: string; shown?: ShownSim; isAnswered?: true },
     call: "counted" | "to-count" | "no-call" = "to-count",
   ): Promise<void> {
     if (call === "to-count") this.#outcomeWriter.countCall({ wasThrottled: false });
     const attempts = this.#tries.get(place)?.attempts ?? 0;
     await this.#outcomeWriter.settle({
       shown: end.shown,
+      ...(end.isAnswered === true ? { isAnswered: true } : {}),
       place,
       key: row.key,
       weight: row.weight,

@@ -85,7 +85,7 @@ function isAlreadyDone({ alreadyDone: { statuses, codes } }: SimOperation, error
 }
 
 function already(error: PlatformError): TryResult {
-  return { kind: "already", reason: `already so: ${error.message}` };
+  return { kind: "already", reason: `already as requested: ${error.message}` };
 }
 
 /** Maps an error of the platform to the result of the attempt. */

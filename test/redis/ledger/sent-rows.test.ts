@@ -1,0 +1,39 @@
+/** Rows that were sent and must not be repeated, in a run that is ended before their outcome is known. */
+import { expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { readSettled } from "#jobs/runs/results/sent-rows.ts";
+import { rowResults } from "#jobs/runs/results/results.ts";
+import { retrySubmission } from "#jobs/runs/retry.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { keptBounds, submit } from "./run-of.ts";
+import { sendSms } from "./unsafe-operations.ts";
+
+const { redis, keys } = openTestRedis();
+const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
+const deps = { ledger, clock: systemClock };
+
+it("end as unknown when their run is cancelled, and are not retried", async () => {
+  const { runId } = await submit(ledger, [[1, 1, 1]], { operations: [sendSms] });
+  const tries = { attempts: 0, reason: "", sentAtMs: 1_790_000_000_000 };
+  expect(await ledger.markSent(runId, 0, { place: 1, tries })).toBe(true);
+  expect(await ledger.markSent(runId, 0, { place: 1, tries })).toBe(false);
+  await ledger.move(runId, "cancelled", ["running"]);
+  const run = await readSettled(runId, deps);
+  expect(run.tally).toMatchObject({ unknown: 1, cancelled: 2, pending: 0 });
+  const results: string[][] = [];
+  for await (const { outcome, reason } of rowResults(run, ledger)) results.push([outcome, reason]);
+  expect(results).toEqual([
+    ["cancelled", ""],
+    ["unknown", "sent at 2026-09-21T14:13:20.000Z; an answer was lost, so the change may have been made"],
+    ["cancelled", ""],
+  ]);
+  expect(await retrySubmission(run, ledger, ["failed", "cancelled"])).toMatchObject({ total: 2, calls: 2 });
+  expect((await readSettled(runId, deps)).tally).toEqual(run.tally);
+});
+
+it("stay as they are while their run goes on", async () => {
+  const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
+  await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs: 1 } });
+  expect((await readSettled(runId, deps)).tally).toMatchObject({ unknown: 0, pending: 1 });
+});
