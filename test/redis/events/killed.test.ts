@@ -95,7 +95,7 @@ it(`a change and its event exist together after ${redisKills} kills by seed of R
         return { tallies, child };
       });
       await kill(before.child);
-      lose(folder, Math.ceil(random() * 12_000));
+      lose(folder, 8_000 + Math.ceil(random() * 8_000));
       await withRedis({ folder, startProgram }, async (reported) => {
         await reported.expectNeitherAlone();
         if ((await reported.settledRows()) < before.tallies) cutShort += 1;
