@@ -1,10 +1,10 @@
 /** Requests for operations: what is refused before any call, what has to be confirmed, and what becomes of lost answers. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { inflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { PlanReport, RowReport, RunReport, SimRun } from "#jobs/runs/contract.ts";
+import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
@@ -58,11 +58,8 @@ async function ask<T>(path: string, init: RequestInit = {}, as = "operator"): Pr
 }
 
 async function ended(runId: string): Promise<RunReport> {
-  for (;;) {
-    const report = await ask<RunReport>(`/v1/runs/${runId}`);
-    if (report.finishedAt !== null) return report;
-    await delay(5);
-  }
+  await until("the run has ended", async () => (await ask<RunReport>(`/v1/runs/${runId}`)).finishedAt !== null);
+  return ask(`/v1/runs/${runId}`);
 }
 
 async function rowsOf(runId: string): Promise<readonly RowReport[]> {
@@ -73,11 +70,10 @@ async function rowsOf(runId: string): Promise<readonly RowReport[]> {
 async function become(fields: Readonly<Record<string, unknown>>, places: readonly number[]): Promise<void> {
   for (const place of places) harness.sandbox.fleet.edit(harness.simId(place), fields);
   await ask("/v1/syncs?restart=true", { method: "POST" });
-  for (;;) {
-    const { state } = await ask<{ state: string }>("/v1/syncs/default");
-    if (state === "finished") return;
-    await delay(5);
-  }
+  await until(
+    "the sync has ended",
+    async () => (await ask<{ state: string }>("/v1/syncs/default")).state === "finished",
+  );
 }
 
 beforeEach(() => become({ status: "active", terminationEnabled: false, tags: {}, groupId: null }, [0, 1, 2, 3]));

@@ -1,12 +1,12 @@
 /** Every operation of the deployment soracom, run with its example file against the sandbox. */
 import { readdirSync, readFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadDeployment } from "#config/deployment.ts";
 import { operationFor } from "#fleet/sim-operation/sim-operation.ts";
 import type { OperationReport } from "#jobs/operations/contract.ts";
 import { reportOfOperation } from "#jobs/operations/report.ts";
 import type { PlanReport, RowReport, RunReport } from "#jobs/runs/contract.ts";
+import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const simIds = ["8942310022000012345", "8942310022000012352"];
@@ -53,12 +53,9 @@ async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
   return document;
 }
 
-async function until<T>(read: () => Promise<T>, isOver: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await read();
-    if (isOver(value)) return value;
-    await delay(5);
-  }
+async function ended(runId: string): Promise<RunReport> {
+  await until("the run has ended", async () => (await ask<RunReport>(`/v1/runs/${runId}`)).finishedAt !== null);
+  return ask(`/v1/runs/${runId}`);
 }
 
 /** Gives the SIMs these fields, and reads them into the inventory. */
@@ -66,17 +63,14 @@ async function become(fields: Readonly<Record<string, unknown>>): Promise<void> 
   for (const id of simIds) harness.sandbox.fleet.edit(id, { ...usual, ...fields });
   await ask("/v1/syncs?restart=true", { method: "POST" });
   await until(
-    () => ask<{ state: string }>("/v1/syncs/default"),
-    ({ state }) => state === "finished",
+    "the sync has ended",
+    async () => (await ask<{ state: string }>("/v1/syncs/default")).state === "finished",
   );
 }
 
 async function run(path: string, body: string): Promise<{ report: RunReport; rows: readonly RowReport[] }> {
   const { runId } = await ask<RunReport>(path, { method: "POST", body, headers: csv });
-  const report = await until(
-    () => ask<RunReport>(`/v1/runs/${runId}`),
-    ({ finishedAt }) => finishedAt !== null,
-  );
+  const report = await ended(runId);
   return { report, rows: (await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows`)).rows };
 }
 
@@ -110,10 +104,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 async function undo(runId: string): Promise<void> {
   const { rows } = await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows`);
   const { runId: undoId } = await ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
-  await until(
-    () => ask<RunReport>(`/v1/runs/${undoId}`),
-    ({ finishedAt }) => finishedAt !== null,
-  );
+  await ended(undoId);
   const undone = await ask<{ rows: RowReport[] }>(`/v1/runs/${undoId}/rows`);
   expect(undone.rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
     ["done", ""],

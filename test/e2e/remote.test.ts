@@ -50,7 +50,7 @@ describe.concurrent("a remote worker", () => {
     expect(audit.document.entries.map(({ target }) => target)).toContain(runId);
   });
 
-  test("is followed on after it was killed: every event once, also those that were told while it was away", async () => {
+  test("is followed on after it was killed: every event once, also those that were emitted while it was away", async () => {
     const { harness, worker, remote, url } = await withWorker();
     await using _ = harness;
     const tail = harness.start(["events", "tail", "--follow", "--type", "run.*", "--json"], remote);

@@ -72,7 +72,8 @@ async function openEmbedded(cacheDir: string): Promise<{ url: string; close: () 
           () => true,
         );
       await until("the suite's Redis is gone", isGone);
-      await rm(dataDir, { recursive: true, force: true });
+      // Its supervisor removes its own files a moment after the socket.
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     },
   };
 }

@@ -135,7 +135,7 @@ async function killAndCheck(killsHere: number, seed: number): Promise<void> {
   );
   expect(unknown).toBeLessThanOrEqual(killsHere * lanes + lost + reset);
   expect(unknown).toBeGreaterThan(0);
-  // The record tells what became of a termination.
+  // The record shows what became of a termination.
   expect(seen.terminate.get("unknown") ?? 0).toBe(0);
 }
 

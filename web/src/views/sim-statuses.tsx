@@ -1,4 +1,4 @@
-/** The statuses that a SIM had, as the platform tells them when asked. */
+/** The statuses that a SIM had, as the platform returns them on request. */
 import type { JSX } from "preact";
 import { Button } from "../parts/button.tsx";
 import { Empty, Panel } from "../parts/notice.tsx";

@@ -210,8 +210,7 @@ class SegmentWork {
     const operation = operationOf(this.#run, row);
     const account = this.#context.accountFor(this.#run.profile);
     const lost = (): LostRow => ({ operation, row, before: this.#valuesBefore(place, row), account });
-    if (this.#unsafe.wasSent(place)) return this.#unsafe.settle(place, lost());
-    if (row.onlyIf !== undefined) {
+    if (row.onlyIf !== undefined && !this.#unsafe.wasSent(place)) {
       const present = await this.#context.inventory.sim(this.#run.profile, row.key);
       const changed = row.onlyIf.find(([field, value]) => (fieldTextOf(present, field) ?? null) !== value);
       if (changed !== undefined) {
@@ -223,6 +222,7 @@ class SegmentWork {
       ? this.#callOptions
       : { ...this.#callOptions, beforeSending: () => this.#unsafe.markSent(place) };
     try {
+      if (this.#unsafe.wasSent(place)) return await this.#unsafe.settle(place, lost());
       const inputs = hasSecrets(operation) ? await this.#context.openInputs(operation, row.inputs) : row.inputs;
       const made = await makeCall(
         account,
@@ -232,7 +232,7 @@ class SegmentWork {
       const result = "reason" in made ? { ...made, reason: withoutSecrets(made.reason, operation, inputs) } : made;
       return isSafe ? result : await this.#unsafe.after(place, result, lost());
     } catch (thrown) {
-      // Stopped while waiting for a permit: nothing was sent. A call in flight ends with its response.
+      // Stopped while waiting for a permit: nothing was sent now. A call in flight ends with its response.
       if (thrown instanceof SentByAnother) return thrown.result;
       if (!this.#signal.aborted) throw thrown;
       return {
@@ -241,7 +241,7 @@ class SegmentWork {
         scope: "job",
         wasThrottled: false,
         isProblem: false,
-        reason: "stopped before it was sent",
+        reason: "stopped while it waited for the quota",
       };
     }
   }

@@ -64,7 +64,7 @@ describe("local information", () => {
 });
 
 describe("a ping", () => {
-  test("tells success and the round-trip time, or that the device does not reply", async () => {
+  test("returns success and the round-trip time, or that the device does not reply", async () => {
     const prepared = await openPreparedSim();
     expect((await prepared.post("downlink/ping")).json).toEqual({ success: true, rtt: expect.any(Number) });
     goOffline(prepared);
