@@ -87,6 +87,21 @@ export const modules = {
     reason: "Deliveries read the event feed and know no other feature.",
   },
 
+  "jobs/storage": {
+    imports: [
+      "contract",
+      "jobs/runs",
+      "jobs/inventory",
+      "jobs/credentials",
+      "engine",
+      "events",
+      "redis",
+      "fleet",
+      "core",
+    ],
+    reason: "It removes what other features have kept for long enough; nothing builds on it.",
+  },
+
   http: {
     imports: ["contract", "app", "jobs", "engine", "events", "telemetry", "config", "limiter", "fleet", "core"],
     reason: "A route calls a feature's service; it does not reach into queues, stores or the platform.",

@@ -26,6 +26,8 @@ const groups: Readonly<Record<string, string>> = {
   http: "Control API and dashboard",
   server: "Remote worker",
   audit: "Audit log",
+  retention: "Retention",
+  archive: "Archive",
   logLevel: "Log",
 };
 

@@ -12,6 +12,7 @@ import { operations } from "#jobs/operations/feature.ts";
 import { quota } from "#jobs/quota/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";
+import { storage } from "#jobs/storage/feature.ts";
 import { webhooks } from "#jobs/webhooks/feature.ts";
 
 export const features: readonly Feature[] = [
@@ -27,5 +28,6 @@ export const features: readonly Feature[] = [
   events,
   webhooks,
   quota,
+  storage,
   audit,
 ];

@@ -31,6 +31,7 @@ import { Queues } from "#jobs/runs/work/queues.ts";
 import { type SyncQueues, syncQueues } from "#jobs/inventory/queue.ts";
 import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/connection.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
+import { redisMemory } from "#redis/memory.ts";
 import { openRedis } from "#redis/open.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { AutomationService } from "#jobs/automations/service.ts";
@@ -38,6 +39,7 @@ import type { AuthKeyService } from "#jobs/authkeys/service.ts";
 import { RunService } from "#jobs/runs/service.ts";
 import type { ScheduleService } from "#jobs/schedules/service.ts";
 import { SimService } from "#jobs/inventory/service.ts";
+import type { StorageService } from "#jobs/storage/service.ts";
 import type { WebhookService } from "#jobs/webhooks/service.ts";
 import { newSyncId } from "#jobs/inventory/sync-report.ts";
 import type { Freezes } from "#jobs/freezes/freezes.ts";
@@ -49,6 +51,7 @@ import { Accounts } from "./accounts.ts";
 import { AuthKeys } from "./authkeys.ts";
 import { redisTargetOf } from "./redis-target.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
+import { openStorage } from "./storage.ts";
 import { buildStores, type Stores } from "./stores.ts";
 import { Unattended } from "./unattended.ts";
 import { ControlParts } from "./control.ts";
@@ -77,6 +80,7 @@ export class App {
   readonly schedules: ScheduleService;
   readonly automations: AutomationService;
   readonly webhooks: WebhookService;
+  readonly storage: StorageService;
   /** The live end of the feed: one reader for all subscribers. */
   readonly tail: FeedTail;
   readonly redisFacts: RedisFacts;
@@ -119,7 +123,7 @@ export class App {
     this.#redis = redis;
     const stores = buildStores({ ...deps, redis });
     this.#stores = stores;
-    const { ledger, inventory, limiter, feed, workerRegistry, syncs, keys } = stores;
+    const { ledger, runRemoval, inventory, limiter, feed, workerRegistry, syncs, keys } = stores;
     this.#watch = new RunWatch({ ledger });
     this.#accounts = new Accounts({ ...deps, ...stores, userAgent });
     const connect = (name: string): Redis => deps.connections.connect(name);
@@ -131,9 +135,10 @@ export class App {
     const { seal, deployment } = deps.config;
     this.#inputSeal = inputSeal(seal === undefined ? undefined : new Seal(seal));
     this.runs = new RunService({
-      ...{ ledger, inventory, limiter, workerRegistry, queues: this.#queues },
+      ...{ ledger, runRemoval, inventory, limiter, workerRegistry, queues: this.#queues },
       ...{ clock: deps.clock, periodMs, policy, wordingOf, speedClasses: deployment.speedClasses },
       ...{ operations: deployment.simOperations, sealInputs: this.#inputSeal.seal },
+      memory: () => redisMemory(redis),
     });
     const queueDeps = { connect, keys, workerRegistry, clock: deps.clock };
     this.#syncQueues = syncQueues(queueDeps);
@@ -153,6 +158,7 @@ export class App {
     this.automations = this.#unattended.automations;
     this.#webhooks = new Webhooks(appDeps);
     this.webhooks = this.#webhooks.service;
+    this.storage = openStorage({ ...appDeps, runs, rotationLog: this.#rotations.log, wordingOf });
     this.tail = new FeedTail({ feed, connect: () => connect("tail"), clock: deps.clock });
     deps.lifecycle.onStop("followers of the feed", () => this.tail.close());
     this.control = new ControlParts({ ...{ ...appDeps, sims, connect }, auditKeepMs: deps.config.audit.keepMs });

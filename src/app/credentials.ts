@@ -35,18 +35,18 @@ interface AppDeps {
 export class Rotations {
   readonly service: CredentialService;
   readonly #appDeps: AppDeps;
-  readonly #log: RotationLog;
+  readonly log: RotationLog;
   readonly #queues: ProfileJobs;
   #context: RotationContext | undefined;
 
   constructor(appDeps: AppDeps) {
     const { config, clock, redis, queueDeps, lifecycle } = appDeps;
     this.#appDeps = appDeps;
-    this.#log = rotationLog({ redis, keys: queueDeps.keys, bounds: config.events });
+    this.log = rotationLog({ redis, keys: queueDeps.keys, bounds: config.events });
     this.#queues = rotationQueues(queueDeps);
     lifecycle.onStop("rotation queues", () => this.#queues.close());
     this.service = new CredentialService({
-      log: this.#log,
+      log: this.log,
       queues: this.#queues,
       clock,
       rotations: config.rotations,
@@ -76,7 +76,7 @@ export class Rotations {
     const webhooks = new WebhookSender({ clock, userAgent });
     lifecycle.onStop("webhooks", () => webhooks.close());
     return {
-      log: this.#log,
+      log: this.log,
       seal,
       clock,
       sinkDeps: { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks },

@@ -3,6 +3,7 @@ import type { Config } from "#config/config.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, minuteMs } from "#core/time.ts";
 import type { Incident } from "#engine/queue/working.ts";
+import { watchStorage } from "#jobs/storage/watch.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App, type Working } from "./app.ts";
 import type { FeatureRoutes } from "./endpoints.ts";
@@ -56,10 +57,15 @@ export async function serve(options: ServeOptions): Promise<void> {
     const stopTrimming = every(trimEveryMs, () => {
       app.feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
     });
+    const stopStorage = watchStorage(app.storage, {
+      onSwept: (removed) => logger.info({ removed }, "old data was removed"),
+      onProblem: (message) => logger.warn({ job: "storage" }, message),
+    });
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
     options.onReady?.(http.url);
     await aborted(stop);
     stopTrimming();
+    await stopStorage();
     logger.info("the worker is stopping");
     await http.close();
   } finally {

@@ -14,6 +14,7 @@ import { Freezes } from "#jobs/freezes/freezes.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { type RunRemoval, runRemoval } from "#jobs/runs/ledger/removal.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 
 export interface Stores {
@@ -22,6 +23,7 @@ export interface Stores {
   readonly limiter: Limiter;
   readonly feed: Feed;
   readonly ledger: Ledger;
+  readonly runRemoval: RunRemoval;
   readonly inventory: Inventory;
   readonly freezes: Freezes;
   readonly syncs: SyncLog;
@@ -38,6 +40,7 @@ export function buildStores({ redis, config, clock }: { redis: Redis; config: Co
     limiter: new Limiter({ redis, keys, periodMs, reserve, clock }),
     feed: new Feed({ ...storeDeps, clock }),
     ledger: new Ledger({ ...storeDeps, clock }),
+    runRemoval: runRemoval({ ...storeDeps, clock }),
     inventory: new Inventory(storeDeps),
     freezes: new Freezes({ ...storeDeps, clock, windows: config.freezes }),
     syncs: new SyncLog(storeDeps),

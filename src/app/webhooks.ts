@@ -43,7 +43,10 @@ export class Webhooks {
   constructor(appDeps: AppDeps) {
     const { config, clock, redis, queueDeps, lifecycle, userAgent } = appDeps;
     this.#appDeps = appDeps;
-    this.#log = new DeliveryLog({ redis, keys: queueDeps.keys, clock, bounds: config.events });
+    this.#log = new DeliveryLog({
+      ...{ redis, keys: queueDeps.keys, clock, bounds: config.events },
+      keepMs: config.retention.deliveriesMs,
+    });
     this.#queues = deliveryQueues(queueDeps);
     lifecycle.onStop("delivery queues", () => this.#queues.close());
     const sender = new WebhookSender({ clock, userAgent });

@@ -21,6 +21,7 @@ import type { Settings } from "./schema.ts";
 import type { Section } from "./setting.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
 import type { Hooks } from "#jobs/schedules/config.ts";
+import type { Retention } from "#jobs/storage/config.ts";
 import type { WebhookConfig } from "#jobs/webhooks/config.ts";
 
 export interface ProfileConfig {
@@ -101,6 +102,7 @@ export interface Config {
   readonly server: { readonly url: string; readonly token: Secret | undefined } | undefined;
   /** How long the audit log is kept. */
   readonly audit: { readonly keepMs: number };
+  readonly retention: Retention;
   readonly logLevel: Settings["logLevel"];
   /** The sections of features that the loader does not know by name: entries by name, by the key of the section. */
   readonly sections: Readonly<Record<string, ReadonlyMap<string, unknown>>>;

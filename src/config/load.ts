@@ -26,6 +26,7 @@ import { type Environment, readSettings, type SettingSource } from "./read-setti
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
+import { readRetention } from "#jobs/storage/config.ts";
 import { factsOf, type FeatureSection, group, type Section, settingsOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -140,6 +141,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
     http: readHttp(settings.http, report),
     server: readServer(settings.server),
     audit: { keepMs: settings.audit.keepDays * dayMs },
+    retention: readRetention(settings.retention, settings.archive),
     logLevel: settings.logLevel,
     warnings: report.warnings,
   };

@@ -10,6 +10,7 @@ import { rotationsSection } from "#jobs/credentials/config.ts";
 import { dropFolderSection } from "#jobs/drop-folder/config.ts";
 import { freezesSection } from "#jobs/freezes/config.ts";
 import { schedulesSection } from "#jobs/schedules/config.ts";
+import { archiveSettings, retentionSettings } from "#jobs/storage/config.ts";
 import { webhooksSection } from "#jobs/webhooks/config.ts";
 import { usualFields } from "#fleet/sim/sim-fields.ts";
 import { httpSection } from "./sections/http.ts";
@@ -156,6 +157,8 @@ export const configSchema = z.strictObject({
       variable: "SIMFLEET_AUDIT_KEEP_DAYS",
     }),
   }),
+  retention: retentionSettings,
+  archive: archiveSettings,
   logLevel: setting(
     oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
     "Minimum severity to log.",

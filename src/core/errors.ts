@@ -31,6 +31,11 @@ export const errorCatalogue = {
   },
   AUTOMATION_STATE: { disposition: "never", exitCode: 2, meaning: "The automation is paused or stopped itself." },
   RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this id." },
+  ROWS_REMOVED: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The rows of the run were removed to make room; the message names the archived results, if there are any.",
+  },
   RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The state of the run does not allow this operation." },
   NOT_CONFIRMED: {
     disposition: "never",
@@ -106,6 +111,11 @@ export const errorCatalogue = {
     disposition: "never",
     exitCode: 4,
     meaning: "The platform's response does not match its API; often the address is wrong.",
+  },
+  STORE_FULL: {
+    disposition: "later",
+    exitCode: 4,
+    meaning: "Redis has too little memory left for the run; nothing of it was stored.",
   },
   STORE_UNAVAILABLE: {
     disposition: "retry",

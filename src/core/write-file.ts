@@ -10,7 +10,7 @@ import { type FileHandle, chmod, link, lstat, mkdir, open, rename, unlink } from
 import { dirname, join } from "node:path";
 import { FileRefusedError, isOurs, ownId } from "./open-file.ts";
 
-type Content = string | AsyncIterable<string>;
+type Content = string | AsyncIterable<string | Buffer>;
 
 const chunkLength = 64 * 1024;
 
@@ -143,9 +143,13 @@ async function writeAll(handle: FileHandle, content: Content): Promise<void> {
 }
 
 /** Combines lines into chunks, since each chunk is a system call. */
-async function* inChunks(lines: AsyncIterable<string>): AsyncGenerator<string> {
+async function* inChunks(lines: AsyncIterable<string | Buffer>): AsyncGenerator<string | Buffer> {
   let chunk = "";
   for await (const line of lines) {
+    if (typeof line !== "string") {
+      yield line;
+      continue;
+    }
     chunk += line;
     if (chunk.length < chunkLength) continue;
     yield chunk;

@@ -290,6 +290,10 @@ export const eventCatalogue = {
     when: "A rotation failed and was rolled back: the old AuthKey stays in use.",
     fields: { authKeyId: "the AuthKey that stays", cause: "the rotation", reason: "why" },
   },
+  "storage.low": {
+    when: "Redis uses more of its memory than `retention.warnAtPercent`; emitted once a day while it does.",
+    fields: { usedBytes: "bytes in use", limitBytes: "bytes that Redis may use", percent: "share in use" },
+  },
   "webhook.failed": {
     when: "A message was retried for about a day and never accepted; or so many wait that the oldest are dropped, which is emitted at most once an hour. Not emitted for messages about a webhook itself.",
     fields: { ...ofDelivery, reason: "result of the last attempt" },

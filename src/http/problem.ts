@@ -40,6 +40,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   SEAL_DECRYPTION_FAILED: 409,
   NO_SIM_MATCHES: 409,
   IDEMPOTENCY_BUSY: 409,
+  ROWS_REMOVED: 410,
   TOO_LARGE: 413,
   BODY_UNSUPPORTED: 415,
   INTAKE_INVALID: 422,
@@ -58,6 +59,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   PLATFORM_UNAVAILABLE: 502,
   PLATFORM_THROTTLED: 503,
   STORE_UNAVAILABLE: 503,
+  STORE_FULL: 507,
   OVERLOADED: 503,
   AUDIT_UNAVAILABLE: 503,
 };

@@ -239,6 +239,16 @@ export class Keys {
     return `${this.prefix}:audit:results`;
   }
 
+  /** String, expires within an hour: a worker has removed old data. */
+  swept(): string {
+    return `${this.prefix}:storage:swept`;
+  }
+
+  /** Sorted set: Redis's memory in bytes, by the time of the measurement. */
+  storageHistory(): string {
+    return `${this.prefix}:storage:history`;
+  }
+
   /** Sorted set: counts of the fleet, by time. */
   fleetHistory(profile: string): string {
     return `${this.prefix}:sims:${profile}:history`;

@@ -72,6 +72,18 @@ export const metricCatalogue = {
     labels: ["automation", "outcome"],
     help: "Events that an automation acted on, by outcome",
   },
+  redisMemory: {
+    kind: "gauge",
+    name: "simfleet_redis_memory_bytes",
+    labels: [],
+    help: "Memory that Redis uses",
+  },
+  redisMemoryLimit: {
+    kind: "gauge",
+    name: "simfleet_redis_memory_limit_bytes",
+    labels: [],
+    help: "Memory that Redis may use: maxmemory, or the machine's memory",
+  },
   events: { kind: "gauge", name: "simfleet_events", labels: [], help: "Events kept in the feed" },
   streams: { kind: "gauge", name: "simfleet_event_streams", labels: [], help: "Open event streams of this worker" },
 } as const satisfies Record<

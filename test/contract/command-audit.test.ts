@@ -64,6 +64,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
   "runs retry": { args: "r-none", target: "r-none", exitCode: 2 },
   "runs undo": { args: "r-none --yes", target: "r-none", exitCode: 2 },
   "runs approve": { args: "r-none", target: "r-none", exitCode: 2 },
+  "runs delete": { args: "r-none --yes", target: "r-none", exitCode: 2 },
   "sims sync": { args: "--detach", target: "default", exitCode: 0 },
   "credentials rotate": { args: "none --yes", target: "none", exitCode: 2 },
   "credentials confirm": { args: "none", target: "none", exitCode: 2 },

@@ -32,12 +32,13 @@ export function addMetrics(server: FastifyInstance, deps: ControlDeps): void {
 
 async function gather({ app, config, clock, streams }: ControlDeps): Promise<Reading[]> {
   const profiles = Object.keys(config.profiles);
-  const [census, buckets, depths, events, unattended, facts] = await Promise.all([
+  const [census, buckets, depths, events, unattended, memory, facts] = await Promise.all([
     app.runs.census(),
     app.runs.buckets(),
     app.control.queues.depths(),
     app.feed.size(),
     gatherUnattended(app, clock),
+    app.storage.memory(),
     Promise.all(profiles.map(async (profile) => ({ profile, ...(await app.sims.facts(profile)) }))),
   ]);
   return [
@@ -57,6 +58,8 @@ async function gather({ app, config, clock, streams }: ControlDeps): Promise<Rea
       ...(listedAtMs === undefined ? [] : [reading("syncAge", (clock.wallMs() - listedAtMs) / secondMs, { profile })]),
     ]),
     ...unattended,
+    reading("redisMemory", memory.usedBytes),
+    reading("redisMemoryLimit", memory.limitBytes),
     reading("events", events),
     reading("streams", streams.count),
   ];

@@ -154,6 +154,11 @@ export function rotationLog(deps: StoreDeps) {
   const inProgress = async (profile: string): Promise<RotationRecord[]> =>
     (await records(profile)).filter((one) => !isRotationOver(one));
 
+  /** Removes the record of a rotation. */
+  const forget = async ({ name, profile }: Named): Promise<void> => {
+    await redis.multi().unlink(keys.rotation(name), keys.rotationAge(name)).srem(keys.rotations(profile), name).exec();
+  };
+
   /**
    * Makes a move from the record as it was read, and emits its events in the same script.
    * @returns the new record; undefined if another process has moved the rotation on
@@ -185,5 +190,5 @@ export function rotationLog(deps: StoreDeps) {
     await ages.move(name, of, change, { events });
   };
 
-  return { begin, record, records, inProgress, move, confirm, ageCheck, noteAge };
+  return { begin, record, records, inProgress, forget, move, confirm, ageCheck, noteAge };
 }

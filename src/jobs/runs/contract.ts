@@ -44,6 +44,8 @@ export const runReport = z.object({
   reason: z.string().optional().describe("why it ended early or is paused"),
   problem: currentProblem,
   quarantined: count.optional().describe("segments that failed too often and wait for a resume; absent if none"),
+  rowsRemovedAt: instant.optional().describe("when its rows were removed to make room; absent while they are kept"),
+  archive: z.string().optional().describe("the file that its results were written to before"),
   submittedBy: z.string().optional().describe("who submitted it: `cli:anna`, `schedule:nightly`"),
   retryOf: z.string().optional().describe("the run whose unsuccessful rows this run retries"),
   undoOf: z.string().optional().describe("the run whose changes this run undoes"),
@@ -335,6 +337,17 @@ export const approveRun = route({
   summary: "Approve a run submitted by someone else",
   params: ofRun,
   answer: runReport,
+});
+
+export const deleteRun = route({
+  method: "DELETE",
+  path: "/runs/:runId",
+  role: "admin",
+  tag: "runs",
+  summary: "Delete a run that is over, with its rows and results",
+  params: ofRun,
+  answer: z.undefined(),
+  status: 204,
 });
 
 export const retryRun = route({

@@ -6,6 +6,7 @@ import type { Clock } from "#core/time.ts";
 import type { FailureLimit } from "#fleet/run.ts";
 import * as routes from "./contract.ts";
 import type { OrderQuery, PlanDocument, RunReport } from "./contract.ts";
+import { assertHasRows } from "./ledger/run-record.ts";
 import type { Plan } from "./plan/plan.ts";
 import { reportOfPlan } from "./plan/plan-report.ts";
 import type { PlanStore, StoredPlan } from "./plan/plan-store.ts";
@@ -54,7 +55,7 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       runs.ofSim(params.sim, { profile: profileOf(profile), limit, cursor }),
     ),
     endpoint(routes.downloadResults, async ({ params: { runId }, query: { outcome, format } }) => {
-      await runs.record(runId); // an error is reported before the first line
+      assertHasRows(await runs.record(runId)); // an error is reported before the first line
       const lines = runs.results(runId, { format, outcomes: asList(outcome) });
       return { format, fileName: `${runId}.results.${format}`, lines };
     }),
@@ -192,6 +193,10 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     endpoint(routes.approveRun, async ({ params: { runId }, by }) => {
       await control.approve(runId, by);
       return runs.show(runId);
+    }),
+    endpoint(routes.deleteRun, async ({ params: { runId } }) => {
+      await runs.delete(runId);
+      return undefined;
     }),
     creating(routes.retryRun, ({ params, body, by }) => ({
       ...newRun(deps),

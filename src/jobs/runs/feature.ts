@@ -30,5 +30,6 @@ export const runs: Feature = {
     "runs undo": "changes",
     "runs approve": "changes",
     "runs results": "reads",
+    "runs delete": "changes",
   },
 };

@@ -24,6 +24,8 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     finishedAt: isoTime(run.finishedAtMs),
     etaSeconds: hasEta ? Math.ceil(leftMs / 1_000) : null,
     ...(reason === undefined ? {} : { reason }),
+    ...(run.rowsRemovedAtMs === undefined ? {} : { rowsRemovedAt: new Date(run.rowsRemovedAtMs).toISOString() }),
+    ...(run.archive === undefined ? {} : { archive: run.archive }),
     ...(hasProblem ? { problem: reportOfProblem(problem) } : {}),
     ...(run.submittedBy === undefined ? {} : { submittedBy: run.submittedBy }),
     ...(retryOf === undefined ? {} : { retryOf }),

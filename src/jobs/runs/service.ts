@@ -15,10 +15,12 @@ import {
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
 import type { BucketState, Limiter } from "#limiter/limiter.ts";
+import type { RedisMemory } from "#redis/memory.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type Queues, queueName } from "./work/queues.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import type { RunRemoval } from "./ledger/removal.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { type RunCensus, censusOf } from "./census.ts";
 import { RunControl } from "./control.ts";
@@ -59,6 +61,7 @@ export interface Order {
 export class RunService {
   readonly control: RunControl;
   readonly #ledger: Ledger;
+  readonly #removal: RunRemoval;
   readonly #inventory: Inventory;
   readonly #queues: Queues;
   readonly #limiter: Limiter;
@@ -74,10 +77,12 @@ export class RunService {
     clock: Clock;
     policy: RunPolicy;
     sealInputs: SealInputs;
+    memory: () => Promise<RedisMemory>;
   };
 
   constructor(deps: {
     ledger: Ledger;
+    runRemoval: RunRemoval;
     inventory: Inventory;
     queues: Queues;
     limiter: Limiter;
@@ -90,8 +95,10 @@ export class RunService {
     policy: RunPolicy;
     operations: SimOperations;
     sealInputs: SealInputs;
+    memory: () => Promise<RedisMemory>;
   }) {
     this.#ledger = deps.ledger;
+    this.#removal = deps.runRemoval;
     this.#inventory = deps.inventory;
     this.#queues = deps.queues;
     this.#limiter = deps.limiter;
@@ -100,8 +107,8 @@ export class RunService {
     this.#wordingOf = deps.wordingOf;
     this.#speedClasses = deps.speedClasses;
     this.#operations = deps.operations;
-    const { ledger, inventory, queues, clock, policy, sealInputs } = deps;
-    this.#submitDeps = { ledger, inventory, queues, clock, policy, sealInputs };
+    const { ledger, inventory, queues, clock, policy, sealInputs, memory } = deps;
+    this.#submitDeps = { ledger, inventory, queues, clock, policy, sealInputs, memory };
     this.control = new RunControl(deps);
   }
 
@@ -301,6 +308,22 @@ export class RunService {
     options: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
   ): AsyncGenerator<string> {
     yield* resultLines(await readSettled(runId, this.#submitDeps), this.#ledger, options);
+  }
+
+  /** What the archive keeps of a run that is over. */
+  async archiveOf(run: RunRecord): Promise<{ readonly report: RunReport; readonly lines: AsyncIterable<string> }> {
+    const report = reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs));
+    return { report, lines: resultLines(run, this.#ledger, { format: "csv" }) };
+  }
+
+  /**
+   * Removes a run that is over with its rows and its quarantined jobs.
+   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE if it is not over
+   */
+  async delete(runId: string): Promise<void> {
+    const run = await readWhenEnded(runId, this.#submitDeps);
+    await this.#removal.remove(run);
+    await this.#queues.forget(run);
   }
 
   /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */

@@ -15,6 +15,8 @@ import type { RunHead, SegmentSpan } from "./ledger/run-record.ts";
 import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { failureLimit } from "./plan/plan.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
+import type { RedisMemory } from "#redis/memory.ts";
+import { assertRoom, isRefusedForMemory, outOfRoom } from "./room.ts";
 import { type RunPolicy, assertConfirmed, assertWithinPolicy, needsApproval } from "./policy.ts";
 import type { RowSource } from "./plan/row-source.ts";
 
@@ -84,37 +86,26 @@ function storedRow(source: RowSource, { row, duplicateOf, before }: ClassifiedRo
   return { ...stored, ...known, weight: source.weightOf(index) };
 }
 
+interface SubmitDeps {
+  readonly ledger: Ledger;
+  readonly queues: Queues;
+  readonly clock: Clock;
+  readonly policy: RunPolicy;
+  readonly sealInputs: SealInputs;
+  readonly memory: () => Promise<RedisMemory>;
+}
+
 /**
  * @throws errors of reading the rows, such as IntakeError for a file that has changed; SimfleetError USAGE if the run
- *   has more changes than the policy allows. Nothing of the run is kept then.
+ *   has more changes than the policy allows, STORE_FULL if Redis has no room for it. Nothing of the run is kept then.
  */
-export async function submitRun(
-  submission: SignedSubmission,
-  deps: { ledger: Ledger; queues: Queues; clock: Clock; policy: RunPolicy; sealInputs: SealInputs },
-): Promise<RunHead> {
-  const { ledger, queues, clock, policy, sealInputs } = deps;
-  // The rows of another run are sealed already.
-  const isSealed = submission.retryOf !== undefined || submission.undoOf !== undefined;
-  const run = { operation: submission.operations[0], header: submission.header };
-  // Refuse a large file before it is read a second time; the check below is the decisive one.
+export async function submitRun(submission: SignedSubmission, deps: SubmitDeps): Promise<RunHead> {
+  const { ledger, queues, clock, policy } = deps;
+  // Refuse a large file before it is read a second time; the check of the written rows is the decisive one.
   assertWithinPolicy(policy, submission);
   const runId = submission.runId ?? newRunId(clock.wallMs());
   const draftId = `${runId}-${randomTail()}`;
-  const writer = new SegmentWriter(ledger, draftId, submission);
-  try {
-    for await (const batch of submission.rows) {
-      for (const row of isSealed ? batch : await sealInputs(batch, run)) await writer.add(row);
-    }
-    await writer.end();
-    // The inventory, and with it the number of calls, may have changed since the plan.
-    assertWithinPolicy(policy, writer);
-    if (submission.needsPerson !== true) {
-      assertConfirmed(submission.operations[0], { calls: writer.calls, confirm: submission.confirm });
-    }
-  } catch (thrown) {
-    await ledger.discard(draftId).catch(() => undefined);
-    throw thrown;
-  }
+  const writer = await writeRows(submission, draftId, deps);
   const { name, profile, bucket, options, operations, header, source, sha256, retryOf, undoOf } = submission;
   const maxFailures = failureLimit(options, writer.calls);
   const head: RunHead = {
@@ -146,6 +137,32 @@ export async function submitRun(
   }
   if (state === "running") await queues.enqueue(await ledger.run(runId));
   return head;
+}
+
+/** Writes the rows of a run that is not committed yet. @throws as `submitRun`; nothing is kept then */
+async function writeRows(submission: Submission, draftId: string, deps: SubmitDeps): Promise<SegmentWriter> {
+  const { ledger, policy, sealInputs, memory } = deps;
+  // The rows of another run are sealed already.
+  const isSealed = submission.retryOf !== undefined || submission.undoOf !== undefined;
+  const run = { operation: submission.operations[0], header: submission.header };
+  assertRoom(submission.total, await memory(), "rows");
+  const writer = new SegmentWriter(ledger, draftId, submission);
+  try {
+    for await (const batch of submission.rows) {
+      for (const row of isSealed ? batch : await sealInputs(batch, run)) await writer.add(row);
+    }
+    await writer.end();
+    assertRoom(writer.rows, await memory(), "outcomes");
+    // The inventory, and with it the number of calls, may have changed since the plan.
+    assertWithinPolicy(policy, writer);
+    if (submission.needsPerson !== true) {
+      assertConfirmed(submission.operations[0], { calls: writer.calls, confirm: submission.confirm });
+    }
+    return writer;
+  } catch (thrown) {
+    await ledger.discard(draftId).catch(() => undefined);
+    throw isRefusedForMemory(thrown) ? outOfRoom(submission.total, await memory()) : thrown;
+  }
 }
 
 /** Splits a stream of rows into segments; the canary's rows fill the first segments exactly. */

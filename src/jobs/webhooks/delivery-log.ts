@@ -64,14 +64,24 @@ export class DeliveryLog {
   readonly #keptMs: number;
   readonly #records: StateStore<Delivery>;
 
-  /** @param terms `most`: maximum number of deliveries kept per webhook; 10,000 by default */
-  constructor(storeDeps: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds; most?: number }) {
+  /**
+   * @param storeDeps `most`: maximum number of deliveries kept per webhook, 10,000 by default; `keepMs`: how long they are
+   *   kept, as long as events by default, and three days at least
+   */
+  constructor(storeDeps: {
+    redis: Redis;
+    keys: Keys;
+    clock: Clock;
+    bounds: FeedBounds;
+    most?: number;
+    keepMs?: number;
+  }) {
     this.#redis = storeDeps.redis;
     this.#keys = storeDeps.keys;
     this.#clock = storeDeps.clock;
     this.#bounds = storeDeps.bounds;
     this.#most = storeDeps.most ?? usuallyMost;
-    this.#keptMs = Math.max(leastKeptMs, Math.round(storeDeps.bounds.keepMs));
+    this.#keptMs = Math.max(leastKeptMs, Math.round(storeDeps.keepMs ?? storeDeps.bounds.keepMs));
     this.#records = stateStore(deliveryFields, storeDeps, (deliveryId) => {
       const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};
       return storeDeps.keys.delivery(webhook, placeOf(eventId));

@@ -76,6 +76,10 @@ export const routes: Readonly<Record<string, Route>> = {
     ...{ role: "viewer", status: 200 },
     example: ({ overId }) => ({ path: `/v1/runs/${overId}/undo/plan` }),
   },
+  "DELETE /v1/runs/{runId}": {
+    ...{ role: "admin", status: 204 },
+    example: ({ failedId }) => ({ path: `/v1/runs/${failedId}` }),
+  },
   "GET /v1/plans/{planId}/verdicts": {
     ...{ role: "viewer", status: 200 },
     example: ({ planId }) => ({ path: `/v1/plans/${planId}/verdicts` }),
@@ -113,6 +117,7 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/syncs/{profile}": get("/v1/syncs/default"),
   "POST /v1/syncs": { role: "operator", status: 202, example: () => ({ path: "/v1/syncs?profile=default" }) },
   "GET /v1/buckets": get("/v1/buckets"),
+  "GET /v1/storage": get("/v1/storage"),
   "GET /v1/fleet": get("/v1/fleet"),
   "GET /v1/fleet/history": get("/v1/fleet/history?hours=1"),
   "GET /v1/freeze": get("/v1/freeze"),

@@ -1,5 +1,6 @@
 /** The parts that turn files into runs, for the tests' own process and for those that they kill. */
 import type { Redis } from "ioredis";
+import { runRemoval } from "#jobs/runs/ledger/removal.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
@@ -12,7 +13,7 @@ import { RunService } from "#jobs/runs/service.ts";
 import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { keptBounds, noPolicy, operations, sealInputs } from "../ledger/run-of.ts";
+import { keptBounds, memory, noPolicy, operations, sealInputs } from "../ledger/run-of.ts";
 
 const settleMs = 60;
 
@@ -42,7 +43,7 @@ export function dropParts(of: {
     wordingOf: () => "sims",
     speedClasses: [],
     policy: { ...noPolicy, mostChanges: of.mostChanges },
-    ...{ operations, sealInputs },
+    ...{ operations, sealInputs, memory, runRemoval: runRemoval({ redis, keys, clock }) },
   });
   const options = { partial: false, skipUnchanged: false };
   const folder: DropFolder = {

@@ -1,4 +1,5 @@
 /** How many commands a long list of runs takes. */
+import { runRemoval } from "#jobs/runs/ledger/removal.ts";
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Limiter } from "#limiter/limiter.ts";
@@ -9,7 +10,7 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { keptBounds, noPolicy, operations, sealInputs, submit } from "./run-of.ts";
+import { keptBounds, memory, noPolicy, operations, sealInputs, submit } from "./run-of.ts";
 
 const { keys, connect } = openTestRedis();
 
@@ -31,7 +32,7 @@ it("a list of 515 runs takes a script for every hundred of them, and one for eac
     wordingOf: () => "sims",
     speedClasses: [],
     policy: noPolicy,
-    ...{ operations, sealInputs },
+    ...{ operations, sealInputs, memory, runRemoval: runRemoval({ ...storeDeps, clock: systemClock }) },
   });
   await runs.list({ limit: 1 }); // loads the scripts, whose first use takes two commands
   const commands = commandsOf(redis);

@@ -6,7 +6,7 @@ import { inBatches } from "#jobs/runs/plan/row-source.ts";
 import { submitRun } from "#jobs/runs/submit.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { keptBounds, noPolicy, runOf, sealInputs } from "./run-of.ts";
+import { keptBounds, memory, noPolicy, runOf, sealInputs } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
@@ -41,6 +41,7 @@ function submitNine(policy: { mostChanges?: number; approvalAbove?: number }, mo
       ...{ ledger, queues, clock: systemClock },
       policy: { ...noPolicy, ...policy },
       sealInputs,
+      memory,
     },
   );
 }

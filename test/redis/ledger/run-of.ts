@@ -1,4 +1,5 @@
 /** Runs to try the ledger with: heads with sensible values everywhere, and the rows that belong to them. */
+import type { RedisMemory } from "#redis/memory.ts";
 import { setSpeedClass, simChangeOf } from "#fleet/sim-operation/sim-operation.ts";
 import { randomBytes } from "node:crypto";
 import type { OpenInputs, SealInputs } from "#jobs/runs/sealed-inputs.ts";
@@ -70,3 +71,7 @@ export const openInputs: OpenInputs = (_, inputs) => Promise.resolve(inputs);
 export const sealInputs: SealInputs = (rows) => Promise.resolve(rows);
 export const noPolicy = { mostChanges: undefined, approvalAbove: undefined, approvalFor: [] } as const;
 export const operations = new Map([[setSpeedClass.name, setSpeedClass]]);
+
+/** A Redis without a limit of memory. */
+export const memory = (): Promise<RedisMemory> =>
+  Promise.resolve({ usedBytes: 0, limitBytes: 0, limitFrom: "machine" });

@@ -41,7 +41,7 @@ if count > 0 then
     local place = 0
     for sim in string.gmatch(redis.call('GET', inv.roll .. chunk), '[^\n]+') do
       local byte = string.byte(seen, math.floor(place / 8) + 1) or 0
-      if bit.band(byte, bit.rshift(128, place % 8)) == 0 then
+      if sim ~= FORGOTTEN and bit.band(byte, bit.rshift(128, place % 8)) == 0 then
         -- SIMs that are already marked are skipped when the chunk is processed again.
         if marked == MOST_MARKED then return 'more' end
         mark_gone(sim)

@@ -182,7 +182,9 @@ export class SyncLog {
     const isOld = new Set<string>();
     for (const runId of runIds) {
       const finishedAtMs = await redis.hget(keys.run(runId), "finishedAtMs");
-      if (finishedAtMs !== null && nowMs - Number(finishedAtMs) > lateOutcomeMs) isOld.add(runId);
+      const isRemoved = finishedAtMs === null && (await redis.exists(keys.run(runId))) === 0;
+      const isOver = finishedAtMs !== null && nowMs - Number(finishedAtMs) > lateOutcomeMs;
+      if (isRemoved || isOver) isOld.add(runId);
     }
     const old = claims.filter(([, claim]) => isOld.has(runOf(claim)));
     if (old.length > 0) await releaseScript.run(redis, [keys.simsClaims(profile)], old.flat());

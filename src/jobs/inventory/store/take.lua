@@ -17,6 +17,7 @@ local MOST_AT_ONCE = 1000 -- SIMs in one call
 local DIGEST = 13
 local UNLISTED = string.rep('?', DIGEST)
 local UNKNOWN = string.rep('!', DIGEST)
+local FORGOTTEN = '-' -- in the key order, the place of a SIM that was removed; ordinals are never reused
 local ZERO = 48 -- '0', the character of six bits that are not set
 local NO_FIELDS = {}
 

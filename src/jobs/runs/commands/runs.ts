@@ -4,6 +4,7 @@ import { approveRun, cancelRun, listRuns, pauseRun, showRun } from "../contract.
 import { type Context, asCount, confirm, withCommon } from "#cli/context.ts";
 import { follow } from "./follow-run.ts";
 import { runTable, runText } from "./run-text.ts";
+import { deleteCommand } from "./delete.ts";
 import { resultsCommand } from "./results.ts";
 import { resumeCommand } from "./resume.ts";
 import { retryCommand } from "./retry.ts";
@@ -21,7 +22,8 @@ export function runsCommand(context: Context): Command {
     .addCommand(retryCommand(context))
     .addCommand(undoCommand(context))
     .addCommand(approveCommand(context))
-    .addCommand(resultsCommand(context));
+    .addCommand(resultsCommand(context))
+    .addCommand(deleteCommand(context));
 }
 
 function listCommand(context: Context): Command {

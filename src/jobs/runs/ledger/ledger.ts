@@ -28,7 +28,16 @@ import {
   unpackRows,
 } from "./packing.ts";
 import type { RunProblem, SegmentState, Settlement, SettleReply, ShownSim } from "./settlement.ts";
-import { type RunHead, type RunRecord, decodeRecord, decodeStatus, encodeHead, statusFields } from "./run-record.ts";
+import {
+  type RunHead,
+  type RunRecord,
+  assertHasRows,
+  decodeRecord,
+  decodeStatus,
+  encodeHead,
+  leaseMs,
+  statusFields,
+} from "./run-record.ts";
 import { Signatures } from "#jobs/inventory/store/signature.ts";
 import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
 
@@ -51,8 +60,6 @@ const markScript = Script.load(new URL("./mark-sent.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
 const readAtOnce = 100;
-/** A lease on a run expires after this time without renewal: its process died or lost Redis. */
-const leaseMs = 10_000;
 /** A run without progress for this long counts as stalled. */
 const stalledAfterMs = 10_000;
 
@@ -143,6 +150,12 @@ export class Ledger {
     return rank + 1;
   }
 
+  /** Runs that were submitted before an instant, in ms since the epoch, oldest first. They may be removed meanwhile. */
+  async *createdBefore(beforeMs: number): AsyncGenerator<RunRecord> {
+    const ids = await this.#redis.zrangebyscore(this.#keys.runs(), "-inf", `(${beforeMs}`);
+    for (let at = 0; at < ids.length; at += readAtOnce) yield* await this.#read(ids.slice(at, at + readAtOnce));
+  }
+
   /** Running runs among the last thousand, newest first. */
   async running(): Promise<RunRecord[]> {
     const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
@@ -176,6 +189,7 @@ export class Ledger {
       this.#redis.hgetall(keys.segmentTries(run.runId, segment)),
     ]);
     if (input === null) {
+      assertHasRows(await this.run(run.runId));
       throw new SimfleetError("INTERNAL", `The rows of segment ${segment} of run ${run.runId} are not in Redis`);
     }
     // The segment was packed between the two reads: its outcomes are now only in the packed form.
@@ -307,6 +321,7 @@ export class Ledger {
         this.#keys.segmentOutcomes(runId, segment),
         this.#keys.segmentTries(runId, segment),
         this.#keys.runFinished(runId),
+        this.#keys.run(runId),
       ],
       [segment, outcomes.size, packOutcomes(outcomes), segments[segment]?.callable ?? 0],
     );

@@ -1,7 +1,11 @@
 /** The head of a run in the ledger: its origin, options and progress. Stored as a flat hash, read as one value. */
+import { SimfleetError } from "#core/errors.ts";
 import { type Problem, problemIn } from "#engine/problem.ts";
 import type { RunOptions, RunState, Tally } from "#fleet/run.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+
+/** A lease on a run expires after this time without renewal: its process died or lost Redis. */
+export const leaseMs = 10_000;
 
 /** A segment of consecutive rows: the index of its first row, and the number of its rows that make a call. */
 export interface SegmentSpan {
@@ -56,6 +60,10 @@ export interface RunRecord extends RunHead {
   readonly isEnding: boolean;
   readonly startedAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;
+  /** When its rows were removed, to make room (retention.rowDays); the counts stay. */
+  readonly rowsRemovedAtMs: number | undefined;
+  /** The file that its results were written to before. */
+  readonly archive: string | undefined;
   /** Why it was aborted, cancelled or paused, if a reason is known. */
   readonly reason: string | undefined;
   /** Why its calls currently get no usable response. */
@@ -133,6 +141,8 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     canaryLeft: number("canaryLeft"),
     startedAtMs: instant("startedAtMs"),
     finishedAtMs: isEnding ? undefined : instant("finishedAtMs"),
+    rowsRemovedAtMs: instant("rowsRemovedAtMs"),
+    archive: hash.archive,
     reason: hash.reason || undefined,
     problem: problemIn(hash),
   };
@@ -168,4 +178,18 @@ function decodeTally({ isCut }: { isCut: boolean }, number: (field: string) => n
   };
   const left = total - settled.done - settled.skipped - settled.rejected - settled.failed - settled.unknown;
   return { total, ...settled, cancelled: isCut ? left : 0, pending: isCut ? 0 : left };
+}
+
+/** @throws SimfleetError ROWS_REMOVED if the rows of the run were removed */
+export function assertHasRows({ runId, rowsRemovedAtMs, archive }: RunRecord): void {
+  if (rowsRemovedAtMs === undefined) return;
+  const where = archive === undefined ? "" : `; its results are in ${archive}`;
+  throw new SimfleetError(
+    "ROWS_REMOVED",
+    `The rows of run ${runId} were removed on ${isoDay(rowsRemovedAtMs)}${where}`,
+  );
+}
+
+function isoDay(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
 }

@@ -12,7 +12,7 @@ import { csvLine } from "#intake/cell.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SegmentState } from "../ledger/settlement.ts";
 import { type FieldValues, type Settled, type StoredRow, doubtOf } from "../ledger/packing.ts";
-import type { RunRecord } from "../ledger/run-record.ts";
+import { type RunRecord, assertHasRows } from "../ledger/run-record.ts";
 
 /** The columns that results add to those of the input. */
 function resultColumns({ operations }: Pick<RunRecord, "operations">): readonly string[] {
@@ -35,6 +35,7 @@ export interface RowResult {
 
 /** All rows of a run with their outcomes, in the order of the input; `from` is the index of the first. */
 export async function* rowResults(run: RunRecord, ledger: Ledger, from = 0): AsyncGenerator<RowResult> {
+  assertHasRows(run);
   const recent = new RecentSegments(run, ledger);
   for (let segment = segmentOf(run, from); segment < run.segments.length; segment += 1) {
     const state = await ledger.segment(run, segment);

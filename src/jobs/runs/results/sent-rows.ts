@@ -16,6 +16,7 @@ export async function readSettled(
 ): Promise<RunRecord> {
   const run = await ledger.run(runId);
   const isSafe = run.operations.every(({ repeat }) => repeat === "safe");
+  if (run.rowsRemovedAtMs !== undefined) return run;
   if (isSafe || !isRunOver(run.state) || run.isEnding || run.tally.cancelled === 0) return run;
   let settled = 0;
   for (const segment of run.segments.keys()) settled += await settleSegment(run, segment, { ledger, clock });

@@ -96,6 +96,12 @@ export class Queues {
     return run.segments.map((_, segment) => segment).filter((segment) => ids.includes(jobId(run.runId, segment)));
   }
 
+  /** Removes the quarantined jobs of a run. */
+  async forget(run: RunRecord): Promise<void> {
+    const queue = await this.queue(run.bucket);
+    for (const segment of await this.quarantined(run)) await queue.remove(jobId(run.runId, segment));
+  }
+
   /** The canary's segments first; the rest once the canary has succeeded. */
   async #openSegments(run: RunRecord): Promise<number[]> {
     const isCanary = run.canarySegments > 0 && run.canaryLeft > 0;

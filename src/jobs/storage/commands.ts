@@ -1,0 +1,46 @@
+/** `simfleet storage`: what uses how much of Redis's memory. */
+import { Command } from "@commander-js/extra-typings";
+import { type Context, withCommon } from "#cli/context.ts";
+import { table } from "#cli/output.ts";
+import { type StorageReport, showStorage } from "./contract.ts";
+
+export function storageCommand(context: Context): Command {
+  const command = new Command("storage").description("Redis memory by kind of data, and how long the rest lasts");
+  return withCommon(command, "simfleet storage --json").action(async (options) => {
+    const report = await context.connect(options, ({ client }) => client.call(showStorage));
+    context.output(options).answer(report, storageText);
+  });
+}
+
+function storageText(report: StorageReport): string {
+  const { usedBytes, limitBytes, limitFrom, parts, retentionDays, archive } = report;
+  const counted = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  const days: Partial<Record<string, number>> = { ...retentionDays, runs: retentionDays.rows };
+  const rows = parts.map(({ part, bytes, keys }) => [part, sizeText(bytes), keys, daysText(days[part])]);
+  rows.push(["other", sizeText(Math.max(0, usedBytes - counted)), "", ""]);
+  const limit = limitFrom === "maxmemory" ? "" : " (the machine's memory; Redis has no maxmemory)";
+  return [
+    `${sizeText(usedBytes)} of ${sizeText(limitBytes)} used${limit}${leftText(report)}`,
+    table(["DATA", "SIZE", "KEYS", "KEPT"], rows),
+    archive === null ? "Rows are removed without an archive." : `Results are archived in ${archive}.`,
+  ].join("\n");
+}
+
+function leftText({ growthBytesPerDay, daysLeft }: StorageReport): string {
+  if (growthBytesPerDay === null) return "; growth unknown until a worker has measured for a day";
+  const growth = `; ${growthBytesPerDay < 0 ? "shrinking" : "growing"} by ${sizeText(Math.abs(growthBytesPerDay))} a day`;
+  return daysLeft === null ? growth : `${growth}, full in ${Math.floor(daysLeft)} days`;
+}
+
+function daysText(days: number | undefined): string {
+  if (days === undefined) return "";
+  return days === 1 ? "1 day" : `${days} days`;
+}
+
+const units = ["B", "KB", "MB", "GB", "TB"] as const;
+
+/** `17.3 MB`, in powers of 1,024. */
+function sizeText(bytes: number): string {
+  const exponent = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  return `${(bytes / 1_024 ** exponent).toFixed(exponent === 0 ? 0 : 1)} ${units[exponent]}`;
+}

@@ -1,0 +1,70 @@
+/** The sections `retention` and `archive`: how long ended work is kept in Redis, and where results go before. */
+import type { z } from "zod";
+import { group, setting } from "#config/setting.ts";
+import { number, path } from "#config/value-types.ts";
+
+const days = number(0.01, 36_500);
+
+export const retentionSettings = group({
+  rowDays: setting(
+    days.default(30),
+    "Days to keep the rows of a run after its end: inputs and outcomes. The run with its counts stays.",
+    { variable: "SIMFLEET_RETENTION_ROW_DAYS" },
+  ),
+  runDays: setting(days.default(365), "Days to keep a run after its end.", { variable: "SIMFLEET_RETENTION_RUN_DAYS" }),
+  goneSimDays: setting(days.default(90), "Days to keep a SIM in the inventory after a sync no longer listed it.", {
+    variable: "SIMFLEET_RETENTION_GONE_SIM_DAYS",
+  }),
+  deliveryDays: setting(number(3, 36_500).default(30), "Days to keep deliveries of webhooks.", {
+    variable: "SIMFLEET_RETENTION_DELIVERY_DAYS",
+  }),
+  rotationDays: setting(
+    days.default(365),
+    "Days to keep the record of a rotation that has ended and is no longer configured.",
+    { variable: "SIMFLEET_RETENTION_ROTATION_DAYS" },
+  ),
+  warnAtPercent: setting(
+    number(1, 100).default(80),
+    "Share of Redis's memory, in percent, above which the event `storage.low` is emitted.",
+    { variable: "SIMFLEET_RETENTION_WARN_AT_PERCENT" },
+  ),
+});
+
+export const archiveSettings = group({
+  path: setting(
+    path.optional(),
+    "Folder to which the results and the report of a run are written before its rows are removed. Without it they are only removed.",
+    { variable: "SIMFLEET_ARCHIVE_PATH", fallback: "no archive" },
+  ),
+});
+
+const dayMs = 86_400_000;
+
+/** How long things are kept; milliseconds. */
+export interface Retention {
+  readonly rowsMs: number;
+  readonly runsMs: number;
+  readonly goneSimsMs: number;
+  readonly deliveriesMs: number;
+  readonly rotationsMs: number;
+  /** Share of Redis's memory above which a warning is emitted. */
+  readonly warnAtShare: number;
+  /** Folder of archived results. */
+  readonly archive: string | undefined;
+}
+
+export function readRetention(
+  retention: z.output<typeof retentionSettings>,
+  archive: z.output<typeof archiveSettings>,
+): Retention {
+  const { rowDays, runDays, goneSimDays, deliveryDays, rotationDays, warnAtPercent } = retention;
+  return {
+    rowsMs: rowDays * dayMs,
+    runsMs: runDays * dayMs,
+    goneSimsMs: goneSimDays * dayMs,
+    deliveriesMs: deliveryDays * dayMs,
+    rotationsMs: rotationDays * dayMs,
+    warnAtShare: warnAtPercent / 100,
+    archive: archive.path,
+  };
+}

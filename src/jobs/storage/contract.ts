@@ -1,0 +1,47 @@
+/** The route of storage. */
+import { z } from "zod";
+import { count, list } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
+
+const storagePart = z.object({
+  part: z.enum(["runs", "inventory", "events", "deliveries", "audit", "queues", "quotas"]),
+  bytes: count,
+  keys: count,
+});
+
+export type StoragePart = Readonly<z.infer<typeof storagePart>>;
+
+const storageReport = z.object({
+  usedBytes: count.describe("all that Redis uses, other programs' data included"),
+  limitBytes: count,
+  limitFrom: z
+    .enum(["maxmemory", "machine"])
+    .describe("machine: Redis has no maxmemory, so this is the machine's memory"),
+  growthBytesPerDay: z
+    .number()
+    .nullable()
+    .describe("over the last seven days at most; null until a worker has measured for a day"),
+  daysLeft: z.number().nullable().describe("until the limit at this rate; null if it does not grow, or is not known"),
+  parts: list(storagePart).describe("estimated from samples"),
+  retentionDays: z.object({
+    rows: count,
+    runs: count,
+    events: count,
+    deliveries: count,
+    audit: count,
+    goneSims: count,
+    rotations: count,
+  }),
+  archive: z.string().nullable().describe("folder of archived results; null: rows are removed without"),
+});
+
+export type StorageReport = Readonly<z.infer<typeof storageReport>>;
+
+export const showStorage = route({
+  method: "GET",
+  path: "/storage",
+  role: "viewer",
+  tag: "storage",
+  summary: "Get what uses how much of Redis's memory, and how long the rest lasts",
+  answer: storageReport,
+});

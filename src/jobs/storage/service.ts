@@ -1,0 +1,75 @@
+/** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
+import { type RedisMemory, redisMemory } from "#redis/memory.ts";
+import type { Feed } from "#events/feed.ts";
+import type { StorageReport } from "./contract.ts";
+import { growthPerDay, recordUsage } from "./history.ts";
+import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
+import { storageParts } from "./usage.ts";
+
+const dayMs = 86_400_000;
+const sweepEveryMs = 3_600_000;
+
+export interface StorageDeps extends SweepDeps {
+  readonly feed: Feed;
+  readonly webhooks: readonly string[];
+  readonly auditKeepMs: number;
+}
+
+export type StorageService = ReturnType<typeof storageService>;
+
+export function storageService(deps: StorageDeps) {
+  const { redis, keys, clock, retention } = deps;
+
+  const memory = (): Promise<RedisMemory> => redisMemory(redis);
+
+  const report = async (): Promise<StorageReport> => {
+    const [used, parts, growthBytesPerDay] = await Promise.all([
+      memory(),
+      storageParts(deps),
+      growthPerDay(deps, clock.wallMs()),
+    ]);
+    const isGrowing = growthBytesPerDay !== null && growthBytesPerDay > 0;
+    return {
+      ...used,
+      growthBytesPerDay,
+      daysLeft: isGrowing ? Math.max(0, (used.limitBytes - used.usedBytes) / growthBytesPerDay) : null,
+      parts,
+      retentionDays: {
+        rows: Math.min(retention.rowsMs, retention.runsMs) / dayMs,
+        runs: retention.runsMs / dayMs,
+        events: deps.bounds.keepMs / dayMs,
+        deliveries: retention.deliveriesMs / dayMs,
+        audit: deps.auditKeepMs / dayMs,
+        goneSims: retention.goneSimsMs / dayMs,
+        rotations: retention.rotationsMs / dayMs,
+      },
+      archive: retention.archive ?? null,
+    };
+  };
+
+  /** Emits `storage.low` if less is left than the configuration asks for; once a day at most. */
+  const warnIfLow = async (): Promise<void> => {
+    const { usedBytes, limitBytes } = await memory();
+    if (limitBytes === 0 || usedBytes < retention.warnAtShare * limitBytes) return;
+    const fields = {
+      usedBytes: String(usedBytes),
+      limitBytes: String(limitBytes),
+      percent: String(Math.floor((100 * usedBytes) / limitBytes)),
+    };
+    const day = new Date(clock.wallMs()).toISOString().slice(0, 10);
+    await deps.feed.emitOnce({ type: "storage.low", profile: "", fields }, `storage.low:${day}`);
+  };
+
+  /**
+   * Sweeps if no process has done so for an hour.
+   * @returns undefined if another process has
+   */
+  const sweepIfDue = async (signal: AbortSignal): Promise<SweepReport | undefined> => {
+    const isDue = await redis.set(keys.swept(), clock.wallMs(), "PX", sweepEveryMs - 60_000, "NX");
+    if (isDue === null) return undefined;
+    await recordUsage(deps, { atMs: clock.wallMs(), usedBytes: (await memory()).usedBytes });
+    return sweep(deps, signal);
+  };
+
+  return { memory, report, warnIfLow, sweepIfDue };
+}

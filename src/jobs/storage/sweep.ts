@@ -1,0 +1,90 @@
+/**
+ * One sweep: removes what has been kept for long enough. Rows are archived first, if there is an archive; a run whose rows
+ * cannot be archived keeps them. Every removal may be interrupted and is completed by the next sweep.
+ */
+import { messageOf } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
+import { type RotationLog, isRotationOver } from "#jobs/credentials/record.ts";
+import { forgetGoneSims } from "#jobs/inventory/store/forget-gone.ts";
+import type { Inventory } from "#jobs/inventory/store/inventory.ts";
+import type { SyncLog } from "#jobs/inventory/store/sync-record.ts";
+import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { type RunRemoval, endedBefore } from "#jobs/runs/ledger/removal.ts";
+import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
+import { archiveRun } from "./archive.ts";
+import type { Retention } from "./config.ts";
+
+export interface SweepDeps extends StoreDeps {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly runRemoval: RunRemoval;
+  readonly inventory: Inventory;
+  readonly syncs: SyncLog;
+  readonly rotations: Pick<RotationLog, "records" | "forget">;
+  /** Names of the rotations of the configuration. */
+  readonly configuredRotations: readonly string[];
+  readonly retention: Retention;
+  /** The profiles of the configuration. */
+  readonly profiles: readonly string[];
+  readonly keyColumnOf: (profile: string) => KeyColumn;
+  /** What the archive keeps of a run. */
+  readonly archiveOf: (run: RunRecord) => Promise<{ readonly report: object; readonly lines: AsyncIterable<string> }>;
+}
+
+/** What a sweep removed. */
+export interface SweepReport {
+  readonly runs: number;
+  /** Runs whose rows were removed. */
+  readonly rowsOfRuns: number;
+  readonly goneSims: number;
+  readonly rotations: number;
+  /** What could not be removed, and why. */
+  readonly problems: readonly string[];
+}
+
+/** @param signal aborts between two runs */
+export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<SweepReport> {
+  const { clock, retention, profiles, syncs, ledger, runRemoval } = deps;
+  const rowsMs = Math.min(retention.rowsMs, retention.runsMs);
+  const nowMs = clock.wallMs();
+  const counts = { runs: 0, rowsOfRuns: 0, goneSims: 0, rotations: 0 };
+  const problems: string[] = [];
+  for await (const run of ledger.createdBefore(nowMs - rowsMs)) {
+    if (signal.aborted) break;
+    try {
+      if (endedBefore(run, nowMs - rowsMs) && (await runRemoval.hasRows(run.runId))) {
+        await runRemoval.removeRows(run, await archived(run, deps));
+        counts.rowsOfRuns += 1;
+      }
+      if (endedBefore(run, nowMs - retention.runsMs)) {
+        await runRemoval.remove(run);
+        counts.runs += 1;
+      }
+    } catch (thrown) {
+      problems.push(`run ${run.runId}: ${messageOf(thrown)}`);
+    }
+  }
+  for (const profile of profiles) {
+    if (signal.aborted) break;
+    await syncs.forgetOldClaims(profile);
+    const options = { beforeMs: nowMs - retention.goneSimsMs, keyColumn: deps.keyColumnOf(profile) };
+    counts.goneSims += await forgetGoneSims(profile, options, deps);
+    for (const rotation of await deps.rotations.records(profile)) {
+      const isKept = deps.configuredRotations.includes(rotation.name) || !isRotationOver(rotation);
+      if (isKept || rotation.movedAtMs >= nowMs - retention.rotationsMs) continue;
+      await deps.rotations.forget(rotation);
+      counts.rotations += 1;
+    }
+  }
+  return { ...counts, problems };
+}
+
+/** The path of the archived results; undefined without an archive, and if the removal had begun before. */
+async function archived(run: RunRecord, { retention, archiveOf }: SweepDeps): Promise<string | undefined> {
+  const { archive } = retention;
+  if (archive === undefined || run.rowsRemovedAtMs !== undefined) return undefined;
+  const { runId, createdAtMs, total } = run;
+  return archiveRun(archive, { runId, createdAtMs, total, ...(await archiveOf(run)) });
+}

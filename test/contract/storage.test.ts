@@ -1,0 +1,128 @@
+/** The report on storage, the warning before Redis is full, runs that find no room, and runs that are deleted. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+import { runCommand } from "./support/run-command.ts";
+
+const csv = { "content-type": "text/csv" };
+const megabyte = 1_048_576;
+
+let harness: ControlHarness;
+
+beforeAll(async () => {
+  harness = await ControlHarness.open({ works: true });
+});
+afterAll(() => harness[Symbol.asyncDispose]());
+
+async function startRun(rows: number, query = ""): Promise<Response> {
+  return harness.ask(`/v1/runs${query}`, { as: "operator", method: "POST", body: harness.csv(rows), headers: csv });
+}
+
+async function endedRun(): Promise<string> {
+  const { runId } = (await (await startRun(4)).json()) as { runId: string };
+  await until("the run is over", async () => (await harness.app.runs.show(runId)).state === "completed");
+  return runId;
+}
+
+/** Runs a test with so much memory left. */
+async function withMemoryLeft(bytes: number, act: () => Promise<void>): Promise<void> {
+  const { usedBytes } = await harness.app.storage.memory();
+  await harness.redis().config("SET", "maxmemory", String(usedBytes + bytes));
+  try {
+    await act();
+  } finally {
+    await harness.redis().config("SET", "maxmemory", "0");
+  }
+}
+
+describe("storage", () => {
+  test("storage reports the memory of each kind of data, locally and through a worker", async () => {
+    await endedRun();
+    await harness.redis().config("SET", "maxmemory", String(200 * megabyte));
+    for (const where of ["local", "remote"] as const) {
+      const { code, stdout } = await runCommand(harness, ["storage", "--json"], where);
+      const report = JSON.parse(stdout) as {
+        usedBytes: number;
+        parts: { part: string; bytes: number; keys: number }[];
+      };
+      expect([code, report]).toMatchObject([
+        0,
+        { limitBytes: 200 * megabyte, limitFrom: "maxmemory", growthBytesPerDay: null, daysLeft: null, archive: null },
+      ]);
+      const bytesOf = Object.fromEntries(report.parts.map(({ part, bytes }) => [part, bytes]));
+      for (const part of ["runs", "inventory", "events", "queues", "quotas"]) expect(bytesOf[part]).toBeGreaterThan(0);
+      const counted = report.parts.reduce((sum, { bytes }) => sum + bytes, 0);
+      expect(counted).toBeLessThan(report.usedBytes);
+    }
+    await harness.redis().config("SET", "maxmemory", "0");
+  });
+
+  test("storage.low is emitted once a day when too little memory is left", async () => {
+    const low = async () => (await harness.app.feed.newest({ types: ["storage.low"] }, { limit: 10 })).events;
+    await harness.app.storage.warnIfLow();
+    expect(await low()).toEqual([]);
+    await withMemoryLeft(megabyte / 4, async () => {
+      await harness.app.storage.warnIfLow();
+      await harness.app.storage.warnIfLow();
+    });
+    const [event, ...others] = await low();
+    expect(others).toEqual([]);
+    expect(Number(event?.fields.percent)).toBeGreaterThan(80);
+  });
+});
+
+describe("a run without room in Redis", () => {
+  test("is refused with STORE_FULL before its first call, and leaves nothing behind", async () => {
+    const before = await harness.redis().keys("*");
+    const calls = harness.sandbox.state.totals.calls;
+    await withMemoryLeft(100_000, async () => {
+      const refused = await startRun(50);
+      expect([refused.status, await refused.json()]).toMatchObject([507, { code: "STORE_FULL" }]);
+    });
+    const isOfRun = (key: string): boolean => /:(run|draft):/.test(key);
+    expect((await harness.redis().keys("*")).filter(isOfRun).toSorted()).toEqual(before.filter(isOfRun).toSorted());
+    expect(harness.sandbox.state.totals.calls).toBe(calls);
+    expect((await startRun(1)).status).toBe(202);
+  });
+});
+
+describe("a run that is deleted", () => {
+  test.each(["local", "remote"] as const)("is gone with its rows and results (%s)", async (where) => {
+    const runId = await endedRun();
+    const { code, stdout } = await runCommand(harness, ["runs", "delete", runId, "--yes", "--json"], where);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { runId, deleted: true }]);
+    expect((await harness.ask(`/v1/runs/${runId}`, { as: "viewer" })).status).toBe(404);
+    expect(await harness.redis().keys(`*${runId}*`)).toEqual([]);
+    const again = await runCommand(harness, ["runs", "delete", runId, "--yes"], where);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`There is no run ${runId}`)]);
+  });
+
+  test("must be over, and needs --yes without a terminal", async () => {
+    const { runId } = (await (await startRun(5, "?rate=1")).json()) as { runId: string };
+    const refused = await runCommand(harness, ["runs", "delete", runId, "--yes"], "remote");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("only a run that is over can")]);
+    const unasked = await runCommand(harness, ["runs", "delete", runId], "local");
+    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("add --yes to confirm")]);
+    await harness.app.runs.control.cancel(runId, { by: "cli:test", reason: "the test is over" });
+  });
+
+  test("can no longer be asked for its rows once they were removed, and says so with 410", async () => {
+    const runId = await endedRun();
+    const key = (await harness.redis().keys(`*:run:${runId}`))[0] ?? "";
+    await harness.redis().hset(key, { rowsRemovedAtMs: Date.UTC(2026, 9, 1), archive: "/archive/r.csv.gz" });
+    for (const path of ["rows", "results"]) {
+      const answer = await harness.ask(`/v1/runs/${runId}/${path}`, { as: "viewer" });
+      expect([answer.status, await answer.json()]).toMatchObject([
+        410,
+        { code: "ROWS_REMOVED", detail: expect.stringContaining("removed on 2026-10-01; its results are in /archive") },
+      ]);
+    }
+    for (const step of ["retry", "undo"]) {
+      const answer = await harness.ask(`/v1/runs/${runId}/${step}`, { as: "operator", method: "POST" });
+      expect([step, answer.status]).toEqual([step, 410]);
+    }
+    expect(await (await harness.ask(`/v1/runs/${runId}`, { as: "viewer" })).json()).toMatchObject({
+      ...{ counts: { total: 4, done: 4 }, rowsRemovedAt: "2026-10-01T00:00:00.000Z", archive: "/archive/r.csv.gz" },
+    });
+  });
+});
