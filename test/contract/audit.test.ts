@@ -38,8 +38,8 @@ async function freezesOf(harness: ControlHarness): Promise<number> {
 }
 
 // Shows S16.
-describe("the audit", () => {
-  test("has an entry for each of 200 changes whose client closes the connection before the answer", async () => {
+describe("the audit log", () => {
+  test("the audit log has an entry for each of 200 changes whose client disconnects before the response", async () => {
     await using harness = await ControlHarness.open();
     for (let n = 0; n < 200; n += 1) {
       await sendAndLeave(harness, ["POST /v1/freeze HTTP/1.1"], JSON.stringify({ reason: `change ${n}` }));
@@ -57,7 +57,7 @@ describe("the audit", () => {
     expect(entries.every(({ who }) => who === "token:admin")).toBe(true);
   });
 
-  test("refuses a change with 503 when its entry cannot be written, and the change is not made", async () => {
+  test("a change is refused with 503 and not made when its audit entry cannot be written", async () => {
     await using harness = await ControlHarness.open();
     harness.app.control.audit.begin = () => Promise.reject(new Error("OOM command not allowed"));
     const refused = await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
@@ -67,7 +67,7 @@ describe("the audit", () => {
     expect((await harness.ask("/v1/freeze", { as: "admin" })).status).toBe(200);
   });
 
-  test("says that no result is recorded where only the beginning of a change was written", async () => {
+  test("an audit entry says that no result was recorded when only the start of a change was written", async () => {
     await using harness = await ControlHarness.open();
     harness.app.control.audit.finish = () => Promise.reject(new Error("gone"));
     expect((await harness.ask("/v1/freeze", { as: "admin", method: "POST" })).status).toBe(200);
@@ -81,7 +81,7 @@ describe("the audit", () => {
     expect(harness.log.join("")).toContain("the result of a change could not be recorded");
   });
 
-  test("has requests to the queues that would change something", async () => {
+  test("the audit log records requests that would change the queues", async () => {
     await using harness = await ControlHarness.open();
     const path = "/queues/api/queues/pause";
     await harness.ask(path, { as: "admin", method: "PUT" });
@@ -94,7 +94,7 @@ describe("the audit", () => {
     ]);
   });
 
-  test("names the result and what was made, also after the page on which the entry began", async () => {
+  test("an audit entry names its result and the created object even on a later page", async () => {
     await using harness = await ControlHarness.open();
     for (let n = 0; n < 5; n += 1) await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
     const pages: AuditEntry[] = [];
@@ -111,7 +111,7 @@ describe("the audit", () => {
   });
 });
 
-test("who asked for a sync and for a rotation of a secret stands in its report", async () => {
+test("the report of a sync names who requested it", async () => {
   await using harness = await ControlHarness.open();
   const sync = await harness.ask("/v1/syncs", { as: "operator", method: "POST" });
   expect(await sync.json()).toMatchObject({ startedBy: "token:operator" });

@@ -83,7 +83,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
 };
 
 // Shows S16.
-test("every command says whether it changes something, and nothing else does", async () => {
+test("every command declares whether it changes something", async () => {
   const program = await buildProgram({
     io: surroundingsOf({ code: 0, stdout: "", stderr: "" }),
     runWorker,
@@ -97,7 +97,7 @@ test("every command says whether it changes something, and nothing else does", a
 });
 
 test.each(Object.entries(examples))(
-  "%s is audited with its user, its machine and its exit code",
+  "the command `%s` is audited with its user, machine, and exit code",
   async (name, example) => {
     const { code, stderr } = await give(`${name} ${example.args}`.trim());
     expect([code, stderr]).toEqual([example.exitCode, expect.anything()]);
@@ -116,7 +116,7 @@ test.each(Object.entries(examples))(
   },
 );
 
-test("a command whose entry cannot be written changes nothing", async () => {
+test("a command changes nothing when its audit entry cannot be written", async () => {
   const redis = harness.redis();
   // A key of another type takes no entry.
   await redis.rename("simfleet:audit", "simfleet:audit:aside");
@@ -130,7 +130,7 @@ test("a command whose entry cannot be written changes nothing", async () => {
   }
 });
 
-test("a dry run and a command that only reads leave no entry", async () => {
+test("a dry run and a read-only command leave no audit entry", async () => {
   const before = await harness.app.control.audit.list({ limit: 1 });
   await give("automations replay none --dry-run");
   await give("freeze status");
@@ -138,7 +138,7 @@ test("a dry run and a command that only reads leave no entry", async () => {
   expect(await harness.app.control.audit.list({ limit: 1 })).toEqual(before);
 });
 
-test("commands and requests are listed together, by the command and by the API", async () => {
+test("the command and the API both list audit entries of commands and requests", async () => {
   await give("freeze on --reason listed");
   await harness.ask("/v1/freeze", { as: "admin", method: "DELETE" });
   const { stdout } = await give("audit list --limit 2");
@@ -150,10 +150,7 @@ test("commands and requests are listed together, by the command and by the API",
   });
 });
 
-test.each(["x", "+", "(1-1"])(
-  "a cursor that no page has given, such as %s, is refused by the command as well",
-  async (cursor) => {
+test.each(["x", "+", "(1-1"])("the invalid audit cursor %s is refused by the command as well", async (cursor) => {
     const { code, stderr } = await give(`audit list --cursor ${cursor}`);
     expect([code, stderr]).toEqual([2, expect.stringContaining("is not a valid cursor")]);
-  },
-);
+});

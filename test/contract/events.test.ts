@@ -71,8 +71,8 @@ const emitMany = async (harness: ControlHarness, from: number, to: number): Prom
 };
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
-describe("an event stream", () => {
-  test("begins with what happens from now on, and gives each event as the list does", async () => {
+describe("event streams", () => {
+  test("an event stream starts with new events and sends each as the list shows it", async () => {
     await using harness = await ControlHarness.open();
     await emit(harness, 0);
     await using client = await Client.open(harness);
@@ -92,7 +92,7 @@ describe("an event stream", () => {
     expect(events.find(({ id }) => id === frame?.id)).toEqual(frame?.data);
   });
 
-  test("resumes by the last id with nothing lost and nothing twice, while more events come", async () => {
+  test("an event stream resumes at the last id without lost or duplicate events while new ones arrive", async () => {
     await using harness = await ControlHarness.open();
     await emitMany(harness, 0, 700);
     const seen: number[] = [];
@@ -111,7 +111,7 @@ describe("an event stream", () => {
     expect(seen).toEqual(upTo(1_500));
   });
 
-  test("has only the types and the profile that are asked for, since an instant", async () => {
+  test("an event stream contains only the requested types and profile since a given time", async () => {
     await using harness = await ControlHarness.open();
     await emit(harness, 0);
     await emit(harness, 1, "plant");
@@ -129,7 +129,7 @@ describe("an event stream", () => {
     expect((await harness.ask("/v1/events", { as: "viewer", headers: tooLarge })).status).toBe(400);
   });
 
-  test("is one reader of Redis for all of them, and they all see the same", async () => {
+  test("all event streams share one Redis reader and receive the same events", async () => {
     await using harness = await ControlHarness.open();
     const clients = await Promise.all(upTo(20).map(() => Client.open(harness, "/v1/events", "0-0")));
     await emitMany(harness, 0, 50);
@@ -145,7 +145,7 @@ describe("an event stream", () => {
     });
   });
 
-  test("that nobody reads from keeps nobody else waiting", async () => {
+  test("an event stream that is not read does not delay the others", async () => {
     await using harness = await ControlHarness.open();
     const { hostname, port } = new URL(harness.url);
     const stuck = createConnection({ host: hostname, port: Number(port) });
@@ -164,7 +164,7 @@ describe("an event stream", () => {
   });
 });
 
-describe("the credential of a stream", () => {
+describe("event stream credentials", () => {
   const tokenLines = (name: string, more: string): string => {
     const hash = createHash("sha256").update(`sf_${name}`).digest("hex");
     return `    ${name}: { role: viewer, hash: "sha256:${hash}"${more} }\n`;
@@ -176,7 +176,7 @@ describe("the credential of a stream", () => {
   };
   const headers = { accept: "text/event-stream" };
 
-  test("ends the stream when it expires, and another stream goes on", async () => {
+  test("an event stream ends when its credential expires while another stream continues", async () => {
     const expiresAtMs = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
     const expires = new Date(expiresAtMs).toISOString().replace(".000Z", "Z");
     await using harness = await ControlHarness.open({ http: tokenLines("brief", `, expires: "${expires}"`) });
@@ -190,7 +190,7 @@ describe("the credential of a stream", () => {
   });
 });
 
-describe("the record of changes", () => {
+describe("the audit log of the API", () => {
   interface Entry {
     readonly who: string | null;
     readonly action: string;
@@ -204,7 +204,7 @@ describe("the record of changes", () => {
     return ((await answer.json()) as { entries: Entry[] }).entries;
   };
 
-  test("has who did what to what, refusals too, and no secret, body or query", async () => {
+  test("the audit log records who did what, including refusals, without secrets, bodies, or queries", async () => {
     await using harness = await ControlHarness.open();
     const headers = { "content-type": "text/csv" };
     const started = await harness.ask("/v1/runs?name=private-name", {
@@ -234,7 +234,7 @@ describe("the record of changes", () => {
     expect(text).not.toContain(harness.simId(0));
   });
 
-  test("cannot be filled by who has no token", async () => {
+  test("the audit log cannot be flooded by clients without a token", async () => {
     await using harness = await ControlHarness.open();
     for (let n = 0; n < 130; n += 1) await harness.ask("/v1/syncs", { method: "POST" });
     await harness.ask("/v1/syncs", { as: "viewer", method: "POST" });

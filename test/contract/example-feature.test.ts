@@ -27,7 +27,7 @@ async function post(path: string, as: string, body?: object): Promise<{ status: 
 }
 
 describe("the example feature", () => {
-  test("moves its record over HTTP and emits its event", async () => {
+  test("the example feature updates its record over HTTP and emits its event", async () => {
     expect(await post("/v1/tickets/support", "operator", { subject: "late" })).toMatchObject({
       status: 201,
       body: { queue: "support", state: "open", subject: "late", openedBy: "token:operator" },
@@ -41,7 +41,7 @@ describe("the example feature", () => {
     });
   });
 
-  test("has the roles, checks and description of every route", async () => {
+  test("the example feature enforces the role, validation, and description of every route", async () => {
     expect(await post("/v1/tickets/support/close", "operator")).toMatchObject({ status: 403 });
     expect(await post("/v1/tickets/support", "operator", { subject: "" })).toMatchObject({ status: 400 });
     expect(await post("/v1/tickets/sales", "operator", { subject: "late" })).toMatchObject({ status: 404 });
@@ -49,7 +49,7 @@ describe("the example feature", () => {
     expect(Object.keys(description.paths)).toEqual(expect.arrayContaining(["/v1/tickets", "/v1/tickets/{queue}"]));
   });
 
-  test.each(["local", "remote"] as const)("has commands that work %s", async (where) => {
+  test.each(["local", "remote"] as const)("the example feature has commands that work %s", async (where) => {
     const opened = await run("tickets open billing twice --json", where);
     expect([opened.code, opened.stderr]).toEqual([0, ""]);
     expect(JSON.parse(opened.stdout)).toMatchObject({ queue: "billing", state: "open", subject: "twice" });
@@ -61,7 +61,7 @@ describe("the example feature", () => {
     expect(entries[0]?.action).toBe(where === "local" ? "simfleet tickets close" : "POST /v1/tickets/:queue/close");
   });
 
-  test("has a section whose problems are reported, and is unknown where it is not listed", () => {
+  test("the example feature reports problems in its config section, which is unknown when the feature is disabled", () => {
     const env = { ...harness.env, SIMFLEET_TICKETS: "x" };
     expect(() => loadConfig({ env, features: [tickets] })).toThrow(/SIMFLEET_TICKETS/);
     expect(() => loadConfig({ env: harness.env })).toThrow(/tickets/);

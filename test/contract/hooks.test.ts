@@ -51,7 +51,7 @@ const triggered = async (): Promise<number> => {
   return entries.filter(({ who, status }) => who === "hook:nightly" && status === 202).length;
 };
 
-test("a signed message triggers its schedule, and is written down", async () => {
+test("a signed message triggers its schedule and is audited", async () => {
   const answer = await send();
   expect([answer.status, await answer.json()]).toEqual([202, { schedule: "nightly" }]);
   await until("it is written down", async () => (await triggered()) === 1);
@@ -70,12 +70,12 @@ test.each([
   expect([answer.status, await answer.json()]).toMatchObject([401, { code: "UNAUTHENTICATED" }]);
 });
 
-test("a message without a signature is refused, whoever's token it bears", async () => {
+test("a message without a signature is refused even with an admin token", async () => {
   const answer = await harness.ask("/v1/hooks/nightly", { as: "admin", method: "POST", body: "{}" });
   expect(answer.status).toBe(401);
 });
 
-test("a message to one of two schedules with the same secret cannot be turned to the other", async () => {
+test("a message for one of two schedules with the same secret cannot be redirected to the other", async () => {
   const forEast = { id: "msg_3", key: sharedKey, body: '{"schedule":"east","reason":"deploy"}' };
   const turned = await send({ ...forEast, schedule: "west" });
   expect([turned.status, await turned.json()]).toMatchObject([401, { code: "UNAUTHENTICATED", detail: /"west"/ }]);
@@ -83,7 +83,7 @@ test("a message to one of two schedules with the same secret cannot be turned to
 });
 
 test.each(["", "{}", '{"type":"deploy"}', "[]", '"east"', "null", '{"schedule":["east"]}', '{"schedule":"West"}'])(
-  "a message whose body %s does not name the schedule is refused where the secret belongs to several",
+  "a message whose body %s does not name the schedule is refused when schedules share the secret",
   async (body) => {
     for (const schedule of ["east", "west"]) {
       expect((await send({ id: "msg_4", key: sharedKey, body, schedule })).status).toBe(401);
@@ -91,6 +91,6 @@ test.each(["", "{}", '{"type":"deploy"}', "[]", '"east"', "null", '{"schedule":[
   },
 );
 
-test("a message of a schedule with a secret of its own does not trigger another one", async () => {
+test("a message for a schedule with its own secret does not trigger another schedule", async () => {
   expect((await send({ id: "msg_5", schedule: "east" })).status).toBe(401);
 });

@@ -44,7 +44,7 @@ const head = (harness: ControlHarness, ...lines: readonly string[]): string =>
   [...lines, `host: ${new URL(harness.url).host}`, "", ""].join("\r\n");
 
 // Those that wait longest begin first, together.
-test.concurrent("a body of a known client may take longer than ten seconds", async () => {
+test.concurrent("an authenticated request may take longer than ten seconds to send its body", async () => {
   await using harness = await ControlHarness.open();
   const rows = async function* (): AsyncGenerator<string> {
     yield "simId,speedClass\n";
@@ -61,13 +61,13 @@ test.concurrent("a body of a known client may take longer than ten seconds", asy
   expect([answer.status, await answer.json()]).toMatchObject([201, { rows: 12 }]);
 });
 
-test.concurrent("a connection that sends no whole head is closed after ten seconds", async () => {
+test.concurrent("a connection that sends no complete header is closed after ten seconds", async () => {
   await using harness = await ControlHarness.open();
   const slow = [await connect(harness), await connect(harness, "GET /healthz HTTP/1.1\r\nx-a: ")];
   await until("both are closed", () => slow.every(({ isClosed }) => isClosed), 20_000);
 });
 
-test.concurrent("a message to a schedule whose body does not end is cut off after ten seconds", async () => {
+test.concurrent("a schedule message with an endless body is aborted after ten seconds", async () => {
   await using harness = await ControlHarness.open();
   const lines = ["POST /v1/hooks/nightly HTTP/1.1", "content-type: application/json", "content-length: 1000"];
   const client = await connect(harness, `${head(harness, ...lines)}{`);
@@ -75,8 +75,8 @@ test.concurrent("a message to a schedule whose body does not end is cut off afte
 });
 
 // Shows S10.
-describe.concurrent("guesses of tokens", () => {
-  test("wrong tokens are answered with 429 from the twenty-first of a minute on, and a right token of the same address is not", async () => {
+describe.concurrent("token guessing", () => {
+  test("wrong tokens get a 429 from the 21st in a minute on, while a valid token from the same address works", async () => {
     await using harness = await ControlHarness.open();
     const statuses: number[] = [];
     for (let n = 0; n < 60; n += 1) statuses.push((await harness.ask("/v1/me", { as: `sf_wrong-${n}` })).status);
@@ -93,7 +93,7 @@ describe.concurrent("guesses of tokens", () => {
     expect((await harness.ask("/healthz")).status).toBe(200);
   });
 
-  test("wrong tokens count together with forged messages to a schedule", async () => {
+  test("wrong tokens and forged schedule messages share one limit", async () => {
     await using harness = await ControlHarness.open();
     const forge = (): Promise<Response> => harness.ask("/v1/hooks/nightly", { method: "POST", body: "{}" });
     const statuses: number[] = [];
@@ -103,8 +103,8 @@ describe.concurrent("guesses of tokens", () => {
 });
 
 // Shows S11.
-describe.concurrent("connections", () => {
-  test("connections of unknown clients make room for newer ones, and never keep a known client out", async () => {
+describe.concurrent("connection limits", () => {
+  test("connections of unknown clients are closed for newer ones and never block a known client", async () => {
     await using harness = await ControlHarness.open();
     const idle: Client[] = [];
     // Fewer at once than the system lets wait for the server: it is slow to try again.
@@ -116,7 +116,7 @@ describe.concurrent("connections", () => {
     expect((await harness.ask("/v1/me", { as: "viewer" })).status).toBe(200);
   });
 
-  test("connections are bounded as a whole", async () => {
+  test("the total number of connections is limited", async () => {
     await using harness = await ControlHarness.open({ http: "  connections: 20\n" });
     const streams = await Promise.all(
       Array.from({ length: 30 }, () =>
@@ -138,13 +138,13 @@ describe.concurrent("connections", () => {
   });
 });
 
-describe.concurrent("a body that does not end", () => {
+describe.concurrent("endless request bodies", () => {
   test.each([
     ["of a request without a token", "POST /v1/runs HTTP/1.1", "text/csv"],
     ["of a form without a token", "POST /v1/plans HTTP/1.1", "multipart/form-data; boundary=x"],
     ["to a path that does not exist", "POST /nothing HTTP/1.1", "text/csv"],
     ["to a page that is open", "GET / HTTP/1.1", "text/plain"],
-  ])("a body that does not end, %s, is cut off once it is answered", async (_, line, type) => {
+  ])("an endless body %s is aborted once it is answered", async (_, line, type) => {
     await using harness = await ControlHarness.open();
     const client = await connect(
       harness,
@@ -154,7 +154,7 @@ describe.concurrent("a body that does not end", () => {
     await until("it is closed", () => client.isClosed, 5_000);
   });
 
-  test(`a file of ${megabytes} MB of a known client is taken`, { timeout: 120_000 }, async () => {
+  test(`a file of ${megabytes} MB from a known client is accepted`, { timeout: 120_000 }, async () => {
     await using harness = await ControlHarness.open();
     const line = Buffer.from(`${harness.simId(0)},s1.fast,${"x".repeat(10_000)}\n`);
     const rows = function* (): Generator<Buffer> {

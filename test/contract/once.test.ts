@@ -7,14 +7,14 @@ import { ControlHarness } from "./support/control-harness.ts";
 
 const { redis, keys } = openTestRedis();
 
-describe("a request with an Idempotency-Key", () => {
+describe("requests with an Idempotency-Key", () => {
   const start = (harness: ControlHarness, key: string, body: string, query = ""): Promise<Response> =>
     harness.ask(`/v1/runs${query}`, {
       ...{ as: "operator", method: "POST", body },
       headers: { "content-type": "text/csv", "idempotency-key": key },
     });
 
-  test("is carried out once, and answered as the first time", async () => {
+  test("a repeated request with an Idempotency-Key is executed once and gets the first response again", async () => {
     await using harness = await ControlHarness.open();
     const first = await start(harness, "a", harness.csv(3));
     const again = await start(harness, "a", harness.csv(3));
@@ -25,7 +25,7 @@ describe("a request with an Idempotency-Key", () => {
     expect((await harness.app.runs.list({ limit: 10 })).runs).toHaveLength(1);
   });
 
-  test("that is another one is refused, by file or by options; another caller's key is another key", async () => {
+  test("a different request with a used Idempotency-Key is refused, but keys of other callers are independent", async () => {
     await using harness = await ControlHarness.open();
     await start(harness, "a", harness.csv(3));
     for (const other of [
@@ -41,14 +41,14 @@ describe("a request with an Idempotency-Key", () => {
     expect(faulty?.status ?? 400).toBe(400);
   });
 
-  test("that was refused has made nothing, and may be fixed under the same key", async () => {
+  test("a refused request has no effect and can be corrected under the same Idempotency-Key", async () => {
     await using harness = await ControlHarness.open();
     const broken = await start(harness, "a", "simId\nx\n");
     expect(broken.status).toBe(422);
     expect((await start(harness, "a", harness.csv(1))).status).toBe(202);
   });
 
-  test("whose process died after the run was made finds that run", async () => {
+  test("a request repeated after its process died finds the run that was created", async () => {
     await using harness = await ControlHarness.open();
     const { idempotency } = harness.app.control;
     const { begin } = idempotency;
@@ -68,7 +68,7 @@ describe("a request with an Idempotency-Key", () => {
     expect((await start(harness, "a", harness.csv(3))).headers.get("idempotent-replayed")).toBe("true");
   });
 
-  test("a plan, a retry and a sync are made once as well", async () => {
+  test("an Idempotency-Key also prevents duplicate plans, retries, and syncs", async () => {
     await using harness = await ControlHarness.open({ works: true });
     const post = async (path: string, body: string | null): Promise<[number, string | null, string]> => {
       const headers = { "idempotency-key": "b", ...(body === null ? {} : { "content-type": "text/csv" }) };
@@ -90,7 +90,7 @@ describe("a request with an Idempotency-Key", () => {
   });
 });
 
-describe("a key in Redis", () => {
+describe("Idempotency-Keys in Redis", () => {
   const store = new Idempotency({ redis, keys, leaseMs: 60_000 });
   let number = 0;
   const request = (): { id: string; fingerprint: string; ref: string } => ({
@@ -99,14 +99,14 @@ describe("a key in Redis", () => {
     ref: "r-1",
   });
 
-  test("is busy while its first request is under way, in whatever process", async () => {
+  test("an Idempotency-Key is busy in every process while its first request is in progress", async () => {
     const asked = request();
     expect(await store.begin(asked)).toMatchObject({ ref: "r-1", isResumed: false });
     await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
     await expect(store.begin({ ...asked, fingerprint: "g" })).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
   });
 
-  test("of a process that died is taken up under the first one's reference, and the dead one answers nobody any more", async () => {
+  test("an Idempotency-Key of a dead process is continued with the first reference, and the dead process can no longer answer", async () => {
     const asked = request();
     const dead = await store.begin(asked);
     await redis.hset(keys.idempotency(asked.id), "leaseUntilMs", 0); // nobody has renewed it for so long
@@ -117,7 +117,7 @@ describe("a key in Redis", () => {
     await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
   });
 
-  test("lives a day", async () => {
+  test("an Idempotency-Key expires after one day", async () => {
     const asked = request();
     await store.begin(asked);
     expect(await redis.ttl(keys.idempotency(asked.id))).toBeGreaterThan(86_000);

@@ -84,7 +84,7 @@ interface Refusal {
   readonly message: string;
 }
 
-describe("a request that cannot succeed", () => {
+describe("requests that cannot succeed", () => {
   const sim = (): string => harness.simId(0);
   test.each<[string, () => [query: string, body: string], Refusal]>([
     [
@@ -122,15 +122,18 @@ describe("a request that cannot succeed", () => {
       () => ["operation=terminate&confirm=1", `simId\n${sim()}\n`],
       { status: 422, code: "INTAKE_INVALID", message: "No row of the file can be sent" },
     ],
-  ])("is refused before any call: %s", async (_, request, { status, code, message }) => {
-    const before = harness.sandbox.state.totals.calls;
-    const [query, body] = request();
-    const answer = await send(`/v1/runs?${query}`, { method: "POST", body, headers: csv });
-    expect(answer).toMatchObject({ status, body: { code, detail: expect.stringContaining(message) as string } });
-    expect(harness.sandbox.state.totals.calls).toBe(before);
-  });
+  ])(
+    "a request that cannot succeed is refused before any platform call: %s",
+    async (_, request, { status, code, message }) => {
+      const before = harness.sandbox.state.totals.calls;
+      const [query, body] = request();
+      const answer = await send(`/v1/runs?${query}`, { method: "POST", body, headers: csv });
+      expect(answer).toMatchObject({ status, body: { code, detail: expect.stringContaining(message) as string } });
+      expect(harness.sandbox.state.totals.calls).toBe(before);
+    },
+  );
 
-  test("is refused before any call: a filter without a value, and an unknown parameter", async () => {
+  test("a filter without a value and an unknown parameter are refused before any platform call", async () => {
     const where = JSON.stringify({ where: "status=active", operation: "set-group" });
     expect(await send("/v1/runs", { method: "POST", body: where, headers: json })).toMatchObject({
       status: 400,
@@ -145,7 +148,7 @@ describe("a request that cannot succeed", () => {
     });
   });
 
-  test("rejects a tag name that would leave the path, and says why SIMs are not allowed", async () => {
+  test("a tag name that would leave the path is rejected, and the plan explains which SIMs are not allowed", async () => {
     for (const name of ["../../x", "..", "a%2Fb"]) {
       const body = `simId,tagName\n${sim()},${name}\n`;
       expect(await send("/v1/runs?operation=delete-tag", { method: "POST", body, headers: csv })).toMatchObject({
@@ -168,12 +171,12 @@ describe("a request that cannot succeed", () => {
   });
 });
 
-describe("an irreversible operation", () => {
+describe("irreversible operations", () => {
   const body = (): string => `simId\n${harness.simId(1)}\n${harness.simId(2)}\n`;
   const start = (query: string) =>
     send(`/v1/runs?operation=terminate${query}`, { method: "POST", body: body(), headers: csv });
 
-  test("needs its number of SIMs, and a second person where the configuration says so", async () => {
+  test("an irreversible operation requires its number of SIMs and, if configured, a second approver", async () => {
     await become({ terminationEnabled: true }, [1, 2]);
     for (const query of ["", "&confirm=1", "&confirm=3"]) {
       expect(await start(query)).toMatchObject({ status: 409, body: { code: "NOT_CONFIRMED" } });
@@ -190,7 +193,7 @@ describe("an irreversible operation", () => {
     });
   });
 
-  test("has its plan confirmed with the number that the plan shows", async () => {
+  test("the plan of an irreversible operation is confirmed with the number it shows", async () => {
     await become({ terminationEnabled: true }, [1, 2]);
     const plan = await ask<PlanReport & { planId: string }>(
       "/v1/plans?operation=set-expiry-terminate&set.expiryTime=2099-01-01T00:00:00Z",
@@ -205,8 +208,8 @@ describe("an irreversible operation", () => {
   });
 });
 
-describe("a call that must not be repeated", () => {
-  test("ends as unknown when its answer is lost, and is sent again only by request", async () => {
+describe("calls that must not be repeated", () => {
+  test("an unsafe call ends as unknown when its response is lost and is repeated only on request", async () => {
     const key = harness.simId(5);
     const effects = (): number => harness.sandbox.state.effectsOn(key)["sendSimSms"] ?? 0;
     harness.sandbox.faults.next("lost-answer", 1, "sendSimSms");
@@ -227,7 +230,7 @@ describe("a call that must not be repeated", () => {
     expect(effects()).toBe(2);
   });
 
-  test("ends as done when the record shows its change", async () => {
+  test("an unsafe call ends as done when the record shows its change", async () => {
     await become({ terminationEnabled: true }, [3]);
     harness.sandbox.faults.next("lost-answer", 1, "terminateSim");
     const body = `simId\n${harness.simId(3)}\n`;
@@ -244,8 +247,8 @@ describe("a call that must not be repeated", () => {
   });
 });
 
-describe("a secret input", () => {
-  test("is sealed in Redis and appears nowhere else", async () => {
+describe("secret inputs", () => {
+  test("a secret input is sealed in Redis and appears nowhere else", async () => {
     const key = harness.simId(6);
     const body = `simId,word,site\n${key},${secretValue},berlin\n`;
     const plan = await ask<PlanReport & { planId: string }>("/v1/plans?operation=set-secret-tag", {
@@ -276,15 +279,15 @@ describe("a secret input", () => {
     expect(JSON.stringify(record)).toContain(secretValue);
   });
 
-  test("is not quoted when it is not valid", async () => {
+  test("an invalid secret input is not quoted", async () => {
     const body = `simId,word\n${harness.simId(6)},${secretValue}\u0007\n`;
     const { body: plan } = await send("/v1/plans?operation=set-secret-tag", { method: "POST", body, headers: csv });
     expect(plan).toMatchObject({ problems: [{ message: "The value is not valid for word: text." }] });
   });
 });
 
-describe("one SIM", () => {
-  test("is read from the platform, with its statuses and the rows of runs for it", async () => {
+describe("single SIMs", () => {
+  test("a SIM is read from the platform with its statuses and its rows in runs", async () => {
     const key = harness.simId(7);
     const body = `simId,groupId\n${key},${harness.sandbox.state.groups.all[0]?.groupId}\n`;
     const { runId } = await ask<RunReport>("/v1/runs?operation=set-group&name=regroup", {

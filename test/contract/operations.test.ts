@@ -75,12 +75,12 @@ async function run(path: string, body: string): Promise<{ report: RunReport; row
 }
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))("%s", (name, operation) => {
-  test("has an example file that shows its columns, and a row in the documentation", () => {
+  test("a SIM operation has an example file with its columns and a row in the documentation", () => {
     expect(readFileSync(`examples/operations/${name}.csv`, "utf8").trimEnd().split("\n")).toEqual(operation.example);
     expect(readFileSync("docs/operations-on-sims.md", "utf8")).toContain(documented(operation));
   });
 
-  test("does what the example file says", async () => {
+  test("a SIM operation executes its example file", async () => {
     await become(prepared[name] ?? {});
     const file = readFileSync(`examples/operations/${name}.csv`, "utf8");
     const plan = await ask<PlanReport>(`/v1/plans?operation=${name}`, { method: "POST", body: file, headers: csv });
@@ -116,7 +116,7 @@ async function undo(runId: string): Promise<void> {
   }
 }
 
-test("each example file is that of an operation", () => {
+test("every example file belongs to an operation", () => {
   const names = readdirSync("examples/operations").map((file) => file.replace(".csv", ""));
   expect(names.toSorted()).toEqual(operations.map(({ name }) => name).toSorted());
 });

@@ -11,7 +11,7 @@ afterAll(() => harness[Symbol.asyncDispose]());
 
 const give = (words: readonly string[], where: "local" | "remote"): Promise<Ended> => runCommand(harness, words, where);
 
-describe.each(["local", "remote"] as const)("a command that works %s", (where) => {
+describe.each(["local", "remote"] as const)("commands that work %s", (where) => {
   test.each([
     ["sims changes", "--by"],
     ["sims changes", "--field"],
@@ -23,24 +23,27 @@ describe.each(["local", "remote"] as const)("a command that works %s", (where) =
     ["audit list", "--cursor"],
     ["deliveries list", "--cursor"],
     ["deliveries list", "--webhook"],
-  ])("%s refuses an empty %s", async (command, option) => {
+  ])("`%s` refuses an empty %s", async (command, option) => {
     const { code, stdout } = await give([...command.split(" "), option, ""], where);
     expect([code, stdout]).toEqual([2, ""]);
   });
 
-  test.each(["sims list", "sims changes", "audit list"])("%s refuses more results than a page has", async (command) => {
-    const { code, stdout, stderr } = await give([...command.split(" "), "--limit", "1001"], where);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain("<=1000");
-  });
+  test.each(["sims list", "sims changes", "audit list"])(
+    "`%s` refuses a limit above the page size",
+    async (command) => {
+      const { code, stdout, stderr } = await give([...command.split(" "), "--limit", "1001"], where);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain("<=1000");
+    },
+  );
 
-  test("says whether the inventory has been read whole", async () => {
+  test("a list of SIMs says whether the inventory is complete", async () => {
     const { code, stderr } = await give(["sims", "list"], where);
     expect([code, stderr]).toEqual([0, expect.stringContaining("has not been synced yet")]);
     expect(JSON.parse((await give(["sims", "list", "--json"], where)).stdout)).toMatchObject({ isComplete: false });
   });
 
-  test("says what prevents the rotation of an AuthKey before it asks for confirmation", async () => {
+  test("an AuthKey rotation reports what prevents it before it asks for confirmation", async () => {
     const { code, stderr } = await give(["authkeys", "rotate"], where);
     expect([code, stderr]).toEqual([2, expect.stringContaining("Rotating AuthKeys needs these operations")]);
   });
@@ -48,7 +51,7 @@ describe.each(["local", "remote"] as const)("a command that works %s", (where) =
   test.each([
     ["an hour ago", -3_600_000],
     ["now", 0],
-  ])("refuses a freeze whose end is %s, and freezes nothing", async (_, offsetMs) => {
+  ])("a freeze whose end is %s is refused without effect", async (_, offsetMs) => {
     const until = new Date(Date.now() + offsetMs).toISOString();
     const { code, stderr } = await give(["freeze", "on", "--until", until], where);
     expect([code, stderr]).toEqual([2, expect.stringContaining("in the past")]);
@@ -58,7 +61,7 @@ describe.each(["local", "remote"] as const)("a command that works %s", (where) =
   });
 });
 
-describe("the document of a command", () => {
+describe("JSON output of commands", () => {
   beforeAll(async () => {
     await give(["freeze", "on", "--reason", "parity"], "local");
     await give(["freeze", "off"], "remote");
@@ -73,7 +76,7 @@ describe("the document of a command", () => {
     "freeze status",
     "audit list",
     "schedules list",
-  ])("%s is the same locally and with a remote worker", async (command) => {
+  ])("the JSON output of `%s` is the same locally and with a remote worker", async (command) => {
     const words = [...command.split(" "), "--json"];
     const [local, remote] = [await give(words, "local"), await give(words, "remote")];
     expect([local.code, remote.code]).toEqual([0, 0]);
@@ -91,7 +94,7 @@ test("the control API refuses a freeze whose end is in the past", async () => {
   ]);
 });
 
-test.each(["local", "remote"] as const)("an undo of a run that changed nothing starts none, %s", async (where) => {
+test.each(["local", "remote"] as const)("an undo of a run that changed nothing starts no run (%s)", async (where) => {
   const headers = { "content-type": "text/csv" };
   const begun = await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(1), headers });
   const { runId } = (await begun.json()) as { runId: string };

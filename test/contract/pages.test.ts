@@ -28,45 +28,48 @@ function watch(context: BrowserContext): string[] {
   return faults;
 }
 
-describe.skipIf(withoutBrowser)(`pages${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
-  beforeAll(async () => {
-    [browser, harness] = await Promise.all([openBrowser(), ControlHarness.open({ works: true })]);
-  }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    await harness?.[Symbol.asyncDispose]();
-  });
+describe.skipIf(withoutBrowser)(
+  `the pages /docs and /queues${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
+  () => {
+    beforeAll(async () => {
+      [browser, harness] = await Promise.all([openBrowser(), ControlHarness.open({ works: true })]);
+    }, 60_000);
+    afterAll(async () => {
+      await browser?.close();
+      await harness?.[Symbol.asyncDispose]();
+    });
 
-  test("/docs opens an operation and tries it with a token", { timeout: 60_000 }, async () => {
-    await using context = await browser.newContext({ baseURL: harness.url });
-    const faults = watch(context);
-    const page = await context.newPage();
-    await page.goto("/docs");
-    await page.getByRole("button", { name: "Authorize" }).click();
-    await page.getByLabel("Value").or(page.locator(".auth-container input")).first().fill(tokens.viewer);
-    await page.locator(".auth-container").getByRole("button", { name: "Apply credentials" }).click();
-    await page.locator(".modal-ux").getByRole("button", { name: "Close" }).last().click();
-    const me = page.locator("#operations-me-get_v1_me, [id^=operations-] .opblock", { hasText: "/v1/me" }).first();
-    await me.click();
-    await page.getByRole("button", { name: "Try it out" }).first().click();
-    await page.getByRole("button", { name: "Execute" }).first().click();
-    await page.locator(".live-responses-table", { hasText: '"role": "viewer"' }).waitFor();
-    expect(faults).toEqual([]);
-  });
+    test("the page /docs expands an operation and executes it with a token", { timeout: 60_000 }, async () => {
+      await using context = await browser.newContext({ baseURL: harness.url });
+      const faults = watch(context);
+      const page = await context.newPage();
+      await page.goto("/docs");
+      await page.getByRole("button", { name: "Authorize" }).click();
+      await page.getByLabel("Value").or(page.locator(".auth-container input")).first().fill(tokens.viewer);
+      await page.locator(".auth-container").getByRole("button", { name: "Apply credentials" }).click();
+      await page.locator(".modal-ux").getByRole("button", { name: "Close" }).last().click();
+      const me = page.locator("#operations-me-get_v1_me, [id^=operations-] .opblock", { hasText: "/v1/me" }).first();
+      await me.click();
+      await page.getByRole("button", { name: "Try it out" }).first().click();
+      await page.getByRole("button", { name: "Execute" }).first().click();
+      await page.locator(".live-responses-table", { hasText: '"role": "viewer"' }).waitFor();
+      expect(faults).toEqual([]);
+    });
 
-  test("/queues shows an admin the queues, and one by its address", { timeout: 60_000 }, async () => {
-    const opened = await harness.ask("/v1/session", { as: "admin", method: "POST" });
-    const [, name = "", value = ""] = /^(\w+)=([\w-]+);/.exec(opened.headers.get("set-cookie") ?? "") ?? [];
-    const { path } = (await opened.json()) as { path: string };
-    await using context = await browser.newContext({ baseURL: harness.url });
-    await context.addCookies([{ name, value, domain: new URL(harness.url).hostname, path }]);
-    const faults = watch(context);
-    const page = await context.newPage();
-    await page.goto(path);
-    await page.getByText("syncs-default").first().click();
-    await page.waitForURL(new RegExp(`${path}/queue/syncs-default`));
-    await page.reload();
-    await page.getByText("syncs-default").first().waitFor();
-    expect(faults).toEqual([]);
-  });
-});
+    test("the page /queues shows an admin all queues and a single one by its URL", { timeout: 60_000 }, async () => {
+      const opened = await harness.ask("/v1/session", { as: "admin", method: "POST" });
+      const [, name = "", value = ""] = /^(\w+)=([\w-]+);/.exec(opened.headers.get("set-cookie") ?? "") ?? [];
+      const { path } = (await opened.json()) as { path: string };
+      await using context = await browser.newContext({ baseURL: harness.url });
+      await context.addCookies([{ name, value, domain: new URL(harness.url).hostname, path }]);
+      const faults = watch(context);
+      const page = await context.newPage();
+      await page.goto(path);
+      await page.getByText("syncs-default").first().click();
+      await page.waitForURL(new RegExp(`${path}/queue/syncs-default`));
+      await page.reload();
+      await page.getByText("syncs-default").first().waitFor();
+      expect(faults).toEqual([]);
+    });
+  },
+);

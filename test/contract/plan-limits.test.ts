@@ -27,8 +27,8 @@ async function expire(harness: ControlHarness, id: string, minutes: number): Pro
 
 afterEach(() => vi.useRealTimers());
 
-describe("a plan that has expired", () => {
-  test("is removed by the worker without anybody asking for it", async () => {
+describe("expired plans", () => {
+  test("an expired plan is removed by the worker without a request", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     await using harness = await ControlHarness.open();
     const [old, young] = [await planId(await plan(harness)), await planId(await plan(harness))];
@@ -41,7 +41,7 @@ describe("a plan that has expired", () => {
     expect((await harness.ask(`/v1/plans/${young}`, { as: "viewer" })).status).toBe(200);
   });
 
-  test("can be deleted, and is not there otherwise", async () => {
+  test("an expired plan can be deleted but is otherwise not found", async () => {
     await using harness = await ControlHarness.open();
     const id = await planId(await plan(harness));
     await expire(harness, id, 0);
@@ -52,8 +52,8 @@ describe("a plan that has expired", () => {
   });
 });
 
-describe("one caller", () => {
-  test("has so many plans at once, also when they are asked for together, and others have theirs", async () => {
+describe("plan limits per caller", () => {
+  test("a caller has a limited number of plans, even for concurrent requests, independent of other callers", async () => {
     await using harness = await ControlHarness.open({ http: "  plansPerCaller: 5\n" });
     const answers = await Promise.all(Array.from({ length: 20 }, () => plan(harness)));
     const statuses = answers.map(({ status }) => status);
@@ -68,7 +68,7 @@ describe("one caller", () => {
     expect((await plan(harness, "admin")).status).toBe(201);
   });
 
-  test("makes room by deleting a plan, which the refusal names", async () => {
+  test("a caller at the plan limit can delete a plan that the refusal names", async () => {
     await using harness = await ControlHarness.open({ http: "  plansPerCaller: 2\n" });
     const first = await planId(await plan(harness));
     await plan(harness);
@@ -78,7 +78,7 @@ describe("one caller", () => {
     expect((await plan(harness)).status).toBe(201);
   });
 
-  test("has so many bytes of them at once, counted as they come, and what is refused leaves nothing", async () => {
+  test("a caller has a size limit for all its plans, enforced during the upload, and refused uploads leave nothing", async () => {
     await using harness = await ControlHarness.open({ http: "  planBytesPerCaller: 20000\n" });
     const large = harness.csv(50).padEnd(9_000, "\n");
     const answers = await Promise.all(Array.from({ length: 6 }, () => plan(harness, "operator", large)));

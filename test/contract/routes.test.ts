@@ -46,7 +46,7 @@ function call(name: string, as: Role | undefined, { path, body, type }: Example)
   return harness().ask(path, { method: name.split(" ")[0] ?? "", headers, body: body ?? null, as });
 }
 
-describe("a body that a route does not take", () => {
+describe("request bodies that a route does not accept", () => {
   const changing = Object.entries(routes).filter(([name]) => !name.startsWith("GET "));
   const takesFiles = (name: string): boolean => name === "POST /v1/plans" || name === "POST /v1/runs";
   const refused = async (
@@ -67,20 +67,23 @@ describe("a body that a route does not take", () => {
   };
   const unsupported = { status: 415, code: "BODY_UNSUPPORTED", type: "urn:simfleet:error:BODY_UNSUPPORTED" };
 
-  test.each(changing.filter(([name]) => !takesFiles(name)))("is a file, of %s", async (name, { example }) => {
-    const taken = await refused(name, example(prepared), harness().csv(1), "Text/CSV; charset=utf-8");
-    expect(taken).toMatchObject({
-      ...unsupported,
-      detail: expect.stringMatching(
-        /^(?:POST|DELETE) \/v1\/[\w/:-]+ does not take text\/csv\. It takes (?:no body: leave it and its Content-Type out|application\/json)$/,
-      ),
-    });
-    const form = new FormData();
-    form.append("file", new Blob(["x"]), "x.csv");
-    expect(await refused(name, example(prepared), form)).toMatchObject(unsupported);
-  });
+  test.each(changing.filter(([name]) => !takesFiles(name)))(
+    "the route %s refuses a file as its body",
+    async (name, { example }) => {
+      const taken = await refused(name, example(prepared), harness().csv(1), "Text/CSV; charset=utf-8");
+      expect(taken).toMatchObject({
+        ...unsupported,
+        detail: expect.stringMatching(
+          /^(?:POST|DELETE) \/v1\/[\w/:-]+ does not take text\/csv\. It takes (?:no body: leave it and its Content-Type out|application\/json)$/,
+        ),
+      });
+      const form = new FormData();
+      form.append("file", new Blob(["x"]), "x.csv");
+      expect(await refused(name, example(prepared), form)).toMatchObject(unsupported);
+    },
+  );
 
-  test("is text where a route takes JSON, which counts as JSON with a charset too", async () => {
+  test("a JSON route refuses a text body and accepts JSON with a charset", async () => {
     const [, freeze] = changing.find(([name]) => name === "POST /v1/freeze") ?? [];
     const { path = "" } = freeze?.example(prepared) ?? {};
     const asText = await refused("POST /v1/freeze", { path }, "{}", "text/plain");
@@ -96,14 +99,14 @@ describe("a body that a route does not take", () => {
   });
 });
 
-describe("the description", () => {
-  test("has every route that this table knows, and no other", () => {
+describe("the API description", () => {
+  test("the API description has exactly the known routes", () => {
     expect([...operations().keys()].filter((name) => name.includes(" /v1/")).toSorted()).toEqual(
       Object.keys(routes).toSorted(),
     );
   });
 
-  test("says the role of each as the table does", () => {
+  test("the API description states the role of each route", () => {
     const said = [...operations()].map(([name, { description: about }]) => [
       name,
       /Needs the role (\w+)\./.exec(about)?.[1],
@@ -113,7 +116,7 @@ describe("the description", () => {
     );
   });
 
-  test("is OpenAPI 3.1: parameters of the path, answers, errors and security are all there", () => {
+  test("the API description is OpenAPI 3.1 with all path parameters, responses, errors, and security", () => {
     expect(description.openapi).toMatch(/^3\.1\.\d$/);
     expect(description.info.title).not.toBe("");
     expect(JSON.stringify(description)).not.toContain('"$ref"');
@@ -134,7 +137,7 @@ describe("the description", () => {
     expect(description.components.securitySchemes).toHaveProperty("token");
   });
 
-  test("tells how rows are handed over", () => {
+  test("the API description shows how rows are submitted", () => {
     for (const name of ["POST /v1/plans", "POST /v1/runs"]) {
       const { requestBody } = operations().get(name) as unknown as { requestBody: { content: object } };
       expect(Object.keys(requestBody.content)).toEqual(["text/csv", "multipart/form-data", "application/json"]);
@@ -143,7 +146,7 @@ describe("the description", () => {
 });
 
 test.each(Object.entries(routes).filter(([name]) => name.startsWith("POST")))(
-  "%s refuses a field that it does not have",
+  "the route %s refuses an unknown field",
   async (name, { example }) => {
     const { path } = example(prepared);
     const refused = await call(name, "admin", { path, type: "application/json", body: '{"nonsense":1}' });
@@ -151,7 +154,7 @@ test.each(Object.entries(routes).filter(([name]) => name.startsWith("POST")))(
   },
 );
 
-describe("a cursor that no page has given", () => {
+describe("invalid cursors", () => {
   const bad = [
     ...[
       "x",
@@ -176,7 +179,7 @@ describe("a cursor that no page has given", () => {
     ...["ops", "ops.", "ops.x", "ops.1", ".1-1", "ops.99999999999999999999999-1", "ops.1-99999999999999999999999"],
   ];
 
-  test("is refused with 400 by every list that has pages", async () => {
+  test("every paged list refuses an invalid cursor with 400", async () => {
     const paged = [...operations()].filter(([, { parameters = [] }]) =>
       parameters.some((one) => one.name === "cursor"),
     );
@@ -204,7 +207,7 @@ describe("a cursor that no page has given", () => {
     expect(answers).toEqual([]);
   });
 
-  test("is refused by the rows of a plan also where it is a place within a row, or after the last", async () => {
+  test("the rows of a plan refuse a cursor within a row or beyond the last one", async () => {
     const path = `/v1/plans/${prepared.planId}/rows`;
     const status = async (cursor: number): Promise<number> =>
       (await harness().ask(`${path}?cursor=${cursor}`, { as: "viewer" })).status;
@@ -219,7 +222,7 @@ describe("a cursor that no page has given", () => {
 
 describe.each(Object.entries(routes))("%s", (name, { role, status, example }) => {
   // Shows S10.
-  test("without a credential is 401, and with a wrong one", async () => {
+  test("a route returns 401 without a credential and with a wrong one", async () => {
     const { path } = example(prepared);
     const bare = await call(name, undefined, { path });
     expect([bare.status, await bare.json()]).toEqual([401, expect.objectContaining({ code: "UNAUTHENTICATED" })]);
@@ -228,13 +231,13 @@ describe.each(Object.entries(routes))("%s", (name, { role, status, example }) =>
   });
 
   // Shows S11.
-  test.each(roles.filter((one) => !isAtLeast(one, role)))("is 403 to a %s", async (small) => {
+  test.each(roles.filter((one) => !isAtLeast(one, role)))("a route returns 403 to a %s", async (small) => {
     const refused = await call(name, small, { path: example(prepared).path });
     expect([refused.status, await refused.json()]).toEqual([403, expect.objectContaining({ code: "FORBIDDEN" })]);
   });
 
   // Shows S11.
-  test("refuses a parameter that it does not have", async () => {
+  test("a route refuses an unknown query parameter", async () => {
     const { path, ...more } = example(prepared);
     const refused = await call(name, "admin", { path: `${path}${path.includes("?") ? "&" : "?"}nonsense=1`, ...more });
     expect([refused.status, await refused.json()]).toEqual([
@@ -243,7 +246,7 @@ describe.each(Object.entries(routes))("%s", (name, { role, status, example }) =>
     ]);
   });
 
-  test("answers as it declares", async () => {
+  test("a route responds as its description declares", async () => {
     const answer = await call(name, role, example(prepared));
     const text = await answer.text();
     expect([answer.status, text]).toEqual([status, expect.anything()]);

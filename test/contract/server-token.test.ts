@@ -35,14 +35,14 @@ async function give(
 }
 
 test.each(["https://worker.invalid", "https://127.0.0.1.worker.invalid"])(
-  "the token of the data directory does not go to %s, and the message says which setting to use",
+  "the token of the data directory is not sent to %s, and the message names the setting to use",
   async (url) => {
     const { code, stderr } = await give(`quota --server ${url}`);
     expect([code, stderr]).toEqual([3, expect.stringMatching(/SIMFLEET_SERVER_TOKEN_FILE.*this machine/)]);
   },
 );
 
-test("the token of the data directory goes to a worker on this machine, and a configured one goes wherever it is meant", async () => {
+test("the token of the data directory is sent to a local worker, and a configured token to any worker", async () => {
   const seen: (string | undefined)[] = [];
   const worker = createServer((request, response) => {
     seen.push(request.headers.authorization);

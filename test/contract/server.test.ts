@@ -24,9 +24,9 @@ function statusFor(url: string, host: string): Promise<number> {
   });
 }
 
-describe("every answer", () => {
+describe("HTTP responses", () => {
   // Shows S17.
-  test("has the strict policy but for one known style of two pages, and nothing that upgrades plain http", async () => {
+  test("every response has the strict content security policy except for known styles on two pages", async () => {
     await using harness = await ControlHarness.open();
     const known = (sha256: string): string => policy.replace("style-src 'self'", `style-src 'self' 'sha256-${sha256}'`);
     const policies: Readonly<Record<string, string>> = {
@@ -45,7 +45,7 @@ describe("every answer", () => {
     }
   });
 
-  test("is refused by another name, but health", async () => {
+  test("a request for another host name is refused except for the health check", async () => {
     await using harness = await ControlHarness.open({ http: "  hosts: [fleet.example.com]\n" });
     const { port } = new URL(harness.url);
     expect(await statusFor(`${harness.url}/v1/me`, `localhost:${port}`)).toBe(200);
@@ -57,8 +57,8 @@ describe("every answer", () => {
   });
 });
 
-describe("a fault", () => {
-  test("is a problem with our code, and the id under which the log has it", async () => {
+describe("HTTP errors", () => {
+  test("an error is a problem document with its code and the id of its log entry", async () => {
     await using harness = await ControlHarness.open();
     const answer = await harness.ask("/v1/runs/r-none", { as: "viewer" });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
@@ -72,7 +72,7 @@ describe("a fault", () => {
     });
   });
 
-  test("that was not foreseen tells nothing of itself, and the log has all of it", async () => {
+  test("an unexpected error reveals no details, and the log has all of them", async () => {
     await using harness = await ControlHarness.open();
     harness.app.runs.list = () => Promise.reject(new Error("secret inner words"));
     const answer = await harness.ask("/v1/runs", { as: "viewer" });
@@ -89,7 +89,7 @@ describe("a fault", () => {
     ["/v1/runs?state=begun", "query.state"],
     ["/v1/events?since=yesterday", "query.since"],
     ["/v1/events?cursor=x", "query.cursor"],
-  ])("in a query is told with its place: %s", async (path, where) => {
+  ])("an invalid query parameter is reported with its location: %s", async (path, where) => {
     await using harness = await ControlHarness.open();
     const answer = await harness.ask(path, { as: "viewer" });
     expect([answer.status, await answer.json()]).toMatchObject([
@@ -98,7 +98,7 @@ describe("a fault", () => {
     ]);
   });
 
-  test("a body of JSON is bounded, and a profile has to be there", async () => {
+  test("a JSON body has a size limit, and a profile must exist", async () => {
     await using harness = await ControlHarness.open();
     const large = JSON.stringify({ where: "x".repeat(300_000) });
     const headers = { "content-type": "application/json" };
@@ -108,7 +108,7 @@ describe("a fault", () => {
   });
 });
 
-test("who asks too often waits, and nobody else does", async () => {
+test("a client over the request limit has to wait while others do not", async () => {
   await using harness = await ControlHarness.open({ http: "  requestsPerMinute: 3\n" });
   const statuses: number[] = [];
   for (let n = 0; n < 4; n += 1) statuses.push((await harness.ask("/v1/me", { as: "viewer" })).status);
@@ -121,8 +121,8 @@ test("who asks too often waits, and nobody else does", async () => {
 });
 
 // Shows S10.
-describe("without credentials for the control API", () => {
-  test("a worker on loopback makes an admin token for itself, and every other worker there uses it", async () => {
+describe("workers without credentials for the control API", () => {
+  test("a worker on loopback creates an admin token, which other local workers reuse", async () => {
     await using harness = await ControlHarness.open();
     const env = {
       HOME: harness.folder,
@@ -149,7 +149,7 @@ describe("without credentials for the control API", () => {
     expect(log.join("")).not.toContain(token);
   });
 
-  test("a worker does not start with a short token in the data directory", async () => {
+  test("a worker does not start with a short token in its data directory", async () => {
     await using harness = await ControlHarness.open();
     const dataDir = join(harness.folder, "short");
     await mkdir(dataDir, { mode: 0o700 });
@@ -164,7 +164,7 @@ describe("without credentials for the control API", () => {
     });
   });
 
-  test("a worker that others can reach does not start, and says what to set", async () => {
+  test("a worker reachable by others does not start without a token and names the setting", async () => {
     await using harness = await ControlHarness.open();
     const env = { HOME: harness.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_HTTP_HOST: "0.0.0.0" };
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
@@ -178,7 +178,7 @@ describe("without credentials for the control API", () => {
 });
 
 describe("metrics", () => {
-  test("need a viewer, and are those of the table", async () => {
+  test("metrics require a viewer and match the documented table", async () => {
     await using harness = await ControlHarness.open();
     expect((await harness.ask("/metrics")).status).toBe(401);
     await harness.ask("/v1/me", { as: "viewer" });
@@ -189,7 +189,7 @@ describe("metrics", () => {
     expect(text).not.toContain("sf_viewer");
   });
 
-  test("tell of what works unattended", async () => {
+  test("metrics cover webhooks, automations, and schedules", async () => {
     await using harness = await ControlHarness.open({
       prepare: () =>
         Promise.resolve(`webhooks:
@@ -211,13 +211,13 @@ schedules: { nightly: { job: sync, cron: "0 3 * * *" } }
     expect(text).not.toContain("simfleet_schedule_last_result{");
   });
 
-  test("are open where the configuration says so", async () => {
+  test("metrics can be made public in the configuration", async () => {
     await using harness = await ControlHarness.open({ http: "  metrics: open\n" });
     expect((await harness.ask("/metrics")).status).toBe(200);
   });
 });
 
-describe("the page of the queues", () => {
+describe("the queues page", () => {
   async function session(
     harness: ControlHarness,
     as = "admin",
@@ -229,7 +229,7 @@ describe("the page of the queues", () => {
     return { path, set, cookie: set.split(";", 1)[0] ?? "" };
   }
 
-  test("is an admin's, by token or by a session that is good for nothing else", async () => {
+  test("the queues page requires an admin's token or a session that is valid for nothing else", async () => {
     await using harness = await ControlHarness.open({ works: true });
     expect((await harness.ask("/queues")).status).toBe(401);
     expect((await harness.ask("/queues", { as: "operator" })).status).toBe(403);
@@ -246,7 +246,7 @@ describe("the page of the queues", () => {
     expect((await harness.ask(path, { headers: { cookie: `${cookie.slice(0, -1)}~` } })).status).toBe(401);
   });
 
-  test("is opened neither by the cookie of a session alone nor by its address alone", async () => {
+  test("the queues page requires both the session cookie and the session URL", async () => {
     await using harness = await ControlHarness.open({ works: true });
     const [one, other] = [await session(harness), await session(harness)];
     for (const path of ["/queues", "/queues/", "/queues/api/queues", other.path, `${other.path}/api/queues`]) {
@@ -257,7 +257,7 @@ describe("the page of the queues", () => {
     expect((await harness.ask(one.path, { headers: { cookie: one.cookie } })).status).toBe(200);
   });
 
-  test("is closed when the token that began the session has expired", async () => {
+  test("the queues page is closed when the token that began its session has expired", async () => {
     const expiresAtMs = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
     const expires = new Date(expiresAtMs).toISOString().replace(".000Z", "Z");
     const hash = createHash("sha256").update("sf_brief").digest("hex");
@@ -270,7 +270,7 @@ describe("the page of the queues", () => {
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs);
   });
 
-  test("is for reading unless the configuration says otherwise, also with a token", async () => {
+  test("the queues page is read-only unless configured otherwise, even with a token", async () => {
     await using harness = await ControlHarness.open({ works: true });
     const { path, cookie } = await session(harness);
     for (const [method, way] of [
@@ -292,7 +292,7 @@ describe("the page of the queues", () => {
     expect(queues.every(({ readOnlyMode, isPaused }) => readOnlyMode && !isPaused)).toBe(true);
   });
 
-  test("changes nothing by its session for a page of elsewhere, and leaves its secrets out of the audit", async () => {
+  test("the queues page rejects session changes from other origins and keeps its secrets out of the audit log", async () => {
     await using harness = await ControlHarness.open({ works: true, http: "  queues: read-write\n" });
     const { path, cookie } = await session(harness);
     const pause = (origin?: string): Promise<Response> =>

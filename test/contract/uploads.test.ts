@@ -15,7 +15,7 @@ interface Plan {
   readonly where?: string;
 }
 
-test("a file is the same plan as a body and as a form, and a filter is one as well", async () => {
+test("a plan is the same for a file as a body, as a form, or as a filter", async () => {
   await using harness = await ControlHarness.open({ works: true });
   const body = harness.csv(4);
   const form = new FormData();
@@ -36,7 +36,7 @@ test("a file is the same plan as a body and as a form, and a filter is one as we
   expect([none.status, await none.json()]).toMatchObject([400, { code: "USAGE" }]); // no sync has read the fleet yet
 });
 
-test("what is larger than the bound is refused with 413, and leaves nothing", async () => {
+test("an upload larger than the limit is refused with 413 and leaves nothing", async () => {
   await using harness = await ControlHarness.open({ http: "  uploadBytes: 1000\n" });
   const spool = join(harness.folder, "data", "spool");
   const large = harness.csv(50);
@@ -50,7 +50,7 @@ test("what is larger than the bound is refused with 413, and leaves nothing", as
   expect((await stat(spool)).mode & 0o777).toBe(0o700);
 });
 
-test("a file that cannot be taken in is told with its line, and leaves nothing", async () => {
+test("an unreadable file is reported with its line and leaves nothing", async () => {
   await using harness = await ControlHarness.open();
   const broken = await harness.ask("/v1/runs", {
     as: "operator",
@@ -79,7 +79,7 @@ test("a file that cannot be taken in is told with its line, and leaves nothing",
   expect(await readdir(join(harness.folder, "data", "spool"))).toEqual([]);
 });
 
-test("a plan is started as it was planned, is nobody else's to read, and goes when it is thrown away", async () => {
+test("a plan is started as planned, is private to its caller, and disappears when deleted", async () => {
   await using harness = await ControlHarness.open({ works: true });
   const body = `${harness.csv(3)}no/sense,s1.fast\n`;
   const planned = await harness.ask("/v1/plans?partial=true", { as: "operator", method: "POST", body, headers: csv });
@@ -110,7 +110,7 @@ test("a plan is started as it was planned, is nobody else's to read, and goes wh
   expect(await readdir(spool)).toEqual([]);
 });
 
-test("rows of a plan are paged through whole, each once", async () => {
+test("the rows of a plan are paged completely and each once", async () => {
   await using harness = await ControlHarness.open({ sandbox: { sims: 30 } });
   const planned = await harness.ask("/v1/plans", {
     as: "operator",
@@ -143,7 +143,7 @@ test("a request that cannot succeed is refused before its file is read", async (
   expect(await refusalOf("/v1/runs?planId=p-none")).toMatchObject([400, { detail: /send planId alone/ }]);
 });
 
-test("a form is taken however its media type is spelled", async () => {
+test("a form is accepted for any spelling of its media type", async () => {
   await using harness = await ControlHarness.open();
   const body = `--x\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\n${harness.csv(2)}\r\n--x--\r\n`;
   const headers = { "content-type": "Multipart/Form-Data; boundary=x" };
@@ -151,7 +151,7 @@ test("a form is taken however its media type is spelled", async () => {
   expect([run.status, await run.json()]).toMatchObject([202, { name: "a.csv", counts: { total: 2 } }]);
 });
 
-test("the verdicts of a plan are refused when its rows are others by now", async () => {
+test("the verdicts of a plan are refused when its rows have changed", async () => {
   await using harness = await ControlHarness.open();
   const init = { as: "operator", method: "POST", body: harness.csv(3), headers: csv };
   const { planId } = (await (await harness.ask("/v1/plans", init)).json()) as Plan;

@@ -4,11 +4,11 @@ import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
 import { renderConfiguration } from "../../scripts/document-configuration.ts";
 
-it("docs/configuration.md says what the schema says (scripts/document-configuration.ts rewrites it)", () => {
+it("docs/configuration.md matches the schema (rewritten by scripts/document-configuration.ts)", () => {
   expect(readFileSync("docs/configuration.md", "utf8")).toBe(renderConfiguration());
 });
 
-it("the example file shows every key", () => {
+it("the example configuration shows every key", () => {
   const example = readFileSync("config/simfleet.example.yaml", "utf8");
   const keys = settingsOf(configSchema).map(({ path }) => path.split(".").at(-1) ?? "");
   expect(keys.filter((key) => !new RegExp(`(^[ #-]*|[{,] *)${key}:`, "m").test(example))).toEqual([]);

@@ -9,7 +9,7 @@ import { rotationStates } from "#jobs/credentials/record.ts";
 
 const page = readFileSync("docs/credentials.md", "utf8");
 
-it("the configuration on the page is one", () => {
+it("the configuration in docs/credentials.md is valid", () => {
   const folder = mkdtempSync(join(tmpdir(), "simfleet-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [, shown = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
@@ -24,7 +24,7 @@ it("the configuration on the page is one", () => {
   ]);
 });
 
-it("the page names every event, and states that there are", () => {
+it("docs/credentials.md names every credential event and only existing states", () => {
   const named = [...page.matchAll(/`(?:credential)?\.([a-z]+(?:-[a-z]+)?)`/g)].map(([, name]) => `credential.${name}`);
   const reported = eventTypes.filter((type) => type.startsWith("credential."));
   expect([...new Set(named)].sort()).toEqual(reported.toSorted());

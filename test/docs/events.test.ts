@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { eventsPage } from "../../scripts/document-events.ts";
 
-test("docs/events.md has every event as the catalogue has it", () => {
+test("docs/events.md matches the event catalog", () => {
   const page = readFileSync(new URL("../../docs/events.md", import.meta.url), "utf8");
   expect(page).toBe(eventsPage(page));
 });

@@ -22,26 +22,26 @@ const whereTexts = [...page.matchAll(/--where (?:'([^']+)'|([^\s'`]+))/g)].map(
 );
 
 describe("docs/inventory.md", () => {
-  it.each([...firstColumn("filter"), ...whereTexts])("shows a filter that can be read: %s", (text) => {
+  it.each([...firstColumn("filter"), ...whereTexts])("docs/inventory.md shows a valid filter: %s", (text) => {
     expect(parseFilter(text).conditions).not.toHaveLength(0);
   });
 
-  it("shows each operator", () => {
+  it("docs/inventory.md shows each filter operator", () => {
     const kinds = firstColumn("filter").flatMap((text) => parseFilter(text).conditions.map(({ kind }) => kind));
     expect(new Set(kinds)).toEqual(new Set(["equals", "differs", "in", "exists", "absent"]));
     expect(whereTexts.length).toBeGreaterThan(3);
   });
 
-  it("names the fields that are kept by default, and every secret that never is", () => {
+  it("docs/inventory.md names the fields kept by default and every secret that is never kept", () => {
     expect(page.replaceAll("\n", " ")).toContain(`(by default ${usualFields.join(", ")})`);
     for (const name of secretFields) expect(page).toContain(`\`${name}\``);
   });
 
-  it("names each kind of change", () => {
+  it("docs/inventory.md names each kind of change", () => {
     expect(firstColumn("kind").map((kind) => `sim.${kind}`)).toEqual(changeTypes);
   });
 
-  it("names the settings of the inventory and of events, with their variables", () => {
+  it("docs/inventory.md names the settings of the inventory and of events with their variables", () => {
     const settings = settingsOf(configSchema).filter(({ path }) => /^(inventory|events)\./.test(path));
     const rows = settings.map(({ path, facts }) => new RegExp(`\\| \`${path}\` +\\| \`${facts.variable}\` +\\|`));
     for (const row of rows) expect(page).toMatch(row);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { operationsPage } from "../../scripts/document-metrics.ts";
 
-test("docs/operations.md has every metric as the catalogue has it", () => {
+test("docs/operations.md matches the metric catalog", () => {
   const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
   expect(page).toContain("| `simfleet_rows` |");
   expect(page).toBe(operationsPage(page));

@@ -4,11 +4,11 @@ import { securityPage, shownPromises } from "../../scripts/document-security.ts"
 
 const page = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8");
 
-test("docs/security.md names for each promise the tests that show it, as the tests say", () => {
+test("docs/security.md lists the tests of each guarantee by their titles", () => {
   expect(page).toBe(securityPage(page));
 });
 
-test("every promise of docs/security.md is shown by a test, and every test shows one of them", () => {
+test("every guarantee in docs/security.md has a test and every listed test shows one", () => {
   const promised = [...page.matchAll(/^\| \*\*(S\d+)\*\* \|/gm)].map(([, id]) => id);
   expect(promised).toEqual(Array.from({ length: 20 }, (_, n) => `S${n + 1}`));
   expect(new Set(shownPromises().map(({ promise }) => promise))).toEqual(new Set(promised));

@@ -6,7 +6,7 @@ import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 const noAuthKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
 const mfaSecret = "JBSWY3DPEHPK3PXP";
 
-describe.concurrent("an account signs in", () => {
+describe.concurrent("sign-in with an account", () => {
   test.each<[string, CliHarnessOptions]>([
     ["by an AuthKey", {}],
     [
@@ -39,7 +39,7 @@ describe.concurrent("an account signs in", () => {
       },
     ],
     ["under another brand", { brand: "Soracom", env: { SIMFLEET_BRAND: "Soracom" } }],
-  ])("%s", async (_, options) => {
+  ])("an account signs in %s", async (_, options) => {
     await using harness = await CliHarness.open(options);
     await harness.fleet("fleet.csv", 3);
     const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
@@ -47,7 +47,7 @@ describe.concurrent("an account signs in", () => {
     expect(harness.sandbox.state.totals.byOperation).toMatchObject({ auth: 1, updateSimSpeedClass: 3 });
   });
 
-  test("with a lifetime of the pair that was asked for, and for Japan coverage", async () => {
+  test("an account signs in with a requested pair lifetime and for Japan coverage", async () => {
     await using harness = await CliHarness.open({ coverageTypes: ["jp"], serves: ["jp"] });
     const env = { SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_ENDPOINT_JAPAN: harness.sandbox.url, SIMFLEET_COVERAGE: "jp" };
     await harness.fleet("fleet.csv", 3);
@@ -65,7 +65,7 @@ describe.concurrent("an account signs in", () => {
   });
 });
 
-test.concurrent("the earlier wording names SIMs by IMSI", async () => {
+test.concurrent("the earlier API wording identifies SIMs by IMSI", async () => {
   await using harness = await CliHarness.open({ env: { SIMFLEET_WORDING: "subscribers" } });
   const imsis = [0, 1, 2].map((n) => harness.sandbox.state.sims.imsiAt(n));
   await harness.write("fleet.csv", `IMSI;speedClass\n${imsis.map((imsi) => `${imsi};s1.4xfast\n`).join("")}`);
@@ -80,7 +80,7 @@ test.concurrent("the earlier wording names SIMs by IMSI", async () => {
   );
 });
 
-test.concurrent("the platform's Japanese reasons stand in the results file", async () => {
+test.concurrent("the results file contains the platform's Japanese reasons", async () => {
   await using harness = await CliHarness.open({ env: { SIMFLEET_LANGUAGE: "ja" } });
   await harness.write("fleet.csv", `simId,speedClass\n${harness.simId(0)},s1.warp\n8942319999999999999,s1.fast\n`);
   const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
@@ -91,7 +91,7 @@ test.concurrent("the platform's Japanese reasons stand in the results file", asy
   ]);
 });
 
-describe.concurrent("a refusal of the account is one clear sentence and exit code 3:", () => {
+describe.concurrent("accounts that the platform refuses", () => {
   test.each<[string, CliHarnessOptions, string]>([
     [
       "a wrong AuthKey",
@@ -112,7 +112,7 @@ describe.concurrent("a refusal of the account is one clear sentence and exit cod
       "auth: not authorized (401 AUM0012: Multi-factor authentication is enabled: mfaOTPCode is required.). " +
         "Check SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET.",
     ],
-  ])("%s", async (_, options, message) => {
+  ])("the refusal of an account is one sentence with exit code 3: %s", async (_, options, message) => {
     await using harness = await CliHarness.open(options);
     await harness.fleet("fleet.csv", 3);
     const refused = await harness.run(["apply", "fleet.csv", "--yes"]);
@@ -122,7 +122,7 @@ describe.concurrent("a refusal of the account is one clear sentence and exit cod
     expect(harness.changes).toBe(0);
   });
 
-  test("the wrong coverage, of which the plan knew nothing", async () => {
+  test("an account with the wrong coverage is refused with exit code 3", async () => {
     await using harness = await CliHarness.open({ coverageTypes: ["g"], serves: ["jp"] });
     await harness.fleet("fleet.csv", 3);
     const refused = await harness.run(["apply", "fleet.csv", "--yes"]);

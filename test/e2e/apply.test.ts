@@ -35,8 +35,8 @@ const exampleIds = [
   "8981100667127684262",
 ];
 
-describe.concurrent("a file of speed classes", () => {
-  test("is planned without a call to the platform", async () => {
+describe.concurrent("files of speed classes", () => {
+  test("a file is planned without a call to the platform", async () => {
     await using harness = await CliHarness.open({ simIds: exampleIds });
     const file = await harness.example("speed-classes.csv");
     const planned = await harness.run(["plan", file]);
@@ -50,7 +50,7 @@ describe.concurrent("a file of speed classes", () => {
     expect(harness.sandbox.state.totals.calls).toBe(0);
   });
 
-  test("is applied row by row, and the results file carries its columns along in order", async () => {
+  test("a file is applied row by row, and its columns are in the results file in order", async () => {
     await using harness = await CliHarness.open({ simIds: exampleIds });
     const file = await harness.example("speed-classes.csv");
     const applied = await harness.run(["apply", file, "--yes"]);
@@ -73,7 +73,7 @@ describe.concurrent("a file of speed classes", () => {
     }
   });
 
-  test("of ids only needs one class for all", async () => {
+  test("a file of ids requires one class for all rows", async () => {
     await using harness = await CliHarness.open({ simIds: exampleIds });
     const file = await harness.example("ids-only.csv");
     const refused = await harness.run(["apply", file, "--yes"]);
@@ -87,7 +87,7 @@ describe.concurrent("a file of speed classes", () => {
     expect(exampleIds.map((id) => harness.sandbox.state.speedClassOf(id))).toEqual(exampleIds.map(() => "s1.slow"));
   });
 
-  test("with invalid rows is refused whole, and nothing is sent", async () => {
+  test("a file with invalid rows is refused completely and nothing is sent", async () => {
     await using harness = await CliHarness.open({ simIds: exampleIds });
     const file = await harness.example("spoiled.csv");
     const refused = await harness.run(["apply", file, "--yes"]);
@@ -101,7 +101,7 @@ describe.concurrent("a file of speed classes", () => {
     expect(await harness.files(".results.csv")).toEqual([]);
   });
 
-  test("with invalid rows gives its valid ones with --partial, and every row has its reason", async () => {
+  test("the valid rows of a file are sent with --partial, and every row has its reason", async () => {
     await using harness = await CliHarness.open({ simIds: exampleIds });
     const file = await harness.example("spoiled.csv");
     const applied = await harness.json(["apply", file, "--yes", "--partial"]);
@@ -147,7 +147,7 @@ describe.concurrent("a file of speed classes", () => {
       (text: string) => `\n\n${text.replaceAll("\n", "\n\n").trimEnd()}`,
     ],
     ["spelled-out column names", (text: string) => text.replace("simId,speedClass", "SIM ID,Speed_Class")],
-  ])("may have %s", async (_, write) => {
+  ])("a file may have %s", async (_, write) => {
     await using harness = await CliHarness.open();
     const ids = [harness.simId(0), harness.simId(1)];
     await harness.write("fleet.csv", write(`simId,speedClass,site\n${ids[0]},s1.fast,zürich\n${ids[1]},s1.slow,"a"\n`));
@@ -158,7 +158,7 @@ describe.concurrent("a file of speed classes", () => {
     expect(column(results, "site")).toEqual(["zürich", "a"]);
   });
 
-  test("that names a SIM twice with one class makes one call, and both rows get its outcome", async () => {
+  test("a file that names a SIM twice with one class makes one call, and both rows get its outcome", async () => {
     await using harness = await CliHarness.open();
     const [known, unknown] = [harness.simId(0), "8942319999999999999"];
     await harness.write(
@@ -177,8 +177,8 @@ describe.concurrent("a file of speed classes", () => {
   });
 });
 
-describe.concurrent("the results file", () => {
-  test("defuses what a spreadsheet would run, and ndjson keeps it raw", async () => {
+describe.concurrent("results files", () => {
+  test("a results file escapes spreadsheet formulas in CSV and keeps them unchanged in NDJSON", async () => {
     await using harness = await CliHarness.open();
     const nasty = ['=HYPERLINK("http://x")', "+1-800", "@SUM(A1)", "-2+3", "＝1+1", "  =1", "-12.5", "plain"];
     const quoted = nasty.map((cell) => `"${cell.replaceAll('"', '""')}"`);
@@ -198,7 +198,7 @@ describe.concurrent("the results file", () => {
     expect(lines.map(({ input }) => input.note)).toEqual(nasty);
   });
 
-  test("has failed rows that can be sent in again as they are", async () => {
+  test("the failed rows in a results file can be submitted again unchanged", async () => {
     await using harness = await CliHarness.open();
     const missing = "8942319999999999999";
     await harness.write("fleet.csv", `simId,speedClass,site\n${harness.simId(0)},s1.fast,a\n${missing},s1.fast,b\n`);
@@ -216,7 +216,7 @@ describe.concurrent("the results file", () => {
     expect(header).toBe("simId,speedClass,site,outcome,reason,previousSpeedClass,attempts,finishedAt");
   });
 
-  test("goes into a pipe that is closed early without a complaint", async () => {
+  test("a results file written to a pipe that closes early causes no error", async () => {
     await using harness = await CliHarness.open({ sims: 3_000 });
     await harness.fleet("fleet.csv", 3_000);
     const { document } = await harness.json(["apply", "fleet.csv", "--yes"]);
@@ -229,7 +229,7 @@ describe.concurrent("the results file", () => {
   });
 });
 
-test.concurrent("every command answers with one JSON document of the promised shape, and nothing else", async () => {
+test.concurrent("every command prints exactly one JSON document of the documented shape", async () => {
   await using harness = await CliHarness.open();
   await harness.redis();
   await harness.fleet("fleet.csv", 6);
@@ -309,7 +309,7 @@ test.concurrent("every command answers with one JSON document of the promised sh
   });
 });
 
-test.concurrent("what the inventory shows is not changed again with --skip-unchanged, and results tell what was before", async () => {
+test.concurrent("--skip-unchanged skips SIMs that already have the class, and results show the previous values", async () => {
   await using harness = await CliHarness.open();
   const before = Array.from({ length: 10 }, (_, n) => harness.sandbox.state.speedClassOf(harness.simId(n)) ?? "");
   const wanted = before.map((speedClass, n) =>

@@ -13,7 +13,7 @@ interface Entry {
 }
 
 // Shows S16.
-test("a worker that is killed between the entry and the result leaves no change without an entry", async () => {
+test("a worker killed between the audit entry and the result leaves no change without an entry", async () => {
   const harness = await CliHarness.open({ sims: 5 });
   await using _ = harness;
   const worker = await harness.worker();

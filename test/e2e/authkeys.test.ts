@@ -70,7 +70,7 @@ async function events(harness: CliHarness): Promise<string> {
 /** So many that a rotation on a slow machine ends before them, at ten a second; what is left is let go at once then. */
 const rows = 900;
 
-describe.concurrent("a rotation under a run", () => {
+describe.concurrent("AuthKey rotations during a run", () => {
   test.each<[string, CliHarnessOptions]>([
     ["the Root user", {}],
     ["the Root user where revoking ends the pairs as well", { revokeKillsPairs: true }],
@@ -135,8 +135,8 @@ describe.concurrent("a rotation under a run", () => {
   });
 });
 
-describe.concurrent("the command line rotates", () => {
-  test("the command line rotates by itself where no worker is up, and refuses when both slots are taken", async () => {
+describe.concurrent("AuthKey rotations by the command line", () => {
+  test("the command line rotates an AuthKey without a worker and refuses when both slots are in use", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;
     const { authKeyId: spare } = harness.sandbox.accounts.authKeys.create(undefined);
@@ -154,7 +154,7 @@ describe.concurrent("the command line rotates", () => {
     expect((await harness.run(["check"])).code).toBe(0);
   });
 
-  test("the command line ends a rotation whose process was killed in the middle", async () => {
+  test("the command line completes a rotation whose process was killed midway", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;
     const redis = await harness.redis();
@@ -171,7 +171,7 @@ describe.concurrent("the command line rotates", () => {
     expect(left).toEqual([rotated.document.newAuthKeyId]);
   });
 
-  test("the command line says what a rotation lacks: operations, sinks, a seal", async () => {
+  test("the command line names missing operations, sinks, and seal of a rotation", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;
     const lacking = await harness.run(["authkeys", "rotate", "--yes"], { SIMFLEET_DEPLOYMENT: "svc" });
@@ -189,7 +189,7 @@ describe.concurrent("the command line rotates", () => {
   });
 });
 
-test.concurrent("a pair is renewed by its token where the deployment has the operation", async () => {
+test.concurrent("a pair is renewed with its token when the deployment has the operation", async () => {
   await using harness = await CliHarness.open({
     ...{ operations: "all", pairTtlSeconds: 16, sims: 110, limits: { Sim: 20, Operator: 600 } },
     env: deployed,
@@ -206,7 +206,7 @@ test.concurrent("a pair is renewed by its token where the deployment has the ope
 });
 
 describe.concurrent("two AuthKeys", () => {
-  test("the second AuthKey works where the first is refused, which is said once and checked for each", async () => {
+  test("the second AuthKey is used when the first is refused, which is reported once and checked for each", async () => {
     await using harness = await CliHarness.open({
       env: {
         SIMFLEET_AUTH_KEY_ID: "keyId-gone",
@@ -228,7 +228,7 @@ describe.concurrent("two AuthKeys", () => {
     expect(checked.stdout).toMatch(/ok +AuthKey +keyId-sandbox is accepted/);
   });
 
-  test("a worker reloads a file that changes, and keeps what it has when that is faulty", async () => {
+  test("a worker reloads a changed secret file and keeps the old secret when the file is invalid", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;
     const worker = await harness.worker();

@@ -63,7 +63,7 @@ async function untilPast(harness: CliHarness, id: string): Promise<void> {
   await until(`it is past ${id}`, async () => !isAfter(id, (await place()) ?? "0-0"), 20_000);
 }
 
-test.concurrent("a SIM that appears gets its class, and a message tells of it", async () => {
+test.concurrent("an automation sets the class of a new SIM, and a webhook message reports it", async () => {
   await using receiver = await openReceiver(secret);
   await using harness = await open(
     `${newSimsSlow}webhooks:
@@ -95,7 +95,7 @@ test.concurrent("a SIM that appears gets its class, and a message tells of it", 
   );
 });
 
-test.concurrent("a person sees what it does and would do, holds it, and has it see to what it missed", async () => {
+test.concurrent("an operator can see, preview, pause, and replay an automation", async () => {
   await using harness = await open(newSimsSlow);
   await harness.run(["sims", "sync"]);
   await harness.worker();
@@ -134,7 +134,7 @@ test.concurrent("a person sees what it does and would do, holds it, and has it s
   ]);
 });
 
-test.concurrent("a worker that is killed in the middle changes nothing about it", async () => {
+test.concurrent("an automation continues correctly after its worker was killed midway", async () => {
   await using harness = await open(newSimsSlow, { latencyMs: 30, env: { SIMFLEET_CONNECTIONS: "2" } });
   const redis = await harness.redis();
   await harness.run(["sims", "sync"]);
@@ -158,7 +158,7 @@ test.concurrent("a worker that is killed in the middle changes nothing about it"
   expect((await shown(harness))?.lastRef).toBe(run?.runId);
 });
 
-test.concurrent("what cannot work is told before anything begins", async () => {
+test.concurrent("invalid automations are reported before anything starts", async () => {
   await using harness = await open(`automations:
   a: { on: sim.aded, job: apply, speedClass: s1.minimum }
   b: { on: run.completed, job: apply, speedClass: s1.minimum }

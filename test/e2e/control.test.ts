@@ -21,8 +21,8 @@ async function outcomesOf(harness: CliHarness, runId: string): Promise<Record<st
   return counted(column((await harness.run(["runs", "results", runId])).stdout, "outcome"));
 }
 
-describe.concurrent("a run", () => {
-  test("does not start without a yes where no terminal asks", async () => {
+describe.concurrent("runs", () => {
+  test("a run does not start without --yes when there is no terminal to ask", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 3);
     const refused = await harness.run(["apply", "fleet.csv"]);
@@ -32,7 +32,7 @@ describe.concurrent("a run", () => {
   });
 
   // Shows S18.
-  test("waits, when it is large, until somebody else approves it", async () => {
+  test("a large run waits until another user approves it", async () => {
     await using harness = await CliHarness.open({ env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" } });
     await harness.fleet("few.csv", 5);
     expect(await harness.json(["apply", "few.csv", "--yes"])).toMatchObject({ document: { state: "completed" } });
@@ -50,7 +50,7 @@ describe.concurrent("a run", () => {
     expect(cancelled.document).toMatchObject({ state: "cancelled", counts: { cancelled: 6 } });
   });
 
-  test("is refused when it is larger than runs may be", async () => {
+  test("a run larger than the configured limit is refused", async () => {
     await using harness = await CliHarness.open({ env: { SIMFLEET_CHANGES_MOST_ROWS: "5" } });
     await harness.fleet("many.csv", 6);
     const refused = await harness.run(["apply", "many.csv", "--yes"]);
@@ -59,14 +59,14 @@ describe.concurrent("a run", () => {
     expect(harness.changes).toBe(0);
   });
 
-  test("goes on past its canary when all of it holds", async () => {
+  test("a run continues after its canary when all canary rows succeed", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 60);
     const applied = await harness.json(["apply", "fleet.csv", "--yes", "--canary", "5"]);
     expect(applied).toMatchObject({ code: 0, document: { state: "completed", counts: { done: 60 } } });
   });
 
-  test("ends at a canary row that fails, and the rest stays untouched", async () => {
+  test("a run stops at a failed canary row and leaves the other rows untouched", async () => {
     await using harness = await CliHarness.open();
     const ids = Array.from({ length: 60 }, (_, n) => (n === 3 ? "8942319999999999999" : harness.simId(n)));
     await harness.write("fleet.csv", `simId,speedClass\n${ids.map((id) => `${id},s1.8xfast\n`).join("")}`);
@@ -86,7 +86,7 @@ describe.concurrent("a run", () => {
     ["10", 10, "11 rows failed or were rejected, more than the 10 allowed"],
     ["5%", 10, "11 rows failed or were rejected, more than the 10 allowed"],
     ["0", 0, "1 row failed or was rejected, more than the 0 allowed"],
-  ])("is aborted past --max-failures %s, and no more goes out than was in flight", async (limit, most, reason) => {
+  ])("a run is aborted beyond --max-failures %s and sends only the calls in flight", async (limit, most, reason) => {
     const inFlight = 4;
     await using harness = await CliHarness.open({
       sims: 200,
@@ -109,7 +109,7 @@ describe.concurrent("a run", () => {
     else expect(applied.document.reason).toMatch(/^\d+ rows? failed or w(as|ere) rejected, more than the \d+ allowed$/);
   });
 
-  test("keeps to a rate of its own, as the platform's record shows", async () => {
+  test("a run stays within its own rate limit according to the platform's records", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 20);
     const applied = await harness.json(["apply", "fleet.csv", "--yes", "--rate", "240"]);
@@ -121,7 +121,7 @@ describe.concurrent("a run", () => {
     expect(Date.parse(finishedAt ?? "") - Date.parse(startedAt ?? "")).toBeGreaterThanOrEqual(4_500);
   });
 
-  test("is handed to a worker with --detach, which works it off", async () => {
+  test("a run is passed to a worker with --detach and completed there", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 30);
     const worker = await harness.worker();
@@ -134,7 +134,7 @@ describe.concurrent("a run", () => {
     expect(await worker.ended).toMatchObject({ code: 0, stdout: "" });
   });
 
-  test("waits with --detach where no worker is up, says so, and begins with the first one", async () => {
+  test("a run with --detach waits until the first worker starts and says so", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 30);
     const detached = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
@@ -149,7 +149,7 @@ describe.concurrent("a run", () => {
     expect(harness.changes).toBe(30);
   });
 
-  test("is worked off by several workers, and apply only looks on", async () => {
+  test("a run is shared by several workers while apply only shows its progress", async () => {
     await using harness = await CliHarness.open({ ...unhurried, env: { SIMFLEET_CONNECTIONS: "2" } });
     await harness.fleet("fleet.csv", 100);
     await Promise.all([harness.worker(), harness.worker()]);
@@ -159,8 +159,8 @@ describe.concurrent("a run", () => {
   });
 });
 
-describe.concurrent("while it is under way, a run", () => {
-  test("is paused, which apply reports, and continues with resume", async () => {
+describe.concurrent("control of runs in progress", () => {
+  test("a run in progress can be paused, which apply reports, and resumed", async () => {
     await using harness = await CliHarness.open(heldUp);
     await harness.fleet("fleet.csv", 100);
     const apply = harness.start(["apply", "fleet.csv", "--yes"]);
@@ -185,7 +185,7 @@ describe.concurrent("while it is under way, a run", () => {
     expect(harness.changes).toBe(100);
   });
 
-  test("is cancelled, and retry redoes the rows that it had not come to", async () => {
+  test("a run in progress can be cancelled, and a retry sends the remaining rows", async () => {
     await using harness = await CliHarness.open(heldUp);
     await harness.fleet("fleet.csv", 100);
     const apply = harness.start(["apply", "fleet.csv", "--yes"]);
@@ -216,7 +216,7 @@ describe.concurrent("while it is under way, a run", () => {
     expect(harness.changes).toBe(100);
   });
 
-  test("is left by Ctrl-C in a state to be resumed, and says how", async () => {
+  test("Ctrl-C leaves a run resumable and prints how to resume it", async () => {
     await using harness = await CliHarness.open(unhurried);
     await harness.fleet("fleet.csv", 100);
     const apply = harness.start(["apply", "fleet.csv", "--yes"]);
@@ -240,7 +240,7 @@ describe.concurrent("while it is under way, a run", () => {
     expect(harness.changes).toBe(100);
   });
 
-  test("goes on in its worker when a Ctrl-C ends only the looking on", async () => {
+  test("a run continues in its worker when Ctrl-C only ends the progress display", async () => {
     await using harness = await CliHarness.open(unhurried);
     await harness.fleet("fleet.csv", 60);
     await harness.worker();
@@ -254,7 +254,7 @@ describe.concurrent("while it is under way, a run", () => {
     expect(harness.changes).toBe(60);
   });
 
-  test("is handed back when its worker stops, and the next worker ends it", async () => {
+  test("a run is handed back when its worker stops, and the next worker completes it", async () => {
     await using harness = await CliHarness.open(unhurried);
     await harness.fleet("fleet.csv", 60);
     const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
@@ -270,7 +270,7 @@ describe.concurrent("while it is under way, a run", () => {
     expect(harness.changes).toBe(60);
   });
 
-  test("is held where the platform refuses the account, and resumes with new credentials", async () => {
+  test("a run stops when the platform refuses the account and resumes with new credentials", async () => {
     await using harness = await CliHarness.open(unhurried);
     await harness.fleet("fleet.csv", 60);
     const apply = harness.start(["apply", "fleet.csv", "--yes"]);

@@ -67,7 +67,7 @@ async function killAndResume(round: number): Promise<void> {
   await expectWhole(harness, runId, { repeated });
 }
 
-test.concurrent("a run whose process is killed at any instant is ended by resume, every time", async () => {
+test.concurrent("a run whose process was killed at any moment is completed by resume", async () => {
   const rounds = await Promise.allSettled(Array.from({ length: seeds(3, 10) }, (_, round) => killAndResume(round)));
   const failed = rounds.flatMap((ended, round) =>
     ended.status === "rejected" ? [`round ${round}, after ${blow(round)} changes: ${String(ended.reason)}`] : [],
@@ -75,7 +75,7 @@ test.concurrent("a run whose process is killed at any instant is ended by resume
   expect(failed).toEqual([]);
 });
 
-test.concurrent("a worker that is killed among several leaves its rows to the others", async () => {
+test.concurrent("the rows of a killed worker are completed by the other workers", async () => {
   await using harness = await CliHarness.open(io);
   await harness.redis();
   await harness.fleet("fleet.csv", rows);
@@ -87,7 +87,7 @@ test.concurrent("a worker that is killed among several leaves its rows to the ot
   await expectWhole(harness, document.runId, { repeated: 4 * lanes });
 });
 
-test.concurrent("an embedded Redis that is killed comes back, and the run goes on by itself", async () => {
+test.concurrent("a run continues by itself after its embedded Redis was killed", async () => {
   await using harness = await CliHarness.open(io);
   await harness.fleet("fleet.csv", rows);
   const apply = harness.start(["apply", "fleet.csv", "--yes", "--json"]);
@@ -101,7 +101,7 @@ test.concurrent("an embedded Redis that is killed comes back, and the run goes o
   await expectWhole(harness, runId, { repeated: 4 * lanes });
 });
 
-test.concurrent("a run is ended after everything was killed at once: apply, worker, Redis and what watches over it", async () => {
+test.concurrent("a run is completed after apply, worker, Redis, and its supervisor were all killed at once", async () => {
   await using harness = await CliHarness.open(io);
   await harness.fleet("fleet.csv", rows);
   const worker = await harness.worker();

@@ -21,7 +21,7 @@ async function runs(harness: CliHarness): Promise<RunDocument[]> {
   return (await harness.json<{ runs: RunDocument[] }>(["runs", "list"])).document.runs;
 }
 
-test.concurrent("files become runs and end in done/ or failed/ beside what became of them", async () => {
+test.concurrent("files in the drop folder become runs and end in done/ or failed/ with their results", async () => {
   await using harness = await open();
   const check = await harness.run(["check"]);
   expect(check.stdout).toMatch(/^ok +drop folder +in$/m);
@@ -58,7 +58,7 @@ test.concurrent("files become runs and end in done/ or failed/ beside what becam
   expect(await worker.ended).toMatchObject({ code: 0 });
 });
 
-test.concurrent("a worker that is killed in the middle is gone on after, with files of one name", async () => {
+test.concurrent("a drop folder continues after its worker was killed midway, even with files of the same name", async () => {
   await using harness = await open({ latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } });
   await harness.redis();
   const first = await harness.worker();
@@ -82,7 +82,7 @@ test.concurrent("a worker that is killed in the middle is gone on after, with fi
   expect(events.map(({ type }) => type).toSorted()).toEqual(["file.done", "file.done", "file.taken", "file.taken"]);
 });
 
-test.concurrent("a missing folder is reported by check and by the worker, and used once it exists", async () => {
+test.concurrent("a missing drop folder is reported by check and by the worker and is used once it exists", async () => {
   await using harness = await open();
   rmSync(harness.path("in"), { recursive: true });
   const check = await harness.run(["check"]);

@@ -16,7 +16,7 @@ async function startMsOf(harness: CliHarness): Promise<number> {
   return performance.now() - beforeMs;
 }
 
-describe.concurrent("an address that leads nowhere ends apply with 4 and one sentence:", () => {
+describe.concurrent("platform addresses that do not work", () => {
   test.each([
     [
       "a port where nothing listens",
@@ -28,7 +28,7 @@ describe.concurrent("an address that leads nowhere ends apply with 4 and one sen
       "https://platform.invalid",
       /^simfleet: auth: the host platform\.invalid is not known \((ENOTFOUND|EAI_AGAIN)\)\. Check SIMFLEET_ENDPOINT_GLOBAL, or the name service\.$/,
     ],
-  ])("%s", async (_, address, message) => {
+  ])("apply ends with exit code 4 and one sentence for %s", async (_, address, message) => {
     await using harness = await CliHarness.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: address } });
     await harness.fleet("fleet.csv", 3);
     const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
@@ -38,7 +38,7 @@ describe.concurrent("an address that leads nowhere ends apply with 4 and one sen
     expect((await harness.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toEqual([]);
   });
 
-  test("a web server that is not the platform", async () => {
+  test("apply ends with exit code 4 for a web server that is not the platform", async () => {
     await using server = await webServer();
     const host = `127.0.0.1:${server.port}`;
     await using harness = await CliHarness.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: `http://${host}` } });
@@ -52,8 +52,8 @@ describe.concurrent("an address that leads nowhere ends apply with 4 and one sen
   });
 });
 
-describe.concurrent("a Redis that will not do ends every command with 4 and says why:", () => {
-  test("none at the address, within six seconds", async () => {
+describe.concurrent("unsuitable Redis servers", () => {
+  test("every command ends with exit code 4 within six seconds when no Redis is at the address", async () => {
     await using harness = await CliHarness.open({ env: { SIMFLEET_REDIS_URL: "redis://127.0.0.1:9" } });
     const startMs = await startMsOf(harness);
     const beforeMs = performance.now();
@@ -67,7 +67,7 @@ describe.concurrent("a Redis that will not do ends every command with 4 and says
     expect(failed.document).toEqual({ error: { code: "STORE_UNAVAILABLE", message } });
   });
 
-  test("an old version", async () => {
+  test("every command ends with exit code 4 for an outdated Redis", async () => {
     await using redis = await oldRedis("6.0.16");
     await using harness = await CliHarness.open({ env: { SIMFLEET_REDIS_URL: `redis://127.0.0.1:${redis.port}` } });
     expect(await harness.run(["quota"])).toEqual({
@@ -77,7 +77,7 @@ describe.concurrent("a Redis that will not do ends every command with 4 and says
     });
   });
 
-  test("one that throws rows away when it is full", async () => {
+  test("every command ends with exit code 4 for a Redis that evicts data", async () => {
     await using harness = await CliHarness.open();
     await (await harness.redis()).config("SET", "maxmemory-policy", "allkeys-lru");
     const failed = await harness.run(["runs", "list"]);
@@ -87,7 +87,7 @@ describe.concurrent("a Redis that will not do ends every command with 4 and says
     );
   });
 
-  test("one that is full: nothing is started", async () => {
+  test("apply starts nothing when Redis is full", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 100);
     await (await harness.redis()).config("SET", "maxmemory", "1");
@@ -101,8 +101,8 @@ describe.concurrent("a Redis that will not do ends every command with 4 and says
   });
 });
 
-describe.concurrent("a Redis that goes away in the middle", () => {
-  test("is told of, and a Ctrl-C leaves the run to be resumed", async () => {
+describe.concurrent("Redis outages during a run", () => {
+  test("a Redis outage during a run is reported, and Ctrl-C leaves the run resumable", async () => {
     await using harness = await CliHarness.open({ sims: 100, limits: { Sim: 10 } });
     await using server = await redisOnPort(harness);
     const env = { SIMFLEET_REDIS_URL: server.url };
@@ -129,8 +129,8 @@ describe.concurrent("a Redis that goes away in the middle", () => {
   });
 });
 
-describe.concurrent("results", () => {
-  test("that cannot be written leave the run whole, and the message says how to get them", async () => {
+describe.concurrent("results files that cannot be written", () => {
+  test("a run completes when its results cannot be written, and the message says how to get them", async () => {
     await using harness = await CliHarness.open();
     await harness.redis(); // not started below, under the limit on the size of files
     await harness.fleet("fleet.csv", 90);
@@ -151,7 +151,7 @@ describe.concurrent("results", () => {
     expect(counted(column(await harness.read("results.csv"), "outcome"))).toEqual({ done: 90 });
   });
 
-  test("are written into a pipe or a device as they are, and never put in its place", async () => {
+  test("results are written into a pipe or a device without replacing it", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 3);
     const { document } = await harness.json(["apply", "fleet.csv", "--yes"]);
@@ -166,8 +166,8 @@ describe.concurrent("results", () => {
   });
 });
 
-describe.concurrent("a reader that goes away", () => {
-  test("of the messages does not keep a run from its end", async () => {
+describe.concurrent("closed output streams", () => {
+  test("a run completes when the reader of its messages exits", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 60);
     const piped = await harness.shell("simfleet apply fleet.csv --yes 2>&1 | head -1").ended;
@@ -176,7 +176,7 @@ describe.concurrent("a reader that goes away", () => {
     expect(runs).toMatchObject([{ state: "completed", counts: { done: 60 } }]);
   });
 
-  test("or a full disk behind stdout is told of on stderr", async () => {
+  test("a full disk behind stdout is reported on stderr", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 3);
     expect(await harness.shell("simfleet plan fleet.csv > /dev/full").ended).toEqual({

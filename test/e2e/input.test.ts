@@ -55,13 +55,13 @@ const spoiled: [string, string | Buffer, string][] = [
   ],
 ];
 
-describe.concurrent("a file is refused with its reason:", () => {
-  test.each(spoiled)("%s", async (_, content, message) => {
+describe.concurrent("refused input files", () => {
+  test.each(spoiled)("plan refuses a file with the reason: %s", async (_, content, message) => {
     await using harness = await CliHarness.open();
     expect(await planOf(harness, content)).toBe(`simfleet: ${message}\n`);
   });
 
-  test("one that is not there, and a folder", async () => {
+  test("apply refuses a missing file and a folder", async () => {
     await using harness = await CliHarness.open();
     expect(await harness.run(["apply", "nowhere.csv", "--yes"])).toEqual({
       code: 2,
@@ -76,7 +76,7 @@ describe.concurrent("a file is refused with its reason:", () => {
     });
   });
 
-  test("one with nothing valid in it, whatever is asked for", async () => {
+  test("apply refuses a file without any valid row even with --partial", async () => {
     await using harness = await CliHarness.open();
     await harness.write("fleet.csv", "simId,speedClass\n8.94E+18,s1.fast\n");
     const refused = await harness.run(["apply", "fleet.csv", "--yes", "--partial"]);
@@ -87,7 +87,7 @@ describe.concurrent("a file is refused with its reason:", () => {
   });
 });
 
-describe.concurrent("a command line that makes no sense", () => {
+describe.concurrent("invalid command lines", () => {
   test.each([
     [["plan"], "error: missing argument 'file', or --where"],
     [["apply", "fleet.csv", "--where", "a=b"], "error: argument 'file' and --where exclude each other"],
@@ -107,7 +107,7 @@ describe.concurrent("a command line that makes no sense", () => {
       "error: option '--outcome <outcome>' argument 'fine' is invalid. It must be one of done, skipped, rejected, " +
         "failed, unknown, cancelled, pending.",
     ],
-  ])("%j ends with 2 and points to --help", async (args, message) => {
+  ])("the invalid command line %j ends with exit code 2 and refers to --help", async (args, message) => {
     await using harness = await CliHarness.open();
     expect(await harness.run(args)).toEqual({
       code: 2,
@@ -116,7 +116,7 @@ describe.concurrent("a command line that makes no sense", () => {
     });
   });
 
-  test("has help with an example for every command", async () => {
+  test("every command has help with an example", async () => {
     await using harness = await CliHarness.open();
     for (const command of [["apply"], ["runs", "results"], ["quota"]]) {
       const { code, stdout, stderr } = await harness.run([...command, "--help"]);
@@ -126,8 +126,8 @@ describe.concurrent("a command line that makes no sense", () => {
   });
 });
 
-describe.concurrent("the configuration", () => {
-  test("is told all of its faults at once", async () => {
+describe.concurrent("the configuration on the command line", () => {
+  test("all configuration errors are reported together", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 1);
     const env = {
@@ -155,7 +155,7 @@ describe.concurrent("the configuration", () => {
     expect(checked.document.findings.map(({ status }) => status)).toEqual(Array(5).fill("wrong"));
   });
 
-  test("says what is missing to speak to the platform", async () => {
+  test("settings missing for platform calls are reported", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 1);
     const env = { SIMFLEET_AUTH_KEY: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_ENDPOINT_GLOBAL: "" };
@@ -170,7 +170,7 @@ describe.concurrent("the configuration", () => {
   });
 
   // Shows S2.
-  test("takes a secret from a file that nobody else can read, and from no other", async () => {
+  test("a secret file is accepted only if nobody else can read it", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 1);
     const env = { SIMFLEET_AUTH_KEY: "", SIMFLEET_AUTH_KEY_FILE: "auth-key" };

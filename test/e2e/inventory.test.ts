@@ -22,8 +22,8 @@ interface SimDocument {
 type SimsPage = { readonly sims: SimDocument[]; readonly nextCursor: string | null };
 type ChangesPage = { readonly changes: Record<string, unknown>[]; readonly nextCursor: string | null };
 
-describe.concurrent("the fleet", () => {
-  test("is read, listed, shown and exported, and the export is a file that plan takes", async () => {
+describe.concurrent("the inventory", () => {
+  test("the inventory can be synced, listed, shown, and exported as a file that plan accepts", async () => {
     await using harness = await CliHarness.open({ sims: 350 });
     await harness.redis();
     const synced = await harness.json<SyncDocument>(["sims", "sync"]);
@@ -70,7 +70,7 @@ describe.concurrent("the fleet", () => {
     expect(everywhere.document.sims).toHaveLength(350);
   });
 
-  test("is found by filters, and a filter that cannot be read says where", async () => {
+  test("the inventory is searched with filters, and an invalid filter is reported with its error position", async () => {
     await using harness = await CliHarness.open({ sims: 300 });
     await harness.redis();
     await harness.run(["sims", "sync"]);
@@ -108,7 +108,7 @@ describe.concurrent("the fleet", () => {
     expect(unreadable.stderr).toMatch(/The filter "speedClass=" cannot be read: expected a value/);
   });
 
-  test("shows what was changed, by our runs and outside of them, what came and what went", async () => {
+  test("the inventory shows changes made by runs, external changes, and added and removed SIMs", async () => {
     await using harness = await CliHarness.open({ sims: 120 });
     await harness.redis();
     await harness.run(["sims", "sync"]);
@@ -154,7 +154,7 @@ describe.concurrent("the fleet", () => {
     expect(plan.document.verdicts).toMatchObject({ unknown: 1, change: 0 });
   });
 
-  test("is changed by a filter instead of a file", async () => {
+  test("a run can select its SIMs by a filter instead of a file", async () => {
     await using harness = await CliHarness.open({ sims: 200 });
     await harness.redis();
     await harness.run(["sims", "sync"]);
@@ -191,7 +191,7 @@ describe.concurrent("the fleet", () => {
 });
 
 describe.concurrent("undo", () => {
-  test("puts back what a run changed, and leaves what was changed since, also when no sync has seen it", async () => {
+  test("an undo restores what a run changed except for SIMs changed since, even before a sync", async () => {
     await using harness = await CliHarness.open({ sims: 60 });
     await harness.redis();
     await harness.run(["sims", "sync"]);
@@ -222,7 +222,7 @@ describe.concurrent("undo", () => {
     expect(again.document.counts).toMatchObject({ done: 0, skipped: 10 });
   });
 
-  test("says so where nothing is known of before, and where there is nothing to undo", async () => {
+  test("an undo reports that previous values are unknown or that there is nothing to undo", async () => {
     await using harness = await CliHarness.open({ sims: 20 });
     await harness.redis();
     await harness.fleet("fleet.csv", 3);
@@ -240,8 +240,8 @@ describe.concurrent("undo", () => {
   });
 });
 
-describe.concurrent("a sync", () => {
-  test("that is killed goes on where it stood", async () => {
+describe.concurrent("syncs", () => {
+  test("a sync that was killed resumes where it stopped", async () => {
     await using harness = await CliHarness.open({ sims: 600, pageSize: 10, latencyMs: 15 });
     await harness.redis();
     const killed = harness.start(["sims", "sync"]);
@@ -255,7 +255,7 @@ describe.concurrent("a sync", () => {
     expect(harness.sandbox.state.totals.byOperation.listSims).toBeLessThanOrEqual(62);
   });
 
-  test("that is stopped with Ctrl-C says how to go on", async () => {
+  test("a sync stopped with Ctrl-C prints how to resume it", async () => {
     await using harness = await CliHarness.open({ sims: 600, pageSize: 10, latencyMs: 15 });
     await harness.redis();
     const stopped = harness.start(["sims", "sync"]);
@@ -267,7 +267,7 @@ describe.concurrent("a sync", () => {
     expect((await harness.json<SyncDocument>(["sims", "sync"])).document).toMatchObject({ sims: 600, pages: 60 });
   });
 
-  test("is done by a worker where one is up, and waits through a spent quota without a 429", async () => {
+  test("a running worker performs a sync and waits for the quota without a 429", async () => {
     await using harness = await CliHarness.open({ sims: 300, pageSize: 10, limits: { Sim: 1 } });
     await harness.worker();
     const detached = await harness.run(["sims", "sync", "--detach"]);
@@ -281,12 +281,12 @@ describe.concurrent("a sync", () => {
     expect(harness.sandbox.state.totals.throttled).toBe(0);
   });
 
-  test("is refused with wrong credentials, before anything else", async () => {
+  test("a sync is refused immediately with wrong credentials", async () => {
     await using harness = await CliHarness.open({ sims: 5, env: { SIMFLEET_AUTH_KEY: "secret-wrong" } });
     expect((await harness.run(["sims", "sync"])).code).toBe(3);
   });
 
-  test("keeps no private key of a record, nor prints it", async () => {
+  test("a sync neither stores nor prints the private key of a record", async () => {
     await using harness = await CliHarness.open({
       sims: 30,
       records: "soracom",

@@ -44,7 +44,7 @@ class Worker {
   }
 }
 
-test("a run is started once, whenever the worker that starts it is killed", async () => {
+test("a run is started once when its worker is killed at any moment", async () => {
   await using harness = await CliHarness.open({ sims: rows });
   const body = await harness.read(await harness.fleet("fleet.csv", rows));
   const worker = new Worker(harness);

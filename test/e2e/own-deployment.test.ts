@@ -38,8 +38,8 @@ rotations:
 
 const noKeyInEnvironment = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
 
-describe.concurrent("a rotation", () => {
-  test("of either kind goes all the way with a file that extends svc by the operations", async () => {
+describe.concurrent("rotations with custom deployments", () => {
+  test("both kinds of rotation complete with a file that adds the operations to svc", async () => {
     await using harness = await open("own.yaml");
     const { state, accounts, options } = harness.sandbox;
     state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
@@ -58,7 +58,7 @@ describe.concurrent("a rotation", () => {
     expect(JSON.parse(await harness.read("auth-key"))).toMatchObject({ authKeyId: key?.authKeyId });
   });
 
-  test("of either kind says under svc what it lacks and how to add it, and does nothing", async () => {
+  test("both kinds of rotation report under svc how to add the missing operations and do nothing", async () => {
     await using harness = await open("svc");
     const rotated = await harness.run(["credentials", "rotate", "mqtt", "--yes"], noKeyInEnvironment);
     const keys = await harness.run(["authkeys", "rotate", "--yes"], noKeyInEnvironment);

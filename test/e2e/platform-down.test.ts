@@ -10,8 +10,8 @@ interface Problem {
   readonly nextAttemptAt: string | null;
 }
 
-describe.concurrent("while the platform answers only 500", () => {
-  test("a run shows its problem and the next attempt in its progress, show, list and events, and recovers", async () => {
+describe.concurrent("a platform that answers only 500", () => {
+  test("a run shows its problem and next attempt in progress, show, list, and events, and recovers", async () => {
     await using harness = await CliHarness.open({ sims: 60, faults: { "empty-500": 1 } });
     await harness.fleet("fleet.csv", 60);
     const apply = harness.start(["apply", "fleet.csv", "--yes"]);
@@ -34,7 +34,7 @@ describe.concurrent("while the platform answers only 500", () => {
     expect(after.document).not.toHaveProperty("problem");
   });
 
-  test("a sync prints a line at each attempt, with the page, the status and the next attempt", async () => {
+  test("a sync prints a line for each failed attempt with the page, the status, and the next attempt", async () => {
     await using harness = await CliHarness.open({ sims: 60, faults: { "empty-500": 1 } });
     const sync = harness.start(["sims", "sync"]);
     await sync.said(/page 1 could not be read: .*500.*\(1 failed attempt since .*, next attempt in \d+ s\)/);

@@ -17,8 +17,8 @@ async function applyAll(harness: CliHarness, rows: number): Promise<{ results: s
   return { results, throttled: applied.document.throttled };
 }
 
-describe.concurrent("all rows are done", () => {
-  test("through 2 % each of resets, lost answers, cut answers, 502s in HTML and empty 500s", async () => {
+describe.concurrent("runs on an unreliable platform", () => {
+  test("a run completes all rows despite 2% each of resets, lost and truncated responses, 502s, and empty 500s", async () => {
     const share = 0.02;
     await using harness = await CliHarness.open({
       sims: 1_000,
@@ -42,14 +42,14 @@ describe.concurrent("all rows are done", () => {
     ["through errors of the nested form", { faults: { "nested-error": 0.05 } }],
     ["while some answers are slow", { faults: { slow: 0.05 }, slowMs: 400 }],
     ["with windows that open at the first call", { anchored: "first-call", limits: { Sim: 100 }, latencyMs: 10 }],
-  ])("%s", async (_, options) => {
+  ])("a run completes all rows %s", async (_, options) => {
     await using harness = await CliHarness.open({ sims: 300, ...options });
     await applyAll(harness, 300);
   });
 });
 
-describe.concurrent("answers of 429 stay few", () => {
-  test("beside another caller of the same quota: at most one a window, or one burst of what was in flight", async () => {
+describe.concurrent("429 responses during a run", () => {
+  test("a run beside another caller gets at most one 429 per window or one burst of calls in flight", async () => {
     const lanes = 8;
     await using harness = await CliHarness.open({
       ...{ sims: 300, limits: { Sim: 100 }, competitor: { Sim: 8 }, latencyMs: [5, 20] },
@@ -63,12 +63,12 @@ describe.concurrent("answers of 429 stay few", () => {
     expect(throttled).toBeLessThanOrEqual(windows.length + lanes);
   });
 
-  test("none, without another caller, over several windows", async () => {
+  test("a run without another caller gets no 429 over several windows", async () => {
     await using harness = await CliHarness.open({ sims: 300, limits: { Sim: 80 }, latencyMs: [5, 20] });
     expect((await applyAll(harness, 300)).throttled).toBe(0);
   });
 
-  test("none, when the limit is raised during the run, and it is used at once", async () => {
+  test("a run gets no 429 and uses a limit at once that is raised during the run", async () => {
     await using harness = await CliHarness.open({ sims: 300, limits: { Sim: 40 }, latencyMs: [5, 20] });
     void harness
       .untilChanges(45)
@@ -79,7 +79,7 @@ describe.concurrent("answers of 429 stay few", () => {
     );
   });
 
-  test("as many as were in flight at most, when the limit is lowered during the run", async () => {
+  test("a run gets at most as many 429s as calls in flight when the limit is lowered", async () => {
     const lanes = 8;
     await using harness = await CliHarness.open({
       sims: 200,

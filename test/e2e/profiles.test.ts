@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startSandbox } from "#sandbox/server.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
-test("two profiles share a worker and nothing else", async () => {
+test("two profiles share a worker but nothing else", async () => {
   await using harness = await CliHarness.open({
     limits: { Sim: 10 },
     env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "", SIMFLEET_CONFIG: "two.yaml" },
@@ -53,7 +53,7 @@ profiles:
   }
 });
 
-test("a profile that the platform refuses is told apart from one that it takes", async () => {
+test("check reports separately which profiles and AuthKeys the platform accepts", async () => {
   await using harness = await CliHarness.open({
     env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "", SIMFLEET_CONFIG: "two.yaml" },
   });

@@ -38,9 +38,9 @@ async function serverWithUsers(harness: CliHarness) {
   };
 }
 
-describe.concurrent("an ACL user as the documentation gives it", () => {
+describe.concurrent("the documented Redis ACL user", () => {
   // Shows S13.
-  test("runs a file to its end, with the password in a file, and is refused nothing", async () => {
+  test("the documented ACL user can complete a run with its password in a file and no denied command", async () => {
     await using harness = await CliHarness.open({ sims: 40 });
     await using server = await serverWithUsers(harness);
     await writeFile(harness.path("redis-password"), `${password}\n`, { mode: 0o600 });
@@ -67,7 +67,7 @@ describe.concurrent("an ACL user as the documentation gives it", () => {
     expect(keys.length).toBeGreaterThan(0);
   });
 
-  test("works with user and percent-encoded password in the address", async () => {
+  test("the documented ACL user works with user and percent-encoded password in the address", async () => {
     await using harness = await CliHarness.open();
     await using server = await serverWithUsers(harness);
     const env = { SIMFLEET_REDIS_URL: `redis://simfleet:${inUrl}@127.0.0.1:${server.port}` };
@@ -81,7 +81,7 @@ describe.concurrent("an ACL user as the documentation gives it", () => {
     expect(checked.stdout + checked.stderr).not.toMatch(/w0rd-of-acl/);
   });
 
-  test("carries a worker, whose log never holds the password", async () => {
+  test("the documented ACL user suffices for a worker, whose log never contains the password", async () => {
     await using harness = await CliHarness.open();
     await using server = await serverWithUsers(harness);
     const env = {
@@ -105,7 +105,7 @@ describe.concurrent("an ACL user as the documentation gives it", () => {
     expect(stdout + stderr).not.toMatch(/w0rd-of-acl/);
   });
 
-  test("with a wrong password ends with 4 and one sentence that names no password", async () => {
+  test("a wrong Redis password ends with exit code 4 and one sentence without the password", async () => {
     await using harness = await CliHarness.open();
     await using server = await serverWithUsers(harness);
     const env = { SIMFLEET_REDIS_URL: `redis://simfleet:wrong-word@127.0.0.1:${server.port}` };
@@ -116,7 +116,7 @@ describe.concurrent("an ACL user as the documentation gives it", () => {
   });
 
   // Shows S13.
-  test("is refused a Redis that throws rows away when it is full", async () => {
+  test("the documented ACL user can detect and refuse a Redis that evicts data", async () => {
     await using harness = await CliHarness.open();
     await using server = await serverWithUsers(harness);
     await server.redis.config("SET", "maxmemory-policy", "allkeys-lru");
@@ -127,7 +127,7 @@ describe.concurrent("an ACL user as the documentation gives it", () => {
   });
 });
 
-describe.concurrent("TLS with certificates of an authority of one's own", () => {
+describe.concurrent("TLS for Redis with certificates of a private CA", () => {
   async function filesOf(harness: CliHarness) {
     const authority = createAuthority();
     const server = authority.issue("redis", ["127.0.0.1", "localhost"]);
@@ -144,7 +144,7 @@ describe.concurrent("TLS with certificates of an authority of one's own", () => 
   }
 
   // Shows S13.
-  test("runs a file to its end over rediss:// with a client certificate", async () => {
+  test("a run completes over rediss:// with a client certificate", async () => {
     await using harness = await CliHarness.open({ sims: 30 });
     const { ca, server: own, client } = await filesOf(harness);
     await using server = await redisWithTls(harness, { ca, ...own });
@@ -164,7 +164,7 @@ describe.concurrent("TLS with certificates of an authority of one's own", () => 
     }
   });
 
-  test("takes its settings from the file as well", async () => {
+  test("TLS settings are also read from the config file", async () => {
     await using harness = await CliHarness.open();
     const { ca, server: own, client } = await filesOf(harness);
     await using server = await redisWithTls(harness, { ca, ...own });
@@ -174,7 +174,7 @@ describe.concurrent("TLS with certificates of an authority of one's own", () => 
     expect(checked.stdout).toContain(`rediss://127.0.0.1:${server.port}, version 7`);
   });
 
-  test("refuses a server whose authority is not known, and a client without a certificate", async () => {
+  test("a server with an unknown CA and a client without a certificate are refused", async () => {
     await using harness = await CliHarness.open();
     const { ca, server: own } = await filesOf(harness);
     await using server = await redisWithTls(harness, { ca, ...own });

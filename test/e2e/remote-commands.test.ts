@@ -43,7 +43,7 @@ async function withWorker(yaml: (folder: string) => string): Promise<Asked> {
   return { harness, remote, same };
 }
 
-test.concurrent("reads the fleet there, takes a run back, and goes on with one", async () => {
+test.concurrent("remote commands read the fleet, undo a run, and resume one", async () => {
   const { harness, remote, same } = await withWorker(() => "");
   await using _ = harness;
   const synced = await harness.json<{ state: string; sims: number }>(["sims", "sync"], remote);
@@ -77,7 +77,7 @@ test.concurrent("reads the fleet there, takes a run back, and goes on with one",
   expect(await harness.run(["runs", "undo", "r-none", "--yes"], remote)).toMatchObject({ code: 2 });
 });
 
-test.concurrent("steers what works unattended, and the switch that holds all of it", async () => {
+test.concurrent("remote commands control schedules, automations, rotations, webhooks, and the freeze", async () => {
   await using receiver = await openReceiver(secret);
   const { harness, remote, same } = await withWorker(
     (folder) => `seal: { keyFile: ${folder}/seal-key }

@@ -27,8 +27,8 @@ async function withWorker(): Promise<{
   return { harness, worker, remote, url };
 }
 
-describe.concurrent("a remote worker", () => {
-  test("plans and does what a file says, and gives the results back", async () => {
+describe.concurrent("remote workers", () => {
+  test("a remote worker plans and applies a file and returns its results", async () => {
     const { harness, remote } = await withWorker();
     await using _ = harness;
     await harness.fleet("fleet.csv", 30);
@@ -50,7 +50,7 @@ describe.concurrent("a remote worker", () => {
     expect(audit.document.entries.map(({ target }) => target)).toContain(runId);
   });
 
-  test("is followed on after it was killed: every event once, also those that were emitted while it was away", async () => {
+  test("an event tail continues after the remote worker was killed and shows every event once", async () => {
     const { harness, worker, remote, url } = await withWorker();
     await using _ = harness;
     const tail = harness.start(["events", "tail", "--follow", "--type", "run.*", "--json"], remote);
@@ -72,7 +72,7 @@ describe.concurrent("a remote worker", () => {
     expect(new Set(seen.map(({ id }) => id)).size).toBe(4);
   });
 
-  test("refuses in the words and with the exit code that a command here would have", async () => {
+  test("a remote worker refuses with the same message and exit code as a local command", async () => {
     const { harness, remote, url } = await withWorker();
     await using _ = harness;
     await harness.write("bad.csv", "simId\nno/sense\n");

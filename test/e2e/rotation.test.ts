@@ -82,8 +82,8 @@ function textsIn(folder: string): string {
   return paths.map(textOf).join("\n");
 }
 
-describe.concurrent("a rotation", () => {
-  test("is done by the command where no worker is up, and shows what it did", async () => {
+describe.concurrent("rotations", () => {
+  test("a rotation without a worker is performed by the command, which shows each step", async () => {
     await using harness = await open();
     const { code, stderr, document } = await harness.json<Report>(["credentials", "rotate", "mqtt", "--yes"]);
     expect([code, document.state, stderr]).toEqual([0, "done", expect.anything()]);
@@ -109,7 +109,7 @@ describe.concurrent("a rotation", () => {
     expect(shown.stdout).toMatch(/^ROTATION .*\nmqtt +done +mqtt-\d{8}T\d{4}Z /);
   });
 
-  test("waits for its grace and says so, goes on in a worker, and is over", async () => {
+  test("a rotation waits for its grace period, continues in a worker, and completes", async () => {
     await using harness = await open({ graceSeconds: 3 });
     const rotated = await harness.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect(rotated.code).toBe(0);
@@ -125,7 +125,7 @@ describe.concurrent("a rotation", () => {
     expect(setsOf(harness)[0]?.[1]).toBe(canary);
   });
 
-  test("detached is left to the worker, which does it", async () => {
+  test("a detached rotation is performed by the worker", async () => {
     await using harness = await open();
     await harness.worker();
     const { document } = await harness.json<Report>(["credentials", "rotate", "mqtt", "--yes", "--detach"]);
@@ -138,7 +138,7 @@ describe.concurrent("a rotation", () => {
   });
 
   // Shows S19.
-  test("without what it needs begins nothing", async () => {
+  test("a rotation with missing requirements does not start", async () => {
     await using harness = await open({ isSealed: false });
     const unsealed = await harness.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect([unsealed.code, unsealed.stderr]).toEqual([
@@ -160,7 +160,7 @@ describe.concurrent("a rotation", () => {
     expect([setsOf(harness), setsOf(plain)]).toEqual([[["mqtt", "before"]], [["mqtt", "before"]]]);
   });
 
-  test("whose process is killed while a sink is handed the secret goes on with the same one", async () => {
+  test("a rotation killed while a sink receives the secret resumes with the same secret", async () => {
     await using harness = await open();
     const inFolder = (name: string): string => join(harness.folder, name);
     const yaml = readFileSync(inFolder("simfleet.yaml"), "utf8");
@@ -185,7 +185,7 @@ describe.concurrent("a rotation", () => {
   });
 
   // Shows S19.
-  test("leaves its secret nowhere but where it belongs, also when it fails", async () => {
+  test("a rotation leaves its secret only where it belongs, even when it fails", async () => {
     // A process keeps the secrets of earlier commands out of what it prints: here each command has one of its own.
     const options = { isProcessPerCommand: true, env: { SIMFLEET_LOG_LEVEL: "trace" } };
     await using harness = await open({ graceSeconds: 600, options });

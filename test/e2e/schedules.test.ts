@@ -37,7 +37,7 @@ async function withSchedules(yaml: string, options: CliHarnessOptions = {}): Pro
 }
 
 describe.concurrent("schedules", () => {
-  test("schedules keep a stadium fast while it is open, as the example does", async () => {
+  test("schedules run as in the stadium example", async () => {
     await using harness = await CliHarness.open({
       sims: 40,
       operations: "all",
@@ -90,7 +90,7 @@ describe.concurrent("schedules", () => {
     expect(await worker.ended).toMatchObject({ code: 0 });
   });
 
-  test("schedules come by the clock, do not overlap, and go on after the worker was killed", async () => {
+  test("schedules run on time, do not overlap, and continue after the worker was killed", async () => {
     await using harness = await withSchedules(
       `schedules:
   often: { cron: "*/2 * * * * *", job: apply, file: fleet.csv }
@@ -126,7 +126,7 @@ describe.concurrent("schedules", () => {
   });
 
   // Shows S18.
-  test("schedules stand still while they are paused or everything is frozen, and a run stands still with them", async () => {
+  test("schedules and runs stop while they are paused or a freeze is in effect", async () => {
     await using harness = await withSchedules(
       `schedules:
   often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip }
@@ -175,7 +175,7 @@ describe.concurrent("schedules", () => {
     expect((await harness.json(["runs", "show", run.runId])).document.counts.done).toBe(80);
   });
 
-  test("schedules write a report of the fleet", async () => {
+  test("schedules can write a report of the fleet", async () => {
     await using harness = await withSchedules(
       `schedules: { weekly: { cron: "@weekly", job: report, file: fleet.json } }\n`,
       {
@@ -192,7 +192,7 @@ describe.concurrent("schedules", () => {
     expect(sum).toBe(30);
   });
 
-  test("a schedule that does not exist is reported with the names that do", async () => {
+  test("an unknown schedule is reported with the existing names", async () => {
     await using harness = await withSchedules(`schedules: { weekly: { cron: "@weekly", job: sync } }\n`);
     const ended = await harness.run(["schedules", "trigger", "weakly"]);
     expect(ended).toMatchObject({ code: 2, stdout: "" });

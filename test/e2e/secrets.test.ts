@@ -31,7 +31,7 @@ function watchPairs(harness: CliHarness): string[] {
 }
 
 // Shows S1.
-test("the search for a secret finds it in each of sixteen forms", () => {
+test("the secret search of these tests finds a secret in each of sixteen encodings", () => {
   const secret = 'a canary ?>?>?>~~~"<&>\\\u00ff\u00fe\u00ffz';
   expect(new Set(formsOf(secret)).size).toBe(16);
   for (const form of formsOf(secret)) expect(found(`before ${form} after`, [secret])).not.toEqual([]);
@@ -39,7 +39,7 @@ test("the search for a secret finds it in each of sixteen forms", () => {
   expect(found(`Basic ${header}`, [secret])).not.toEqual([]);
 });
 
-describe.concurrent("no secret is left anywhere", () => {
+describe.concurrent("secrets in output, logs, and files", () => {
   test.each<[string, CliHarnessOptions, readonly string[]]>([
     ["of an AuthKey", { authKey, env: { SIMFLEET_AUTH_KEY: authKey } }, [authKey]],
     [
@@ -56,7 +56,7 @@ describe.concurrent("no secret is left anywhere", () => {
       },
       [password, mfaSecret],
     ],
-  ])("%s", async (_, options, secrets) => {
+  ])("a run leaves no secret %s anywhere", async (_, options, secrets) => {
     const faults = { "expire-pairs": 0.05, "lost-answer": 0.05, "html-502": 0.05 };
     await using harness = await CliHarness.open({
       ...options,
@@ -92,7 +92,7 @@ describe.concurrent("no secret is left anywhere", () => {
   });
 
   // Shows S1.
-  test("when the platform throws one back in its error", async () => {
+  test("a run leaves no secret anywhere when the platform echoes one in an error", async () => {
     await using echo = await echoServer();
     const address = `http://127.0.0.1:${echo.port}`;
     await using harness = await CliHarness.open({
@@ -106,7 +106,7 @@ describe.concurrent("no secret is left anywhere", () => {
     expect(found(refused.stdout + refused.stderr, [authKey])).toEqual([]);
   });
 
-  test("when the platform throws one back in any encoding, row by row", async () => {
+  test("a run leaves no secret anywhere when the platform echoes one in any encoding in each row", async () => {
     const token = `canary-token+/=-${"z".repeat(24)}`;
     const live = [authKey, token];
     const ways = Object.values(encodings).flatMap((encode) => live.map(encode));
@@ -143,7 +143,7 @@ describe.concurrent("no secret is left anywhere", () => {
     }
   });
 
-  test("and what only looks like one is printed as it was stored", async () => {
+  test("text that only looks like a secret is printed unchanged", async () => {
     await using harness = await CliHarness.open(alone);
     const cells = [
       "token=abc",

@@ -19,8 +19,8 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-describe.concurrent("on a terminal", () => {
-  test("apply asks, and then keeps one line up to date", async () => {
+describe.concurrent("commands on a terminal", () => {
+  test("apply asks for confirmation and then updates a single progress line", async () => {
     await using harness = await CliHarness.open({ limits: { Sim: 30 } });
     await harness.fleet("fleet.csv", 90);
     const { code, stdout } = await onTerminal(harness, "simfleet apply fleet.csv", "y\n").ended;
@@ -34,7 +34,7 @@ describe.concurrent("on a terminal", () => {
     expect(harness.changes).toBe(90);
   });
 
-  test("apply starts nothing without a yes", async () => {
+  test("apply starts nothing without confirmation", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 1);
     const { code, stdout } = await onTerminal(harness, "simfleet apply fleet.csv", "\n").ended;
@@ -44,7 +44,7 @@ describe.concurrent("on a terminal", () => {
     expect(harness.changes).toBe(0);
   });
 
-  test("retry, undo and cancel ask as apply does, and a no changes nothing", async () => {
+  test("retry, undo, and cancel ask for confirmation, and a no changes nothing", async () => {
     await using harness = await CliHarness.open(twoCalls);
     const runId = await runWithCancelledRows(harness);
     const before = harness.changes;
@@ -70,7 +70,7 @@ describe.concurrent("on a terminal", () => {
     expect((await harness.json(["runs", "show", held.runId])).document.state).toBe("running");
   });
 
-  test.skipIf(!hasTmux)("a Ctrl-C pauses the run, and neither the line nor Redis is left in a mess", async () => {
+  test.skipIf(!hasTmux)("Ctrl-C pauses the run and leaves the terminal and Redis in a clean state", async () => {
     await using harness = await CliHarness.open({ limits: { Sim: 20 } });
     await harness.fleet("fleet.csv", 90);
     const session = `w${harness.sandbox.port}`;
@@ -100,7 +100,7 @@ describe.concurrent("on a terminal", () => {
   });
 });
 
-test.concurrent("in a pipe there is no escape character, and a line now and then", async () => {
+test.concurrent("output to a pipe has no escape characters and only occasional progress lines", async () => {
   await using harness = await CliHarness.open({ limits: { Sim: 30 } });
   await harness.fleet("fleet.csv", 90);
   const { code, stdout, stderr } = await harness.run(["apply", "fleet.csv", "--yes"], { TERM: "xterm-256color" });
@@ -112,7 +112,7 @@ test.concurrent("in a pipe there is no escape character, and a line now and then
   expect(lines.at(-1)).toMatch(/^r-\S+ completed: 90 of 90 rows \(100 %\), quota \d+\/30, refresh in \d s$/);
 });
 
-test("without a terminal, retry, undo and replay need --yes, and do nothing without it", async () => {
+test("retry, undo, and replay require --yes without a terminal and otherwise do nothing", async () => {
   await using harness = await CliHarness.open(twoCalls);
   const runId = await runWithCancelledRows(harness);
   await harness.write(

@@ -68,7 +68,7 @@ function writeAsUser(node: string, path: string): string {
 
 if (isRoot) {
   // Shows S14.
-  test("a worker of another user gets ready on a read-only program and writes to its data alone", async () => {
+  test("a worker of another user starts from a read-only program folder and writes only to its data folder", async () => {
     const { node, cli, worker: entry, tree, data, folder } = await productionTree();
     // The image holds no Redis; here the worker starts the one that the tests have fetched.
     const cache = join(folder, "cache");
@@ -101,7 +101,7 @@ if (isRoot) {
     }
   });
 } else {
-  test("a worker of another user is not tried here: only root can start a process as another user", () => {
+  test("the test with a worker of another user is skipped unless run as root", () => {
     console.warn("The worker was not tried as another user, since these tests do not run as root.");
     expect(isRoot).toBe(false);
   });

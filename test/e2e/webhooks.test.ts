@@ -67,7 +67,7 @@ function typesAt({ received }: Receiver): string[] {
   return received.map(({ body }) => body.type).toSorted();
 }
 
-test.concurrent("a run that completes is told of by messages that the receiver can verify", async () => {
+test.concurrent("a completed run is reported by webhook messages that the receiver can verify", async () => {
   await using receiver = await openReceiver(secret);
   await using harness = await open(opsAt(receiver.url));
   await harness.worker();
@@ -91,7 +91,7 @@ test.concurrent("a run that completes is told of by messages that the receiver c
   expect([unknown.code, unknown.document.error.code]).toEqual([2, "DELIVERY_NOT_FOUND"]);
 });
 
-test.concurrent("a receiver that is down gets its messages when it is up again, sooner when a person asks", async () => {
+test.concurrent("a receiver that was down gets its messages later, or at once when a user resends them", async () => {
   const down = await openReceiver(secret);
   const { port } = new URL(down.url);
   await down[Symbol.asyncDispose]();
@@ -118,7 +118,7 @@ test.concurrent("a receiver that is down gets its messages when it is up again, 
   expect([waiting.length, typesAt(receiver)]).toEqual([2, ["run.completed", "run.submitted"]]);
 });
 
-test.concurrent("a receiver that answers 410 gets nothing more, until a person lets it go on", async () => {
+test.concurrent("a receiver that answers 410 gets nothing more until a user resumes it", async () => {
   await using receiver = await openReceiver(secret);
   receiver.answerWith(() => 410);
   await using harness = await open(opsAt(receiver.url));
@@ -161,7 +161,7 @@ function textsIn(folder: string): string {
   return paths.map(textOf).join("\n");
 }
 
-test.concurrent("a chat gets sentences, and its address is told to nobody", async () => {
+test.concurrent("a chat receives sentences, and its address is never revealed", async () => {
   await using chat = await startPlatform((_, response) => response.writeHead(500).end("no such hook"));
   const token = "T0AXQ7/B0KZJW/canary-9f8e7d6c5b4a";
   await using harness = await open(`  chat: { urlFile: chat-url, format: slack, events: ["run.completed"] }\n`, {
@@ -193,7 +193,7 @@ interface NoticeEvent {
   readonly fields: Record<string, string>;
 }
 
-test.concurrent("the feed is shown and followed, and nothing is missed in between", async () => {
+test.concurrent("the event feed can be listed and followed without missing an event", async () => {
   await using harness = await open("");
   await harness.worker();
   const before = await runSome(harness);

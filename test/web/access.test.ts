@@ -15,123 +15,126 @@ interface Kept {
 }
 const kept = `({ session: sessionStorage.getItem("simfleet.token"), local: localStorage.getItem("simfleet.token") })`;
 
-describe.skipIf(withoutBrowser)(`signing in${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
-  beforeAll(async () => {
-    harness = await WebHarness.open();
-  });
-  afterAll(async () => {
-    await harness[Symbol.asyncDispose]();
-  });
+describe.skipIf(withoutBrowser)(
+  `dashboard sign-in${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
+  () => {
+    beforeAll(async () => {
+      harness = await WebHarness.open();
+    });
+    afterAll(async () => {
+      await harness[Symbol.asyncDispose]();
+    });
 
-  // Shows S17.
-  it("leads to where one wanted to go, and keeps the token in the tab alone", async () => {
-    await using watched = await harness.page({ width: 1280 });
-    const { page } = watched;
-    const addresses: string[] = [];
-    page.on("request", (request) => addresses.push(request.url()));
-    await page.goto("/#/quota");
-    await page.getByLabel("Token", { exact: true }).fill("sf_nobody-has-this-one");
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("alert").waitFor();
+    // Shows S17.
+    it("sign-in leads to the requested page and keeps the token only in the tab", async () => {
+      await using watched = await harness.page({ width: 1280 });
+      const { page } = watched;
+      const addresses: string[] = [];
+      page.on("request", (request) => addresses.push(request.url()));
+      await page.goto("/#/quota");
+      await page.getByLabel("Token", { exact: true }).fill("sf_nobody-has-this-one");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("alert").waitFor();
 
-    await page.getByLabel("Token", { exact: true }).fill(tokens.viewer);
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
-    expect(await page.title()).toBe("Quota · simfleet");
-    expect(await page.evaluate<Kept>(kept)).toEqual({ session: tokens.viewer, local: null });
+      await page.getByLabel("Token", { exact: true }).fill(tokens.viewer);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+      expect(await page.title()).toBe("Quota · simfleet");
+      expect(await page.evaluate<Kept>(kept)).toEqual({ session: tokens.viewer, local: null });
 
-    await page.reload();
-    await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
-    expect(addresses.filter((address) => address.includes("sf_"))).toEqual([]);
-    expect(watched.faults).toEqual([]);
-  });
+      await page.reload();
+      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+      expect(addresses.filter((address) => address.includes("sf_"))).toEqual([]);
+      expect(watched.faults).toEqual([]);
+    });
 
-  it("outlives the tab only where the person asks for it, and not the signing out", async () => {
-    await using watched = await harness.page({ width: 360 });
-    const { page } = watched;
-    await page.goto("/");
-    await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
-    await page.getByLabel("Keep me signed in on this device").check();
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: "Fleet", level: 1 }).waitFor();
-    expect(await page.evaluate<Kept>(kept)).toEqual({ session: tokens.operator, local: tokens.operator });
-    await page.getByRole("button", { name: "Menu" }).click();
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    expect(await page.evaluate<Kept>(kept)).toEqual({ session: null, local: null });
-    expect(watched.faults).toEqual([]);
-  });
+    it("sign-in outlives the tab only on request and never the sign-out", async () => {
+      await using watched = await harness.page({ width: 360 });
+      const { page } = watched;
+      await page.goto("/");
+      await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
+      await page.getByLabel("Keep me signed in on this device").check();
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "Fleet", level: 1 }).waitFor();
+      expect(await page.evaluate<Kept>(kept)).toEqual({ session: tokens.operator, local: tokens.operator });
+      await page.getByRole("button", { name: "Menu" }).click();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByRole("heading", { name: "Sign in" }).waitFor();
+      expect(await page.evaluate<Kept>(kept)).toEqual({ session: null, local: null });
+      expect(watched.faults).toEqual([]);
+    });
 
-  it("is asked for anew when the token is refused, and one is back at the same place afterwards", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
-    const { page } = watched;
-    await page.goto("/#/quota?from=here");
-    await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
-    await page.route("**/v1/**", (route) => route.fulfill({ status: 401, body: "" }));
-    await page.getByText("You were signed out").waitFor();
-    expect(page.url()).toContain("#/quota?from=here");
-    await page.unroute("**/v1/**");
-    await page.getByLabel("Token", { exact: true }).fill(tokens.viewer);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
-    expect(watched.faults).toEqual([]);
-  });
+    it("sign-in is required again when the token is refused and then returns to the same page", async () => {
+      await using watched = await harness.page({ width: 1280, token: tokens.viewer });
+      const { page } = watched;
+      await page.goto("/#/quota?from=here");
+      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+      await page.route("**/v1/**", (route) => route.fulfill({ status: 401, body: "" }));
+      await page.getByText("You were signed out").waitFor();
+      expect(page.url()).toContain("#/quota?from=here");
+      await page.unroute("**/v1/**");
+      await page.getByLabel("Token", { exact: true }).fill(tokens.viewer);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+      expect(watched.faults).toEqual([]);
+    });
 
-  it("shows a viewer what there is, and which role a button needs", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
-    const { page } = watched;
-    await page.goto("/#/fleet");
-    const sync = page.getByRole("button", { name: "Sync now" });
-    expect(await sync.getAttribute("aria-disabled")).toBe("true");
-    expect(await sync.getAttribute("title")).toBe("Needs the role operator; yours is viewer.");
-    const posts: string[] = [];
-    page.on("request", (request) => request.method() === "POST" && posts.push(request.url()));
-    await sync.click({ force: true });
-    await page.goto("/#/credentials");
-    const rotation = page.getByRole("article", { name: "Rotation mqtt" });
-    expect(await rotation.getByRole("button", { name: "Rotate" }).getAttribute("title")).toContain("role admin");
-    expect(await page.getByRole("link", { name: "Queues" }).count()).toBe(0);
-    expect(posts).toEqual([]);
-    expect(watched.faults).toEqual([]);
-  });
+    it("the dashboard shows a viewer all data and the role that a button needs", async () => {
+      await using watched = await harness.page({ width: 1280, token: tokens.viewer });
+      const { page } = watched;
+      await page.goto("/#/fleet");
+      const sync = page.getByRole("button", { name: "Sync now" });
+      expect(await sync.getAttribute("aria-disabled")).toBe("true");
+      expect(await sync.getAttribute("title")).toBe("Needs the role operator; yours is viewer.");
+      const posts: string[] = [];
+      page.on("request", (request) => request.method() === "POST" && posts.push(request.url()));
+      await sync.click({ force: true });
+      await page.goto("/#/credentials");
+      const rotation = page.getByRole("article", { name: "Rotation mqtt" });
+      expect(await rotation.getByRole("button", { name: "Rotate" }).getAttribute("title")).toContain("role admin");
+      expect(await page.getByRole("link", { name: "Queues" }).count()).toBe(0);
+      expect(posts).toEqual([]);
+      expect(watched.faults).toEqual([]);
+    });
 
-  it("leads an admin to the queues, by a cookie and not by the address", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.admin });
-    const { page } = watched;
-    await page.goto("/");
-    const opened = page.waitForResponse((answer) => new URL(answer.url()).pathname.startsWith("/queues"));
-    await page.getByRole("link", { name: "Queues" }).click();
-    expect((await opened).status()).toBe(200);
-    await page.waitForURL(/\/queues\/[\w-]{43}\/?$/);
-    const path = new URL(page.url()).pathname.replace(/\/$/, "");
-    const [cookie] = await page.context().cookies(`${harness.origin}${path}`);
-    expect(cookie).toMatchObject({ path, httpOnly: true, sameSite: "Strict" });
-    expect(cookie?.value).not.toContain(tokens.admin);
-    expect(path).not.toContain(cookie?.value);
-    // Another server on this host is sent nothing of it, unless it is asked for this very path.
-    const seen: (string | undefined)[] = [];
-    const other = createServer((request, response) => {
-      seen.push(request.headers.cookie);
-      response.setHeader("content-type", "text/html").end("<p>another server</p>");
-    }).listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const { port } = other.address() as AddressInfo;
-    await page.goto(`http://${new URL(harness.origin).hostname}:${port}/queues/api/queues`);
-    await page.getByText("another server").waitFor();
-    other.close();
-    expect(seen.filter((header) => header !== undefined)).toEqual([]);
-  });
+    it("the dashboard opens the queues for an admin with a cookie instead of a token in the URL", async () => {
+      await using watched = await harness.page({ width: 1280, token: tokens.admin });
+      const { page } = watched;
+      await page.goto("/");
+      const opened = page.waitForResponse((answer) => new URL(answer.url()).pathname.startsWith("/queues"));
+      await page.getByRole("link", { name: "Queues" }).click();
+      expect((await opened).status()).toBe(200);
+      await page.waitForURL(/\/queues\/[\w-]{43}\/?$/);
+      const path = new URL(page.url()).pathname.replace(/\/$/, "");
+      const [cookie] = await page.context().cookies(`${harness.origin}${path}`);
+      expect(cookie).toMatchObject({ path, httpOnly: true, sameSite: "Strict" });
+      expect(cookie?.value).not.toContain(tokens.admin);
+      expect(path).not.toContain(cookie?.value);
+      // Another server on this host is sent nothing of it, unless it is asked for this very path.
+      const seen: (string | undefined)[] = [];
+      const other = createServer((request, response) => {
+        seen.push(request.headers.cookie);
+        response.setHeader("content-type", "text/html").end("<p>another server</p>");
+      }).listen(0, "127.0.0.1");
+      await once(other, "listening");
+      const { port } = other.address() as AddressInfo;
+      await page.goto(`http://${new URL(harness.origin).hostname}:${port}/queues/api/queues`);
+      await page.getByText("another server").waitFor();
+      other.close();
+      expect(seen.filter((header) => header !== undefined)).toEqual([]);
+    });
 
-  it("says that the worker does not answer, and goes on by itself once it does", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
-    const { page } = watched;
-    await page.goto("/#/quota");
-    await page.getByText("Reading the quotas …").waitFor({ state: "detached" });
-    await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
-    await page.route("**/v1/buckets", (route) => route.abort());
-    await page.getByText("The worker does not answer.").waitFor();
-    await page.unroute("**/v1/buckets");
-    await page.getByText("The worker does not answer.").waitFor({ state: "detached" });
-    expect(watched.faults).toEqual([]);
-  });
-});
+    it("the dashboard reports an unreachable worker and recovers by itself", async () => {
+      await using watched = await harness.page({ width: 1280, token: tokens.viewer });
+      const { page } = watched;
+      await page.goto("/#/quota");
+      await page.getByText("Reading the quotas …").waitFor({ state: "detached" });
+      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+      await page.route("**/v1/buckets", (route) => route.abort());
+      await page.getByText("The worker does not answer.").waitFor();
+      await page.unroute("**/v1/buckets");
+      await page.getByText("The worker does not answer.").waitFor({ state: "detached" });
+      expect(watched.faults).toEqual([]);
+    });
+  },
+);

@@ -68,105 +68,114 @@ async function findings({ page }: WatchedPage): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-describe.skipIf(withoutBrowser)(`every view${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
-  beforeAll(async () => {
-    harness = await WebHarness.open();
-    await harness.sync();
-    const file = await harness.cli.fleet("fleet.csv", 40);
-    const csv = `${await harness.cli.read(file)}8.94231E+18,s1.fast,ruined\n`;
-    ({ runId } = await harness.ask<{ runId: string }>("/v1/runs?partial=true&name=forty", { method: "POST", csv }));
-  });
-  afterAll(async () => {
-    await harness[Symbol.asyncDispose]();
-  });
+describe.skipIf(withoutBrowser)(
+  `accessibility of the dashboard${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
+  () => {
+    beforeAll(async () => {
+      harness = await WebHarness.open();
+      await harness.sync();
+      const file = await harness.cli.fleet("fleet.csv", 40);
+      const csv = `${await harness.cli.read(file)}8.94231E+18,s1.fast,ruined\n`;
+      ({ runId } = await harness.ask<{ runId: string }>("/v1/runs?partial=true&name=forty", { method: "POST", csv }));
+    });
+    afterAll(async () => {
+      await harness[Symbol.asyncDispose]();
+    });
 
-  it("passes axe and stays within its window, wide and narrow, light and dark", { timeout: 120_000 }, async () => {
-    const found: string[] = [];
-    await using watched = await harness.page({ width: 1280, isExamined: true, token: tokens.admin });
-    const { page } = watched;
-    for (const [name, { place, seen }] of Object.entries(views)) {
-      await page.setViewportSize({ width: 1280, height: 860 });
-      await page.goto(place());
-      await page.getByRole("heading", { level: 1, name: name === "SIM" ? /^SIM / : name, exact: true }).waitFor();
-      await seen(page);
-      await page
-        .getByText(/^Reading /)
-        .first()
-        .waitFor({ state: "detached" });
-      for (const { width, scheme } of looks) {
-        await page.setViewportSize({ width, height: 860 });
-        await page.emulateMedia({ colorScheme: scheme });
-        await page.waitForFunction(`innerWidth === ${width} && document.documentElement.dataset.theme === "${scheme}"`);
-        const poll = `${name}, ${width} px, ${scheme}`;
-        found.push(...(await findings(watched)).map((finding) => `${poll}: ${finding}`));
-        if ((await watched.overflow()) > 0) found.push(`${poll}: wider than its window`);
-      }
-    }
-    await harness.ask("/v1/freeze", { method: "DELETE" });
-    expect(found).toEqual([]);
-    expect(watched.faults).toEqual([]);
-  });
+    it(
+      "every view passes axe and fits its window in wide, narrow, light, and dark modes",
+      { timeout: 120_000 },
+      async () => {
+        const found: string[] = [];
+        await using watched = await harness.page({ width: 1280, isExamined: true, token: tokens.admin });
+        const { page } = watched;
+        for (const [name, { place, seen }] of Object.entries(views)) {
+          await page.setViewportSize({ width: 1280, height: 860 });
+          await page.goto(place());
+          await page.getByRole("heading", { level: 1, name: name === "SIM" ? /^SIM / : name, exact: true }).waitFor();
+          await seen(page);
+          await page
+            .getByText(/^Reading /)
+            .first()
+            .waitFor({ state: "detached" });
+          for (const { width, scheme } of looks) {
+            await page.setViewportSize({ width, height: 860 });
+            await page.emulateMedia({ colorScheme: scheme });
+            await page.waitForFunction(
+              `innerWidth === ${width} && document.documentElement.dataset.theme === "${scheme}"`,
+            );
+            const poll = `${name}, ${width} px, ${scheme}`;
+            found.push(...(await findings(watched)).map((finding) => `${poll}: ${finding}`));
+            if ((await watched.overflow()) > 0) found.push(`${poll}: wider than its window`);
+          }
+        }
+        await harness.ask("/v1/freeze", { method: "DELETE" });
+        expect(found).toEqual([]);
+        expect(watched.faults).toEqual([]);
+      },
+    );
 
-  it("passes axe before anybody is signed in, and with a question open", async () => {
-    await using signedOut = await harness.page({ width: 360, isExamined: true });
-    await signedOut.page.goto("/");
-    await signedOut.page.getByRole("heading", { name: "Sign in" }).waitFor();
-    expect(await findings(signedOut)).toEqual([]);
+    it("the sign-in page and an open dialog pass axe", async () => {
+      await using signedOut = await harness.page({ width: 360, isExamined: true });
+      await signedOut.page.goto("/");
+      await signedOut.page.getByRole("heading", { name: "Sign in" }).waitFor();
+      expect(await findings(signedOut)).toEqual([]);
 
-    await using signedIn = await harness.page({ width: 360, isExamined: true, token: tokens.operator });
-    await signedIn.page.goto(views.forty?.place() ?? "");
-    await signedIn.page.getByRole("button", { name: "Undo" }).click();
-    await signedIn.page.getByRole("dialog").waitFor();
-    expect(await findings(signedIn)).toEqual([]);
-    await signedIn.page.keyboard.press("Escape");
-    await signedIn.page.getByRole("dialog").waitFor({ state: "detached" });
-    const focused = await signedIn.page.evaluate<string>("document.activeElement.textContent");
-    expect(focused).toBe("Undo");
+      await using signedIn = await harness.page({ width: 360, isExamined: true, token: tokens.operator });
+      await signedIn.page.goto(views.forty?.place() ?? "");
+      await signedIn.page.getByRole("button", { name: "Undo" }).click();
+      await signedIn.page.getByRole("dialog").waitFor();
+      expect(await findings(signedIn)).toEqual([]);
+      await signedIn.page.keyboard.press("Escape");
+      await signedIn.page.getByRole("dialog").waitFor({ state: "detached" });
+      const focused = await signedIn.page.evaluate<string>("document.activeElement.textContent");
+      expect(focused).toBe("Undo");
 
-    const { page } = signedIn;
-    await page.goto("/#/new");
-    await page.getByLabel("Operation", { exact: true }).selectOption("set-expiry-terminate");
-    await page.getByRole("radio", { name: "A filter" }).check({ force: true });
-    await page.getByLabel("Filter", { exact: true }).fill(`simId=${harness.cli.simId(50)}`);
-    await page.getByLabel("expiryTime", { exact: true }).fill("2099-12-31T12:00");
-    await page.getByRole("button", { name: "Preview" }).click();
-    await page.getByRole("button", { name: "Start the run" }).click();
-    await page.getByLabel("Number of SIMs").waitFor();
-    expect(await findings(signedIn)).toEqual([]);
-  });
+      const { page } = signedIn;
+      await page.goto("/#/new");
+      await page.getByLabel("Operation", { exact: true }).selectOption("set-expiry-terminate");
+      await page.getByRole("radio", { name: "A filter" }).check({ force: true });
+      await page.getByLabel("Filter", { exact: true }).fill(`simId=${harness.cli.simId(50)}`);
+      await page.getByLabel("expiryTime", { exact: true }).fill("2099-12-31T12:00");
+      await page.getByRole("button", { name: "Preview" }).click();
+      await page.getByRole("button", { name: "Start the run" }).click();
+      await page.getByLabel("Number of SIMs").waitFor();
+      expect(await findings(signedIn)).toEqual([]);
+    });
 
-  it("lets a run be planned and started by keyboard alone", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    await page.goto("/#/new");
-    await page.getByRole("heading", { name: "New run", level: 1 }).waitFor();
-    /** Goes on with Tab until the focus is on something that is called so. */
-    const tabTo = async (name: string): Promise<void> => {
-      for (let presses = 0; presses < 60; presses += 1) {
-        await page.keyboard.press("Tab");
-        const called = await page.evaluate<string>(
-          "(() => { const at = document.activeElement; return at.labels?.[0]?.textContent || at.getAttribute('aria-label') || at.textContent; })()",
-        );
-        if (called.trim() === name) return;
-      }
-      throw new Error(`Tab does not reach ${name}`);
-    };
-    await tabTo("A CSV file");
-    await page.keyboard.press("ArrowRight");
-    await tabTo("Filter");
-    await page.keyboard.type(`simId=${harness.cli.simId(50)}`);
-    await tabTo("speedClass");
-    await page.keyboard.type("s1.fast");
-    await tabTo("Preview");
-    await page.keyboard.press("Enter");
-    await page.getByRole("table", { name: "Rows of the plan" }).waitFor();
-    await tabTo("Start the run");
-    await page.keyboard.press("Enter");
-    await page.getByRole("dialog").waitFor();
-    await tabTo("Start the run");
-    await page.keyboard.press("Enter");
-    await page.waitForURL(/#\/runs\/r-/);
-    await page.getByText("completed", { exact: true }).waitFor();
-    expect(watched.faults).toEqual([]);
-  });
-});
+    it("a run can be planned and started by keyboard only", async () => {
+      await using watched = await harness.page({ width: 1280, token: tokens.operator });
+      const { page } = watched;
+      await page.goto("/#/new");
+      await page.getByRole("heading", { name: "New run", level: 1 }).waitFor();
+      /** Goes on with Tab until the focus is on something that is called so. */
+      const tabTo = async (name: string): Promise<void> => {
+        for (let presses = 0; presses < 60; presses += 1) {
+          await page.keyboard.press("Tab");
+          const called = await page.evaluate<string>(
+            "(() => { const at = document.activeElement; return at.labels?.[0]?.textContent || at.getAttribute('aria-label') || at.textContent; })()",
+          );
+          if (called.trim() === name) return;
+        }
+        throw new Error(`Tab does not reach ${name}`);
+      };
+      await tabTo("A CSV file");
+      await page.keyboard.press("ArrowRight");
+      await tabTo("Filter");
+      await page.keyboard.type(`simId=${harness.cli.simId(50)}`);
+      await tabTo("speedClass");
+      await page.keyboard.type("s1.fast");
+      await tabTo("Preview");
+      await page.keyboard.press("Enter");
+      await page.getByRole("table", { name: "Rows of the plan" }).waitFor();
+      await tabTo("Start the run");
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      await tabTo("Start the run");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/#\/runs\/r-/);
+      await page.getByText("completed", { exact: true }).waitFor();
+      expect(watched.faults).toEqual([]);
+    });
+  },
+);

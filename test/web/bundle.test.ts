@@ -8,7 +8,7 @@ import { builtCli } from "../e2e/support/built-cli.ts";
 const mostBytes = 60_000;
 let files: { name: string; text: string }[];
 
-describe("what is delivered of the dashboard", () => {
+describe("the dashboard bundle", () => {
   beforeAll(async () => {
     const folder = join(dirname((await builtCli()).path), "web");
     files = globSync("**/*.*", { cwd: folder }).map((name) => ({
@@ -17,7 +17,7 @@ describe("what is delivered of the dashboard", () => {
     }));
   });
 
-  it("is less than 60 KB of JavaScript, gzipped", () => {
+  it("the dashboard bundle has less than 60 KB of gzipped JavaScript", () => {
     const scripts = files.filter(({ name }) => name.endsWith(".js"));
     const bytes = scripts.reduce((sum, { text }) => sum + gzipSync(text, { level: 9 }).length, 0);
     console.log(`dist/web: ${bytes} bytes of JavaScript, gzipped, of ${mostBytes} at most`);
@@ -25,7 +25,7 @@ describe("what is delivered of the dashboard", () => {
     expect(bytes).toBeLessThan(mostBytes);
   });
 
-  it("has no script or style within the page, and names no other origin", () => {
+  it("the dashboard bundle has no inline script or style and references no other origin", () => {
     const page = files.find(({ name }) => name === "index.html")?.text ?? "";
     expect(page).toContain('<script type="module"');
     expect(page).not.toMatch(/<script(?![^>]*\ssrc=)[^>]*>|<style|\sstyle=|\son\w+=|https?:\/\//);

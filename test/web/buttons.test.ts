@@ -39,223 +39,233 @@ async function yes(page: Page, button: string): Promise<void> {
   await page.getByRole("dialog").getByRole("button", { name: button, exact: true }).click();
 }
 
-describe.skipIf(withoutBrowser)(`a press${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
-  beforeAll(async () => {
-    receiver = await openReceiver(webhookSecret);
-    plant = await startSandbox({
-      ...{ operatorId: "OP0000000002", coverageTypes: ["jp"], serves: ["jp"], periodSeconds: 2, seed: 7, sims: 30 },
-      ...{ authKeyId: "keyId-plant", authKey: "secret-plant", limits: { Sim: 2_000, Auth: 1_000 }, operations: "all" },
+describe.skipIf(withoutBrowser)(
+  `dashboard buttons${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
+  () => {
+    beforeAll(async () => {
+      receiver = await openReceiver(webhookSecret);
+      plant = await startSandbox({
+        ...{ operatorId: "OP0000000002", coverageTypes: ["jp"], serves: ["jp"], periodSeconds: 2, seed: 7, sims: 30 },
+        ...{
+          authKeyId: "keyId-plant",
+          authKey: "secret-plant",
+          limits: { Sim: 2_000, Auth: 1_000 },
+          operations: "all",
+        },
+      });
+      harness = await WebHarness.open({
+        sims: 200,
+        env: {
+          ...{ SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "", SIMFLEET_COVERAGE: "" },
+          ...{ SIMFLEET_DEPLOYMENT: "own.yaml", SIMFLEET_ENDPOINT_JAPAN: plant.url },
+        },
+        writeFixtures: ({ folder, sandbox }) => {
+          const { authKeyId, authKey } = sandbox.options;
+          writeFileSync(`${folder}/auth-key`, JSON.stringify({ authKeyId, authKey }), { mode: 0o600 });
+          writeFileSync(`${folder}/own.yaml`, deployment);
+          return { webhookUrl: receiver.url, sections };
+        },
+      });
     });
-    harness = await WebHarness.open({
-      sims: 200,
-      env: {
-        ...{ SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "", SIMFLEET_COVERAGE: "" },
-        ...{ SIMFLEET_DEPLOYMENT: "own.yaml", SIMFLEET_ENDPOINT_JAPAN: plant.url },
-      },
-      writeFixtures: ({ folder, sandbox }) => {
-        const { authKeyId, authKey } = sandbox.options;
-        writeFileSync(`${folder}/auth-key`, JSON.stringify({ authKeyId, authKey }), { mode: 0o600 });
-        writeFileSync(`${folder}/own.yaml`, deployment);
-        return { webhookUrl: receiver.url, sections };
-      },
+    afterAll(async () => {
+      await harness[Symbol.asyncDispose]();
+      await receiver[Symbol.asyncDispose]();
+      await plant.close();
     });
-  });
-  afterAll(async () => {
-    await harness[Symbol.asyncDispose]();
-    await receiver[Symbol.asyncDispose]();
-    await plant.close();
-  });
 
-  it("rotates a secret, and confirms that nothing names the old one", async () => {
-    interface Rotation {
-      readonly state: string;
-      readonly waitsFor: string | null;
-      readonly credentialsId: string;
-    }
-    const rotationIs = (holds: (rotation: Rotation | undefined) => boolean): Promise<void> =>
-      untilReported<{ rotations: Rotation[] }>("the rotation has come so far", "/v1/rotations", ({ rotations }) =>
-        holds(rotations[0]),
+    it("a button rotates a secret, and another confirms that nothing uses the old one", async () => {
+      interface Rotation {
+        readonly state: string;
+        readonly waitsFor: string | null;
+        readonly credentialsId: string;
+      }
+      const rotationIs = (holds: (rotation: Rotation | undefined) => boolean): Promise<void> =>
+        untilReported<{ rotations: Rotation[] }>("the rotation has come so far", "/v1/rotations", ({ rotations }) =>
+          holds(rotations[0]),
+        );
+      await using watched = await harness.page({ width: 1280, token: tokens.admin });
+      const { page } = watched;
+      await page.goto("/#/credentials");
+      const rotation = page.getByRole("article", { name: "Rotation mqtt" });
+      await rotation.getByRole("button", { name: "Rotate" }).click();
+      await yes(page, "Rotate");
+      await rotationIs((now) => now?.state === "created" && now.waitsFor === "confirmation");
+      const { credentials } = harness.cli.sandbox.state;
+      const [made] = credentials.all.filter(({ credentialsId }) => credentialsId.startsWith("mqtt-"));
+      expect(credentials.secretOf(made?.credentialsId ?? "")).toEqual({
+        key: readFileSync(harness.cli.path("mqtt-psk"), "utf8"),
+      });
+
+      await rotation.getByRole("button", { name: "Confirm" }).click();
+      await yes(page, "Not referenced");
+      await rotationIs((now) => now?.state === "repointed" && now.credentialsId === made?.credentialsId);
+      expect(watched.faults).toEqual([]);
+    });
+
+    it("a button rotates the AuthKey in use", async () => {
+      const { authKeyId } = harness.cli.sandbox.options;
+      await using watched = await harness.page({ width: 360, token: tokens.admin });
+      const { page } = watched;
+      await page.goto("/#/credentials");
+      const panel = page.getByRole("region", { name: "AuthKeys" }).first();
+      await panel.getByText(authKeyId).waitFor();
+      await panel.getByRole("button", { name: "Rotate" }).click();
+      await yes(page, "Rotate the AuthKey");
+      await until("the new AuthKey lies where the worker reads it", () => {
+        const { authKeyId: lies } = JSON.parse(readFileSync(harness.cli.path("auth-key"), "utf8")) as {
+          authKeyId: string;
+        };
+        return lies !== authKeyId && harness.cli.sandbox.accounts.authKeys.list(undefined).length === 2;
+      });
+      const { rotation } = await harness.ask<{ rotation: { oldAuthKeyId: string } }>("/v1/authkeys");
+      expect(rotation.oldAuthKeyId).toBe(authKeyId);
+      expect(watched.faults).toEqual([]);
+    });
+
+    it("buttons pause, resume, and trigger a schedule and pause and resume an automation", async () => {
+      interface Standing {
+        readonly name: string;
+        readonly state: string;
+        readonly running?: unknown;
+        readonly last?: unknown;
+      }
+      const are = (noun: "schedules" | "automations", name: string, holds: (one: Standing) => boolean): Promise<void> =>
+        untilReported<Record<string, Standing[]>>(`${name} is so`, `/v1/${noun}`, (reported) =>
+          (reported[noun] ?? []).some((one) => one.name === name && holds(one)),
+        );
+      await using watched = await harness.page({ width: 1280, token: tokens.operator });
+      const { page } = watched;
+      await page.goto("/#/schedules");
+      for (const [noun, name] of [
+        ["schedules", "nightly-sync"],
+        ["automations", "new-sims-slow"],
+      ] as const) {
+        await are(noun, name, ({ state }) => state === "active");
+        await page.getByRole("button", { name: `Pause ${name}` }).click();
+        await are(noun, name, ({ state }) => state === "paused");
+        await watched.putMessageAway();
+        await page.getByRole("button", { name: `Resume ${name}` }).click();
+        await are(noun, name, ({ state }) => state === "active");
+        await watched.putMessageAway();
+      }
+      await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
+      await yes(page, "Trigger now");
+      await untilReported<Syncs>("the schedule has had the fleet read", "/v1/syncs", ({ syncs }) =>
+        syncs.some(({ profile, state, sims }) => profile === "default" && state === "finished" && sims === 200),
       );
-    await using watched = await harness.page({ width: 1280, token: tokens.admin });
-    const { page } = watched;
-    await page.goto("/#/credentials");
-    const rotation = page.getByRole("article", { name: "Rotation mqtt" });
-    await rotation.getByRole("button", { name: "Rotate" }).click();
-    await yes(page, "Rotate");
-    await rotationIs((now) => now?.state === "created" && now.waitsFor === "confirmation");
-    const { credentials } = harness.cli.sandbox.state;
-    const [made] = credentials.all.filter(({ credentialsId }) => credentialsId.startsWith("mqtt-"));
-    expect(credentials.secretOf(made?.credentialsId ?? "")).toEqual({
-      key: readFileSync(harness.cli.path("mqtt-psk"), "utf8"),
+      await are("schedules", "nightly-sync", ({ running, last }) => running !== null || last !== null);
+      expect(watched.faults).toEqual([]);
     });
 
-    await rotation.getByRole("button", { name: "Confirm" }).click();
-    await yes(page, "Not referenced");
-    await rotationIs((now) => now?.state === "repointed" && now.credentialsId === made?.credentialsId);
-    expect(watched.faults).toEqual([]);
-  });
-
-  it("rotates the AuthKey in use", async () => {
-    const { authKeyId } = harness.cli.sandbox.options;
-    await using watched = await harness.page({ width: 360, token: tokens.admin });
-    const { page } = watched;
-    await page.goto("/#/credentials");
-    const panel = page.getByRole("region", { name: "AuthKeys" }).first();
-    await panel.getByText(authKeyId).waitFor();
-    await panel.getByRole("button", { name: "Rotate" }).click();
-    await yes(page, "Rotate the AuthKey");
-    await until("the new AuthKey lies where the worker reads it", () => {
-      const { authKeyId: lies } = JSON.parse(readFileSync(harness.cli.path("auth-key"), "utf8")) as {
-        authKeyId: string;
-      };
-      return lies !== authKeyId && harness.cli.sandbox.accounts.authKeys.list(undefined).length === 2;
-    });
-    const { rotation } = await harness.ask<{ rotation: { oldAuthKeyId: string } }>("/v1/authkeys");
-    expect(rotation.oldAuthKeyId).toBe(authKeyId);
-    expect(watched.faults).toEqual([]);
-  });
-
-  it("pauses, resumes and triggers a schedule, and pauses and resumes an automation", async () => {
-    interface Standing {
-      readonly name: string;
-      readonly state: string;
-      readonly running?: unknown;
-      readonly last?: unknown;
-    }
-    const are = (noun: "schedules" | "automations", name: string, holds: (one: Standing) => boolean): Promise<void> =>
-      untilReported<Record<string, Standing[]>>(`${name} is so`, `/v1/${noun}`, (reported) =>
-        (reported[noun] ?? []).some((one) => one.name === name && holds(one)),
+    it("buttons test a webhook, resume a stopped one, and resend a message", async () => {
+      const untilIs = (state: string): Promise<void> =>
+        untilReported<{ webhooks: { state: string }[] }>(`the webhook is ${state}`, "/v1/webhooks", ({ webhooks }) =>
+          webhooks.every((one) => one.state === state),
+        );
+      await using watched = await harness.page({ width: 360, token: tokens.operator });
+      const { page } = watched;
+      await page.goto("/#/events");
+      await page.getByRole("button", { name: "Test ops" }).click();
+      await until("the test message has come", () =>
+        receiver.received.some(({ body }) => body.type === "webhook.test"),
       );
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    await page.goto("/#/schedules");
-    for (const [noun, name] of [
-      ["schedules", "nightly-sync"],
-      ["automations", "new-sims-slow"],
-    ] as const) {
-      await are(noun, name, ({ state }) => state === "active");
-      await page.getByRole("button", { name: `Pause ${name}` }).click();
-      await are(noun, name, ({ state }) => state === "paused");
       await watched.putMessageAway();
-      await page.getByRole("button", { name: `Resume ${name}` }).click();
-      await are(noun, name, ({ state }) => state === "active");
+
+      receiver.answerWith(() => 410);
+      await harness.ask("/v1/runs", {
+        method: "POST",
+        csv: await harness.cli.read(await harness.cli.fleet("two.csv", 2)),
+      });
+      await untilIs("stopped");
+      receiver.answerWith(() => 204);
+      await page.getByRole("button", { name: "Resume ops" }).click();
+      await untilIs("active");
       await watched.putMessageAway();
-    }
-    await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
-    await yes(page, "Trigger now");
-    await untilReported<Syncs>("the schedule has had the fleet read", "/v1/syncs", ({ syncs }) =>
-      syncs.some(({ profile, state, sims }) => profile === "default" && state === "finished" && sims === 200),
-    );
-    await are("schedules", "nightly-sync", ({ running, last }) => running !== null || last !== null);
-    expect(watched.faults).toEqual([]);
-  });
 
-  it("tests a webhook, resumes one that was stopped, and sends a message again", async () => {
-    const untilIs = (state: string): Promise<void> =>
-      untilReported<{ webhooks: { state: string }[] }>(`the webhook is ${state}`, "/v1/webhooks", ({ webhooks }) =>
-        webhooks.every((one) => one.state === state),
+      const refused = receiver.received.find(({ body }) => body.type.startsWith("run."));
+      const count = receiver.received.length;
+      await page.getByRole("button", { name: "Send again" }).last().click();
+      await until("the same message has come again", () =>
+        receiver.received.slice(count).some(({ id }) => id === refused?.id),
       );
-    await using watched = await harness.page({ width: 360, token: tokens.operator });
-    const { page } = watched;
-    await page.goto("/#/events");
-    await page.getByRole("button", { name: "Test ops" }).click();
-    await until("the test message has come", () => receiver.received.some(({ body }) => body.type === "webhook.test"));
-    await watched.putMessageAway();
-
-    receiver.answerWith(() => 410);
-    await harness.ask("/v1/runs", {
-      method: "POST",
-      csv: await harness.cli.read(await harness.cli.fleet("two.csv", 2)),
+      await untilReported<{ deliveries: unknown[] }>(
+        "it is noted as delivered",
+        "/v1/deliveries?state=delivered",
+        ({ deliveries }) => deliveries.length > 0,
+      );
+      expect([receiver.forged, watched.faults]).toEqual([0, []]);
     });
-    await untilIs("stopped");
-    receiver.answerWith(() => 204);
-    await page.getByRole("button", { name: "Resume ops" }).click();
-    await untilIs("active");
-    await watched.putMessageAway();
 
-    const refused = receiver.received.find(({ body }) => body.type.startsWith("run."));
-    const count = receiver.received.length;
-    await page.getByRole("button", { name: "Send again" }).last().click();
-    await until("the same message has come again", () =>
-      receiver.received.slice(count).some(({ id }) => id === refused?.id),
-    );
-    await untilReported<{ deliveries: unknown[] }>(
-      "it is noted as delivered",
-      "/v1/deliveries?state=delivered",
-      ({ deliveries }) => deliveries.length > 0,
-    );
-    expect([receiver.forged, watched.faults]).toEqual([0, []]);
-  });
+    it("a button freezes and unfreezes all changes, and only an admin sees the audit entries", async () => {
+      interface Freeze {
+        readonly ordered: { readonly by: string; readonly reason: string; readonly until: string | null } | null;
+      }
+      await using watched = await harness.page({ width: 360, token: tokens.admin });
+      const { page } = watched;
+      await page.goto("/#/freezes");
+      await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
+      await page.getByLabel("Until", { exact: true }).fill("2020-01-01T00:00");
+      await page.getByText("Enter a time in the future.").waitFor();
+      await page.getByLabel("Until", { exact: true }).fill("2099-12-31T12:00");
+      await page.getByLabel("Reason", { exact: true }).fill("incident 12");
+      await page.keyboard.press("Enter");
+      await yes(page, "Freeze all changes");
+      const by = "token:the-admin";
+      await untilReported<Freeze>(
+        "everything is frozen",
+        "/v1/freeze",
+        ({ ordered }) => ordered?.reason === "incident 12",
+      );
+      expect((await harness.ask<Freeze>("/v1/freeze")).ordered).toMatchObject({
+        by,
+        until: new Date("2099-12-31T12:00").toISOString(),
+      });
+      await watched.putMessageAway();
 
-  it("freezes all changes and lifts the freeze, which the record tells an admin of and nobody else", async () => {
-    interface Freeze {
-      readonly ordered: { readonly by: string; readonly reason: string; readonly until: string | null } | null;
-    }
-    await using watched = await harness.page({ width: 360, token: tokens.admin });
-    const { page } = watched;
-    await page.goto("/#/freezes");
-    await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
-    await page.getByLabel("Until", { exact: true }).fill("2020-01-01T00:00");
-    await page.getByText("Enter a time in the future.").waitFor();
-    await page.getByLabel("Until", { exact: true }).fill("2099-12-31T12:00");
-    await page.getByLabel("Reason", { exact: true }).fill("incident 12");
-    await page.keyboard.press("Enter");
-    await yes(page, "Freeze all changes");
-    const by = "token:the-admin";
-    await untilReported<Freeze>(
-      "everything is frozen",
-      "/v1/freeze",
-      ({ ordered }) => ordered?.reason === "incident 12",
-    );
-    expect((await harness.ask<Freeze>("/v1/freeze")).ordered).toMatchObject({
-      by,
-      until: new Date("2099-12-31T12:00").toISOString(),
+      await page.goto("/#/runs");
+      await page.getByText("Nothing may change now").waitFor();
+      await page.getByText(`${by} has frozen all changes: incident 12`, { exact: false }).first().waitFor();
+      await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
+      await page.getByRole("button", { name: "Unfreeze", exact: true }).click();
+      await yes(page, "Unfreeze");
+      await untilReported<Freeze>("changes go on", "/v1/freeze", ({ ordered }) => ordered === null);
+      await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
+      await page.goto("/#/runs");
+      await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
+      await page.getByText("Nothing may change now").waitFor({ state: "detached" });
+
+      await page.goto("/#/audit");
+      for (const method of ["POST", "DELETE"]) {
+        const entry = page.getByRole("table", { name: "Changes" }).getByRole("row", { name: `${method} /v1/freeze` });
+        await entry.filter({ hasText: by }).filter({ hasText: "done 200" }).waitFor();
+      }
+      expect(watched.faults).toEqual([]);
+
+      await using others = await harness.page({ width: 1280, token: tokens.operator });
+      await others.page.goto("/#/audit");
+      await others.page.getByText("Needs the role admin; yours is operator.").waitFor();
+      expect(await others.page.getByRole("link", { name: "Audit" }).count()).toBe(0);
+      await others.page.getByRole("link", { name: "Freezes" }).click();
+      const off = others.page.getByRole("button", { name: "Freeze all changes" });
+      expect(await off.getAttribute("aria-disabled")).toBe("true");
+      expect(others.faults).toEqual([]);
     });
-    await watched.putMessageAway();
 
-    await page.goto("/#/runs");
-    await page.getByText("Nothing may change now").waitFor();
-    await page.getByText(`${by} has frozen all changes: incident 12`, { exact: false }).first().waitFor();
-    await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
-    await page.getByRole("button", { name: "Unfreeze", exact: true }).click();
-    await yes(page, "Unfreeze");
-    await untilReported<Freeze>("changes go on", "/v1/freeze", ({ ordered }) => ordered === null);
-    await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
-    await page.goto("/#/runs");
-    await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
-    await page.getByText("Nothing may change now").waitFor({ state: "detached" });
-
-    await page.goto("/#/audit");
-    for (const method of ["POST", "DELETE"]) {
-      const entry = page.getByRole("table", { name: "Changes" }).getByRole("row", { name: `${method} /v1/freeze` });
-      await entry.filter({ hasText: by }).filter({ hasText: "done 200" }).waitFor();
-    }
-    expect(watched.faults).toEqual([]);
-
-    await using others = await harness.page({ width: 1280, token: tokens.operator });
-    await others.page.goto("/#/audit");
-    await others.page.getByText("Needs the role admin; yours is operator.").waitFor();
-    expect(await others.page.getByRole("link", { name: "Audit" }).count()).toBe(0);
-    await others.page.getByRole("link", { name: "Freezes" }).click();
-    const off = others.page.getByRole("button", { name: "Freeze all changes" });
-    expect(await off.getAttribute("aria-disabled")).toBe("true");
-    expect(others.faults).toEqual([]);
-  });
-
-  it("on another profile is for that profile alone", async () => {
-    const syncsOf = async (name: string): Promise<Syncs["syncs"]> =>
-      (await harness.ask<Syncs>("/v1/syncs")).syncs.filter(({ profile }) => profile === name);
-    const before = await syncsOf("default");
-    expect(await syncsOf("plant")).toEqual([]);
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    await page.goto("/#/fleet");
-    await page.getByText("Profile: default").waitFor();
-    await page.getByLabel("Profile", { exact: true }).selectOption("plant");
-    await page.getByText("Profile: plant").waitFor();
-    await page.getByRole("button", { name: "Sync now" }).click();
-    await until("the other account was read", async () => (await syncsOf("plant"))[0]?.state === "finished");
-    expect([(await syncsOf("plant"))[0]?.sims, await syncsOf("default")]).toEqual([30, before]);
-    expect(watched.faults).toEqual([]);
-  });
-});
+    it("a button on another profile affects only that profile", async () => {
+      const syncsOf = async (name: string): Promise<Syncs["syncs"]> =>
+        (await harness.ask<Syncs>("/v1/syncs")).syncs.filter(({ profile }) => profile === name);
+      const before = await syncsOf("default");
+      expect(await syncsOf("plant")).toEqual([]);
+      await using watched = await harness.page({ width: 1280, token: tokens.operator });
+      const { page } = watched;
+      await page.goto("/#/fleet");
+      await page.getByText("Profile: default").waitFor();
+      await page.getByLabel("Profile", { exact: true }).selectOption("plant");
+      await page.getByText("Profile: plant").waitFor();
+      await page.getByRole("button", { name: "Sync now" }).click();
+      await until("the other account was read", async () => (await syncsOf("plant"))[0]?.state === "finished");
+      expect([(await syncsOf("plant"))[0]?.sims, await syncsOf("default")]).toEqual([30, before]);
+      expect(watched.faults).toEqual([]);
+    });
+  },
+);

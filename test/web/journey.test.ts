@@ -26,7 +26,7 @@ describe.skipIf(withoutBrowser)(`the dashboard${withoutBrowser === undefined ? "
   });
 
   it.each([1280, 360])(
-    "takes a file from the drop to its results, and pauses and resumes its run, %d px wide",
+    "the dashboard processes a dropped file up to its results with a pause and resume at %d px width",
     async (width) => {
       // So narrow a quota that the run cannot end before it is paused, and then a wide one.
       const { throttle } = harness.cli.sandbox;

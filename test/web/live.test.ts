@@ -6,81 +6,84 @@ import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
 
-describe.skipIf(withoutBrowser)(`live${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
-  beforeAll(async () => {
-    harness = await WebHarness.open();
-  });
-  afterAll(async () => {
-    await harness[Symbol.asyncDispose]();
-  });
-
-  it("shows events as they happen, and stands still while it is paused", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    await page.goto("/#/events");
-    await page.getByText("Live", { exact: true }).waitFor();
-    const csv = await harness.cli.read(await harness.cli.fleet("two.csv", 2));
-    const { runId } = await harness.ask<{ runId: string }>("/v1/runs", { method: "POST", csv });
-    const events = page.getByRole("table", { name: "Events" });
-    await events.getByRole("row", { name: "run.completed" }).getByRole("link", { name: runId }).waitFor();
-
-    await page.getByRole("button", { name: "Pause" }).click();
-    const before = await events.getByRole("row").count();
-    await harness.ask("/v1/runs", { method: "POST", csv });
-    await page.getByRole("button", { name: /^Resume \([1-9]/ }).waitFor();
-    expect(await events.getByRole("row").count()).toBe(before);
-    await page.getByRole("button", { name: /^Resume/ }).click();
-    await expect.poll(() => events.getByRole("row").count()).toBeGreaterThan(before);
-
-    await page.getByRole("radio", { name: "sync" }).check({ force: true });
-    await page.getByText("No events yet.").waitFor();
-    expect(page.url()).toContain("type=sync");
-    expect(watched.faults).toEqual([]);
-  });
-
-  it("works a schedule's buttons, and asks before it triggers", async () => {
-    await using watched = await harness.page({ width: 360, token: tokens.operator });
-    const { page } = watched;
-    await page.goto("/#/schedules");
-    await page.getByRole("button", { name: "Pause nightly-sync" }).click();
-    await page.getByRole("button", { name: "Resume nightly-sync" }).waitFor();
-    await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
-    await page
-      .getByRole("dialog", { name: "Trigger nightly-sync now?" })
-      .getByRole("button", { name: "Close" })
-      .click();
-    await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Trigger now" }).click();
-    const schedule = page.getByRole("region", { name: "nightly-sync" });
-    await schedule.getByText("done", { exact: true }).waitFor();
-    expect(watched.faults).toEqual([]);
-  });
-
-  it("says that the connection is lost, and misses no event once the worker is back", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    const resumedFrom: (string | undefined)[] = [];
-    page.on("request", (request) => {
-      if (request.headers().accept === "text/event-stream") resumedFrom.push(request.headers()["last-event-id"]);
+describe.skipIf(withoutBrowser)(
+  `live updates of the dashboard${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
+  () => {
+    beforeAll(async () => {
+      harness = await WebHarness.open();
     });
-    await page.goto("/#/events");
-    await page.getByText("Live", { exact: true }).waitFor();
-    const before = await harness.ask<{ runId: string }>("/v1/runs", {
-      method: "POST",
-      csv: await harness.cli.read("two.csv"),
+    afterAll(async () => {
+      await harness[Symbol.asyncDispose]();
     });
-    const events = page.getByRole("table", { name: "Events" });
-    const ended = events.getByRole("row", { name: "run.completed" });
-    await ended.getByRole("link", { name: before.runId }).waitFor();
-    await harness.stopWorker();
-    await page.getByText("Connection lost, trying again").waitFor();
-    const csv = await harness.cli.fleet("meanwhile.csv", 3);
-    const meanwhile = await harness.cli.json(["apply", csv, "--yes"]);
-    await harness.startWorker();
-    await page.getByText("Live", { exact: true }).waitFor();
-    await ended.getByRole("link", { name: meanwhile.document.runId }).waitFor();
-    expect(resumedFrom[0]).toBeUndefined();
-    expect(resumedFrom.at(-1)).toMatch(/^\d+-\d+$/);
-    expect(watched.faults).toEqual([]);
-  });
-});
+
+    it("the event view shows events as they happen and stays unchanged while paused", async () => {
+      await using watched = await harness.page({ width: 1280, token: tokens.operator });
+      const { page } = watched;
+      await page.goto("/#/events");
+      await page.getByText("Live", { exact: true }).waitFor();
+      const csv = await harness.cli.read(await harness.cli.fleet("two.csv", 2));
+      const { runId } = await harness.ask<{ runId: string }>("/v1/runs", { method: "POST", csv });
+      const events = page.getByRole("table", { name: "Events" });
+      await events.getByRole("row", { name: "run.completed" }).getByRole("link", { name: runId }).waitFor();
+
+      await page.getByRole("button", { name: "Pause" }).click();
+      const before = await events.getByRole("row").count();
+      await harness.ask("/v1/runs", { method: "POST", csv });
+      await page.getByRole("button", { name: /^Resume \([1-9]/ }).waitFor();
+      expect(await events.getByRole("row").count()).toBe(before);
+      await page.getByRole("button", { name: /^Resume/ }).click();
+      await expect.poll(() => events.getByRole("row").count()).toBeGreaterThan(before);
+
+      await page.getByRole("radio", { name: "sync" }).check({ force: true });
+      await page.getByText("No events yet.").waitFor();
+      expect(page.url()).toContain("type=sync");
+      expect(watched.faults).toEqual([]);
+    });
+
+    it("the schedule view pauses and resumes a schedule and asks before it triggers one", async () => {
+      await using watched = await harness.page({ width: 360, token: tokens.operator });
+      const { page } = watched;
+      await page.goto("/#/schedules");
+      await page.getByRole("button", { name: "Pause nightly-sync" }).click();
+      await page.getByRole("button", { name: "Resume nightly-sync" }).waitFor();
+      await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
+      await page
+        .getByRole("dialog", { name: "Trigger nightly-sync now?" })
+        .getByRole("button", { name: "Close" })
+        .click();
+      await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Trigger now" }).click();
+      const schedule = page.getByRole("region", { name: "nightly-sync" });
+      await schedule.getByText("done", { exact: true }).waitFor();
+      expect(watched.faults).toEqual([]);
+    });
+
+    it("the event view reports a lost connection and misses no event after it reconnects", async () => {
+      await using watched = await harness.page({ width: 1280, token: tokens.operator });
+      const { page } = watched;
+      const resumedFrom: (string | undefined)[] = [];
+      page.on("request", (request) => {
+        if (request.headers().accept === "text/event-stream") resumedFrom.push(request.headers()["last-event-id"]);
+      });
+      await page.goto("/#/events");
+      await page.getByText("Live", { exact: true }).waitFor();
+      const before = await harness.ask<{ runId: string }>("/v1/runs", {
+        method: "POST",
+        csv: await harness.cli.read("two.csv"),
+      });
+      const events = page.getByRole("table", { name: "Events" });
+      const ended = events.getByRole("row", { name: "run.completed" });
+      await ended.getByRole("link", { name: before.runId }).waitFor();
+      await harness.stopWorker();
+      await page.getByText("Connection lost, trying again").waitFor();
+      const csv = await harness.cli.fleet("meanwhile.csv", 3);
+      const meanwhile = await harness.cli.json(["apply", csv, "--yes"]);
+      await harness.startWorker();
+      await page.getByText("Live", { exact: true }).waitFor();
+      await ended.getByRole("link", { name: meanwhile.document.runId }).waitFor();
+      expect(resumedFrom[0]).toBeUndefined();
+      expect(resumedFrom.at(-1)).toMatch(/^\d+-\d+$/);
+      expect(watched.faults).toEqual([]);
+    });
+  },
+);

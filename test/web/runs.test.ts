@@ -50,85 +50,88 @@ function classesOf(places: readonly number[]): string[] {
   return places.map((place) => harness.cli.sandbox.state.sims.speedClassAt(place));
 }
 
-describe.skipIf(withoutBrowser)(`a run${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
-  beforeAll(async () => {
-    harness = await WebHarness.open({ periodSeconds: 1, env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "40" } });
-    await harness.sync();
-  });
-  afterAll(async () => {
-    await harness[Symbol.asyncDispose]();
-  });
+describe.skipIf(withoutBrowser)(
+  `runs in the dashboard${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
+  () => {
+    beforeAll(async () => {
+      harness = await WebHarness.open({ periodSeconds: 1, env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "40" } });
+      await harness.sync();
+    });
+    afterAll(async () => {
+      await harness[Symbol.asyncDispose]();
+    });
 
-  it("begins when somebody approves it who has not submitted it, and not before", async () => {
-    const before = harness.cli.changes;
-    const csv = await harness.cli.read(await harness.cli.fleet("many.csv", 41));
-    await using own = await harness.page({ width: 1280, token: tokens.operator });
-    const runId = await submitted(own.page, "many", csv);
-    await press(own.page, "Approve", /^Approve and start$/);
-    await own.page.getByText("someone else has to approve it").waitFor();
-    expect(await shown(runId)).toMatchObject({ state: "awaiting-approval", startedAt: null });
-    expect(harness.cli.changes).toBe(before);
-    expect(own.faults).toEqual([`${harness.origin}/v1/runs/${runId}/approve answered 409`]);
+    it("a run starts only when approved by another user than its submitter", async () => {
+      const before = harness.cli.changes;
+      const csv = await harness.cli.read(await harness.cli.fleet("many.csv", 41));
+      await using own = await harness.page({ width: 1280, token: tokens.operator });
+      const runId = await submitted(own.page, "many", csv);
+      await press(own.page, "Approve", /^Approve and start$/);
+      await own.page.getByText("someone else has to approve it").waitFor();
+      expect(await shown(runId)).toMatchObject({ state: "awaiting-approval", startedAt: null });
+      expect(harness.cli.changes).toBe(before);
+      expect(own.faults).toEqual([`${harness.origin}/v1/runs/${runId}/approve answered 409`]);
 
-    await using others = await harness.page({ width: 360, token: tokens.admin });
-    await others.page.goto(`/#/runs/${runId}`);
-    await press(others.page, "Approve", /^Approve and start$/);
-    await untilState(runId, "completed");
-    expect((await shown(runId)).counts.done).toBe(41);
-    expect(harness.cli.changes).toBe(before + 41);
-    expect(others.faults).toEqual([]);
-  });
+      await using others = await harness.page({ width: 360, token: tokens.admin });
+      await others.page.goto(`/#/runs/${runId}`);
+      await press(others.page, "Approve", /^Approve and start$/);
+      await untilState(runId, "completed");
+      expect((await shown(runId)).counts.done).toBe(41);
+      expect(harness.cli.changes).toBe(before + 41);
+      expect(others.faults).toEqual([]);
+    });
 
-  it("is undone by a new run that gives every SIM its class back", async () => {
-    const places = Array.from({ length: 12 }, (_, n) => 100 + n);
-    const before = classesOf(places);
-    const rows = places.map(
-      (place, n) => `${harness.cli.simId(place)},${before[n] === "s1.fast" ? "s1.slow" : "s1.fast"}\n`,
-    );
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    const runId = await submitted(page, "there", `simId,speedClass\n${rows.join("")}`);
-    await untilState(runId, "completed");
-    expect(classesOf(places)).not.toEqual(before);
-    await press(page, "Undo", /^Restore 12 SIMs$/);
-    const undoing = await runAfter(page, runId);
-    await untilState(undoing, "completed");
-    expect(await shown(undoing)).toMatchObject({ undoOf: runId, counts: { total: 12, done: 12 } });
-    expect(classesOf(places)).toEqual(before);
-    expect(watched.faults).toEqual([]);
-  });
+    it("an undo run restores the previous class of every SIM", async () => {
+      const places = Array.from({ length: 12 }, (_, n) => 100 + n);
+      const before = classesOf(places);
+      const rows = places.map(
+        (place, n) => `${harness.cli.simId(place)},${before[n] === "s1.fast" ? "s1.slow" : "s1.fast"}\n`,
+      );
+      await using watched = await harness.page({ width: 1280, token: tokens.operator });
+      const { page } = watched;
+      const runId = await submitted(page, "there", `simId,speedClass\n${rows.join("")}`);
+      await untilState(runId, "completed");
+      expect(classesOf(places)).not.toEqual(before);
+      await press(page, "Undo", /^Restore 12 SIMs$/);
+      const undoing = await runAfter(page, runId);
+      await untilState(undoing, "completed");
+      expect(await shown(undoing)).toMatchObject({ undoOf: runId, counts: { total: 12, done: 12 } });
+      expect(classesOf(places)).toEqual(before);
+      expect(watched.faults).toEqual([]);
+    });
 
-  it("is paused, resumed and cancelled, and a retry redoes what it left", async () => {
-    const { throttle } = harness.cli.sandbox;
-    // So narrow a quota that the run is still under way when it is cancelled.
-    throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
-    const places = Array.from({ length: 40 }, (_, n) => 200 + n);
-    const rows = ["8.94231E+18,s1.4xfast\n", ...places.map((place) => `${harness.cli.simId(place)},s1.4xfast\n`)];
-    await using watched = await harness.page({ width: 360, token: tokens.operator });
-    const { page } = watched;
-    const runId = await submitted(page, "half", `simId,speedClass\n${rows.join("")}`);
-    await until("a row is done", async () => (await shown(runId)).counts.done > 0);
+    it("a run can be paused, resumed, and cancelled, and a retry sends its remaining rows", async () => {
+      const { throttle } = harness.cli.sandbox;
+      // So narrow a quota that the run is still under way when it is cancelled.
+      throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
+      const places = Array.from({ length: 40 }, (_, n) => 200 + n);
+      const rows = ["8.94231E+18,s1.4xfast\n", ...places.map((place) => `${harness.cli.simId(place)},s1.4xfast\n`)];
+      await using watched = await harness.page({ width: 360, token: tokens.operator });
+      const { page } = watched;
+      const runId = await submitted(page, "half", `simId,speedClass\n${rows.join("")}`);
+      await until("a row is done", async () => (await shown(runId)).counts.done > 0);
 
-    await page.getByRole("button", { name: "Pause", exact: true }).click();
-    await untilState(runId, "paused");
-    await watched.putMessageAway();
-    await page.getByRole("button", { name: "Resume", exact: true }).click();
-    await untilState(runId, "running");
-    await watched.putMessageAway();
-    await press(page, "Cancel", /^Cancel the other \d+ rows$/);
-    await untilState(runId, "cancelled");
-    await watched.putMessageAway();
-    await until("its last call has ended", async () => (await shown(runId)).counts.pending === 0);
-    const { done, rejected, cancelled } = (await shown(runId)).counts;
-    expect([rejected, done + cancelled]).toEqual([1, 40]);
-    expect(cancelled).toBeGreaterThan(0);
+      await page.getByRole("button", { name: "Pause", exact: true }).click();
+      await untilState(runId, "paused");
+      await watched.putMessageAway();
+      await page.getByRole("button", { name: "Resume", exact: true }).click();
+      await untilState(runId, "running");
+      await watched.putMessageAway();
+      await press(page, "Cancel", /^Cancel the other \d+ rows$/);
+      await untilState(runId, "cancelled");
+      await watched.putMessageAway();
+      await until("its last call has ended", async () => (await shown(runId)).counts.pending === 0);
+      const { done, rejected, cancelled } = (await shown(runId)).counts;
+      expect([rejected, done + cancelled]).toEqual([1, 40]);
+      expect(cancelled).toBeGreaterThan(0);
 
-    throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
-    await press(page, "Retry the rest", /^Retry \d+ rows$/);
-    const retrying = await runAfter(page, runId);
-    await untilState(retrying, "completed");
-    expect(await shown(retrying)).toMatchObject({ retryOf: runId, counts: { total: cancelled, done: cancelled } });
-    expect(new Set(classesOf(places))).toEqual(new Set(["s1.4xfast"]));
-    expect(watched.faults).toEqual([]);
-  });
-});
+      throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+      await press(page, "Retry the rest", /^Retry \d+ rows$/);
+      const retrying = await runAfter(page, runId);
+      await untilState(retrying, "completed");
+      expect(await shown(retrying)).toMatchObject({ retryOf: runId, counts: { total: cancelled, done: cancelled } });
+      expect(new Set(classesOf(places))).toEqual(new Set(["s1.4xfast"]));
+      expect(watched.faults).toEqual([]);
+    });
+  },
+);

@@ -17,8 +17,8 @@ afterAll(() => sandbox.close());
 
 const open = (who: Who = "root"): KeyHarness => new KeyHarness({ redis, keys, sandbox, who });
 
-describe.each<Who>(["root", "sub-user"])("an AuthKey of a %s is rotated", (who) => {
-  it("from its listing to its end, with an event for each change", async () => {
+describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
+  it("an AuthKey rotation completes from listing to revocation with an event for each change", async () => {
     const harness = open(who);
     await harness.begin();
     const record = await harness.live();
@@ -36,7 +36,7 @@ describe.each<Who>(["root", "sub-user"])("an AuthKey of a %s is rotated", (who) 
     expect(record.sealed).toBeUndefined();
   });
 
-  it("with both slots taken only if the user names the one to revoke first", async () => {
+  it("an AuthKey rotation with both slots in use requires the user to name the AuthKey to revoke first", async () => {
     const harness = open(who);
     const { authKeyId: spare } = sandbox.accounts.authKeys.create(harness.userName);
     await harness.begin();
@@ -55,7 +55,7 @@ describe.each<Who>(["root", "sub-user"])("an AuthKey of a %s is rotated", (who) 
     ]);
   });
 
-  it("and completes after lost responses to its creation and its revocation", async () => {
+  it("an AuthKey rotation completes after lost responses to the creation and the revocation", async () => {
     const harness = open(who);
     const lost: string[] = [];
     harness.change = (deps) => ({
@@ -84,8 +84,8 @@ describe.each<Who>(["root", "sub-user"])("an AuthKey of a %s is rotated", (who) 
   });
 });
 
-describe("an AuthKey in use by another process is never revoked:", () => {
-  it("the old AuthKey waits for it", async () => {
+describe("AuthKeys in use by another process", () => {
+  it("an AuthKey rotation waits to revoke the old AuthKey while another process uses it", async () => {
     const harness = open();
     await harness.users.say(harness.profile, "w-2", harness.old);
     await harness.begin();
@@ -97,7 +97,7 @@ describe("an AuthKey in use by another process is never revoked:", () => {
     expect((await harness.live()).phase).toBe("done");
   });
 
-  it("nor one whose use starts at the last moment", async () => {
+  it("an AuthKey rotation does not revoke the old AuthKey if its use starts at the last moment", async () => {
     const harness = open();
     let isThere = false;
     harness.change = (deps) => ({
@@ -123,7 +123,7 @@ describe("an AuthKey in use by another process is never revoked:", () => {
     expect((await harness.live()).phase).toBe("done");
   });
 
-  it("the one that the user names to make room", async () => {
+  it("an AuthKey rotation does not revoke the AuthKey named to make room while it is in use", async () => {
     const harness = open();
     const { authKeyId: spare } = sandbox.accounts.authKeys.create(undefined);
     await harness.users.say(harness.profile, "w-2", spare);
@@ -134,7 +134,7 @@ describe("an AuthKey in use by another process is never revoked:", () => {
     expect(harness.ids()).toEqual([harness.old, spare]);
   });
 
-  it("the old AuthKey if a program other than simfleet authenticates with it", async () => {
+  it("an AuthKey rotation does not revoke the old AuthKey while a program other than simfleet uses it", async () => {
     const harness = open();
     harness.change = (deps) => ({ ...deps, quietMs: 1_500 });
     await harness.begin();
@@ -150,7 +150,7 @@ describe("an AuthKey in use by another process is never revoked:", () => {
   });
 });
 
-it("a platform that echoes the new secret leaves none of it in Redis", async () => {
+it("an AuthKey rotation stores nothing of a secret that the platform echoes", async () => {
   const harness = open();
   const secrets: string[] = [];
   harness.change = (deps) => ({
@@ -181,8 +181,8 @@ it("a platform that echoes the new secret leaves none of it in Redis", async () 
   expect(liveSecrets()).not.toContain(secret);
 });
 
-describe("a rotation that cannot continue is rolled back:", () => {
-  it("a new AuthKey that the platform does not accept", async () => {
+describe("AuthKey rotations that cannot continue", () => {
+  it("an AuthKey rotation is rolled back when the platform does not accept the new AuthKey", async () => {
     const harness = open();
     harness.change = (deps) => ({
       ...deps,
@@ -206,7 +206,7 @@ describe("a rotation that cannot continue is rolled back:", () => {
     ]);
   });
 
-  it("a file that cannot be written, before any sink has the new AuthKey", async () => {
+  it("an AuthKey rotation is rolled back when its file cannot be written and no sink has the new AuthKey", async () => {
     const harness = open();
     const locked = join(harness.folder, "locked");
     mkdirSync(locked);
@@ -218,7 +218,7 @@ describe("a rotation that cannot continue is rolled back:", () => {
     expect(harness.ids()).toEqual([harness.old]);
   });
 
-  it("but not after a failed program, since it may have passed the AuthKey on: both stay valid", async () => {
+  it("an AuthKey rotation keeps both AuthKeys after a failed command that may have passed on the new one", async () => {
     const harness = open();
     harness.sinks = [...harness.sinks, { kind: "command", command: ["/bin/false"] }];
     await harness.begin();
@@ -231,7 +231,7 @@ describe("a rotation that cannot continue is rolled back:", () => {
     expect((await harness.live()).phase).toBe("done");
   });
 
-  it("an AuthKey that another user creates in the meantime is left unchanged", async () => {
+  it("an AuthKey rotation leaves an AuthKey unchanged that another user creates in the meantime", async () => {
     const harness = open();
     let other: string | undefined;
     await harness.begin();

@@ -132,8 +132,8 @@ class Harness {
   }
 }
 
-describe("an automation", () => {
-  it("sets the class of the events' SIMs, one run per batch, and emits an event", async () => {
+describe("automations", () => {
+  it("an automation sets the class of the events' SIMs in one run per batch and emits an event", async () => {
     const harness = await Harness.open();
     const added = await harness.appear(5);
     await harness.handle();
@@ -151,7 +151,7 @@ describe("an automation", () => {
     });
   });
 
-  it("acts only if the condition matches, the SIM has another class, and is still listed", async () => {
+  it("an automation acts only on SIMs that match, have another class, and are still listed", async () => {
     const condition = parseFilter("speedClass!=s1.slow and event.by=outside");
     const harness = await Harness.open({ condition });
     const slow = await harness.appear(2, "s1.slow");
@@ -177,7 +177,7 @@ describe("an automation", () => {
     expect(await shown()).toEqual({ ...left, ...Object.fromEntries(wrong.map((id) => [id, "done"])) });
   });
 
-  it("matches fields of events that concern no SIM", async () => {
+  it("an automation can match fields of events that concern no SIM", async () => {
     const action = { job: "report", profile: "", file: "x.json" } as const;
     const harness = await Harness.open({ on: ["run.completed"], action, condition: parseFilter("failed!=0") });
     const { profile } = harness.fleet;
@@ -191,7 +191,7 @@ describe("an automation", () => {
     expect(harness.tasks.others).toHaveLength(1);
   });
 
-  it("acts once on events that are delivered again, also together with new ones", async () => {
+  it("an automation acts once on events that are delivered again, even together with new ones", async () => {
     const harness = await Harness.open();
     const first = await harness.appear(3);
     const head = await harness.feed.head();
@@ -207,7 +207,7 @@ describe("an automation", () => {
     ]);
   });
 
-  it("is stopped with an event if it triggers itself, until a user resumes it", async () => {
+  it("an automation that triggers itself is stopped with an event until a user resumes it", async () => {
     const harness = await Harness.open({ on: ["sim.changed"] });
     const { profile } = harness.fleet;
     const [sim = "", other = ""] = harness.fleet.listed().keys();
@@ -237,7 +237,7 @@ describe("an automation", () => {
     expect(harness.tasks.runs.size).toBe(2);
   });
 
-  it("is also stopped if two automations trigger each other", async () => {
+  it("two automations that trigger each other are stopped as well", async () => {
     const a = await Harness.open({ on: ["sync.completed"], action: { job: "sync", profile: "" } });
     const { profile } = a.fleet;
     const completed = (cause: string) => ({ type: "sync.completed", profile, fields: { cause, sims: "1" } }) as const;
@@ -260,7 +260,7 @@ describe("an automation", () => {
     expect(await a.log.record(b)).toMatchObject({ state: "active" });
   });
 
-  it("is stopped before it exceeds its hourly limit, and processes the rest on replay", async () => {
+  it("an automation stops before it exceeds its hourly limit and processes the rest on replay", async () => {
     const harness = await Harness.open({ mostPerHour: 5 });
     await harness.appear(5);
     await harness.handle();
@@ -282,7 +282,7 @@ describe("an automation", () => {
     expect(harness.tasks.changed).toEqual(expect.arrayContaining(late));
   });
 
-  it("reports permanent failures and retries temporary ones", async () => {
+  it("an automation reports permanent failures and retries temporary ones", async () => {
     const harness = await Harness.open();
     await harness.appear(2);
     harness.tasks.fault = new SimfleetError("STORE_UNAVAILABLE", "no answer");
@@ -296,7 +296,7 @@ describe("an automation", () => {
     expect(await harness.log.record(harness.automation)).toMatchObject({ state: "active", failed: 2, done: 0 });
   });
 
-  it("acts on nothing while it is paused", async () => {
+  it("a paused automation acts on nothing", async () => {
     const harness = await Harness.open();
     const runs = harness.runs();
     await runs.pause(harness.automation.name, "cli:anna");
@@ -310,7 +310,7 @@ describe("an automation", () => {
 });
 
 const rounds = seeds(20, 100);
-it(`acts on each event once, whenever the process is killed, in ${rounds} rounds by seed`, async () => {
+it(`an automation acts on each event once when its process is killed at any point, in ${rounds} rounds by seed`, async () => {
   const harness = await Harness.open({ mostPerHour: 100_000 }, 4);
   let deaths = 0;
   const wanted: string[] = [];

@@ -23,8 +23,8 @@ function fileOf(rows: readonly string[]): string {
 
 const row = (n: number, speedClass = "s1.fast"): string => `${8_942_300_000_000_000_000n + BigInt(n)},${speedClass}`;
 
-describe("a file of a drop folder", () => {
-  it("becomes one run, however often it is submitted under one id", async () => {
+describe("runs of drop folder files", () => {
+  it("a file becomes one run when submitted repeatedly under one id", async () => {
     const [runId, how] = [runs.newRunId(), "fleet.csv"];
     const path = fileOf([row(1), row(2)]);
     for (let time = 0; time < 3; time += 1) {
@@ -39,7 +39,7 @@ describe("a file of a drop folder", () => {
     });
   });
 
-  it("is rejected with every invalid row", async () => {
+  it("a file is rejected with a list of all invalid rows", async () => {
     const path = fileOf([row(1), "8.94231E+18,s1.fast", row(3, "")]);
     const refusal = await runs.submit(path, { runId: runs.newRunId(), name: "fleet.csv" });
     expect(refusal?.reason).toMatch(/^2 of 3 rows cannot be sent \(the first: line 3: /);
@@ -49,19 +49,19 @@ describe("a file of a drop folder", () => {
     ]);
   });
 
-  it("is refused when it is larger than a run may be", async () => {
+  it("a file is refused when it exceeds the size limit of a run", async () => {
     const refusal = await runs.submit(fileOf([1, 2, 3, 4].map((n) => row(n))), {
       ...{ runId: runs.newRunId(), name: "fleet.csv" },
     });
     expect(refusal).toMatchObject({ reason: expect.stringContaining("The run has 4 changes"), faults: [] });
   });
 
-  it("is not refused when it cannot be read just now", async () => {
+  it("a file is not refused when it is temporarily unreadable", async () => {
     const how = { runId: runs.newRunId(), name: "fleet.csv" };
     await expect(runs.submit(join(folder, "gone.csv"), how)).rejects.toThrow(/gone\.csv/);
   });
 
-  it("is refused if it is no longer a regular file", async () => {
+  it("a file is refused if it is no longer a regular file", async () => {
     const link = join(folder, "link.csv");
     symlinkSync("/etc/hostname", link);
     for (const path of [folder, link]) {

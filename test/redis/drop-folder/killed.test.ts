@@ -175,7 +175,7 @@ async function expectEachOnce(dropped: Dropped): Promise<void> {
   expect(reported.toSorted()).toEqual(wanted.toSorted());
 }
 
-it(`each file becomes one run after each of ${rounds} kills by seed, also where two processes watch one folder`, async () => {
+it(`each file becomes one run after each of ${rounds} kills by seed, even with two processes on one folder`, async () => {
   let kills = 0;
   let inProgress = 0;
   const oneLane = async (lane: number): Promise<void> => {

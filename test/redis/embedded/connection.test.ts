@@ -45,8 +45,8 @@ function open(target: RedisTarget): Redis {
   return connections.connect("test");
 }
 
-describe("the check before the first use", () => {
-  it("accepts a suitable Redis, with or without a password", async () => {
+describe("the check before the first use of Redis", () => {
+  it("the Redis check accepts a suitable server with or without a password", async () => {
     expect(await verifyRedis(open({ embedded }))).toEqual({
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       maxmemoryPolicy: "noeviction",
@@ -57,7 +57,7 @@ describe("the check before the first use", () => {
     });
   });
 
-  it("says how to configure a Redis that would evict data", async () => {
+  it("the Redis check explains how to configure a server that would evict data", async () => {
     await server.config("SET", "maxmemory-policy", "allkeys-lru");
     await expect(verifyRedis(open({ socketPath: embedded.socketPath }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
@@ -65,7 +65,7 @@ describe("the check before the first use", () => {
     });
   });
 
-  it("names the version that is too old", async () => {
+  it("the Redis check names a version that is too old", async () => {
     const socket = join(folder, "old.sock");
     const old = await serveInfo(
       socket,
@@ -78,7 +78,7 @@ describe("the check before the first use", () => {
     old.close();
   });
 
-  it("says that no server is listening, and which setting holds the address", async () => {
+  it("the Redis check reports that no server is listening and names the address setting", async () => {
     await expect(verifyRedis(open({ host: "127.0.0.1", port: 1, password: "hidden-word" }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message:
@@ -86,7 +86,7 @@ describe("the check before the first use", () => {
     });
   });
 
-  it("says that the password is wrong or missing, without printing it", async () => {
+  it("the Redis check reports a wrong or missing password without printing it", async () => {
     await server.config("SET", "requirepass", "right");
     for (const password of ["wrong-word", undefined]) {
       const refusal: unknown = await verifyRedis(open({ socketPath: embedded.socketPath, password })).catch(

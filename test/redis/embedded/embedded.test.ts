@@ -81,7 +81,7 @@ function isGone(pid: number): boolean {
 }
 
 describe("the embedded Redis", () => {
-  it("is one server for all processes of a data directory, and stops with the last", async () => {
+  it("all processes of a data directory share one embedded Redis, which stops with the last of them", async () => {
     const [child, embedded] = [await attachInProcess(), await attach()];
     const pid = await serverPid();
     expect(serversOf(dataDir)).toEqual([pid]);
@@ -94,14 +94,14 @@ describe("the embedded Redis", () => {
     await until("the server stopped", () => isGone(pid), 2_000);
   });
 
-  it("stops when its last process was killed", async () => {
+  it("the embedded Redis stops when its last process was killed", async () => {
     const child = await attachInProcess();
     const pid = await serverPid();
     child.kill("SIGKILL");
     await until("the server stopped", () => isGone(pid), 2_000);
   });
 
-  it("stops if its last process exited before the supervisor could check", async () => {
+  it("the embedded Redis stops if its last process exited before the supervisor could check", async () => {
     const { binary, libraries = "" } = await findRedisServer({ path, cacheDir });
     await (await attach()).close();
     const folder = join(dataDir, "redis");
@@ -115,7 +115,7 @@ describe("the embedded Redis", () => {
     expect(serversOf(dataDir)).toEqual([]);
   });
 
-  it("comes back by itself with its data when its server is killed", async () => {
+  it("the embedded Redis restarts with its data when its server is killed", async () => {
     const embedded = await attach();
     const connections = new RedisConnections({ embedded });
     const redis = connections.connect("test");
@@ -128,7 +128,7 @@ describe("the embedded Redis", () => {
     await connections.close();
   });
 
-  it("never has two servers on one data directory, whichever process is killed", async () => {
+  it("the embedded Redis never runs two servers on one data directory after any process is killed", async () => {
     const embedded = await attach();
     const connections = new RedisConnections({ embedded });
     const redis = connections.connect("test");
@@ -149,7 +149,7 @@ describe("the embedded Redis", () => {
     await until("the server stopped", () => isGone(second), 3_000);
   });
 
-  it("stops without its supervisor too", async () => {
+  it("the embedded Redis stops even without its supervisor", async () => {
     const child = await attachInProcess();
     const pid = await serverPid();
     process.kill(parentOf(pid), "SIGKILL");
@@ -157,12 +157,12 @@ describe("the embedded Redis", () => {
     await until("the server stopped", () => isGone(pid), 2_000);
   });
 
-  it("starts once for many that ask at once", async () => {
+  it("the embedded Redis starts once for concurrent requests", async () => {
     await Promise.all(Array.from({ length: 4 }, () => attach()));
     expect(serversOf(dataDir)).toHaveLength(1);
   });
 
-  it("works in a folder whose path is too long for a socket", async () => {
+  it("the embedded Redis works in a folder whose path is too long for a socket", async () => {
     const long = join(dataDir, "x".repeat(100), "y".repeat(100));
     const embedded = await attach(long);
     expect(Buffer.byteLength(embedded.socketPath)).toBeLessThan(108);
@@ -173,7 +173,7 @@ describe("the embedded Redis", () => {
     await until("the server stopped", () => !existsSync(join(long, "redis", "redis.sock")));
   });
 
-  it("uses no socket outside its folder, so that no other user can answer in its place", async () => {
+  it("the embedded Redis uses no socket outside its folder that another user could answer", async () => {
     const long = join(dataDir, "x".repeat(100), "y".repeat(100));
     const folder = join(long, "redis");
     const short = createHash("sha256").update(folder).digest("hex").slice(0, 16);
@@ -202,7 +202,7 @@ describe("the embedded Redis", () => {
     }
   });
 
-  it("closes its folder to others, and refuses one that is a link", async () => {
+  it("the embedded Redis makes its folder private and refuses one that is a link", async () => {
     await mkdir(join(dataDir, "redis"));
     await chmod(join(dataDir, "redis"), 0o777);
     await attach();
@@ -216,7 +216,7 @@ describe("the embedded Redis", () => {
     });
   });
 
-  it.runIf(process.geteuid?.() === 0)("refuses a folder of another user", async () => {
+  it.runIf(process.geteuid?.() === 0)("the embedded Redis refuses a folder of another user", async () => {
     await mkdir(join(dataDir, "redis"));
     await chown(join(dataDir, "redis"), 12_345, 12_345);
     await expect(attach()).rejects.toMatchObject({
@@ -225,7 +225,7 @@ describe("the embedded Redis", () => {
     });
   });
 
-  it("says which setting to change when the data directory cannot be written", async () => {
+  it("the embedded Redis names the setting to change when the data directory is not writable", async () => {
     const file = join(dataDir, "file");
     await writeFile(file, "");
     await expect(attach(join(file, "data"))).rejects.toMatchObject({
@@ -245,10 +245,10 @@ async function copyIn(cache: string, fetchedAtMs = Date.now()): Promise<string> 
   return home;
 }
 
-describe("finding a redis-server", () => {
+describe("the search for a redis-server", () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it("takes the one on the PATH first, and a fetched copy without fetching again", async () => {
+  it("a redis-server on the PATH is preferred, and a downloaded copy is reused", async () => {
     const bin = join(dataDir, "bin");
     await mkdir(bin);
     await copyIn(dataDir);
@@ -283,14 +283,14 @@ describe("finding a redis-server", () => {
       },
       /is a symbolic link/,
     ],
-  ])("runs no fetched copy that was %s", async (_, change, message) => {
+  ])("a downloaded redis-server is not run when it was %s", async (_, change, message) => {
     const home = await copyIn(dataDir);
     await change(home);
     const refusal = expect(findRedisServer({ path: "", cacheDir: dataDir })).rejects;
     await refusal.toMatchObject({ code: "STORE_UNAVAILABLE", message: expect.stringMatching(message) });
   });
 
-  it.runIf(process.geteuid?.() === 0)("runs no fetched copy of another user", async () => {
+  it.runIf(process.geteuid?.() === 0)("a downloaded redis-server of another user is not run", async () => {
     const home = await copyIn(dataDir);
     await chown(join(home, "redis-server"), 12_345, 12_345);
     await expect(findRedisServer({ path: "", cacheDir: dataDir })).rejects.toMatchObject({
@@ -298,7 +298,7 @@ describe("finding a redis-server", () => {
     });
   });
 
-  it("tries to renew a copy that is older than 30 days once a day, and keeps it where that fails", async () => {
+  it("a downloaded redis-server older than 30 days is refreshed at most once a day and kept on failure", async () => {
     const bin = join(dataDir, "bin");
     const said = join(dataDir, "said");
     await mkdir(bin);
@@ -315,7 +315,7 @@ describe("finding a redis-server", () => {
     expect(await readFile(said, "utf8")).toBe(asked);
   });
 
-  it("names three ways to get one if there is none and none can be downloaded", async () => {
+  it("a missing redis-server is reported with three ways to install one", async () => {
     const aptGet = join(dataDir, "apt-get");
     await writeFile(aptGet, "#!/bin/sh\necho 'E: no network' >&2\nexit 100\n");
     await chmod(aptGet, 0o755);

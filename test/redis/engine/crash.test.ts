@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-describe("a crash at any boundary is survived by", () => {
+describe("durable jobs that crash", () => {
   it.each([
     ...credentialCases(place),
     ...authKeyCases(() => ({ ...place, sandbox })),
@@ -28,5 +28,5 @@ describe("a crash at any boundary is survived by", () => {
     ...scheduleCases(place),
     ...automationCases(place),
     ...fileCases(place),
-  ])("$name", { timeout: 120_000 }, surviveEachCrash);
+  ])("$name survives a crash at any step", { timeout: 120_000 }, surviveEachCrash);
 });

@@ -31,15 +31,15 @@ const counters = stateStore<Counter>(
   (name) => `${keys.prefix}:${name}`,
 );
 
-describe("a durable record", () => {
-  it("is begun once, until its work is over", async () => {
+describe("durable records", () => {
+  it("a durable record is started only once until its work is over", async () => {
     const first = await log.begin({ ...head, name: "once" });
     expect(await log.begin({ ...head, name: "once", rotationId: "t-2" })).toEqual(first);
     await log.move(first, { state: "done" });
     expect((await log.begin({ ...head, name: "once", rotationId: "t-2" })).rotationId).toBe("t-2");
   });
 
-  it("keeps only the fields that outlive its work", async () => {
+  it("a durable record keeps only permanent fields when its work starts again", async () => {
     const first = await log.begin({ ...head, name: "kept", oldId: "old" });
     await log.move(first, { state: "done", currentId: "new", rotatedAtMs: 7, reason: "a reason", groups: ["g-1"] });
     const second = await log.begin({ ...head, name: "kept", rotationId: "t-2" });
@@ -48,13 +48,13 @@ describe("a durable record", () => {
     expect(second).not.toHaveProperty("reason");
   });
 
-  it("is moved by one of two processes that read the same state", async () => {
+  it("a durable record is changed by only one of two processes that read the same state", async () => {
     const record = await rotations.begin("two", { rotationId: "k-1" });
     const replies = [rotations.move(record, { phase: "creating" }), rotations.move(record, { phase: "making-room" })];
     expect((await Promise.all(replies)).map((reply) => typeof reply).toSorted()).toEqual(["object", "string"]);
   });
 
-  it("loses what it waited for when it enters another state", async () => {
+  it("a durable record clears its wait and problem when it enters another state", async () => {
     const record = await rotations.begin("waits", { rotationId: "k-1" });
     const problem = { message: "m", sinceMs: 1, attempts: 2, nextAttemptMs: 3 };
     const waiting = await rotations.move(record, { waitsFor: "w", tries: 2, problem });
@@ -67,7 +67,7 @@ describe("a durable record", () => {
     expect(moved).not.toHaveProperty("waitsFor");
   });
 
-  it("exists from its first move on, and is decided on again if another process changes it", async () => {
+  it("a durable record exists from its first update, which is recomputed when another process changes it", async () => {
     const counter = { name: "counter", profile: "p" };
     expect(await counters.get("counter")).toBeUndefined();
     const countUp = (by: string): Promise<Counter | undefined> =>
@@ -78,7 +78,7 @@ describe("a durable record", () => {
     expect(await counters.get("counter")).toMatchObject({ revision: 4 });
   });
 
-  it("is readable as earlier versions have stored it", async () => {
+  it("a durable record stored by an earlier version is readable", async () => {
     await redis.hset(keys.authKeyRotation("earlier"), {
       ...{ rotationId: "k-1", phase: "taken-up", startedAtMs: "1790000000000", movedAtMs: "1790000000001", tries: "0" },
       ...{ oldId: "keyId-1", newId: "keyId-2", knownIds: '["keyId-1"]', handedTo: '["sink"]', startedBy: "cli:anna" },

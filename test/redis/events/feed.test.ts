@@ -30,7 +30,7 @@ const numbersOf = (events: readonly Event[]): number[] => events.map(({ fields }
 const upTo = (count: number, from = 1): number[] => Array.from({ length: count }, (_, i) => from + i);
 
 describe("the feed", () => {
-  it("is read from a position on, oldest first", async () => {
+  it("the feed is read from a given position, oldest event first", async () => {
     const { feed, emit } = openFeed();
     expect(await feed.head()).toBe(beforeAllEvents);
     await emit(1, 2, 3);
@@ -42,7 +42,7 @@ describe("the feed", () => {
     expect(await feed.after(second.lastId, 2)).toEqual({ events: [], lastId: second.lastId });
   });
 
-  it("skips events that only a later version knows", async () => {
+  it("the feed skips events that only a later version knows", async () => {
     const { feed, emit } = openFeed();
     await emit(1);
     await redis.xadd(feed.key, "*", "type", "moon.landed", "profile", "default");
@@ -51,15 +51,15 @@ describe("the feed", () => {
     expect(page.lastId).toBe(await feed.head());
   });
 
-  it("orders ids by their numbers, not their letters", () => {
+  it("the feed orders ids numerically", () => {
     expect(isAfter("10-0", "9-0")).toBe(true);
     expect(isAfter("10-10", "10-9")).toBe(true);
     expect(isAfter("10-9", "10-9")).toBe(false);
   });
 });
 
-describe("a follower of the feed", () => {
-  it("receives each event once and in order, from a past position into the present", async () => {
+describe("followers of the feed", () => {
+  it("a follower of the feed receives each event once and in order, from a past position to new events", async () => {
     const { feed, emit } = openFeed();
     await emit(...upTo(30));
     const tail = new FeedTail({ feed, connect, clock: systemClock });
@@ -87,7 +87,7 @@ describe("a follower of the feed", () => {
     tail.close();
   });
 
-  it("loses nothing when it is slow, and does not delay others", async () => {
+  it("a slow follower of the feed loses nothing and does not delay others", async () => {
     const { feed, emit } = openFeed();
     const tail = new FeedTail({ feed, connect, clock: systemClock });
     const stop = new AbortController();
@@ -118,7 +118,7 @@ describe("a follower of the feed", () => {
   });
 });
 
-describe("a consumer of the feed", () => {
+describe("consumers of the feed", () => {
   const start = (
     harness: ReturnType<typeof openFeed>,
     handle: (events: readonly Event[]) => void,
@@ -130,7 +130,7 @@ describe("a consumer of the feed", () => {
       onIncident: (message) => incidents.push(message),
     });
 
-  it("starts with new events, and continues where the last one stopped", async () => {
+  it("a consumer of the feed starts with new events and continues where the last one stopped", async () => {
     const harness = openFeed();
     await harness.emit(1, 2);
     const seen: number[] = [];
@@ -145,7 +145,7 @@ describe("a consumer of the feed", () => {
     expect(seen).toEqual([3, 4, 5]);
   });
 
-  it("is one process at a time", async () => {
+  it("a consumer of the feed runs in one process at a time", async () => {
     const harness = openFeed();
     const seen: string[] = [];
     const named = (name: string) => (events: readonly Event[]) =>
@@ -164,7 +164,7 @@ describe("a consumer of the feed", () => {
     await b.stop();
   });
 
-  it("delivers events again that could not be handled, and reports the error", async () => {
+  it("a consumer of the feed receives events again after a failure and reports the error", async () => {
     const harness = openFeed();
     const incidents: string[] = [];
     const seen: number[] = [];

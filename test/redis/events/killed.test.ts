@@ -50,7 +50,7 @@ async function untilReported(
   while ((await reported.events()) < before + count && child.exitCode === null);
 }
 
-it(`a change and its event exist together after ${kills} kills by seed of a process that works on runs`, async () => {
+it(`each change is stored together with its event after ${kills} kills by seed of a process that works on runs`, async () => {
   const place = inject("redis");
   if ("failure" in place) throw new Error(place.failure);
   let inProgress = 0;
@@ -79,7 +79,7 @@ function lose(folder: string, bytes: number): void {
   truncateSync(path, Math.max(0, statSync(path).size - bytes));
 }
 
-it(`a change and its event exist together after ${redisKills} kills by seed of Redis, with the end of its file lost`, async () => {
+it(`each change is stored together with its event after ${redisKills} kills by seed of Redis that truncate its file`, async () => {
   let cutShort = 0;
   for (let seed = 1; seed <= redisKills; seed += 1) {
     const random = seededRandom(1_000 + seed);

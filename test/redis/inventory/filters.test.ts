@@ -82,7 +82,7 @@ async function found(profile: string, filter: Filter): Promise<string[]> {
   return all;
 }
 
-it("for every kind of condition, in every combination", async () => {
+it("an inventory filter finds the same SIMs as a full comparison for every combination of conditions", async () => {
   let round = 0;
   let meantInAll = 0;
   await fc.assert(
@@ -114,7 +114,7 @@ it("for every kind of condition, in every combination", async () => {
   expect(meantInAll).toBeGreaterThan(200);
 });
 
-it("from codes alone where a field is wanted not to be there, or to be another, also after its column is full", async () => {
+it("an inventory filter on an absent or different value needs only codes, even when its column is full", async () => {
   const profile = "columns";
   const records = Array.from({ length: 300 }, (_, n) => ({
     speedClass: "a",

@@ -107,7 +107,7 @@ const listing = fc.record({
   pageOf: fc.integer({ min: 1, max: 8 }),
 });
 
-it("whatever comes, goes, changes and moves within the list", async () => {
+it("a sync stores the same result and events for any additions, removals, changes, and moves in the list", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(listing, { minLength: 2, maxLength: 5 }), async (listings) => {
       const fleet = new Fleet();
@@ -132,7 +132,7 @@ it("whatever comes, goes, changes and moves within the list", async () => {
   );
 }, 120_000);
 
-it("a page that names a SIM twice counts it once as new", async () => {
+it("a page that lists a SIM twice counts it once as new", async () => {
   const fleet = new Fleet();
   const list: Listed[] = [
     ["1", "a"],
@@ -144,7 +144,7 @@ it("a page that names a SIM twice counts it once as new", async () => {
   expect(fleet.reported).toEqual([]);
 });
 
-it("pages of a thousand across chunks: only records of changed SIMs are sent, wherever they are", async () => {
+it("a sync of 1,000-SIM pages across chunks sends only records of changed SIMs, wherever they are", async () => {
   const fleet = new Fleet();
   const list = Array.from({ length: 9_000 }, (_, n): Listed => [String(10_000 + n), "a"]);
   expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 9_000, gone: 0 });

@@ -28,8 +28,8 @@ async function classOf(fleet: FleetHarness, key: string): Promise<string | undef
   return fieldTextOf(await fleet.inventory.sim(fleet.profile, key), "speedClass");
 }
 
-describe("the response to a run's change", () => {
-  it("is in the inventory at once, with every field it contained, attributed to the run", async () => {
+describe("responses to changes of a run", () => {
+  it("the response to a run's change is stored in the inventory at once and attributed to the run", async () => {
     const fleet = await open({ sims: 5 });
     const key = fleet.sandbox.state.sims.simIdAt(2);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow", status: "active", groupId: "g-1" });
@@ -49,7 +49,7 @@ describe("the response to a run's change", () => {
     ]);
   });
 
-  it("is no change for the sync after it", async () => {
+  it("the response to a run's change does not count as a change in the next sync", async () => {
     const fleet = await open({ sims: 5 });
     const key = fleet.sandbox.state.sims.simIdAt(2);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
@@ -62,7 +62,7 @@ describe("the response to a run's change", () => {
     expect(await fleet.known()).toEqual(fleet.listed());
   });
 
-  it("makes a SIM known that no sync has read, which is no change when a sync reads the rest of it", async () => {
+  it("the response to a run's change adds an unknown SIM, and completing it by a sync is no change", async () => {
     const fleet = await open({ sims: 5 });
     await fleet.sync();
     const [key = ""] = fleet.sandbox.fleet.add(1);
@@ -75,7 +75,7 @@ describe("the response to a run's change", () => {
     expect(await fleet.known()).toEqual(fleet.listed());
   });
 
-  it("brings back a SIM that was gone", async () => {
+  it("the response to a run's change restores a SIM that was gone", async () => {
     const fleet = await open({ sims: 5 });
     await fleet.sync();
     const key = fleet.sandbox.state.sims.simIdAt(1);
@@ -86,7 +86,7 @@ describe("the response to a run's change", () => {
     expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 5, gone: 0 });
   });
 
-  it("can be found by a filter at once", async () => {
+  it("a filter finds the response to a run's change at once", async () => {
     const fleet = await open({ sims: 300 });
     await fleet.sync();
     const key = fleet.sandbox.state.sims.simIdAt(7);
@@ -100,8 +100,8 @@ describe("the response to a run's change", () => {
   });
 });
 
-describe("a sync beside a run", () => {
-  it("does not overwrite a response with a page requested before it", async () => {
+describe("syncs during a run", () => {
+  it("a sync does not overwrite a response with a page requested before it", async () => {
     const fleet = await open({ sims: 3, latencyMs: 120 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
@@ -117,7 +117,7 @@ describe("a sync beside a run", () => {
     expect(await fleet.events(["sim.changed"])).toMatchObject([{ by: "run" }]);
   });
 
-  it("attributes a change to the run even if it sees it before the run has settled it", async () => {
+  it("a sync attributes a change to the run even before the run has settled it", async () => {
     const fleet = await open({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
@@ -132,7 +132,7 @@ describe("a sync beside a run", () => {
     expect(await redis.hlen(keys.simsClaims(fleet.profile))).toBe(0);
   });
 
-  it("treats a class other than the claimed one as external, and every class once the row is settled", async () => {
+  it("a sync treats a class other than the claimed one as external, and every class once the row is settled", async () => {
     const fleet = await open({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
@@ -155,7 +155,7 @@ describe("a sync beside a run", () => {
     ]);
   });
 
-  it("releases claims of a run that ended long ago, but not of one that has just ended", async () => {
+  it("a sync releases claims of a run that ended long ago but not of one that has just ended", async () => {
     const fleet = await open({ sims: 3 });
     const [just, long] = [await runOn(fleet), await runOn(fleet)];
     const [first, second] = [1, 2].map((place) => fleet.sandbox.state.sims.simIdAt(place));
@@ -169,7 +169,7 @@ describe("a sync beside a run", () => {
     });
   });
 
-  it("keeps a claim that a later run has replaced", async () => {
+  it("settling a row keeps a claim that a later run has replaced", async () => {
     const fleet = await open({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     await fleet.sync();

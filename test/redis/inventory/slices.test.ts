@@ -77,8 +77,8 @@ class Fleet {
   }
 }
 
-describe("a page of many SIMs", () => {
-  it("is stored in calls of at most a thousand, and counted once", async () => {
+describe("pages of many SIMs", () => {
+  it("a page of many SIMs is stored in calls of at most 1,000 and counted once", async () => {
     const fleet = new Fleet();
     await fleet.take(fleet.syncs, listed(2_500, "s1.fast"), 0, "next");
     expect(Math.max(...fleet.sizes)).toBe(1_000);
@@ -92,7 +92,7 @@ describe("a page of many SIMs", () => {
     expect(await fleet.syncs.state(fleet.profile)).toMatchObject({ pages: 2, sims: 2_510, phase: "sweeping" });
   });
 
-  it("that was interrupted between two slices is stored again completely, and nothing is emitted or counted twice", async () => {
+  it("a page interrupted between two slices is stored again completely without duplicate events or counts", async () => {
     const fleet = new Fleet();
     await fleet.sync(listed(2_500, "s1.slow"));
     const before = await fleet.events("sim.changed");
@@ -113,7 +113,7 @@ describe("a page of many SIMs", () => {
     expect(await fleet.syncs.state(fleet.profile)).toMatchObject({ pages: 1, sims: 2_500, changed: 2_500, added: 0 });
   });
 
-  it("that another process has begun to store is left to it", async () => {
+  it("a page that another process has begun to store is left to that process", async () => {
     const fleet = new Fleet();
     await fleet.begun();
     let other: Promise<number | undefined> | undefined;
@@ -129,7 +129,7 @@ describe("a page of many SIMs", () => {
   });
 });
 
-it("a sweep marks at most a thousand SIMs as gone in one call, and all that were not listed in the end", async () => {
+it("a sweep marks at most 1,000 SIMs as gone per call and eventually all that were not listed", async () => {
   const fleet = new Fleet();
   await fleet.sync(listed(5_000, "s1.fast"));
   await fleet.take(fleet.syncs, listed(500, "s1.fast"));

@@ -17,7 +17,7 @@ function afterPages(fleet: FleetHarness, pages: number): AbortSignal {
   return cut.signal;
 }
 
-describe("a sync reads the whole fleet", () => {
+describe("sync of the entire fleet", () => {
   it.each<[string, FleetOptions]>([
     ["by both headers", { paging: "both" }],
     ["by the next-key header alone", { paging: "key" }],
@@ -27,7 +27,7 @@ describe("a sync reads the whole fleet", () => {
     ["through short and empty pages", { shortPages: 0.3, emptyPages: 0.3 }],
     ["with a limit of its own", { pageLimit: 17 }],
     ["on the Japan address", { serves: ["jp"], coverageTypes: ["jp"] }],
-  ])("%s", async (_, options) => {
+  ])("a sync reads the entire fleet %s", async (_, options) => {
     const fleet = await open({ sims: 230, pageSize: 20, ...options });
     const { result, state } = await fleet.sync();
     expect(result).toEqual({ kind: "ended" });
@@ -36,7 +36,7 @@ describe("a sync reads the whole fleet", () => {
     expect(await fleet.known()).toEqual(fleet.listed());
   });
 
-  it("asks for pages of the configured length", async () => {
+  it("a sync requests pages of the configured length", async () => {
     const fleet = await open({ sims: 100, pageLimit: 17 });
     const { state } = await fleet.sync();
     expect(state.pages).toBe(Math.ceil(100 / 17));
@@ -45,7 +45,7 @@ describe("a sync reads the whole fleet", () => {
   it.each([
     ["of a configured length", 20_000],
     ["of the platform's own length", undefined],
-  ])("in shorter pages when one %s is larger than what is read of an answer", async (_name, pageLimit) => {
+  ])("a sync requests shorter pages when one %s exceeds the response size limit", async (_name, pageLimit) => {
     const fleet = await open({ sims: 1 });
     const sims = 1_500;
     const limits: number[] = [];
@@ -75,7 +75,7 @@ describe("a sync reads the whole fleet", () => {
     expect(limits.length).toBeLessThan(16);
   });
 
-  it("and fails with a reason when even a page of one SIM is too large", async () => {
+  it("a sync fails with a reason when even a page of one SIM is too large", async () => {
     const fleet = await open({ sims: 1 });
     await using platform = await startOpenPlatform((_request, response) => {
       answer(response, 200, [{ simId: "8942310000000000001", filler: "x".repeat(5_000_000) }], quotaHeaders);
@@ -86,7 +86,7 @@ describe("a sync reads the whole fleet", () => {
     expect(state).toMatchObject({ phase: "failed", reason: expect.stringContaining("larger than 4194304 bytes") });
   });
 
-  it("in the earlier wording, by IMSI", async () => {
+  it("a sync uses IMSIs in the earlier API wording", async () => {
     const fleet = await open({ sims: 60, pageSize: 25, wording: "subscribers" });
     const { state } = await fleet.sync();
     expect(state).toMatchObject({ phase: "finished", sims: 60 });
@@ -94,7 +94,7 @@ describe("a sync reads the whole fleet", () => {
     expect([...(await fleet.known()).keys()]).toEqual(imsis);
   });
 
-  it("from records whose IMSI lies deeper, and never keeps their private keys", async () => {
+  it("a sync finds nested IMSIs and never stores private keys", async () => {
     const places = {
       imsi: parseRecordPath("profiles.*.primaryImsi"),
       subscription: parseRecordPath("profiles.*.subscribers.*.subscription"),
@@ -125,8 +125,8 @@ function secretOf(fleet: FleetHarness, place: number): string {
   return secret;
 }
 
-describe("differences", () => {
-  it("are none at the first sync, which finds what was there before", async () => {
+describe("changes found by a sync", () => {
+  it("the first sync emits no SIM events", async () => {
     const fleet = await open({ sims: 30 });
     await fleet.sync();
     expect(await fleet.events()).toEqual([
@@ -134,7 +134,7 @@ describe("differences", () => {
     ]);
   });
 
-  it("are emitted field by field, also for SIMs that were gone and returned", async () => {
+  it("a sync emits changes field by field, including those of SIMs that were gone and returned", async () => {
     const fleet = await open({ sims: 50, pageSize: 20 });
     const { sims } = fleet.sandbox.state;
     const [a = "", b = "", c = ""] = [3, 21, 44].map((place) => sims.simIdAt(place));
@@ -177,7 +177,7 @@ describe("differences", () => {
     expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 50, gone: 1 });
   });
 
-  it("are none if only fields changed that are not stored", async () => {
+  it("a sync emits no change if only fields changed that are not stored", async () => {
     const fleet = await open({ sims: 10 });
     await fleet.sync();
     fleet.sandbox.fleet.edit(fleet.sandbox.state.sims.simIdAt(4), { sessionStatus: { online: "maybe" } });
@@ -186,7 +186,7 @@ describe("differences", () => {
     expect(await fleet.events(["sim.changed"])).toEqual([]);
   });
 
-  it("are none for a field whose storage starts or stops, and are emitted for it afterwards", async () => {
+  it("a sync emits no change for a field whose storage starts or stops, only for later changes of it", async () => {
     const fleet = await open({ sims: 10 });
     fleet.account = fleet.keeping(["speedClass"]);
     await fleet.sync();
@@ -210,8 +210,8 @@ describe("differences", () => {
   });
 });
 
-describe("a fleet that changes while it is read", () => {
-  it("is stored as the list showed it, and no SIM that stays listed counts as gone", async () => {
+describe("fleets that change during a sync", () => {
+  it("a sync of a changing fleet stores what the list showed and marks no listed SIM as gone", async () => {
     const fleet = await open({ sims: 200, pageSize: 20, latencyMs: 3, hostileCursors: true });
     await fleet.sync();
     await fleet.begin();
@@ -240,8 +240,8 @@ describe("a fleet that changes while it is read", () => {
   });
 });
 
-describe("an interrupted sync", () => {
-  it("marks nothing as gone, and resumes after the last stored page", async () => {
+describe("interrupted syncs", () => {
+  it("an interrupted sync marks nothing as gone and resumes after the last stored page", async () => {
     const fleet = await open({ sims: 200, pageSize: 10, latencyMs: 2 });
     await fleet.sync();
     fleet.sandbox.fleet.remove(Array.from({ length: 5 }, (_, n) => fleet.sandbox.state.sims.simIdAt(190 + n)));
@@ -259,7 +259,7 @@ describe("an interrupted sync", () => {
     expect(fleet.listCalls - after).toBe(resumed.state.pages - state.pages);
   });
 
-  it("waits for the quota as long as the platform says, and loses no page", async () => {
+  it("a sync waits for the quota as long as the platform says and loses no page", async () => {
     const fleet = await open({ sims: 100, pageSize: 10 });
     fleet.sandbox.throttle.changeLimit({ group: "Sim", limit: 4, afterMs: 0 });
     const { result, state } = await fleet.sync();
@@ -271,14 +271,14 @@ describe("an interrupted sync", () => {
     expect((await fleet.sync()).state).toMatchObject({ phase: "finished", sims: 100, added: 100 });
   });
 
-  it("retries later if the platform rejects the credentials, and reports it", async () => {
+  it("a sync reports that the platform rejects the credentials and retries later", async () => {
     const fleet = await open({ sims: 10, authKey: "secret-other" });
     const { result, state } = await fleet.sync();
     expect(refusalIn(result)).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
     expect(state.phase).toBe("listing");
   });
 
-  it("starts again if the platform no longer knows the cursor", async () => {
+  it("a sync starts again if the platform no longer knows the cursor", async () => {
     const fleet = await open({ sims: 60, pageSize: 10, latencyMs: 2 });
     const { state } = await fleet.sync({ signal: afterPages(fleet, 3) });
     await redis.hset(keys.sync(fleet.profile), "cursor", "a-cursor-of-long-ago");
@@ -288,7 +288,7 @@ describe("an interrupted sync", () => {
     expect(await fleet.known()).toEqual(fleet.listed());
   });
 
-  it("is left unchanged by a late process", async () => {
+  it("a sync is left unchanged by a late process", async () => {
     const fleet = await open({ sims: 30, pageSize: 10 });
     const state = await fleet.begin();
     const codes = await fleet.syncs.codes(fleet.profile);
@@ -303,8 +303,8 @@ describe("an interrupted sync", () => {
   });
 });
 
-describe("a sync that cannot continue", () => {
-  it("fails on a repeated cursor, marks nothing as gone, and the next one starts from scratch", async () => {
+describe("failed syncs", () => {
+  it("a sync fails on a repeated cursor without marking SIMs as gone, and the next one starts from scratch", async () => {
     const fleet = await open({ sims: 40, pageSize: 10 });
     await fleet.sync();
     fleet.sandbox.fleet.remove([fleet.sandbox.state.sims.simIdAt(35)]);
@@ -327,8 +327,8 @@ describe("a sync that cannot continue", () => {
   });
 });
 
-describe("accounts", () => {
-  it("have inventories of their own, one for each coverage", async () => {
+describe("inventories of several accounts", () => {
+  it("accounts have separate inventories, one for each coverage", async () => {
     const global = await open({ sims: 20, seed: 1, serves: ["g"] });
     const japan = await open({ sims: 30, seed: 2, serves: ["jp"], coverageTypes: ["jp"] });
     await Promise.all([global.sync(), japan.sync()]);

@@ -52,37 +52,37 @@ beforeAll(async () => {
   await readFleet("partial", { isWhole: false });
 });
 
-describe("a filter on a field that no SIM has", () => {
+describe("filters on unknown fields", () => {
   it.each([
     ["speedclass!=s1.fast", "speedclass", "speedClass"],
     ["status=active and Tags.site not exists", "Tags.site", "tags.site"],
     ["tags.sites!=berlin", "tags.sites", "tags.site"],
     ["imis exists", "imis", undefined],
-  ])("is refused: %s", async (filter, field, meant) => {
+  ])("a filter on a field that no SIM has is refused: %s", async (filter, field, meant) => {
     const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
     await expect(check("whole", filter)).rejects.toThrow(
       `No SIM in the inventory has the field ${field}.${hint} Known`,
     );
   });
 
-  it("is refused before a run takes its SIMs from it", async () => {
+  it("a filter on a field that no SIM has is refused before a run reads its SIMs", async () => {
     const ask = { profile: "whole", filter: parseFilter("speedclass!=s1.fast") };
     const request = { operation: setSpeedClass, set: { speedClass: "s1.slow" } };
     await expect(filterSource(inventory, { ...ask, request })).rejects.toMatchObject({ code: "USAGE" });
   });
 
-  it("is refused while the first sync has read only some pages", async () => {
+  it("a filter on a field that no SIM has is refused while the first sync has read only some pages", async () => {
     await expect(check("partial", "statsu!=active")).rejects.toThrow("Did you mean status?");
   });
 });
 
 it.each(["simId=89423000000", "groupId not exists", "tags.site=osaka", "tags exists and status in (ready)"])(
-  "a filter on fields that syncs keep is accepted, with or without a value in some SIM: %s",
+  "a filter on fields that syncs keep is accepted, even if no SIM has a value: %s",
   async (filter) => {
     await expect(check("whole", filter)).resolves.toBeUndefined();
   },
 );
 
-it("an empty inventory refuses no field", async () => {
+it("an empty inventory accepts a filter on any field", async () => {
   await expect(check("empty", "anything=1")).resolves.toBeUndefined();
 });

@@ -54,7 +54,7 @@ async function outcomes(runId: string): Promise<string[]> {
   return (await resultsOf(runId)).map(({ outcome }) => outcome);
 }
 
-it("reports rows as pending until the calls in flight have ended", async () => {
+it("a run reports rows as pending until its calls in flight have ended", async () => {
   const head = await submit(ledger, [[1, 1, 1, 1, 1]], { canarySegments: 1 });
   const platform = new SlowPlatform();
   const account = { client: platform.client, wording: "sims", selection } as const;
@@ -81,7 +81,7 @@ it("reports rows as pending until the calls in flight have ended", async () => {
   expect(await outcomes(head.runId)).toEqual(["done", "done", "rejected", "cancelled", "cancelled"]);
 });
 
-it("begins no work on a run that has ended", async () => {
+it("a run that has ended starts no new work", async () => {
   const head = await submit(ledger, [[1]]);
   await ledger.move(head.runId, "cancelled", ["running"]);
   const watch = new RunWatch({ ledger });
@@ -89,7 +89,7 @@ it("begins no work on a run that has ended", async () => {
   expect(await redis.exists(keys.runLeases(head.runId))).toBe(0);
 });
 
-it("notes on a cancelled row that a response to its call was lost", async () => {
+it("a cancelled row notes that a response to its call was lost", async () => {
   const head = await submit(ledger, [[1, 1]]);
   const tries = { attempts: 1, reason: "no answer", unknownSinceMs: begunAtMs };
   await ledger.recordTries(head.runId, 0, new Map([[0, tries]]));

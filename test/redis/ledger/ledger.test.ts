@@ -19,8 +19,8 @@ const doneAt = (place: number, weight = 1) => ({
   settled: settledAs("done"),
 });
 
-describe("a run that is being submitted", () => {
-  it("expires until it is committed, and is not in the list before", async () => {
+describe("the submission of a run", () => {
+  it("a run draft expires until it is committed and is not listed before", async () => {
     const { head, segments } = runOf([[1, 1]]);
     await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
     const seconds = await redis.ttl(keys.runDraft(head.runId));
@@ -33,14 +33,14 @@ describe("a run that is being submitted", () => {
     expect((await ledger.segment(head, 0)).rows).toEqual(segments[0]);
   });
 
-  it("leaves nothing when it is discarded", async () => {
+  it("a run draft leaves nothing when it is discarded", async () => {
     const { head, segments } = runOf([[1]]);
     await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
     await ledger.discard(head.runId);
     expect(await redis.keys(`*${head.runId}*`)).toEqual([]);
   });
 
-  it("is refused if one of its segments has expired", async () => {
+  it("a run is refused if one of its segments has expired", async () => {
     const { head, segments } = runOf([[1], [1]]);
     await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
     await ledger.discard(head.runId); // as the hour does
@@ -51,7 +51,7 @@ describe("a run that is being submitted", () => {
     });
   });
 
-  it("is completed at once if none of its rows makes a call", async () => {
+  it("a run is completed at once if none of its rows makes a call", async () => {
     const { head } = runOf([], { total: 2, rejectedAtIntake: 2 });
     await ledger.commit(head, "completed", head.runId);
     expect(await ledger.run(head.runId)).toMatchObject({
@@ -62,8 +62,8 @@ describe("a run that is being submitted", () => {
   });
 });
 
-describe("a run in progress", () => {
-  it("does not pack a segment with a row that has no outcome", async () => {
+describe("runs in progress", () => {
+  it("a run does not pack a segment with a row that has no outcome", async () => {
     const head = await submit(ledger, [[1, 1], [1]]);
     expect(await ledger.finishSegment(head, 0)).toBe(false);
     await ledger.settle(head, 0, [doneAt(0)], noCounts);
@@ -81,7 +81,7 @@ describe("a run in progress", () => {
     });
   });
 
-  it("counts no row twice when a worker that lost its job settles a packed segment again", async () => {
+  it("a run counts no row twice when a worker that lost its job settles a packed segment again", async () => {
     const head = await submit(ledger, [[1, 1], [1]]);
     await ledger.settle(head, 0, [doneAt(0), doneAt(1)], noCounts);
     await ledger.finishSegment(head, 0);
@@ -91,7 +91,7 @@ describe("a run in progress", () => {
     expect(await ledger.run(head.runId)).toMatchObject({ calls: 1, tally: { done: 2, failed: 0, pending: 1 } });
   });
 
-  it("stays cancelled, and still accepts the outcomes of calls in flight", async () => {
+  it("a cancelled run stays cancelled and still accepts the outcomes of calls in flight", async () => {
     const head = await submit(ledger, [[1, 1, 1]]);
     await ledger.move(head.runId, "cancelled", ["running"]);
     expect(await ledger.run(head.runId)).toMatchObject({ tally: { cancelled: 3, pending: 0 } });
@@ -103,7 +103,7 @@ describe("a run in progress", () => {
     });
   });
 
-  it("is ending while calls are in flight, and its rows pending, until the last lease is released", async () => {
+  it("a cancelled run is ending and its rows are pending until the last lease is released", async () => {
     const head = await submit(ledger, [[1, 1], [1]]);
     expect(await ledger.hold(head.runId, ["one"])).toBe("running");
     expect(await ledger.hold(head.runId, ["two"])).toBe("running");
@@ -122,7 +122,7 @@ describe("a run in progress", () => {
     expect(ended.finishedAtMs).toBeGreaterThan(endedAtMs);
   });
 
-  it("drops a lease that is not renewed for some seconds", async () => {
+  it("a run drops a lease that is not renewed for some seconds", async () => {
     const head = await submit(ledger, [[1, 1]]);
     await ledger.hold(head.runId, ["killed", "alive"]);
     await ledger.move(head.runId, "cancelled", ["running"]);
@@ -135,7 +135,7 @@ describe("a run in progress", () => {
     expect(await ledger.run(head.runId)).toMatchObject({ isEnding: false, tally: { cancelled: 2 } });
   });
 
-  it("continues after a successful canary, and reports it again on a repeated call", async () => {
+  it("a run continues after a successful canary and reports it again on a repeated call", async () => {
     const head = await submit(ledger, [[1], [1], [1]], { canarySegments: 2 });
     expect((await ledger.settle(head, 0, [doneAt(0)], noCounts)).canaryHeld).toBe(false);
     expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
@@ -143,7 +143,7 @@ describe("a run in progress", () => {
     expect((await ledger.settle(head, 2, [], noCounts)).canaryHeld).toBe(false);
   });
 
-  it("is aborted by a failed canary row, and by one failure too many, with the reason", async () => {
+  it("a run is aborted with a reason by a failed canary row or by too many failures", async () => {
     const canary = await submit(ledger, [[1, 1], [1]], { canarySegments: 1 });
     const failed = { place: 0, key: "89423", weight: 1, settled: settledAs("rejected") };
     expect((await ledger.settle(canary, 0, [failed], noCounts)).state).toBe("aborted");
@@ -153,7 +153,7 @@ describe("a run in progress", () => {
     expect((await ledger.run(limited.runId)).reason).toBe("2 rows failed or were rejected, more than the 1 allowed");
   });
 
-  it("forgets a row's tries with its outcome", async () => {
+  it("a run discards a row's attempts once the row has an outcome", async () => {
     const head = await submit(ledger, [[1, 1]]);
     const tries = { attempts: 2, reason: "no answer", unknownSinceMs: begunAtMs };
     await ledger.recordTries(
@@ -168,7 +168,7 @@ describe("a run in progress", () => {
     expect((await ledger.segment(head, 0)).tries).toEqual(new Map([[1, tries]]));
   });
 
-  it("changes state only from the states that allow it", async () => {
+  it("a run changes state only from the states that allow it", async () => {
     const head = await submit(ledger, [[1]]);
     await ledger.move(head.runId, "paused", ["running"]);
     await expect(ledger.move(head.runId, "paused", ["running"])).rejects.toMatchObject({
@@ -184,7 +184,7 @@ describe("a run in progress", () => {
 });
 
 describe("the list of runs", () => {
-  it("shows the newest first, page by page, each once", async () => {
+  it("the list of runs is paged newest first and shows each run once", async () => {
     const own = new Ledger({ redis, keys: new Keys(`${keys.prefix}:list`), clock: systemClock, bounds: keptBounds });
     const ids: string[] = [];
     for (let i = 0; i < 7; i += 1) {
@@ -207,8 +207,8 @@ describe("the list of runs", () => {
   });
 });
 
-describe("the memory of a run", () => {
-  it("is 150 bytes of Redis a row at most when it is finished", async () => {
+describe("memory use of runs", () => {
+  it("a finished run uses at most 150 bytes of Redis per row", async () => {
     const rows = 100_000;
     const size = 500;
     const own = new Keys(`${keys.prefix}:memory`);
@@ -269,7 +269,7 @@ function realRow(index: number): StoredRow {
   return { index, line: index + 2, key: simId, inputs: ["s1.fast"], cells, weight: 1, before: ["s1.slow"] };
 }
 
-describe("the feed", () => {
+describe("run events in the feed", () => {
   const ownKeys = new Keys(`${keys.prefix}:feed`);
   const own = new Ledger({ redis, keys: ownKeys, clock: systemClock, bounds: keptBounds });
   const feed = new Feed({ redis, keys: ownKeys, clock: systemClock, bounds: keptBounds });
@@ -278,7 +278,7 @@ describe("the feed", () => {
     return events.toReversed();
   };
 
-  it("contains each transition of a run once, with its tally", async () => {
+  it("the feed contains each state change of a run once with its counts", async () => {
     const { runId } = await submit(own, [[1, 2], [1]], { submittedBy: "cli:anna" });
     const run = { runId, profile: "default" };
     await own.move(runId, "paused", ["running", "paused"], { reason: "lunch", by: "cli:ben" });
@@ -302,7 +302,7 @@ describe("the feed", () => {
     ]);
   });
 
-  it("contains why a run ended early, and how many rows were cancelled", async () => {
+  it("the feed contains why a run ended early and how many rows were cancelled", async () => {
     const aborted = await submit(own, [[1, 1, 1]], { maxFailures: 0 });
     const failed = { ...doneAt(0), settled: settledAs("failed") };
     await own.settle({ runId: aborted.runId, profile: "default" }, 0, [failed], noCounts);
@@ -318,7 +318,7 @@ describe("the feed", () => {
     });
   });
 
-  it("contains a run once, also if it is committed again after a lost response", async () => {
+  it("the feed contains a run once even if it is committed again after a lost response", async () => {
     const { head, segments } = runOf([[1]]);
     await own.draftSegment(head.runId, 0, segments[0] ?? []);
     expect(await own.commit(head, "awaiting-approval", head.runId)).toBe("committed");

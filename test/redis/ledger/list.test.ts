@@ -14,7 +14,7 @@ import { keptBounds, memory, noPolicy, operations, sealInputs, submit } from "./
 
 const { keys, connect } = openTestRedis();
 
-it("a list of 515 runs takes a script for every hundred of them, and one for each quota", async () => {
+it("listing 515 runs takes one script call per hundred runs and one per quota", async () => {
   const redis = connect();
   const storeDeps = { redis, keys, bounds: keptBounds, clock: systemClock };
   const ledger = new Ledger(storeDeps);

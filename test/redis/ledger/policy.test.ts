@@ -51,19 +51,19 @@ async function runsAndDrafts(): Promise<string[]> {
 }
 
 // Shows S18.
-describe("a run of nine calls whose plan had counted three", () => {
-  it("is refused where a run may have three, and leaves nothing behind", async () => {
+describe("policies for a run with more calls than planned", () => {
+  it("a run of nine calls planned as three is refused by a limit of three and leaves nothing behind", async () => {
     const before = await runsAndDrafts();
     await expect(submitNine({ mostChanges: 3 })).rejects.toThrow("The run has 9 changes, more than the limit of 3");
     expect(await runsAndDrafts()).toEqual(before);
   });
 
-  it("waits for a second user if three changes need none", async () => {
+  it("a run of nine calls planned as three waits for approval that three calls would not need", async () => {
     const { runId } = await submitNine({ approvalAbove: 3 });
     expect(await ledger.state(runId)).toBe("awaiting-approval");
   });
 
-  it("has the share of failures of nine rows", async () => {
+  it("a run of nine calls planned as three bases its failure limit on nine rows", async () => {
     expect((await submitNine({}, { maxFailures: 50 })).maxFailures).toBe(4);
   });
 });

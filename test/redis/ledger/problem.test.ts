@@ -32,7 +32,7 @@ async function eventsOf(runId: string): Promise<string[]> {
   return fields.filter(({ run }) => run === runId).map(({ type = "" }) => type);
 }
 
-it("a run keeps its problem with its beginning, the failed attempts and the earliest attempt to come", async () => {
+it("a run keeps its problem with its start, the failed attempts, and the earliest next attempt", async () => {
   const { runId } = await submit(ledger, [[1, 1, 1]]);
   const sinceMs = wallMs;
   await fail(runId, 4_000);
@@ -46,7 +46,7 @@ it("a run keeps its problem with its beginning, the failed attempts and the earl
   });
 });
 
-it("a run with a problem reports it and no time to its end", async () => {
+it("a run with a problem reports it and no estimated end", async () => {
   const { runId } = await submit(ledger, [[1, 1, 1]]);
   expect(reportOf(await ledger.run(runId), quota).etaSeconds).not.toBeNull();
   await fail(runId, 4_000);
@@ -56,13 +56,13 @@ it("a run with a problem reports it and no time to its end", async () => {
   expect(Date.parse(report.problem?.nextAttemptAt ?? "")).toBe(wallMs + 4_000);
 });
 
-it("a single failed call that is repeated within a second is not reported", async () => {
+it("a single failed call that is retried within a second is not reported", async () => {
   const { runId } = await submit(ledger, [[1, 1]]);
   await fail(runId, 400);
   expect(reportOf(await ledger.run(runId), quota)).not.toHaveProperty("problem");
 });
 
-it.each(["done", "rejected"] as const)("an answer of %s clears the problem", async (outcome) => {
+it.each(["done", "rejected"] as const)("a response of %s clears the problem of a run", async (outcome) => {
   const head = await submit(ledger, [[1, 1, 1]]);
   await fail(head.runId, 4_000);
   await settle(head, 0, outcome);
@@ -70,7 +70,7 @@ it.each(["done", "rejected"] as const)("an answer of %s clears the problem", asy
 });
 
 it.each(["failed", "skipped"] as const)(
-  "a row that is %s without a usable answer leaves the problem",
+  "a row that is %s without a usable response leaves the problem of its run",
   async (outcome) => {
     const head = await submit(ledger, [[1, 1, 1]]);
     await fail(head.runId, 4_000);
@@ -79,7 +79,7 @@ it.each(["failed", "skipped"] as const)(
   },
 );
 
-it("a run is stalled once after 10 s without a usable answer, and recovers with the first one", async () => {
+it("a run is stalled once after 10 s without a usable response and recovers with the first one", async () => {
   const head = await submit(ledger, [[1, 1, 1]]);
   await fail(head.runId, 1_000);
   wallMs += 8_000;
@@ -94,7 +94,7 @@ it("a run is stalled once after 10 s without a usable answer, and recovers with 
   expect(events).toEqual(["run.submitted", "run.stalled", "run.recovered"]);
 });
 
-it("a run whose next attempt is 30 s away, as after a refusal, is stalled at once", async () => {
+it("a run whose next attempt is 30 s away is stalled at once", async () => {
   const { runId } = await submit(ledger, [[1]]);
   await fail(runId, 30_000, "the credentials were rejected");
   const entries = await redis.xrange(keys.events(), "-", "+");
@@ -102,7 +102,7 @@ it("a run whose next attempt is 30 s away, as after a refusal, is stalled at onc
   expect(stalled).toContain("the credentials were rejected");
 });
 
-it("a run that waits for a freeze shows it, and does not count as stalled", async () => {
+it("a run that waits for a freeze shows it and does not count as stalled", async () => {
   const { runId } = await submit(ledger, [[1]]);
   await ledger.recordProblem(runId, { message: "nothing may change", delayMs: 60_000, isExpected: true });
   expect(reportOf(await ledger.run(runId), quota)).toMatchObject({
@@ -112,7 +112,7 @@ it("a run that waits for a freeze shows it, and does not count as stalled", asyn
   expect(await eventsOf(runId)).not.toContain("run.stalled");
 });
 
-it("a freeze stays visible while calls in flight end, and goes with the first answer after it", async () => {
+it("a freeze stays visible while calls in flight end and is cleared by the first response after it", async () => {
   const head = await submit(ledger, [[1, 1, 1]]);
   await ledger.recordProblem(head.runId, { message: "nothing may change", delayMs: 10_000, isExpected: true });
   await settle(head, 0, "done");
@@ -122,7 +122,7 @@ it("a freeze stays visible while calls in flight end, and goes with the first an
   expect((await ledger.run(head.runId)).problem).toBeUndefined();
 });
 
-it("a problem survives a pause, and is cleared by a resume or the end of the run", async () => {
+it("a problem survives a pause and is cleared by a resume or the end of the run", async () => {
   const { runId } = await submit(ledger, [[1, 1]]);
   await fail(runId, 4_000);
   await ledger.move(runId, "paused", ["running"]);

@@ -13,7 +13,7 @@ const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 const deps = { ledger, clock: systemClock };
 
-it("end as unknown when their run is cancelled, and are not retried", async () => {
+it("sent rows end as unknown when their run is cancelled and are not retried", async () => {
   const { runId } = await submit(ledger, [[1, 1, 1]], { operations: [sendSms] });
   const tries = { attempts: 0, reason: "", sentAtMs: 1_790_000_000_000 };
   expect(await ledger.markSent(runId, 0, { place: 1, tries })).toBe(true);
@@ -32,7 +32,7 @@ it("end as unknown when their run is cancelled, and are not retried", async () =
   expect((await readSettled(runId, deps)).tally).toEqual(run.tally);
 });
 
-it("stay as they are while their run goes on", async () => {
+it("sent rows stay unchanged while their run is in progress", async () => {
   const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
   await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs: 1 } });
   expect((await readSettled(runId, deps)).tally).toMatchObject({ unknown: 0, pending: 1 });

@@ -166,8 +166,8 @@ const stepsOfAll = fc
   })
   .map((taken) => taken.flat());
 
-describe("settling rows", () => {
-  it("gives each row its first outcome for good and moves the run by the rules, step by step", async () => {
+describe("row settlement", () => {
+  it("settling keeps the first outcome of each row and changes the run's state by the rules at each step", async () => {
     await fc.assert(
       fc.asyncProperty(shape, stepsOfAll, async ({ weights, canarySegments, maxFailures }, steps) => {
         const more = { canarySegments, ...(maxFailures === undefined ? {} : { maxFailures }) };
@@ -197,7 +197,7 @@ describe("settling rows", () => {
     );
   }, 60_000);
 
-  it("loses, doubles and changes no outcome when workers settle, finish and read at once", async () => {
+  it("settling loses, duplicates, and changes no outcome while workers settle, finish, and read concurrently", async () => {
     await fc.assert(
       fc.asyncProperty(shape, fc.array(settle, { minLength: 8, maxLength: 40 }), async ({ weights }, steps) => {
         const head = await submit(ledger, weights);

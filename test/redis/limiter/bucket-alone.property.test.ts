@@ -10,9 +10,9 @@ import { leaseMs } from "./simulation.ts";
 const { redis } = openTestRedis();
 beforeAll(() => SimulatedBucket.load(redis));
 
-describe("the bucket with the quota to itself", () => {
+describe("a bucket without other callers", () => {
   it(
-    "meets no 429 and always knows the refresh, whatever crashes, is lost or comes late",
+    "a bucket without other callers gets no 429 and knows each refresh despite crashes, losses, and delays",
     async () => {
       const scenarios = scenariosOf({ ...quiet, ...incident });
       await expectOfAll(redis, "alone", { scenarios, check: allOf(noRefusal, rightRefreshes), runs: seeds(6, 60) });
@@ -21,7 +21,7 @@ describe("the bucket with the quota to itself", () => {
   );
 
   it(
-    "uses each window to its last call but one at least",
+    "a bucket without other callers uses each window except for at most one call",
     async () => {
       const scenarios = scenariosOf({
         ...quiet,
@@ -46,9 +46,9 @@ describe("the bucket with the quota to itself", () => {
   );
 });
 
-describe("the bucket after a break", () => {
+describe("a bucket after a crash of all processes", () => {
   it(
-    "serves a fresh process a full window within two periods and a lease after all others crashed",
+    "a bucket serves a new process a full window within two periods and a lease after all others crashed",
     async () => {
       const scenarios = scenariosOf({
         ...quiet,

@@ -12,7 +12,7 @@ beforeAll(() => SimulatedBucket.load(redis));
 /** Windows that are short, so that many are seen in little time. */
 const short = { ...quiet, periodMs: fc.constant(10_000) };
 
-describe("the bucket in company", () => {
+describe("a bucket with other callers", () => {
   const company = {
     ...short,
     others: fc.record({
@@ -26,7 +26,7 @@ describe("the bucket in company", () => {
   };
 
   it(
-    "meets one 429 a window at most while another caller spends steadily, and stays shut after it",
+    "a bucket gets at most one 429 per window beside a steady caller and stays closed after it",
     async () => {
       const check = allOf(onePerWindow, staysShut, rightRefreshes);
       await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), check, runs: seeds(6, 60) });
@@ -35,7 +35,7 @@ describe("the bucket in company", () => {
   );
 
   it(
-    "stays shut after a 429, whatever the others do",
+    "a bucket stays closed after a 429 for any behavior of other callers",
     async () => {
       const others = fc.record({
         how: fc.constant("random" as const),
@@ -58,7 +58,7 @@ describe("the bucket in company", () => {
   );
 
   it(
-    "leaves the reserve to others",
+    "a bucket leaves the reserve to other callers",
     async () => {
       const scenarios = scenariosOf({
         ...short,
@@ -80,9 +80,9 @@ describe("the bucket in company", () => {
   );
 });
 
-describe("the bucket on platforms of other kinds", () => {
+describe("a bucket on other kinds of platforms", () => {
   it(
-    "meets one 429 a window at most where a window begins with its first call, and uses the windows",
+    "a bucket gets at most one 429 per window and uses windows that begin with their first call",
     async () => {
       const scenarios = scenariosOf({
         ...short,
@@ -101,7 +101,7 @@ describe("the bucket on platforms of other kinds", () => {
   );
 
   it(
-    "meets one 429 a window at most when the platform starts anew with windows of another phase",
+    "a bucket gets at most one 429 per window when the platform restarts with shifted windows",
     async () => {
       const scenarios = scenariosOf({
         ...short,
@@ -114,7 +114,7 @@ describe("the bucket on platforms of other kinds", () => {
   );
 
   it(
-    "meets one 429 for each call in flight at most when the limit is changed",
+    "a bucket gets at most one 429 per call in flight when the limit changes",
     async () => {
       const limitChanges = fc.array(
         fc.record({

@@ -74,8 +74,8 @@ function heard(
   };
 }
 
-describe("the bucket's script", () => {
-  it("grants the same permits, not more, if a request is repeated after a broken connection", async () => {
+describe("the bucket script", () => {
+  it("the bucket grants the same permits when a request is repeated after a broken connection", async () => {
     const { one, other } = Talk.open();
     const lone = await one.ask(0, 1);
     const grant = await one.ask(0.1, 4, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
@@ -84,7 +84,7 @@ describe("the bucket's script", () => {
     expect((await other.ask(0.12, 8)).inFlight).toBeLessThanOrEqual(9);
   });
 
-  it("is not reopened by an overtaken response with the former limit", async () => {
+  it("the bucket is not reopened by a delayed response with the previous limit", async () => {
     const { one } = Talk.open();
     const lone = await one.ask(0, 1);
     const grant = await one.ask(0.1, 3, [heard(lone, 0.1, { limit: 100, remaining: 60, seconds: 50 })]);
@@ -96,7 +96,7 @@ describe("the bucket's script", () => {
     expect([late.granted, late.limit, late.left]).toEqual([0, 20, 0]);
   });
 
-  it("accepts a raised limit from a call sent after the lowered one was reported", async () => {
+  it("the bucket accepts a raised limit from a call sent after the lowered one was reported", async () => {
     const { one } = Talk.open();
     const lone = await one.ask(0, 1);
     const grant = await one.ask(0.1, 2, [heard(lone, 0.1, { limit: 200, remaining: 100, seconds: 50 })]);
@@ -106,7 +106,7 @@ describe("the bucket's script", () => {
     expect(raised).toMatchObject({ limit: 300, left: 197, granted: 1 });
   });
 
-  it("sends one call alone as a probe if the last response is old", async () => {
+  it("the bucket sends a single call as a probe if the last response is old", async () => {
     const { one, other } = Talk.open();
     const lone = await one.ask(0, 1);
     await one.ask(0.1, 0, [heard(lone, 0.1, { limit: 100, remaining: 60, seconds: 50 })]);
@@ -118,7 +118,7 @@ describe("the bucket's script", () => {
     expect((await Talk.open().one.ask(0, 3)).granted).toBe(1);
   });
 
-  it("does not exceed the limit with probes if no response arrives", async () => {
+  it("the bucket does not exceed the limit with probes if no response arrives", async () => {
     const { one } = Talk.open();
     const lone = await one.ask(0, 1);
     await one.ask(0.1, 0, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
@@ -139,7 +139,7 @@ describe("the bucket's script", () => {
     expect((await one.ask(113, 1)).granted).toBe(1);
   });
 
-  it("continues within a second after Redis's clock is set back by an hour", async () => {
+  it("the bucket continues within a second after the Redis clock is set back by an hour", async () => {
     const { one, other } = Talk.open();
     const lone = await one.ask(7_200, 1);
     const spent = heard(lone, 7_200.1, { limit: 10, remaining: 0, seconds: 50, kind: "throttled" });

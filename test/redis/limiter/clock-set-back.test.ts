@@ -28,21 +28,21 @@ function runAt<T>(
   return redis.eval(steered, scriptKeys.length, ...scriptKeys, ...args) as Promise<T>;
 }
 
-describe("a pace whose clock is set back by an hour", () => {
+describe("a rate limit after the clock is set back by an hour", () => {
   const pace = source("limiter/pace.lua");
   const ask = async (nowMs: number, spacingMs: number): Promise<{ granted: number; waitMs: number }> => {
     const [granted, wait] = await runAt<[number, string]>(nowMs, pace, [key], [spacingMs, 1]);
     return { granted, waitMs: Number(wait) };
   };
 
-  it("continues after one spacing", async () => {
+  it("a rate limit continues after one interval when the clock is set back", async () => {
     expect(await ask(beginMs, 6_000)).toEqual({ granted: 1, waitMs: 5_950 });
     expect(await ask(beginMs + 1_000, 6_000)).toEqual({ granted: 0, waitMs: 4_950 });
     expect(await ask(beginMs + 2_000 - hourMs, 6_000)).toEqual({ granted: 0, waitMs: 6_000 });
     expect(await ask(beginMs + 8_000 - hourMs, 6_000)).toEqual({ granted: 1, waitMs: 6_000 });
   });
 
-  it("makes no more calls than its rate while it continues", async () => {
+  it("a rate limit is not exceeded after the clock is set back", async () => {
     await ask(beginMs, 1_000);
     let granted = 0;
     for (let ms = 0; ms < 20_000; ms += 100) granted += (await ask(beginMs - hourMs + ms, 1_000)).granted;
@@ -50,14 +50,14 @@ describe("a pace whose clock is set back by an hour", () => {
     expect(granted).toBeLessThanOrEqual(20);
   });
 
-  it("does not wait for a spacing that was longer before", async () => {
+  it("a rate limit that was raised does not wait for its previous longer interval", async () => {
     await ask(beginMs, 600_000);
     expect(await ask(beginMs + 1, 1_000)).toEqual({ granted: 0, waitMs: 1_000 });
   });
 });
 
-describe("a lease of a process that died before the clock was set back by an hour", () => {
-  it("holds a cancelled run for its usual time", async () => {
+describe("leases of dead processes after the clock is set back by an hour", () => {
+  it("a dead process's lease keeps a cancelled run ending for its usual time after the clock is set back", async () => {
     const [run, hands] = [`${key}:run`, `${key}:hands`];
     await redis.hset(run, "state", "running");
     await runAt(beginMs, source("jobs/runs/ledger/hold-run.lua"), [run, hands], [10_000, "dead"]);
@@ -71,7 +71,7 @@ describe("a lease of a process that died before the clock was set back by an hou
     expect(await handsAt(beginMs - hourMs + 11_000)).toBe(0);
   });
 
-  it("holds an Idempotency-Key for its usual time", async () => {
+  it("a dead process's lease locks an Idempotency-Key for its usual time after the clock is set back", async () => {
     const begin = (nowMs: number, owner: string): Promise<string[]> =>
       runAt<string[]>(nowMs, source("engine/begin-request.lua"), [key], ["print", "r-1", owner, 30_000, 3_600]);
     expect(await begin(beginMs, "dead")).toEqual(["new", "r-1"]);
@@ -80,7 +80,7 @@ describe("a lease of a process that died before the clock was set back by an hou
     expect(await begin(beginMs - hourMs + 31_000, "other")).toEqual(["taken-up", "r-1"]);
   });
 
-  it("holds an AuthKey for its usual time", async () => {
+  it("a dead process's lease keeps an AuthKey in use for its usual time after the clock is set back", async () => {
     const announce = `${source("jobs/authkeys/users.lua")}\n${source("jobs/authkeys/announce.lua")}`;
     const say = (nowMs: number, worker: string): Promise<unknown> =>
       runAt(nowMs, announce, [key], [worker, "keyId-1", 10_000]);

@@ -24,7 +24,7 @@ function openPair(options: Partial<LimiterOptions> = {}): { one: Limiter; other:
 }
 
 describe("two processes on one bucket", () => {
-  it("share one budget, to its last call and without a 429", async () => {
+  it("two processes on one bucket share its quota to the last call without a 429", async () => {
     const periodMs = 2_000;
     const { one, other } = openPair({ periodMs });
     const platform = new ModelPlatform({
@@ -60,7 +60,7 @@ describe("two processes on one bucket", () => {
     expect(await one.buckets()).toMatchObject([{ bucket: "b", limit: 15, calls: 40, throttled: 0 }]);
   });
 
-  it("are both closed by a 429 that one of them received, and say for how long", async () => {
+  it("a 429 in one process closes the bucket for both, and the error reports for how long", async () => {
     const { one, other } = openPair();
     const permit = await one.acquire(request);
     permit.sending();
@@ -75,7 +75,7 @@ describe("two processes on one bucket", () => {
     }
   });
 
-  it("are both closed for the time of a Retry-After header, if that is longer", async () => {
+  it("a Retry-After header closes the bucket for both processes if it is longer than the window", async () => {
     const { one, other } = openPair();
     (await one.acquire(request)).answered({ reading: undefined, throttled: true, retryAfterMs: 300_000 });
     await until("the 429 is known", async () => (await other.state("b")).throttled === 1);
@@ -84,7 +84,7 @@ describe("two processes on one bucket", () => {
     );
   });
 
-  it("show their waiting callers", async () => {
+  it("two processes on one bucket report their waiting callers", async () => {
     const { one, other } = openPair();
     const permit = await one.acquire(request);
     const waiting = [one.acquire(request), one.acquire(request), other.acquire(request)];
@@ -97,8 +97,8 @@ describe("two processes on one bucket", () => {
   });
 });
 
-describe("a caller of the limiter", () => {
-  it("leaves the queue when its signal aborts, and the others continue", async () => {
+describe("callers of the limiter", () => {
+  it("a caller leaves the limiter's queue when its signal aborts while the others continue", async () => {
     const { one } = openPair();
     const first = await one.acquire(request);
     const leaving = new AbortController();
@@ -112,7 +112,7 @@ describe("a caller of the limiter", () => {
     await until("nothing is in flight", async () => (await one.state("b")).inFlight === 0);
   });
 
-  it("gives back a permit that it did not use, for another caller", async () => {
+  it("a caller returns an unused permit for another caller", async () => {
     const { one, other } = openPair();
     (await one.acquire(request)).answered(answered(1, 2));
     const held = await one.acquire(request);
@@ -123,7 +123,7 @@ describe("a caller of the limiter", () => {
     await expect(one.acquire(request)).rejects.toMatchObject({ code: "PLATFORM_THROTTLED" });
   });
 
-  it("gets a call of the reserve only when it is urgent", async () => {
+  it("a caller can use the reserve only when it is urgent", async () => {
     const { one, other } = openPair({ reserve: 0.5 });
     (await one.acquire(request)).answered(answered(3, 4));
     (await one.acquire(request)).answered(answered(2, 4));
@@ -133,7 +133,7 @@ describe("a caller of the limiter", () => {
     expect(await one.state("b")).toMatchObject({ limit: 4, reserved: 2 });
   });
 
-  it("waits for its own rate limit, independently of the quota", async () => {
+  it("a caller waits for its own rate limit independently of the quota", async () => {
     const { one, other } = openPair();
     const pace = { id: "r-1", callsPerMinute: 6 };
     (await one.acquire({ ...request, pace })).answered(answered(9));
@@ -143,7 +143,7 @@ describe("a caller of the limiter", () => {
     (await other.acquire(request)).giveBack();
   });
 
-  it("keeps its pace together with callers in other processes", async () => {
+  it("a rate limit is shared with callers in other processes", async () => {
     const { one, other } = openPair();
     const pace = { id: "r-2", callsPerMinute: 600 };
     (await one.acquire(request)).answered(answered(990, 1_000));
@@ -159,8 +159,8 @@ describe("a caller of the limiter", () => {
   });
 });
 
-describe("a Redis that refuses", () => {
-  it("is an error for all waiting callers, and the bucket works again once it is fixed", async () => {
+describe("Redis errors in the limiter", () => {
+  it("a Redis error reaches all waiting callers, and the bucket works again once it is fixed", async () => {
     const { one, keys: own } = openPair();
     await redis.set(own.bucket("b"), "not a hash");
     const asked = await Promise.allSettled([one.acquire(request), one.acquire(request), one.acquire(request)]);
@@ -175,7 +175,7 @@ describe("a Redis that refuses", () => {
     (await one.acquire(request)).giveBack();
   });
 
-  it("receives the missed observations later", async () => {
+  it("missed observations are sent to Redis after an error", async () => {
     const { one, keys: own } = openPair();
     const permit = await one.acquire(request);
     await redis.rename(own.bucket("b"), `${own.prefix}:aside`);

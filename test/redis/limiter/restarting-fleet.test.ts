@@ -55,7 +55,7 @@ async function start(client: PlatformClient): Promise<void> {
 }
 
 it.each(["its quota", "nothing"] as const)(
-  "twelve workers that start together on one address, where the platform tells %s, all get in with at most one 429 a window",
+  "twelve workers that start together on a platform that reports %s all sign in with at most one 429 per window",
   async (says) => {
     const platform = await openPlatform(says);
     const own = new Keys(`${keys.prefix}:${randomUUID()}`);

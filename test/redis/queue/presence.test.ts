@@ -9,7 +9,7 @@ import { openTestRedis } from "../../support/redis.ts";
 const { redis, keys, connect } = openTestRedis();
 const workerRegistry = new WorkerRegistry({ redis, keys });
 
-it("a worker counts from its announcement until it leaves, for its queue alone", async () => {
+it("a worker counts from its announcement until it leaves and only for its own queue", async () => {
   const leave = await workerRegistry.announce("calls-a", "w-1");
   await workerRegistry.announce("calls-b", "w-2");
   expect(await workerRegistry.workers("calls-a")).toEqual(["w-1"]);
@@ -23,7 +23,7 @@ it("a killed worker no longer counts once its entry expires", async () => {
   expect(await workerRegistry.workers("calls-c")).toEqual([]);
 });
 
-it("workers and queues are found without a scan", async () => {
+it("workers and queues are found without scanning Redis", async () => {
   const own = connect();
   const commands = commandsOf(own);
   const queue = openQueue("calls-d", { redis: own, keys });

@@ -10,7 +10,7 @@ async function open(options: Omit<HarnessOptions, "place"> = {}): Promise<Rotati
   return RotationHarness.open({ place, ...options, rotation });
 }
 
-it("delivers, updates and verifies the update", async () => {
+it("an in-place rotation delivers the new secret, updates the set, and verifies the update", async () => {
   const harness = await open();
   const { credentialsId } = harness.rotation;
   harness.makeOldSet();
@@ -25,7 +25,7 @@ it("delivers, updates and verifies the update", async () => {
   ]);
 });
 
-it("sees an update also in the second of the one before", async () => {
+it("an in-place rotation detects its update even within the same second as the previous one", async () => {
   const harness = await open();
   const { credentialsId } = harness.rotation;
   harness.sandbox.state.credentials.create(credentialsId, { type: "psk", credentials: { key: oldSecret } });
@@ -34,12 +34,12 @@ it("sees an update also in the second of the one before", async () => {
   expect(harness.sets).toEqual({ [credentialsId]: harness.handed });
 });
 
-it("of a set that is not there does not begin", async () => {
+it("an in-place rotation of a missing set does not start", async () => {
   const harness = await open();
   await expect(harness.begin()).rejects.toThrow(/there is no Credential Set .* create it first/);
 });
 
-it("that the platform rejects ends, and reports who has the new value", async () => {
+it("an in-place rotation that the platform rejects ends and reports who has the new value", async () => {
   const harness = await open();
   harness.makeOldSet();
   const { credentials } = harness.sandbox.state;
@@ -52,7 +52,7 @@ it("that the platform rejects ends, and reports who has the new value", async ()
   expect(failed?.fields.sinks).toBe(`file ${harness.sinkFile}`);
 });
 
-it("has all fields of its type, in what sinks and platform get", async () => {
+it("an in-place rotation passes all fields of its type to sinks and platform", async () => {
   const harness = await open({
     rotation: {
       type: "username-password-credentials",
@@ -73,7 +73,7 @@ it("has all fields of its type, in what sinks and platform get", async () => {
   expect(harness.handed).toBe("one\ntwo\n");
 });
 
-it("of a JSON object hands over a JSON object, and lacks nothing that the type needs", async () => {
+it("an in-place rotation with JSON hands over a JSON object with all required fields", async () => {
   const source = (json: string) => ({ kind: "command", command: ["printf", "%s", json], field: undefined }) as const;
   const harness = await open({ rotation: { type: "x509", source: source('{"key":"k","cert":"c"}') } });
   const { credentialsId } = harness.rotation;
@@ -91,7 +91,7 @@ it("of a JSON object hands over a JSON object, and lacks nothing that the type n
   expect(JSON.parse(harness.handed ?? "")).toEqual({ key: "k", cert: "c", ca: "a" });
 });
 
-it("reports once a secret that exceeds its maximum age", async () => {
+it("a rotation reports once when its secret exceeds the maximum age", async () => {
   const harness = await open({ rotation: { maxAgeMs: 86_400_000 } });
   harness.makeOldSet();
   for (let hours = 0; hours < 30; hours += 1) {

@@ -9,7 +9,7 @@ import { until } from "../../support/until.ts";
 
 const place = openTestRedis();
 
-it("runs at once when a user asks or something is due, and not before", async () => {
+it("the rotation queue runs when a user asks or a step is due, and not before", async () => {
   const workerRegistry = new WorkerRegistry(place);
   const queues = rotationQueues({
     connect: () => place.connect(),

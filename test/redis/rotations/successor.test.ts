@@ -22,8 +22,8 @@ async function refusalOf(promise: Promise<unknown>): Promise<string> {
 
 const hourMs = 3_600_000;
 
-describe("a rotation by a successor", () => {
-  it("hands over, creates, re-points, waits for the old set to be out of use, and deletes it", async () => {
+describe("successor rotations", () => {
+  it("a successor rotation hands over, creates, repoints groups, waits until the old set is unused, and deletes it", async () => {
     const harness = await open({ withWebhook: true });
     const { credentialsId } = harness.rotation;
     harness.makeOldSet();
@@ -55,7 +55,7 @@ describe("a rotation by a successor", () => {
     expect(kinds).toEqual(["handed-over", "handed-over", "created", "repointed", "unused", "rotated"]);
   });
 
-  it("starts from its own successor the next time", async () => {
+  it("a successor rotation starts from its own successor the next time", async () => {
     const harness = await open();
     harness.makeOldSet();
     await harness.begin();
@@ -68,14 +68,14 @@ describe("a rotation by a successor", () => {
     expect(harness.handed).not.toBe(first);
   });
 
-  it("needs no set before it", async () => {
+  it("a successor rotation works without an existing set", async () => {
     const harness = await open();
     await harness.begin();
     expect(await harness.work()).toEqual({ kind: "ended" });
     expect(Object.values(harness.sets)).toEqual([harness.handed]);
   });
 
-  it("makes groups name the first set that is there, where they named one that was not", async () => {
+  it("a successor rotation repoints groups that named a missing set to the first set", async () => {
     const harness = await open();
     const { credentialsId } = harness.rotation;
     harness.nameInGroups(credentialsId);
@@ -88,7 +88,7 @@ describe("a rotation by a successor", () => {
     expect(configured).not.toContain(`redentialsId":"${credentialsId}"`);
   });
 
-  it("does not begin twice, nor with the same id as a set that is there", async () => {
+  it("a successor rotation does not start twice and avoids the id of an existing set", async () => {
     const harness = await open();
     harness.makeOldSet();
     harness.makeOldSet(`${harness.rotation.credentialsId}-20261120T0300Z`);
@@ -98,7 +98,7 @@ describe("a rotation by a successor", () => {
     expect((await harness.begin()).rotationId).toBe(first.rotationId);
   });
 
-  it("waits on while the old set is used, and says so once for each use", async () => {
+  it("a successor rotation waits while the old set is used and reports each use once", async () => {
     const harness = await open();
     const { credentialsId } = harness.rotation;
     harness.makeOldSet();
@@ -115,7 +115,7 @@ describe("a rotation by a successor", () => {
     expect((await harness.events()).filter(({ type }) => type === "credential.in-use")).toHaveLength(3);
   });
 
-  it("never deletes a set that a placeholder may match", async () => {
+  it("a successor rotation never deletes a set that a placeholder may match", async () => {
     const harness = await open();
     const { credentialsId } = harness.rotation;
     harness.makeOldSet();
@@ -138,7 +138,7 @@ describe("a rotation by a successor", () => {
     expect(Object.keys(harness.sets)).not.toContain(credentialsId);
   });
 
-  it("keeps the old set while a later group refers to it", async () => {
+  it("a successor rotation keeps the old set while a later group refers to it", async () => {
     const harness = await open();
     harness.makeOldSet();
     await harness.begin();
@@ -148,7 +148,7 @@ describe("a rotation by a successor", () => {
     expect(Object.keys(harness.sets)).toContain(harness.rotation.credentialsId);
   });
 
-  it("keeps the old set when the new one is gone", async () => {
+  it("a successor rotation keeps the old set when the new one is gone", async () => {
     const harness = await open();
     harness.makeOldSet();
     await harness.begin();
@@ -164,8 +164,8 @@ describe("a rotation by a successor", () => {
   });
 });
 
-describe("a deployment", () => {
-  it("without groups leaves re-pointing to the user, who confirms it", async () => {
+describe("deployments with missing operations", () => {
+  it("a rotation without group operations waits for the user to repoint and confirm", async () => {
     const harness = await open({ without: ["listGroups", "putGroupConfiguration"] });
     harness.makeOldSet();
     await harness.begin();
@@ -179,7 +179,7 @@ describe("a deployment", () => {
     expect((await harness.events()).map(({ type }) => type)).toContain("credential.unconfirmed");
   });
 
-  it("that can list groups and not change them waits until they were changed", async () => {
+  it("a rotation that can list but not change groups waits until they were changed", async () => {
     const harness = await open({ without: ["putGroupConfiguration"] });
     harness.makeOldSet();
     harness.nameInGroups(harness.rotation.credentialsId);
@@ -190,7 +190,7 @@ describe("a deployment", () => {
     expect((await harness.workToEnd()).state).toBe("done");
   });
 
-  it("without deletion leaves the old set to the user", async () => {
+  it("a rotation without a delete operation leaves the old set to the user", async () => {
     const harness = await open({ without: ["deleteCredential"] });
     harness.makeOldSet();
     await harness.begin();
@@ -201,7 +201,7 @@ describe("a deployment", () => {
     expect((await harness.begin()).oldId).toBe(`${harness.rotation.credentialsId}-20261120T0300Z`);
   });
 
-  it("without a list says what it lacks before anything happens", async () => {
+  it("a rotation without a list operation fails with the missing operation before it starts", async () => {
     const harness = await open({ without: ["listCredentials"] });
     expect(await refusalOf(harness.begin())).toMatch(
       /CONFIG_INVALID .*Rotating Credential Sets needs this operation, and the deployment soracom does not have it.*GET/s,
@@ -210,20 +210,20 @@ describe("a deployment", () => {
   });
 });
 
-describe("nothing begins", () => {
-  it("if there is no room for a successor", async () => {
+describe("rotations that do not start", () => {
+  it("a rotation does not start if there is no room for a successor", async () => {
     const harness = await open();
     for (let i = 0; i < 100; i += 1) harness.makeOldSet(`set-${i}`);
     expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE the account holds 100 Credential Sets/);
   });
 
-  it("where the set is of another type", async () => {
+  it("a rotation does not start if the set has another type", async () => {
     const harness = await open({ rotation: { type: "newest" } });
     harness.makeOldSet();
     expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE .* is of type psk, and rotations.* says newest/);
   });
 
-  it("where a sink has no folder", async () => {
+  it("a rotation does not start if the folder of a file sink is missing", async () => {
     const harness = await open({ rotation: { sinks: [{ kind: "file", path: "/no/such/folder/key" }] } });
     expect(await refusalOf(harness.begin())).toMatch(
       /CONFIG_INVALID .*sinks.0: nothing can be written into \/no\/such\/folder/s,
@@ -231,8 +231,8 @@ describe("nothing begins", () => {
   });
 });
 
-describe("a rotation that cannot continue", () => {
-  it("because a sink rejects permanently ends before the platform is called", async () => {
+describe("rotations that cannot continue", () => {
+  it("a rotation ends before any platform call when a sink rejects permanently", async () => {
     const harness = await open({ withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(410);
@@ -251,7 +251,7 @@ describe("a rotation that cannot continue", () => {
     expect(Object.values(harness.sets)).toEqual([harness.handed]);
   });
 
-  it("because a sink fails too often ends then, and not before", async () => {
+  it("a rotation ends only after a sink has failed too often", async () => {
     const harness = await open({ withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(503, 503, 503, 503, 503);
@@ -262,7 +262,7 @@ describe("a rotation that cannot continue", () => {
     expect((await harness.workToEnd()).state).toBe("failed");
   });
 
-  it("because the platform refuses a group's change points back what was pointed, and deletes the successor", async () => {
+  it("a rotation restores repointed groups and deletes the successor when the platform rejects a group change", async () => {
     const harness = await open();
     harness.makeOldSet();
     harness.nameInGroups(harness.rotation.credentialsId);
@@ -279,7 +279,7 @@ describe("a rotation that cannot continue", () => {
     expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });
   });
 
-  it("does not reveal the secret that the platform echoes", async () => {
+  it("a rotation does not reveal a secret that the platform echoes", async () => {
     const harness = await open();
     harness.makeOldSet();
     const context = harness.context((name, thing) => {
@@ -304,7 +304,7 @@ describe("a rotation that cannot continue", () => {
     expect(JSON.stringify([record, await harness.events(), harness.incidents])).not.toContain(harness.handed);
   });
 
-  it("because the new secret cannot be generated leaves everything unchanged", async () => {
+  it("a rotation leaves everything unchanged when the new secret cannot be generated", async () => {
     const harness = await open({
       rotation: { source: { kind: "command", command: ["sh", "-c", "echo no luck >&2; exit 3"], field: "key" } },
     });
@@ -318,7 +318,7 @@ describe("a rotation that cannot continue", () => {
   });
 });
 
-it("a sink program is given the secret by its input, and knows what it is for", async () => {
+it("a sink command receives the secret on standard input and its purpose in the environment", async () => {
   const harness = await open();
   const out = join(harness.folder, "stored");
   const script = `cat >"$0"; env >"$0.seen"; tr "\\0" " " </proc/$$/cmdline >>"$0.seen"`;
@@ -333,8 +333,8 @@ it("a sink program is given the secret by its input, and knows what it is for", 
   expect(seen).not.toContain(stored);
 });
 
-describe("a manual fix", () => {
-  it("is waited for when the key that seals was changed, and nothing is lost", async () => {
+describe("rotations that wait for a manual fix", () => {
+  it("a rotation waits without loss for a fix when its seal key was changed", async () => {
     const harness = await open({ without: ["listGroups", "putGroupConfiguration"], withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(503);
@@ -359,7 +359,7 @@ describe("a manual fix", () => {
     expect(harness.heard).toEqual([harness.handed]);
   });
 
-  it("is waited for when the rotation was taken out of the configuration", async () => {
+  it("a rotation waits for a fix when it was removed from the configuration", async () => {
     const harness = await open({ withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(503);
@@ -373,7 +373,7 @@ describe("a manual fix", () => {
   });
 });
 
-it("leaves no secret registered for redaction", async () => {
+it("a finished rotation leaves no secret registered for scrubbing", async () => {
   const harness = await open({ withWebhook: true });
   harness.makeOldSet();
   const known = new Set(liveSecrets());

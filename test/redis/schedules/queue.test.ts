@@ -50,7 +50,7 @@ async function consuming(
 const set = async (): Promise<Record<string, string | undefined>> =>
   Object.fromEntries((await seen.getJobSchedulers()).map(({ key, pattern, tz }) => [key, `${pattern} ${tz}`]));
 
-it("has every schedule of the configuration at each start, as it is written now, and no other", async () => {
+it("the schedule queue contains exactly the current schedules of the configuration after each start", async () => {
   await consuming([schedule("a", "0 3 * * *"), schedule("b", "0 4 * * *", "Asia/Tokyo")], async () => {
     expect(await set()).toEqual({ a: "0 3 * * * UTC", b: "0 4 * * * Asia/Tokyo" });
   });
@@ -61,14 +61,14 @@ it("has every schedule of the configuration at each start, as it is written now,
   });
 });
 
-it("wakes a process at each time", async () => {
+it("the schedule queue wakes a process at each scheduled time", async () => {
   await consuming([schedule("often", "* * * * * *")], async ({ looked }) => {
     // Its own polls are ten seconds apart: these come from the queue.
     await until("it was woken three times", () => looked.filter((name) => name === "often").length >= 4, 9_000);
   });
 });
 
-it("is set again, with a report, if its next time is in the past", async () => {
+it("the schedule queue resets a schedule whose next time is in the past and reports it", async () => {
   const wanted = schedule("a", "30 3 * * *");
   await consuming([wanted], async ({ late, moveMs }) => {
     // As after an outage that the job of the next time did not survive.

@@ -11,8 +11,8 @@ import { change, ScheduleDeps } from "./schedule-harness.ts";
 const place = openTestRedis();
 const hourly = { cron: "0 * * * *" };
 
-describe("a time that comes", () => {
-  it("begins the task once, however often it is polled, and follows it to its end", async () => {
+describe("scheduled times", () => {
+  it("a scheduled task starts once for any number of polls and is followed to its end", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
     expect(new Date(await harness.poll()).toISOString()).toBe("2026-11-22T03:00:00.000Z");
     expect(harness.tasks.begun).toEqual([]);
@@ -36,7 +36,7 @@ describe("a time that comes", () => {
     expect(new Date(await harness.poll()).toISOString()).toBe("2026-11-23T03:00:00.000Z");
   });
 
-  it("is acted on by one of many processes that see it", async () => {
+  it("a scheduled task is started by only one of many processes", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
     await harness.poll();
     harness.nowMs = Date.parse("2026-11-22T03:00:00Z");
@@ -45,7 +45,7 @@ describe("a time that comes", () => {
     expect(await harness.reported()).toEqual(["schedule.started"]);
   });
 
-  it("reports that there is nothing to do, and that it failed", async () => {
+  it("a scheduled task reports that it has nothing to do or that it failed", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
     await harness.poll();
     harness.tasks.nothing = "no SIM matches the filter";
@@ -58,7 +58,7 @@ describe("a time that comes", () => {
     expect(await harness.reported()).toEqual(["schedule.completed", "schedule.started", "schedule.failed"]);
   });
 
-  it("is retried if the task cannot be begun, and given up if retrying is useless", async () => {
+  it("a scheduled task that cannot start is retried, and given up when a retry is useless", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
     await harness.poll();
     harness.tasks.faults.push(new Error("Redis is out of memory"), new Error("Redis is out of memory"));
@@ -79,7 +79,7 @@ describe("a time that comes", () => {
     });
   });
 
-  it("is later by its jitter, by the same amount in every process", async () => {
+  it("a scheduled task is delayed by its jitter, which is the same in every process", async () => {
     const jittered = { ...hourly, jitterMs: 600_000 };
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", jittered);
     const dueMs = Date.parse("2026-11-22T03:00:00Z");
@@ -98,8 +98,8 @@ describe("a time that comes", () => {
   });
 });
 
-describe("times that passed while no worker was running", () => {
-  it.each(["once", "skip"] as const)("are handled as `missed: %s` says", async (missed) => {
+describe("scheduled times missed while no worker was running", () => {
+  it.each(["once", "skip"] as const)("missed scheduled times are handled according to `missed: %s`", async (missed) => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, missed });
     await harness.poll();
     await harness.lookAt("2026-11-22T07:45:00Z");
@@ -113,7 +113,7 @@ describe("times that passed while no worker was running", () => {
     if (missed === "skip") expect((await harness.record()).last).toMatchObject({ result: "missed" });
   });
 
-  it("are also reported if the last one is on time", async () => {
+  it("missed scheduled times are reported even if the last one is on time", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, missed: "skip" });
     await harness.poll();
     await harness.lookAt("2026-11-22T05:00:01Z");
@@ -124,7 +124,7 @@ describe("times that passed while no worker was running", () => {
     });
   });
 
-  it("are not gone through one by one after a month of seconds", async () => {
+  it("a month of missed scheduled times is not processed one at a time", async () => {
     const harness = new ScheduleDeps(place, "2026-10-22T02:30:00Z", { cron: "* * * * * *" });
     await harness.poll();
     await harness.lookAt("2026-11-22T07:45:12.500Z");
@@ -132,7 +132,7 @@ describe("times that passed while no worker was running", () => {
     expect((await harness.events())[0]).toMatchObject({ fields: { times: "1000" } });
   });
 
-  it("are forgotten if the schedule has been changed", async () => {
+  it("missed scheduled times are discarded if the schedule has changed", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
     await harness.poll();
     const later = new ScheduleDeps(place, "2026-11-22T07:45:00Z", { cron: "30 * * * *" });
@@ -143,7 +143,7 @@ describe("times that passed while no worker was running", () => {
   });
 });
 
-describe("a time that comes while the previous task is in progress", () => {
+describe("scheduled times while the previous task is in progress", () => {
   const begin = async (overlap: "skip" | "queue" | "cancel") => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, overlap, task: change });
     await harness.poll();
@@ -153,14 +153,14 @@ describe("a time that comes while the previous task is in progress", () => {
     return harness;
   };
 
-  it("is left out", async () => {
+  it("a scheduled time is skipped while the previous task is in progress with `overlap: skip`", async () => {
     const harness = await begin("skip");
     expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
     expect(await harness.reported()).toEqual(["schedule.started", "schedule.skipped", "schedule.skipped"]);
     expect((await harness.events())[1]?.fields.reason).toContain("still in progress: run nightly-20261122T030000Z");
   });
 
-  it("waits, the latest alone", async () => {
+  it("only the latest scheduled time waits for the previous task with `overlap: queue`", async () => {
     const harness = await begin("queue");
     expect(harness.begunKeys).toHaveLength(1);
     harness.tasks.end("nightly-20261122T030000Z");
@@ -171,7 +171,7 @@ describe("a time that comes while the previous task is in progress", () => {
     expect((await harness.record()).queued).toBeUndefined();
   });
 
-  it("takes its place", async () => {
+  it("a scheduled time cancels and replaces the previous task with `overlap: cancel`", async () => {
     const harness = await begin("cancel");
     expect(harness.tasks.cancelled).toEqual(["nightly-20261122T030000Z", "nightly-20261122T040000Z"]);
     expect(harness.begunKeys.at(-1)).toBe("nightly-20261122T050000Z");
@@ -179,10 +179,10 @@ describe("a time that comes while the previous task is in progress", () => {
   });
 });
 
-describe("a time that comes during a freeze", () => {
+describe("scheduled times during a freeze", () => {
   const frozen = { reason: "the freeze year-end", untilMs: Date.parse("2026-11-22T03:20:00Z") };
 
-  it("is skipped, or waits for the end; a sync continues", async () => {
+  it("a freeze makes a scheduled change skip or wait, while a sync still runs", async () => {
     const skipping = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, task: change });
     const waiting = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, task: change, frozen: "wait" });
     const reading = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
@@ -219,7 +219,7 @@ describe("daylight saving time", () => {
     return harness.tasks.begun.map(({ atMs }) => new Date(atMs).toISOString().slice(0, 16));
   }
 
-  it("moves a time that it leaves out by an hour, and does one that comes twice once", async () => {
+  it("a schedule moves a time skipped by daylight saving time by an hour and runs a repeated time once", async () => {
     const nightly = { cron: "30 2 * * *", timezone: "Europe/Berlin" };
     expect(await begunBetween("2026-03-28T00:00:00Z", "2026-03-30T12:00:00Z", nightly)).toEqual([
       ...["2026-03-28T01:30", "2026-03-29T01:30", "2026-03-30T00:30"],
@@ -229,7 +229,7 @@ describe("daylight saving time", () => {
     ]);
   });
 
-  it("leaves what is every half hour at every half hour", async () => {
+  it("a half-hourly schedule runs every half hour across daylight saving time changes", async () => {
     const often = { cron: "*/30 * * * *", timezone: "America/New_York" };
     for (const day of ["2026-03-08", "2026-11-01"]) {
       const begun = await begunBetween(`${day}T04:10:00Z`, `${day}T09:00:00Z`, often);
@@ -241,7 +241,7 @@ describe("daylight saving time", () => {
     }
   });
 
-  it("is not missed where there is none", async () => {
+  it("a schedule in a time zone without daylight saving time runs at its usual times", async () => {
     const tokyo = { cron: "0 8 * * 1-5", timezone: "Asia/Tokyo" };
     // Sunday evening to Tuesday in UTC.
     expect(await begunBetween("2026-11-22T20:00:00Z", "2026-11-24T00:00:00Z", tokyo)).toEqual([
@@ -250,7 +250,7 @@ describe("daylight saving time", () => {
   });
 });
 
-it("loses no time and doubles none, whenever processes die and come back", async () => {
+it("a schedule loses no time and runs none twice for any process crashes and restarts", async () => {
   for (let seed = 1; seed <= seeds(10, 40); seed += 1) {
     const random = seededRandom(seed);
     const harness = new ScheduleDeps(place, "2026-11-22T00:00:30Z", { cron: "*/5 * * * *", overlap: "queue" });

@@ -15,8 +15,8 @@ function open(webhooks = [webhookOf("ops")], most?: number): DeliveryDeps {
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-describe("an event", () => {
-  it("is sent to webhooks that want its type and account, and never to the webhook it concerns", async () => {
+describe("events for webhooks", () => {
+  it("an event is sent to webhooks for its type and account but never to the webhook it concerns", async () => {
     const harness = open([
       webhookOf("all"),
       webhookOf("runs", { events: ["run.*"] }),
@@ -35,7 +35,7 @@ describe("an event", () => {
     expect(Object.fromEntries(begun)).toEqual({ all: at(1, 2, 3, 5, 6), runs: at(1, 2, 6), plant: at(2, 6) });
   });
 
-  it("that is delivered again begins nothing new, and stays pending until it has ended", async () => {
+  it("a repeated event starts no new delivery and stays pending until its delivery has ended", async () => {
     const harness = open();
     const { id } = eventOf(1);
     for (let times = 0; times < 3; times += 1) expect([...(await harness.begin(eventOf(1)))]).toEqual([["ops", [id]]]);
@@ -46,8 +46,8 @@ describe("an event", () => {
   });
 });
 
-describe("a delivery", () => {
-  it("says what happened, when and where, under an id that stays", async () => {
+describe("webhook deliveries", () => {
+  it("a delivery contains the event, its time, and its account under a stable id", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     harness.answers = [500, 204];
@@ -71,7 +71,7 @@ describe("a delivery", () => {
     expect([delivered.lastReason, delivered.nextAttemptAtMs]).toEqual([undefined, undefined]);
   });
 
-  it("is retried for about a day, with growing delays, and then fails with an event", async () => {
+  it("a delivery is retried for about a day with growing delays and then fails with an event", async () => {
     const harness = open();
     const { id } = eventOf(1);
     await harness.begin(eventOf(1));
@@ -107,23 +107,29 @@ describe("a delivery", () => {
     [503, 48 * hourMs, 12 * hourMs],
     [503, 1, 4_500],
     [500, 60 * minuteMs, 4_500],
-  ])("whose receiver answers %i and asks for %i ms waits about %i ms", async (status, retryAfterMs, leastMs) => {
-    const harness = open();
-    await harness.begin(eventOf(1));
-    harness.answers = [{ kind: "refused", status, isFinal: false, retryAfterMs }];
-    const result = await harness.attempt("ops", eventOf(1).id);
-    const delayMs = result.kind === "postponed" ? result.delayMs : -1;
-    expect([delayMs >= leastMs, delayMs <= leastMs * 1.3]).toEqual([true, true]);
-  });
+  ])(
+    "a delivery answered with %i and a Retry-After of %i ms waits about %i ms",
+    async (status, retryAfterMs, leastMs) => {
+      const harness = open();
+      await harness.begin(eventOf(1));
+      harness.answers = [{ kind: "refused", status, isFinal: false, retryAfterMs }];
+      const result = await harness.attempt("ops", eventOf(1).id);
+      const delayMs = result.kind === "postponed" ? result.delayMs : -1;
+      expect([delayMs >= leastMs, delayMs <= leastMs * 1.3]).toEqual([true, true]);
+    },
+  );
 
-  it.each([301, 400, 401, 404])("with status %i is retried: the receiver may be fixed", async (status) => {
-    const harness = open();
-    await harness.begin(eventOf(1));
-    harness.answers = [status];
-    expect((await harness.attempt("ops", eventOf(1).id)).kind).toBe("postponed");
-  });
+  it.each([301, 400, 401, 404])(
+    "a delivery with status %i is retried since the receiver may be fixed",
+    async (status) => {
+      const harness = open();
+      await harness.begin(eventOf(1));
+      harness.answers = [status];
+      expect((await harness.attempt("ops", eventOf(1).id)).kind).toBe("postponed");
+    },
+  );
 
-  it("ends once, even if several processes attempt it", async () => {
+  it("a delivery ends once even if several processes attempt it", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     const before = await harness.delivery("ops", eventOf(1).id);
@@ -133,7 +139,7 @@ describe("a delivery", () => {
     expect(await harness.reported()).toEqual([]);
   });
 
-  it("is returned by a stopping process, and skipped if its webhook is not configured", async () => {
+  it("a delivery is returned by a stopping process and skipped if its webhook is not configured", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     expect(await harness.attempt("ops", eventOf(1).id, AbortSignal.abort())).toEqual({ kind: "handed-back" });
@@ -142,7 +148,7 @@ describe("a delivery", () => {
     expect(harness.sent).toEqual([]);
   });
 
-  it("that is sent again manually has all its attempts, and its history", async () => {
+  it("a delivery that is sent again manually has all attempts again and keeps its history", async () => {
     const harness = open();
     const { id } = eventOf(1);
     await harness.begin(eventOf(1));
@@ -163,8 +169,8 @@ describe("a delivery", () => {
 });
 
 // Shows S12.
-describe("a webhook whose receiver answers 410", () => {
-  it("is stopped until a user resumes it: then the backlog is sent, later events are not", async () => {
+describe("stopped webhooks", () => {
+  it("a webhook that gets a 410 stops until a user resumes it and then sends only its backlog", async () => {
     const harness = open();
     await harness.begin(eventOf(1), eventOf(2), eventOf(4));
     harness.answers = [410];
@@ -201,7 +207,7 @@ describe("a webhook whose receiver answers 410", () => {
 });
 
 describe("the delivery log", () => {
-  it("is limited in number: the oldest are dropped, and a pending one is reported", async () => {
+  it("the delivery log is limited in number, and dropping a pending delivery is reported", async () => {
     const harness = open(undefined, 3);
     await harness.begin(eventOf(1), eventOf(2));
     await harness.attempt("ops", eventOf(1).id);
@@ -223,7 +229,7 @@ describe("the delivery log", () => {
     expect(await harness.attempt("ops", eventOf(2).id)).toEqual({ kind: "ended" });
   });
 
-  it("is limited in time", async () => {
+  it("the delivery log is limited in time", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     harness.nowMs += 400 * 24 * hourMs;
@@ -233,7 +239,7 @@ describe("the delivery log", () => {
     expect(await redis.pttl(harness.keyOf("ops", late.id))).toBeGreaterThan(0);
   });
 
-  it("leaves nothing pending after a record has expired", async () => {
+  it("the delivery log leaves nothing pending after a record has expired", async () => {
     const harness = open();
     await harness.begin(eventOf(1));
     await redis.del(harness.keyOf("ops", eventOf(1).id));
@@ -244,7 +250,7 @@ describe("the delivery log", () => {
     expect([await harness.log.due("ops", 9), harness.sent]).toEqual([[], []]);
   });
 
-  it("of webhooks that report each other's failures makes no loop", async () => {
+  it("webhooks that report each other's failures cause no loop", async () => {
     const harness = open([webhookOf("a"), webhookOf("b")], 1);
     await harness.begin(eventOf(1));
     await harness.begin(eventOf(2)); // both let the first go, and each is told of to the other
@@ -263,7 +269,7 @@ describe("the delivery log", () => {
   });
 });
 
-it("ids and places lead to each other", () => {
+it("event ids and log positions convert to each other", () => {
   for (const id of ["0-0", "1790000000000-0", "1790000000000-18446744073709551615", "5-10"]) {
     expect(eventIdAt(placeOf(id))).toBe(id);
   }

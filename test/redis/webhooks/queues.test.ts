@@ -52,7 +52,7 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   return { webhooks, consume, feed, emit, log: new DeliveryLog(storeDeps), incidents, faults, own };
 }
 
-it("a receiver that never answers keeps no other one waiting", async () => {
+it("a receiver that never responds does not delay other receivers", async () => {
   await using slow = await openReceiver(secret);
   await using quick = await openReceiver(secret);
   let release = (): void => undefined;
@@ -69,7 +69,7 @@ it("a receiver that never answers keeps no other one waiting", async () => {
   expect(incidents).toEqual([]);
 });
 
-it("jobs that the queue has lost are enqueued again", async () => {
+it("a delivery job lost by the queue is enqueued again", async () => {
   await using ops = await openReceiver(secret);
   const { consume, feed, emit, log, own } = open({ ops });
   for (let n = 0; n < 3; n += 1) await emit(n);
@@ -103,7 +103,7 @@ it("the backlog of a stopped webhook is sent when it is resumed", async () => {
   expect(ops.received.map(({ id }) => id)).toContain(`msg_${first.id}`);
 });
 
-it("a file that can no longer be used is reported once, and messages continue", async () => {
+it("a secret file that becomes unusable is reported once while deliveries continue", async () => {
   await using ops = await openReceiver(secret);
   const { consume, emit, faults, incidents } = open({ ops });
   await consume();

@@ -50,7 +50,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe("the list of webhooks", () => {
-  it("shows each with its status and only the origin of its address", async () => {
+  it("the list of webhooks shows each with its status and only the origin of its address", async () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1), eventOf(2));
     await harness.attempt("ops", eventOf(1).id);
@@ -74,7 +74,7 @@ describe("the list of webhooks", () => {
 });
 
 describe("the list of deliveries", () => {
-  it("lists those of all webhooks, newest first, page by page, each exactly once", async () => {
+  it("the list of deliveries is paged newest first and shows each delivery once", async () => {
     const { harness, runs } = open();
     const events = Array.from({ length: 25 }, (_, n) => eventOf(n, n % 3 === 0 ? { profile: "plant" } : {}));
     await harness.begin(...events);
@@ -94,7 +94,7 @@ describe("the list of deliveries", () => {
     }
   });
 
-  it("can be filtered by webhook and state", async () => {
+  it("the list of deliveries can be filtered by webhook and state", async () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1), eventOf(2), eventOf(3));
     for (const n of [1, 3]) await harness.attempt("ops", eventOf(n).id);
@@ -111,7 +111,7 @@ describe("the list of deliveries", () => {
     expect(await codeOf(runs.deliveries({}, { limit: 9, cursor: "9" }))).toBe("USAGE");
   });
 
-  it("leads to each with its event", async () => {
+  it("a delivery can be read with its event", async () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1));
     expect(await runs.delivery(`ops.${eventOf(1).id}`)).toMatchObject({
@@ -126,8 +126,8 @@ describe("the list of deliveries", () => {
   });
 });
 
-describe("a test message", () => {
-  it("is sent at once, each with its own id, and its result is returned", async () => {
+describe("webhook test messages", () => {
+  it("a test message is sent at once with its own id, and its result is returned", async () => {
     const { runs, sent, answerWith, harness } = open();
     const first = await runs.test("ops");
     expect(first).toEqual({
@@ -152,8 +152,8 @@ describe("a test message", () => {
   });
 });
 
-describe("a delivery that is sent again manually", () => {
-  it("waits for a worker, and not for its next try", async () => {
+describe("deliveries sent again manually", () => {
+  it("a delivery sent again manually waits for a worker but not for its next attempt", async () => {
     const { harness, runs, queues } = open();
     await harness.begin(eventOf(1));
     await harness.attempt("ops", eventOf(1).id);
@@ -175,7 +175,7 @@ describe("a delivery that is sent again manually", () => {
     await queues.close();
   });
 
-  it("is refused if it is no longer stored, or its webhook is stopped", async () => {
+  it("a delivery cannot be sent again if it is no longer stored or its webhook is stopped", async () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1), eventOf(2));
     expect(await codeOf(runs.redeliver("ops.1-1"))).toBe("DELIVERY_NOT_FOUND");

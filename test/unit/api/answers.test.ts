@@ -47,29 +47,32 @@ const cases: [number, string, PlatformError["code"], boolean][] = [
   [200, "", "PLATFORM_UNAVAILABLE", true],
 ];
 
-describe("the answer to a write", () => {
-  it.each(cases)("%i with %j is %s, may have applied: %s", (status, text, code, mayHaveApplied) => {
-    const error = refusal(updateSimSpeedClass, status, text);
-    expect({ code: error.code, mayHaveApplied: error.mayHaveApplied }).toEqual({
-      code,
-      mayHaveApplied,
-    });
-    expect(error.status).toBe(status);
-    expect(error.operation).toBe("set-speed-class");
-  });
+describe("responses to writes", () => {
+  it.each(cases)(
+    "a write response of %i with %j is reported as %s and may have applied: %s",
+    (status, text, code, mayHaveApplied) => {
+      const error = refusal(updateSimSpeedClass, status, text);
+      expect({ code: error.code, mayHaveApplied: error.mayHaveApplied }).toEqual({
+        code,
+        mayHaveApplied,
+      });
+      expect(error.status).toBe(status);
+      expect(error.operation).toBe("set-speed-class");
+    },
+  );
 
-  it("keeps the platform's code and words, in Japanese too", () => {
+  it("an error keeps the platform's code and message, including Japanese text", () => {
     const error = refusal(updateSimSpeedClass, 400, '{"code":"SEM0016","message":"速度クラスが無効です"}');
     expect(error.platformCode).toBe("SEM0016");
     expect(error.message).toContain("400 SEM0016: 速度クラスが無効です");
   });
 
-  it("says how long a spent quota stays spent, and of which bucket", () => {
+  it("an error for a spent quota names the bucket and the time until its refresh", () => {
     const error = refusal(updateSimSpeedClass, 429, "");
     expect(error).toMatchObject({ retryAfterMs: 12_000, bucket: "default.Sim" });
   });
 
-  it("gives the value of a success with its unknown fields", () => {
+  it("a successful response keeps unknown fields", () => {
     const text = '{"imsi":"001","speedClass":"s1.fast","more":[1]}';
     expect(readAnswer(updateSimSpeedClass, { status: 200, headers: {}, body: Buffer.from(text), ...placed })).toEqual({
       imsi: "001",
@@ -79,20 +82,20 @@ describe("the answer to a write", () => {
   });
 });
 
-describe("the answer to a read and to authentication", () => {
-  it("never says of a cut list that it may have applied", () => {
+describe("responses to reads and authentication", () => {
+  it("a truncated list response never counts as possibly applied", () => {
     expect(refusal(listSims, 200, '[{"simId":"1"},').mayHaveApplied).toBe(false);
   });
 
-  it.each([400, 401, 403, 404, 422])("takes a %i of authentication for refused credentials", (status) => {
+  it.each([400, 401, 403, 404, 422])("a %i response to authentication is reported as refused credentials", (status) => {
     expect(refusal(authOperation, status, '{"code":"AUM0003","message":"no"}').code).toBe("PLATFORM_UNAUTHORIZED");
   });
 
-  it("takes a bare 404 of authentication for a wrong address", () => {
+  it("a bare 404 response to authentication is reported as a wrong address", () => {
     expect(refusal(authOperation, 404, "<h1>nginx</h1>").code).toBe("PLATFORM_CONTRACT");
   });
 
-  it("refuses a pair that could not be a header, without quoting it", () => {
+  it("a pair that is unusable as a header is refused without being quoted", () => {
     const error = refusal(authOperation, 200, '{"operatorId":"OP1","apiKey":"a\\r\\nX-Evil: 1","token":"t"}');
     expect(error.code).toBe("PLATFORM_CONTRACT");
     expect(error.message).toContain("apiKey");
@@ -101,8 +104,8 @@ describe("the answer to a read and to authentication", () => {
 });
 
 // Shows S7.
-describe("the body of an error", () => {
-  it("is read flat and nested", () => {
+describe("error bodies", () => {
+  it("an error body is read in its flat and nested forms", () => {
     expect(readFault('{"code":"A1","message":"m"}')).toEqual({
       shape: "flat",
       code: "A1",
@@ -115,7 +118,7 @@ describe("the body of an error", () => {
     });
   });
 
-  it("of HTML gives the title, or its words without tags", () => {
+  it("an HTML error body yields its title or its text without tags", () => {
     expect(readFault("<!doctype html><title>\n 502 Bad   Gateway</title><p>x")).toEqual({
       shape: "html",
       code: undefined,
@@ -124,20 +127,20 @@ describe("the body of an error", () => {
     expect(readFault("<h1>Forbidden</h1><hr>nginx").message).toBe("Forbidden nginx");
   });
 
-  it("of nothing and of anything else gives no code", () => {
+  it("an empty or unrecognized error body yields no code", () => {
     expect(readFault("  ")).toEqual({ shape: "none", code: undefined, message: undefined });
     expect(readFault("upstream connect error").message).toBe("upstream connect error");
     expect(readFault('["a"]').code).toBeUndefined();
   });
 
-  it("loses control characters, escapes and direction marks", () => {
+  it("an error body is stripped of control characters, escapes, and direction marks", () => {
     expect(readFault(JSON.stringify({ code: "A\u0000", message: "a\u001b[31mb\r\nc\u202ed\u2028e" }))).toMatchObject({
       code: "A",
       message: "a [31mb c d e",
     });
   });
 
-  it("never repeats a live secret, raw or encoded", () => {
+  it("an error body never repeats a live secret, raw or encoded", () => {
     const secret = new Secret("s3cr+t/value==");
     const shapes = [
       secret.reveal(),
@@ -151,7 +154,7 @@ describe("the body of an error", () => {
     secret.forget();
   });
 
-  it("is read without throwing, and bounded, whatever comes", () => {
+  it("reading any error body never throws and yields bounded text", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 2_000 }),
       fc.json(),

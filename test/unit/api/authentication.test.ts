@@ -15,13 +15,13 @@ describe("one-time codes", () => {
     [1_234_567_890, "89005924"],
     [2_000_000_000, "69279037"],
     [20_000_000_000, "65353130"],
-  ])("at %i s are those of the RFC", (seconds, code) => {
+  ])("a one-time code at %i s matches the RFC test vector", (seconds, code) => {
     const key = Buffer.from("12345678901234567890");
     expect(oneTimeCode(key, { wallMs: seconds * 1_000, digits: 8 })).toBe(code);
     expect(oneTimeCode(key, { wallMs: seconds * 1_000 })).toBe(code.slice(2));
   });
 
-  it("are made from base32 as people copy it", () => {
+  it("a base32 secret is read in the forms in which people copy it", () => {
     const rfc = Buffer.from("12345678901234567890");
     expect(readBase32("GEZD GNBV-gy3t QOJQ GEZDGNBVGY3TQOJQ")).toEqual(Uint8Array.from(rfc));
     expect(readBase32("MZXW6===")).toEqual(Uint8Array.from(Buffer.from("foo")));
@@ -30,7 +30,7 @@ describe("one-time codes", () => {
 });
 
 describe("authentication", () => {
-  it("sends a sub-user's one-time code and the lifetime in the deployment's field", async () => {
+  it("authentication sends the sub-user's one-time code, and the lifetime in the configured field", async () => {
     await using platform = await startPlatform((_request, response) => answer(response, 200, granted));
     const clock = new StillClock();
     clock.epochMs = 59_000;
@@ -60,7 +60,7 @@ describe("authentication", () => {
     });
   });
 
-  it("sends no lifetime where the deployment names no field", async () => {
+  it("authentication sends no lifetime when the deployment names no field for it", async () => {
     await using platform = await startPlatform((_request, response) => answer(response, 200, granted));
     await using client = clientFor(platform.url, {
       ttlSeconds: 180,
@@ -73,7 +73,7 @@ describe("authentication", () => {
     });
   });
 
-  it("that is refused names the settings, is not tried per call, and uses priority", async () => {
+  it("refused authentication names the settings, is not repeated per call, and uses priority", async () => {
     await using platform = await startPlatform((_request, response) =>
       answer(response, 400, { code: "AUM0003", message: "パスワードが違います" }),
     );
@@ -92,7 +92,7 @@ describe("authentication", () => {
     expect(permits.requests).toMatchObject([{ bucket: "ip.here.Auth-auth", urgency: "priority" }]);
   });
 
-  it("that is throttled says in which bucket and for how long", async () => {
+  it("throttled authentication reports its bucket and wait time", async () => {
     await using platform = await startPlatform((_request, response) => answer(response, 429, ""));
     await using client = clientFor(platform.url);
     expect(await refusalOf(client.call(listSims, {}))).toMatchObject({
@@ -103,7 +103,7 @@ describe("authentication", () => {
     });
   });
 
-  it("takes no MFA secret that is not base32", () => {
+  it("an MFA secret that is not base32 is rejected", () => {
     const credentials = {
       kind: "root",
       email: "a",

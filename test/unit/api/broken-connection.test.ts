@@ -24,8 +24,8 @@ async function withRawServer(
   }
 }
 
-describe("an exchange", () => {
-  it("whose connection breaks before or amid the answer may have applied", async () => {
+describe("HTTP exchanges", () => {
+  it("an exchange whose connection breaks before or during the response may have applied", async () => {
     const head = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n";
     const endings: ((socket: Socket) => void)[] = [
       (socket) => socket.resetAndDestroy(),

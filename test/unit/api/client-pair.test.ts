@@ -13,9 +13,9 @@ import {
   changed,
 } from "./support.ts";
 
-describe("a call and its pair", () => {
+describe("pair handling of the API client", () => {
   // Shows S4.
-  it("renews the pair once after a 401 and is sent again with a new permit", async () => {
+  it("the client renews the pair once after a 401 and retries the call with a new permit", async () => {
     await using platform = await startOpenPlatform((request, response) =>
       request.headers["x-svc-token"] === "token-1" ? answer(response, 401, "") : changed(request, response),
     );
@@ -26,7 +26,7 @@ describe("a call and its pair", () => {
     expect(permits.diary.filter((line) => line === "default.Sim answered").length).toBeLessThanOrEqual(40);
   });
 
-  it("gives up after the second 401, and later calls do not authenticate again and again", async () => {
+  it("the client gives up after a second 401 and does not authenticate again for each later call", async () => {
     await using platform = await startOpenPlatform((_request, response) =>
       answer(response, 401, { code: "A1", message: "no" }),
     );
@@ -40,7 +40,7 @@ describe("a call and its pair", () => {
     expect(platform.auths()).toBe(2);
   });
 
-  it("is worth a retry when two pairs in a row are refused where pairs were good before", async () => {
+  it("two consecutive 401s are retryable when earlier pairs were accepted", async () => {
     let good = true;
     await using platform = await startOpenPlatform((request, response) =>
       good ? changed(request, response) : answer(response, 401, ""),
@@ -56,7 +56,7 @@ describe("a call and its pair", () => {
   });
 
   // Shows S4.
-  it("authenticates once for 100 callers at once, with no more calls in flight than there are connections", async () => {
+  it("the client authenticates once for 100 concurrent callers and limits calls in flight to its connections", async () => {
     let inFlight = 0;
     let most = 0;
     await using platform = await startOpenPlatform((request, response) => {
@@ -72,7 +72,7 @@ describe("a call and its pair", () => {
     expect(most).toBeLessThanOrEqual(4);
   });
 
-  it("says who the credentials belong to", async () => {
+  it("the client reports the owner of its credentials", async () => {
     await using platform = await startOpenPlatform(changed);
     const clock = new StillClock();
     await using client = clientFor(platform.url, { clock });
@@ -84,7 +84,7 @@ describe("a call and its pair", () => {
     });
   });
 
-  it("takes replaced credentials without a failed call", async () => {
+  it("the client switches to replaced credentials without a failed call", async () => {
     await using platform = await startOpenPlatform(changed);
     await using client = clientFor(platform.url);
     await client.call(updateSimSpeedClass, change);

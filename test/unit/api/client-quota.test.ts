@@ -15,8 +15,8 @@ import {
   changed,
 } from "./support.ts";
 
-describe("a call and its quota", () => {
-  it("of a spent quota says so to the permit, to the listener and to the caller", async () => {
+describe("quota handling of the API client", () => {
+  it("a 429 is reported to the permit, the listener, and the caller", async () => {
     const throttle: Handler = (_request, response) =>
       answer(response, 429, "", {
         ...quotaHeaders,
@@ -47,7 +47,7 @@ describe("a call and its quota", () => {
     expect(events.map((event) => event.type)).toEqual(["answered", "renewed", "answered", "throttled"]);
   });
 
-  it("passes on what the permits throw and stays usable", async () => {
+  it("the client passes on permit errors and stays usable", async () => {
     await using platform = await startOpenPlatform(changed);
     const permits = new OpenPermits();
     const spent = new PlatformError("PLATFORM_THROTTLED", "spent", {
@@ -68,7 +68,7 @@ describe("a call and its quota", () => {
     [{ ...quotaHeaders }, 17_000],
     [{ ...quotaHeaders, "x-svc-ratelimit-seconds-before-refresh": "1000000000" }, 60_000],
     [{ ...quotaHeaders, "retry-after": "1" }, 17_000],
-  ])("with a 429 and %j waits %i ms", async (headers, waitMs) => {
+  ])("a call with a 429 and %j waits %i ms", async (headers, waitMs) => {
     await using platform = await startOpenPlatform((_request, response) => answer(response, 429, "", headers));
     await using client = clientFor(platform.url);
     expect((await refusalOf(client.call(listSims, {}))).retryAfterMs).toBe(waitMs);

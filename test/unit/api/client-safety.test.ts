@@ -3,9 +3,9 @@ import { createCredential } from "#api/operations/credentials.ts";
 import { Secret } from "#core/secret.ts";
 import { answer, clientFor, type Handler, refusalOf, startOpenPlatform } from "./support.ts";
 
-describe("the client", () => {
+describe("the API client", () => {
   // Shows S1.
-  it("shows no secret in any error, whatever the platform echoes", async () => {
+  it("the client shows no secret in any error, regardless of what the platform echoes", async () => {
     const secrets = ["secret-auth-key", "api-key-1", "token-1", "the-psk-value"];
     let echo: Handler = () => undefined;
     await using platform = await startOpenPlatform((request, response) => echo(request, response));
@@ -37,7 +37,7 @@ describe("the client", () => {
     [{ ttlSeconds: 60 }, "SIMFLEET_TOKEN_TTL_SECONDS"],
     [{ tokenVerification: { publicKeyPem: "nonsense" } }, "SIMFLEET_TOKEN_PUBLIC_KEY_FILE"],
     [{ tokenVerification: { jwksUrl: "http://keys.example.com/jwks" } }, "SIMFLEET_JWKS_URL"],
-  ])("is not made with %j", (changes, setting) => {
+  ])("the client refuses to start with %j", (changes, setting) => {
     expect(() => clientFor("https://api.example.com", changes)).toThrow(setting);
   });
 });

@@ -14,8 +14,8 @@ import {
   changed,
 } from "./support.ts";
 
-describe("a call", () => {
-  it("authenticates once, then carries pair, language, agent and body", async () => {
+describe("API calls", () => {
+  it("the client authenticates once, then sends the pair, language, agent, and body with each call", async () => {
     await using platform = await startOpenPlatform(changed);
     await using client = clientFor(platform.url, { language: "ja", brand: "Soracom" });
     await client.call(updateSimSpeedClass, change);
@@ -44,7 +44,7 @@ describe("a call", () => {
     });
   });
 
-  it("takes its permit after the pair and hands the reading over", async () => {
+  it("a call acquires its permit after the pair and passes the quota reading to it", async () => {
     await using platform = await startOpenPlatform(changed);
     const permits = new OpenPermits();
     await using client = clientFor(platform.url, { permits });
@@ -68,7 +68,7 @@ describe("a call", () => {
     expect(permits.requests[1]).toMatchObject({ bucket: "default.Sim", urgency: "priority", pace });
   });
 
-  it("takes no permit while it waits for a slot, and can give up waiting", async () => {
+  it("a call acquires no permit while it waits for a connection slot and can be cancelled there", async () => {
     const held: (() => void)[] = [];
     await using platform = await startOpenPlatform((request, response) => {
       held.push(() => changed(request, response));
@@ -90,7 +90,7 @@ describe("a call", () => {
     await third;
   });
 
-  it("whose answer is lost says so to its permit; one never sent gives it back", async () => {
+  it("a call reports a lost response to its permit, and an unsent call returns its permit", async () => {
     await using platform = await startOpenPlatform((request) => {
       request.socket.destroy();
     });
@@ -105,7 +105,7 @@ describe("a call", () => {
     expect(permits.diary.at(-1)).toBe("ip.here.Auth-auth giveBack");
   });
 
-  it("counts as answered when the head of the answer came, though its body was lost", async () => {
+  it("a call whose response body is lost after the headers counts as answered", async () => {
     await using platform = await startOpenPlatform((request, response) => {
       response.writeHead(200, { ...quotaHeaders, "content-length": "100" });
       response.write('{"imsi":', () => request.socket.destroy());
@@ -122,7 +122,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("that waits for an authentication whose answer is lost was itself not sent", async () => {
+  it("a call that waits for a failed authentication counts as not sent", async () => {
     await using platform = await startPlatform((request) => {
       request.socket.destroy();
     });
@@ -135,7 +135,7 @@ describe("a call", () => {
     });
   });
 
-  it("is not harmed by a listener that throws", async () => {
+  it("a call succeeds even when an event listener throws", async () => {
     await using platform = await startOpenPlatform(changed);
     await using client = clientFor(platform.url, {
       onEvent: () => {
@@ -147,7 +147,7 @@ describe("a call", () => {
     });
   });
 
-  it("follows no redirect", async () => {
+  it("a call does not follow redirects", async () => {
     await using other = await startPlatform(changed);
     await using platform = await startOpenPlatform((_request, response) =>
       answer(response, 307, "", { location: `${other.url}/v1/x` }),
@@ -157,7 +157,7 @@ describe("a call", () => {
     expect(other.seen.length).toBe(0);
   });
 
-  it("keeps the path before /v1 of an address", async () => {
+  it("a call keeps the path before /v1 of its address", async () => {
     await using platform = await startPlatform((request, response) => {
       if (request.url === "/gw/v1/auth") answer(response, 200, { operatorId: "OP1", apiKey: "k", token: "t" });
       else answer(response, 200, []);

@@ -19,37 +19,37 @@ function hostFor(
   return addressFor(routesOf(endpoints, configured), { configured, claimed }).host;
 }
 
-describe("the address of a call", () => {
-  it("is that of the configured coverage", () => {
+describe("address selection", () => {
+  it("a call goes to the address of the configured coverage", () => {
     expect(hostFor(both, "g", undefined)).toBe("g.example");
     expect(hostFor(both, "jp", ["g", "jp"])).toBe("jp.example");
     expect(hostFor({ japanAlias: "https://alias.example" }, "jp", undefined)).toBe("alias.example");
     expect(hostFor({ japan, japanAlias: "https://alias.example" }, "jp", undefined)).toBe("jp.example");
   });
 
-  it("is the one that the verified claims name, else the only one there is", () => {
+  it("a call goes to the address that the verified claims name, or else to the only one", () => {
     expect(hostFor(both, undefined, ["jp"])).toBe("jp.example");
     expect(hostFor({ global }, undefined, ["g", "jp"])).toBe("g.example");
     expect(hostFor({ japan }, undefined, undefined)).toBe("jp.example");
     expect(hostFor({ japan }, undefined, [])).toBe("jp.example");
   });
 
-  it("is never guessed between two", () => {
+  it("the client refuses to guess between two addresses", () => {
     expect(() => hostFor(both, undefined, undefined)).toThrow(/SIMFLEET_COVERAGE/);
     expect(() => hostFor(both, undefined, ["g", "jp"])).toThrow(/SIMFLEET_COVERAGE/);
   });
 
-  it("is refused where the account lacks the coverage", () => {
+  it("a call is refused when the account lacks the configured coverage", () => {
     expect(() => hostFor(both, "g", ["jp"])).toThrow(/coverage is jp \(Japan\) by its token.*set to g \(Global\)/);
     expect(() => hostFor({ global }, undefined, ["jp"])).toThrow(/SIMFLEET_COVERAGE/);
   });
 
-  it("must be set, also for the configured coverage", () => {
+  it("an address must be set, including the one of the configured coverage", () => {
     expect(() => routesOf({}, undefined)).toThrow(/SIMFLEET_ENDPOINT_GLOBAL/);
     expect(() => routesOf({ global }, "jp")).toThrow(/SIMFLEET_ENDPOINT_JAPAN/);
   });
 
-  it("to authenticate at is any, the profile's own first", () => {
+  it("authentication can use any address and prefers the one of the profile", () => {
     expect(authAddress(routesOf(both, "jp"), "jp").host).toBe("jp.example");
     expect(authAddress(routesOf({ japan }, undefined), undefined).host).toBe("jp.example");
   });
@@ -93,31 +93,34 @@ const noKeySet = {
 const tooLarge = { message: expect.stringContaining("auth (key set)") as unknown };
 
 // Shows S20.
-describe("the claims of a token", () => {
-  it.each(["ES256", "RS256"] as const)("count when its signature holds by the public key (%s)", async (alg) => {
-    const signer = await makeSigner(alg, "k1");
-    await using platform = await platformOf([await signer.sign(claims)], () => ({}));
-    await using client = clientFor(platform.url, {
-      profile: { name: "p", coverage: undefined, wording: "sims" },
-      clock,
-      tokenVerification: { publicKeyPem: signer.pem },
-    });
-    const error = await refusalOf(client.call(listSims, {}));
-    expect(error).toMatchObject({ code: "PLATFORM_FORBIDDEN" });
-    expect(await client.whoAmI()).toMatchObject({
-      coverageTypes: ["jp"],
-      expiresAtMs: (nowSeconds + 3_600) * 1_000,
-    });
-  });
+describe("token claims", () => {
+  it.each(["ES256", "RS256"] as const)(
+    "token claims count when the public key verifies their signature (%s)",
+    async (alg) => {
+      const signer = await makeSigner(alg, "k1");
+      await using platform = await platformOf([await signer.sign(claims)], () => ({}));
+      await using client = clientFor(platform.url, {
+        profile: { name: "p", coverage: undefined, wording: "sims" },
+        clock,
+        tokenVerification: { publicKeyPem: signer.pem },
+      });
+      const error = await refusalOf(client.call(listSims, {}));
+      expect(error).toMatchObject({ code: "PLATFORM_FORBIDDEN" });
+      expect(await client.whoAmI()).toMatchObject({
+        coverageTypes: ["jp"],
+        expiresAtMs: (nowSeconds + 3_600) * 1_000,
+      });
+    },
+  );
 
-  it("are not looked at without a key, however good or forged", async () => {
+  it("token claims are ignored without a verification key", async () => {
     await using platform = await platformOf(["no.jwt.at-all"], () => ({}));
     await using client = clientFor(platform.url);
     expect(await client.call(listSims, {})).toEqual([]);
     expect((await client.whoAmI()).coverageTypes).toBeUndefined();
   });
 
-  it("count by the key set, which is fetched again for a new key, but not within half a minute", async () => {
+  it("the key set is fetched again for an unknown key at most every 30 seconds", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const [old, next] = [await makeSigner("ES256", "old"), await makeSigner("ES256", "next")] as [Signer, Signer];
@@ -147,7 +150,7 @@ describe("the claims of a token", () => {
     expect(fetches()).toBe(2);
   });
 
-  it("are not read when the key set is none, too large, or redirected", async () => {
+  it("a key set that is invalid, too large, or redirected is rejected", async () => {
     const signer = await makeSigner("ES256", "k1");
     const refusals: [answerKeys: (response: ServerResponse) => void, refusal: object][] = [
       [(response) => answer(response, 200, { keys: [{ kid: "k1" }] }), noKeySet],
@@ -172,7 +175,7 @@ describe("the claims of a token", () => {
     }
   });
 
-  it("of a forged token make the pair unusable, and the error says so without showing it", async () => {
+  it("a forged token makes the pair unusable, and the error does not show the token", async () => {
     const [real, forger] = [await makeSigner("ES256", "k1"), await makeSigner("ES256", "k1")] as [Signer, Signer];
     const none = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.`;
     const shared = await new SignJWT(claims)
@@ -194,7 +197,7 @@ describe("the claims of a token", () => {
     }
   });
 
-  it("end the pair earlier than asked for, by the token's own clock where ours is wrong", async () => {
+  it("a token that expires earlier than requested ends its pair then, even when the local clock is wrong", async () => {
     const signer = await makeSigner("ES256", "k1");
     const wrong = new StillClock();
     wrong.epochMs += 10 * 86_400_000;
@@ -209,7 +212,7 @@ describe("the claims of a token", () => {
     }
   });
 
-  it("with no answer from the key set are an outage, not a forgery", async () => {
+  it("an unreachable key set is reported as an outage rather than a forgery", async () => {
     const signer = await makeSigner("ES256", "k1");
     await using platform = await platformOf([await signer.sign(claims)], () => ({}));
     await using client = clientFor(platform.url, {

@@ -35,7 +35,7 @@ async function open(credentials: PlatformClientOptions["credentials"], good: str
 }
 
 describe("a client with two AuthKeys", () => {
-  it("uses the first, from a function or an object", async () => {
+  it("a client with two AuthKeys uses the first one, from a function or an object", async () => {
     const forms = [key("a"), key("b")];
     for (const credentials of [() => forms, { current: () => forms }]) {
       await using world = await open(credentials, ["keyId-a", "keyId-b"]);
@@ -44,7 +44,7 @@ describe("a client with two AuthKeys", () => {
     }
   });
 
-  it("tries the second when the first is refused, and says so", async () => {
+  it("a client tries its second AuthKey when the first is refused and reports it", async () => {
     const forms = [key("a"), key("b")];
     await using world = await open(() => forms, ["keyId-b"]);
     await world.client.call(updateSimSpeedClass, change);
@@ -56,7 +56,7 @@ describe("a client with two AuthKeys", () => {
     expect(world.permits.requests.filter(({ bucket }) => bucket === "ip.here.Auth-auth").length).toBe(2);
   });
 
-  it("names both when both are refused, and does not try them per call", async () => {
+  it("a client names both AuthKeys when both are refused and does not try them again for each call", async () => {
     const forms = [key("a"), key("b")];
     await using world = await open(() => forms, []);
     for (let i = 0; i < 5; i += 1) {
@@ -67,7 +67,7 @@ describe("a client with two AuthKeys", () => {
     expect(world.asked()).toEqual(["keyId-a", "keyId-b"]);
   });
 
-  it.each([429, 503])("keeps the second out of it when the first is answered with %i", async (status) => {
+  it.each([429, 503])("a client does not try its second AuthKey when the first gets a %i response", async (status) => {
     const forms = [key("a"), key("b")];
     await using world = await open(() => forms, ["keyId-b"]);
     world.refuseWith(status);
@@ -76,7 +76,7 @@ describe("a client with two AuthKeys", () => {
     expect(world.events.some(({ type }) => type === "auth-key-refused")).toBe(false);
   });
 
-  it("shows no secret in what it says", async () => {
+  it("the refusal of two AuthKeys is reported without their secrets", async () => {
     const forms = [key("a"), key("b")];
     await using world = await open(() => forms, []);
     const error = await refusalOf(world.client.call(updateSimSpeedClass, change));
@@ -84,8 +84,8 @@ describe("a client with two AuthKeys", () => {
   });
 });
 
-describe("a list of credentials that changes", () => {
-  it("is taken up when the owner asks, without a failed call and without a restart", async () => {
+describe("a changing list of credentials", () => {
+  it("a changed list of credentials takes effect on request without a failed call or a restart", async () => {
     let forms = [key("a")];
     await using world = await open(() => forms, ["keyId-a", "keyId-b"]);
     await world.client.call(updateSimSpeedClass, change);
@@ -98,7 +98,7 @@ describe("a list of credentials that changes", () => {
     expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
   });
 
-  it("is taken up by the next authentication after a 401", async () => {
+  it("a changed list of credentials takes effect at the next authentication after a 401", async () => {
     let forms = [key("a")];
     let isRefused = false;
     await using platform = await startPlatform((request, response) => {
@@ -129,7 +129,7 @@ describe("a list of credentials that changes", () => {
         throw new Error("the file is gone");
       },
     ],
-  ])("and then %s leaves the last good one in use", async (_words, faulty) => {
+  ])("a list of credentials that %s leaves the last valid one in use", async (_words, faulty) => {
     const good = [key("a")];
     let read: () => readonly CredentialForm[] = () => good;
     await using world = await open(() => read(), ["keyId-a"]);
@@ -139,7 +139,7 @@ describe("a list of credentials that changes", () => {
     expect(world.events.map(({ type }) => type)).toContain("credentials-kept");
   });
 
-  it("has to be good at the start, and when it is replaced", async () => {
+  it("a list of credentials must be valid at startup and when replaced", async () => {
     expect(() => clientFor("https://h.example", { credentials: () => [] })).toThrow(/SIMFLEET_AUTH_KEY_ID/);
     await using world = await open(key("a"), ["keyId-a"]);
     expect(() => world.client.replaceCredentials(() => [])).toThrow();
@@ -147,7 +147,7 @@ describe("a list of credentials that changes", () => {
     expect(world.asked()).toEqual(["keyId-a"]);
   });
 
-  it("that a failing renewal was asked for leaves the present pair in use", async () => {
+  it("a failed renewal with changed credentials leaves the current pair in use", async () => {
     let forms = [key("a")];
     await using world = await open(() => forms, ["keyId-a"]);
     await world.client.call(updateSimSpeedClass, change);

@@ -15,7 +15,7 @@ const of = (id: DeploymentOperationId) => requireOperation(soracom, id, "This te
 const owner = { operatorId: "OP1" };
 
 describe("AuthKeys", () => {
-  it("are listed in milliseconds, and a secret in a record goes no further", async () => {
+  it("AuthKeys are listed with times in milliseconds and without a secret", async () => {
     await using platform = await startOpenPlatform((_request, response) =>
       answer(response, 200, [
         { authKeyId: "keyId-a", createDateTime: 1_700_000_000, lastUsedDateTime: 1_700_000_060, authKey: "secret-x" },
@@ -30,7 +30,7 @@ describe("AuthKeys", () => {
   });
 
   it.each([200, 201])(
-    "are created without a body, with status %i, and the secret does not print itself",
+    "an AuthKey is created without a body on status %i, and its secret does not print itself",
     async (status) => {
       await using platform = await startOpenPlatform((_request, response) =>
         answer(response, status, { authKeyId: "keyId-c", authKey: "secret-of-new-key" }),
@@ -45,7 +45,7 @@ describe("AuthKeys", () => {
     },
   );
 
-  it("whose creation cannot be read may exist all the same", async () => {
+  it("an AuthKey whose creation response is unreadable may exist", async () => {
     await using platform = await startOpenPlatform((_request, response) => answer(response, 201, { authKeyId: "k" }));
     await using client = clientFor(platform.url);
     expect(await refusalOf(client.call(createAuthKey(of("createAuthKey"), owner), undefined))).toMatchObject({
@@ -54,7 +54,7 @@ describe("AuthKeys", () => {
     });
   });
 
-  it("are revoked by an answer without a body", async () => {
+  it("an AuthKey is revoked by a response without a body", async () => {
     await using platform = await startOpenPlatform((_request, response) => response.writeHead(204).end());
     await using client = clientFor(platform.url);
     const revoked = client.call(revokeAuthKey(of("revokeAuthKey"), owner), { authKeyId: "keyId-a" });
@@ -66,7 +66,7 @@ describe("AuthKeys", () => {
 describe("Credential Sets", () => {
   const certificate = "-----BEGIN CERTIFICATE-----\r\nMIIB\r\n-----END CERTIFICATE-----\r\n";
 
-  it("are listed in milliseconds and without whatever came back of their secrets", async () => {
+  it("Credential Sets are listed with times in milliseconds and without any secret values", async () => {
     await using platform = await startOpenPlatform((_request, response) =>
       answer(response, 200, [
         { credentialsId: "a", type: "psk", credentials: { key: "shown" }, lastUsedDateTime: 1_700_000_000 },
@@ -82,7 +82,7 @@ describe("Credential Sets", () => {
     expect(JSON.stringify(sets)).not.toContain("shown");
   });
 
-  it("are updated with line feeds alone, and what is sent is known to the scrubber", async () => {
+  it("a Credential Set is updated with line feeds only, and its sent values are registered for scrubbing", async () => {
     await using platform = await startOpenPlatform((_request, response) =>
       answer(response, 200, { credentialsId: "a" }),
     );
@@ -98,7 +98,7 @@ describe("Credential Sets", () => {
     expect(liveSecrets()).toContain(sent);
   });
 
-  it("are deleted by their status alone, and one that is gone is refused", async () => {
+  it("a Credential Set is deleted without a response body, and deleting a missing one is refused", async () => {
     let status = 204;
     await using platform = await startOpenPlatform((_request, response) => response.writeHead(status).end());
     await using client = clientFor(platform.url);
@@ -111,7 +111,7 @@ describe("Credential Sets", () => {
     });
   });
 
-  it("of a type that the deployment knows need its fields", () => {
+  it("a Credential Set of a known type requires its fields", () => {
     const types = soracom.credentialTypes;
     const faults = credentialFaults(types, {
       type: "x509",
@@ -124,7 +124,7 @@ describe("Credential Sets", () => {
     expect([...credentialSchemas(types).keys()]).toEqual(Object.keys(types));
   });
 
-  it("of another type, or with further fields, pass through", () => {
+  it("a Credential Set of an unknown type or with extra fields passes through", () => {
     const credentials = { key: new Secret("k"), comment: new Secret("c") };
     for (const type of ["psk", "of-next-year", "constructor"]) {
       expect(credentialFaults(soracom.credentialTypes, { type, credentials }), type).toEqual([]);
@@ -133,7 +133,7 @@ describe("Credential Sets", () => {
 });
 
 describe("groups", () => {
-  it("are walked page by page with their configuration untouched", async () => {
+  it("groups are listed page by page with their configuration unchanged", async () => {
     const first = { groupId: "g1", configuration: { Funnel: { credentialsId: "a" } }, createdTime: 1_700_000_000_000 };
     await using platform = await startOpenPlatform((request, response) =>
       request.url?.includes("last_evaluated_key=g1")
@@ -146,7 +146,7 @@ describe("groups", () => {
     expect(groups).toEqual([first, { groupId: "g2", configuration: null }]);
   });
 
-  it("have keys of a namespace set by a list of keys and values", async () => {
+  it("a group's configuration is set with a list of keys and values", async () => {
     await using platform = await startOpenPlatform((_request, response) => response.writeHead(200).end("done"));
     await using client = clientFor(platform.url);
     await client.call(putGroupConfiguration(of("putGroupConfiguration"), owner), {

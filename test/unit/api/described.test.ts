@@ -95,8 +95,8 @@ function pathOf(call: () => { path: string }): string | undefined {
   }
 }
 
-describe("the path of an operation that the deployment describes", () => {
-  it(`never leaves its template, whatever ${ids} made-up pairs of ids say`, () => {
+describe("paths of deployment operations", () => {
+  it(`the path of a deployment operation never leaves its template for ${ids} random pairs of ids`, () => {
     fc.assert(
       fc.property(anyId, anyId, (a, b) => {
         for (const [label, call, shape] of calls) {
@@ -110,7 +110,7 @@ describe("the path of an operation that the deployment describes", () => {
     );
   });
 
-  it.each(calls)("of %s refuses each id of the list of tricks in each place", (_label, call, shape) => {
+  it.each(calls)("the path of %s rejects each hostile id in each position", (_label, call, shape) => {
     expect(pathOf(() => call("good-1", "good-2"))).toMatch(shape);
     for (const trick of hostileIds) {
       expect(
@@ -121,7 +121,7 @@ describe("the path of an operation that the deployment describes", () => {
     }
   });
 
-  it("is the sub-user's where there is a user name, with the quota and the id of its own", () => {
+  it("the path for a sub-user has its own quota and operation id", () => {
     const ofRoot = listAuthKeys(of("listAuthKeys"), root);
     const ofUser = listAuthKeys(of("listAuthKeys"), user);
     expect([ofRoot.id, bucketOf(ofRoot, "a")]).toEqual(["listAuthKeys", "a.Operator"]);
@@ -129,7 +129,7 @@ describe("the path of an operation that the deployment describes", () => {
     expect(targetOf(ofUser, undefined).path).toBe("/v1/operators/OP0012345678/users/fleet.worker@plant/auth_keys");
   });
 
-  it("for a sub-user says so where the deployment has none", () => {
+  it("an operation of a sub-user fails with an explanation when the deployment has no path for it", () => {
     const { userPath: _, ...description } = of("revokeAuthKey");
     const refusal = expect(() => revokeAuthKey(description, user));
     refusal.toThrow(ConfigError);
@@ -137,8 +137,8 @@ describe("the path of an operation that the deployment describes", () => {
   });
 });
 
-describe("the operations that a deployment describes", () => {
-  it("are all there, each with what the deployment says", () => {
+describe("deployment operations", () => {
+  it("every deployment operation is available with the settings of the deployment", () => {
     const made: Operation<never, unknown>[] = [
       listCredentials(of("listCredentials")),
       updateCredential(of("updateCredential")),
@@ -167,7 +167,7 @@ describe("the operations that a deployment describes", () => {
     }
   });
 
-  it("can be made from every path that a deployment file may have", () => {
+  it("every path that a deployment file may contain yields an operation", () => {
     for (const each of deploymentOperationIds) {
       const { needs, knows } = termsOf(each);
       const path = ["/v1", ...[...needs, ...knows].map((mark) => `{${mark}}`)].join("/");

@@ -11,8 +11,8 @@ import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { anyId, hostileIds } from "./hostile-ids.ts";
 
-describe("the catalogue", () => {
-  it("has each operation once and complete", () => {
+describe("the operation catalog", () => {
+  it("the catalog contains each operation exactly once and complete", () => {
     expect(new Set(catalogue.map((o) => o.path + o.method)).size).toBe(catalogue.length);
     for (const operation of catalogue) {
       expect(operation.path).toMatch(/^\/v1(\/[a-z_]+|\/\{[A-Za-z]+\})+$/);
@@ -24,7 +24,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("puts the four operations on SIMs into one bucket and authentication into the address's own", () => {
+  it("the four SIM operations share one bucket, and authentication uses the bucket of its address", () => {
     const buckets = catalogue.filter((o) => /sims|subscribers/.test(o.path)).map((o) => bucketOf(o, "a"));
     expect(buckets).toEqual(["a.Sim", "a.Sim", "a.Sim", "a.Sim"]);
     expect(bucketOf(authOperation, "a")).toBe("ip.here.Auth-auth");
@@ -32,13 +32,13 @@ describe("the catalogue", () => {
     expect(bucketOf(createCredential, "a")).toBe("a.Credential");
   });
 
-  it("gives each wording its own list", () => {
+  it("each API wording has its own list operation", () => {
     expect(recordsIn("sims", new Set()).id).toBe("listSims");
     expect(recordsIn("subscribers", new Set()).path).toBe("/v1/subscribers");
   });
 });
 
-describe("the path of a call", () => {
+describe("call paths", () => {
   const withId: [Operation<never, unknown>, (id: string) => unknown, RegExp][] = [
     [
       updateSimSpeedClass,
@@ -68,7 +68,7 @@ describe("the path of a call", () => {
   }
 
   // Shows S5.
-  it("never leaves its template, whatever 10,000 made-up ids say", () => {
+  it("the path of a call never leaves its template for 10,000 random ids", () => {
     fc.assert(
       fc.property(anyId, (text) => {
         for (const [operation, input, shape] of withId) {
@@ -82,7 +82,7 @@ describe("the path of a call", () => {
     );
   });
 
-  it("refuses each id of the list of tricks and takes good ones", () => {
+  it("the path of a call rejects each hostile id and accepts valid ones", () => {
     for (const [operation, input] of withId) {
       for (const id of hostileIds) expect(pathOf(operation, input(id)), id).toBeUndefined();
     }
@@ -92,7 +92,7 @@ describe("the path of a call", () => {
     });
   });
 
-  it("holds even when an allow-list fails, by looking at the finished path", () => {
+  it("the check of the final path rejects hostile ids even when an allow-list fails", () => {
     const open: Operation<SimCall, unknown> = {
       ...updateSimSpeedClass,
       parameters: [{ name: "simId", isAllowed: () => true, of: (input) => input.key }],
@@ -103,7 +103,7 @@ describe("the path of a call", () => {
     }
   });
 
-  it("encodes the query and leaves out what is not given", () => {
+  it("the path of a call encodes its query and omits missing values", () => {
     expect(targetOf(listSims, {}).path).toBe("/v1/sims");
     expect(targetOf(listSims, { limit: 100, lastEvaluatedKey: "a b&c=/?#é" }).path).toBe(
       "/v1/sims?limit=100&last_evaluated_key=a%20b%26c%3D%2F%3F%23%C3%A9",
@@ -111,8 +111,8 @@ describe("the path of a call", () => {
   });
 });
 
-describe("the body of a call", () => {
-  it("is one of three variants for authentication", () => {
+describe("call bodies", () => {
+  it("the body of authentication is one of three variants", () => {
     const password = new Secret("pw");
     const bodyOf = (form: Parameters<NonNullable<typeof authOperation.body>>[0]): unknown => authOperation.body?.(form);
     expect(bodyOf({ form: { kind: "auth-key", authKeyId: "k", authKey: new Secret("s") } })).toEqual({
@@ -132,7 +132,7 @@ describe("the body of a call", () => {
     ).toEqual({ operatorId: "OP1", userName: "u", password: "pw", ttl: 180 });
   });
 
-  it("reveals a credential set's secrets only on the wire and drops any that come back", () => {
+  it("the body of a Credential Set reveals its secrets only in the request, and returned ones are dropped", () => {
     const input = {
       credentialsId: "mqtt-1",
       type: "psk",
@@ -159,7 +159,7 @@ describe("the body of a call", () => {
     });
   });
 
-  it("lets unknown fields of a SIM through, but none that would change a prototype", () => {
+  it("a SIM keeps its unknown fields except those that would change a prototype", () => {
     const body: unknown = JSON.parse('[{"simId":"1","imsi":null,"tags":{"site":"x"},"__proto__":{"polluted":1}}]');
     const [sim] = listSims.output.parse(body);
     expect(sim).toEqual({ simId: "1", imsi: null, tags: { site: "x" } });

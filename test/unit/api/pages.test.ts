@@ -29,8 +29,8 @@ async function idsOf(pages: AsyncIterable<{ items: readonly { simId?: unknown }[
 }
 
 // Shows S6.
-describe("the pages of a list", () => {
-  it("come one after the other by the next-key header, through short and empty ones", async () => {
+describe("list pages", () => {
+  it("pages follow the next-key header through short and empty pages", async () => {
     await using platform = await platformOf({
       "": { sims: ["1", "2"], headers: { [nextKeyHeader]: "a/b+c=" } },
       "a/b+c=": { sims: [], headers: { [nextKeyHeader]: "k2" } },
@@ -42,7 +42,7 @@ describe("the pages of a list", () => {
     expect(platform.seen.at(-1)?.path).toBe("/v1/sims?limit=2&last_evaluated_key=k3");
   });
 
-  it("come by the link header alone, of which only the key is taken", async () => {
+  it("pages follow the link header and use only the key from it", async () => {
     await using platform = await platformOf({
       "": {
         sims: ["1"],
@@ -54,7 +54,7 @@ describe("the pages of a list", () => {
     expect(await idsOf(client.pages(listSims, {}))).toEqual(["1", "2"]);
   });
 
-  it("can be saved and gone on with", async () => {
+  it("a listing can resume from a saved page key", async () => {
     await using platform = await platformOf({
       "": { sims: ["1"], headers: { [nextKeyHeader]: "k1" } },
       k1: { sims: ["2"], headers: { [nextKeyHeader]: "k2" } },
@@ -66,7 +66,7 @@ describe("the pages of a list", () => {
     expect(await idsOf(client.pages(listSims, { lastEvaluatedKey: "k1" }))).toEqual(["2", "3"]);
   });
 
-  it.each(["k1", "k2"])("end with an error when the key %s comes twice", async (again) => {
+  it.each(["k1", "k2"])("a listing fails when the page key %s repeats", async (again) => {
     await using platform = await platformOf({
       "": { sims: ["1"], headers: { [nextKeyHeader]: "k1" } },
       k1: { sims: ["2"], headers: { [nextKeyHeader]: "k2" } },
@@ -78,7 +78,7 @@ describe("the pages of a list", () => {
     expect(platform.seen.length).toBe(4);
   });
 
-  it("end with an error when the key is absurdly long", async () => {
+  it("a listing fails when a page key is too long", async () => {
     await using platform = await platformOf({
       "": { sims: [], headers: { [nextKeyHeader]: "k".repeat(5_000) } },
     });
@@ -86,7 +86,7 @@ describe("the pages of a list", () => {
     expect((await refusalOf(idsOf(client.pages(listSims, {})))).message).toContain("too long");
   });
 
-  it("exist in the earlier wording too, and must hold what it promises", async () => {
+  it("pages of the earlier API wording are supported and validated", async () => {
     await using platform = await startOpenPlatform((request, response) =>
       answer(
         response,
@@ -105,7 +105,7 @@ describe("the pages of a list", () => {
   });
 });
 
-describe("the next key", () => {
+describe("next page keys", () => {
   it.each([
     [{ link: "</v1/sims?last_evaluated_key=abc>; rel=next" }, "abc"],
     [{ link: '</v1/sims?limit=1&last_evaluated_key=abc>; title="x"; rel="next"' }, "abc"],
@@ -117,9 +117,9 @@ describe("the next key", () => {
     [{ [nextKeyHeader]: "own", link: "</v1/sims?last_evaluated_key=other>; rel=next" }, "own"],
     [{ [nextKeyHeader]: "", link: "</v1/sims?last_evaluated_key=other>; rel=next" }, "other"],
     [{}, undefined],
-  ])("of %j is %s", (headers, key) => expect(readNextKey(headers, nextKeyHeader)).toBe(key));
+  ])("the next page key of %j is %s", (headers, key) => expect(readNextKey(headers, nextKeyHeader)).toBe(key));
 
-  it("is read from any garbage without throwing, quickly", () => {
+  it("reading a next page key from arbitrary input is fast and never throws", () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom("<", ">", ";", ",", " ", "rel=next", "?last_evaluated_key=", "%", "x")),

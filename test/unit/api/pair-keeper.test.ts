@@ -45,8 +45,8 @@ function keeperFor(name = "pair") {
 const refused = new PlatformError("PLATFORM_UNAUTHORIZED", "refused", { operation: "auth" });
 const away = new PlatformError("PLATFORM_UNAVAILABLE", "away", { operation: "auth" });
 
-describe("the keeper of the pair", () => {
-  it("authenticates once for 100 callers at once", async () => {
+describe("the pair keeper", () => {
+  it("the pair keeper authenticates once for 100 concurrent callers", async () => {
     const { keeper, asked } = keeperFor();
     const callers = Array.from({ length: 100 }, () => keeper.obtain());
     await until(() => asked.length > 0);
@@ -56,7 +56,7 @@ describe("the keeper of the pair", () => {
     expect(asked.length).toBe(1);
   });
 
-  it("renews before the end while the calls go on with the old pair", async () => {
+  it("the pair keeper renews a pair before it expires while calls continue with the old pair", async () => {
     const { keeper, clock, asked, events, obtained } = keeperFor();
     const first = await obtained();
     clock.pass(hourMs - 670_000);
@@ -71,7 +71,7 @@ describe("the keeper of the pair", () => {
     expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "early" });
   });
 
-  it("keeps the old pair when an early renewal fails, and does not hammer", async () => {
+  it("the pair keeper keeps the old pair when an early renewal fails and waits before a retry", async () => {
     const { keeper, clock, asked, events, obtained } = keeperFor();
     const first = await obtained();
     clock.pass(hourMs - 120_000);
@@ -85,7 +85,7 @@ describe("the keeper of the pair", () => {
     expect(asked.length).toBe(3);
   });
 
-  it("makes calls wait once the old pair has ended", async () => {
+  it("the pair keeper makes calls wait once the old pair has expired", async () => {
     const { keeper, clock, asked, events, obtained } = keeperFor();
     const first = await obtained();
     clock.pass(hourMs);
@@ -97,7 +97,7 @@ describe("the keeper of the pair", () => {
     expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "expired" });
   });
 
-  it("remembers refused credentials for a while instead of asking for each call", async () => {
+  it("the pair keeper remembers refused credentials for a while instead of retrying for each call", async () => {
     const { keeper, clock, asked } = keeperFor();
     const first = keeper.obtain();
     asked[0]?.reject(refused);
@@ -111,7 +111,7 @@ describe("the keeper of the pair", () => {
     expect(asked.length).toBe(2);
   });
 
-  it("asks again soon when the platform was only away, and at once with new credentials", async () => {
+  it("the pair keeper retries soon after an outage and at once with new credentials", async () => {
     const { keeper, clock, asked } = keeperFor();
     const first = keeper.obtain();
     asked[0]?.reject(away);
@@ -126,7 +126,7 @@ describe("the keeper of the pair", () => {
     await expect(third).resolves.toMatchObject({ operatorId: "OP1" });
   });
 
-  it("renews once for any number of 401s to one pair, and a late 401 leaves the newer pair alone", async () => {
+  it("the pair keeper renews once for repeated 401s, and a late 401 leaves the newer pair valid", async () => {
     const { keeper, asked, events, obtained } = keeperFor();
     const first = await obtained();
     keeper.accepted(first);
@@ -139,7 +139,7 @@ describe("the keeper of the pair", () => {
     expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "refused" });
   });
 
-  it("does not ask for pairs without end when each new one is refused too", async () => {
+  it("the pair keeper limits renewals when every new pair is refused", async () => {
     const { keeper, asked, clock, obtained } = keeperFor();
     expect(keeper.invalidate(await obtained())).toBe(true);
     const second = await obtained();
@@ -151,7 +151,7 @@ describe("the keeper of the pair", () => {
     expect(keeper.invalidate(await obtained())).toBe(false);
   });
 
-  it("is more patient where pairs were taken before, and starts anew with each that is", async () => {
+  it("the pair keeper allows more renewals when pairs were accepted before, and each accepted pair resets the count", async () => {
     const { keeper, obtained } = keeperFor();
     for (let round = 0; round < 2; round += 1) {
       const good = await obtained();
@@ -162,7 +162,7 @@ describe("the keeper of the pair", () => {
     expect(keeper.invalidate(await obtained())).toBe(false);
   });
 
-  it("lets one waiting caller give up without disturbing the others", async () => {
+  it("the pair keeper lets one waiting caller cancel without affecting the others", async () => {
     const { keeper, asked } = keeperFor();
     const stop = new AbortController();
     const impatient = keeper.obtain(stop.signal);
@@ -173,7 +173,7 @@ describe("the keeper of the pair", () => {
     await expect(patient).resolves.toBeDefined();
   });
 
-  it("renews at once, behind the calls, when the credentials were replaced", async () => {
+  it("the pair keeper renews in the background at once when credentials are replaced", async () => {
     const { keeper, asked, obtained } = keeperFor();
     const first = await obtained();
     keeper.renewSoon();
@@ -181,7 +181,7 @@ describe("the keeper of the pair", () => {
     expect(asked.length).toBe(2);
   });
 
-  it("ends the watch over values that are gone, one generation late", async () => {
+  it("the pair keeper unregisters the secrets of a pair one generation after its replacement", async () => {
     const { keeper, obtained } = keeperFor("watched");
     for (let i = 0; i < 3; i += 1) {
       const pair = await obtained();
@@ -198,23 +198,23 @@ describe("the keeper of the pair", () => {
   });
 });
 
-describe("the lifetime of a pair", () => {
-  it.each([180, 86_400, 172_800])("may be %i s", (seconds) => {
+describe("pair lifetimes", () => {
+  it.each([180, 86_400, 172_800])("a pair lifetime of %i s is accepted", (seconds) => {
     expect(() => checkTtl({ field: "ttl", seconds })).not.toThrow();
     expect(lifetimeMs({ field: "ttl", seconds })).toBe(seconds * 1_000);
   });
 
-  it.each([179, 172_801, 0, -1, 180.5, NaN])("may not be %d s", (seconds) => {
+  it.each([179, 172_801, 0, -1, 180.5, NaN])("a pair lifetime of %d s is rejected", (seconds) => {
     expect(() => checkTtl({ field: undefined, seconds })).toThrow(/SIMFLEET_TOKEN_TTL_SECONDS.*180 to 172800/);
   });
 
-  it("is the default of a day unless asked for, and a wish without a field can only shorten it", () => {
+  it("a pair lives one day by default, and a lifetime without a field can only shorten it", () => {
     expect(lifetimeMs({ field: "ttl", seconds: undefined })).toBe(86_400_000);
     expect(lifetimeMs({ field: undefined, seconds: 172_800 })).toBe(86_400_000);
     expect(lifetimeMs({ field: undefined, seconds: 300 })).toBe(300_000);
   });
 
-  it.each(["password", "a b", "__proto__"])("cannot be asked for in a field named %s", (field) => {
+  it.each(["password", "a b", "__proto__"])("a pair lifetime cannot use a field named %s", (field) => {
     expect(() => checkTtl({ field, seconds: 180 })).toThrow(/ttlField/);
   });
 });

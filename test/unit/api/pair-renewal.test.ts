@@ -48,8 +48,8 @@ function keeperFor(chance = 0) {
   return { clock, events, asked, ways, keeper, first };
 }
 
-describe("a pair that is due", () => {
-  it("gets a new token, and the limit on authentications is left alone", async () => {
+describe("pairs due for renewal", () => {
+  it("a pair due for renewal gets a new token without spending the authentication limit", async () => {
     const { keeper, clock, asked, ways, events, first } = keeperFor();
     const old = await first();
     clock.pass(hourMs - 300_000);
@@ -63,7 +63,7 @@ describe("a pair that is due", () => {
     ]);
   });
 
-  it("is replaced by an authentication where a new token is refused", async () => {
+  it("a pair due for renewal is replaced by authentication when a new token is refused", async () => {
     const { keeper, clock, asked, ways, events, first } = keeperFor();
     const old = await first();
     clock.pass(hourMs - 300_000);
@@ -77,7 +77,7 @@ describe("a pair that is due", () => {
     expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "early", by: "auth" });
   });
 
-  it("stays when the platform is away, is tried again, and at its end replaced by an authentication", async () => {
+  it("a pair due for renewal stays in use during an outage, is retried, and is replaced when it expires", async () => {
     const { keeper, clock, asked, ways, events, first } = keeperFor();
     const old = await first();
     clock.pass(hourMs - 300_000);
@@ -97,7 +97,7 @@ describe("a pair that is due", () => {
     expect(ways()).toEqual(["auth", "token", "token", "auth"]);
   });
 
-  it("that a 401 takes away meanwhile is not followed by its own offspring", async () => {
+  it("the token renewal of a pair is discarded when the pair gets a 401 meanwhile", async () => {
     const { keeper, clock, asked, ways, first } = keeperFor();
     const old = await first();
     keeper.accepted(old);
@@ -112,7 +112,7 @@ describe("a pair that is due", () => {
     expect(ways()).toEqual(["auth", "token", "auth"]);
   });
 
-  it("is replaced by an authentication where it ended or was refused before it was renewed", async () => {
+  it("a pair that expired or was refused before its renewal is replaced by authentication", async () => {
     const { keeper, clock, asked, ways, first } = keeperFor();
     const old = await first();
     clock.pass(hourMs);
@@ -126,20 +126,23 @@ describe("a pair that is due", () => {
   });
 });
 
-describe("the moment of an early renewal", () => {
+describe("early renewal times", () => {
   it.each([
     [86_400_000, 300_000, 3_900_000],
     [172_800_000, 300_000, 3_900_000],
     [hourMs, 300_000, 660_000],
     [180_000, 18_000, 36_000],
     [15_000, 7_500, 9_000],
-  ])("of a pair of %i ms is by chance from %i to %i ms before its end", (pairMs, leastMs, mostMs) => {
-    expect(marginMs(pairMs, 0)).toBe(leastMs);
-    expect(marginMs(pairMs, 0.999_999_9)).toBeCloseTo(mostMs, -1);
-    expect(marginMs(pairMs, 0.999_999_9)).toBeLessThan(pairMs);
-  });
+  ])(
+    "the early renewal of a pair of %i ms happens randomly from %i to %i ms before its end",
+    (pairMs, leastMs, mostMs) => {
+      expect(marginMs(pairMs, 0)).toBe(leastMs);
+      expect(marginMs(pairMs, 0.999_999_9)).toBeCloseTo(mostMs, -1);
+      expect(marginMs(pairMs, 0.999_999_9)).toBeLessThan(pairMs);
+    },
+  );
 
-  it("spreads workers that were started together", async () => {
+  it("early renewals are spread over workers that start together", async () => {
     const instants = await Promise.all(
       [0, 0.25, 0.5, 0.75].map(async (chance) => {
         const { keeper, clock, ways, first } = keeperFor(chance);
@@ -156,8 +159,8 @@ describe("the moment of an early renewal", () => {
   });
 });
 
-describe("a renewal that the owner asks for", () => {
-  it("is an authentication behind the calls", async () => {
+describe("requested renewals", () => {
+  it("a requested renewal authenticates in the background", async () => {
     const { keeper, asked, ways, events, first } = keeperFor();
     const old = await first();
     const fresh = keeper.renewNow();
@@ -170,7 +173,7 @@ describe("a renewal that the owner asks for", () => {
     expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "asked", by: "auth" });
   });
 
-  it("waits for one under way, whose credentials may be old, and is one for several that ask", async () => {
+  it("a requested renewal waits for one in progress, and several requests share one renewal", async () => {
     const { keeper, asked, ways } = keeperFor();
     const first = keeper.obtain();
     const asking = [keeper.renewNow(), keeper.renewNow()];
@@ -184,7 +187,7 @@ describe("a renewal that the owner asks for", () => {
     expect(ways()).toEqual(["auth", "auth"]);
   });
 
-  it("that fails says so and leaves the present pair in use", async () => {
+  it("a requested renewal that fails is reported and leaves the current pair in use", async () => {
     const { keeper, asked, first } = keeperFor();
     const old = await first();
     const fresh = keeper.renewNow();
@@ -193,7 +196,7 @@ describe("a renewal that the owner asks for", () => {
     expect(await keeper.obtain()).toBe(old);
   });
 
-  it("can be given up", async () => {
+  it("a requested renewal can be cancelled", async () => {
     const { keeper, asked } = keeperFor();
     const stop = new AbortController();
     const fresh = keeper.renewNow(stop.signal);

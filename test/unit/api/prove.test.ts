@@ -26,7 +26,7 @@ async function open() {
   return { client, platform, events, [Symbol.asyncDispose]: close };
 }
 
-it("proving other credentials leaves the calls with their pair, and keeps nothing of its own", async () => {
+it("verifying other credentials leaves the current pair in use and retains no secret", async () => {
   await using world = await open();
   await world.client.call(updateSimSpeedClass, change);
   expect(await world.client.prove(key("b"))).toMatchObject({ operatorId: "OP1" });
@@ -35,7 +35,7 @@ it("proving other credentials leaves the calls with their pair, and keeps nothin
   expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-a");
 });
 
-it("credentials that are refused fail the proof alone", async () => {
+it("refused credentials fail only their own verification", async () => {
   await using world = await open();
   await world.client.call(updateSimSpeedClass, change);
   expect(await refusalOf(world.client.prove(key("wrong")))).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
@@ -43,7 +43,7 @@ it("credentials that are refused fail the proof alone", async () => {
   expect(world.events.some(({ type }) => type === "auth-key-refused")).toBe(false);
 });
 
-it("a client says which AuthKey its pair was made with", async () => {
+it("a client reports the AuthKey that its pair was issued for", async () => {
   await using world = await open();
   expect(world.client.inUse).toBeUndefined();
   await world.client.whoAmI();

@@ -5,7 +5,7 @@ import { readQuota, readRetryAfterMs } from "#api/http/quota-headers.ts";
 
 const names = headerNames("Svc");
 
-describe("the headers of the quota", () => {
+describe("quota headers", () => {
   const read = (limit: string, remaining: string, seconds: string, brand = "svc"): unknown =>
     readQuota(
       {
@@ -16,12 +16,12 @@ describe("the headers of the quota", () => {
       { names, periodMs: 60_000 },
     );
 
-  it("are read as they are", () => {
+  it("quota headers are read unchanged", () => {
     expect(read("60", "0", "17")).toEqual({ limit: 60, remaining: 0, secondsBeforeRefresh: 17 });
   });
 
   // Shows S7.
-  it("are clamped to the period and to the limit", () => {
+  it("quota headers are clamped to the period and the limit", () => {
     expect(read("60", "61", "1000000000")).toEqual({
       limit: 60,
       remaining: 60,
@@ -38,17 +38,17 @@ describe("the headers of the quota", () => {
     ["60", "", "5"],
     ["9".repeat(400), "1", "1"],
     ["60", "1", "Infinity"],
-  ])("are dropped whole where one is nonsense: %s %s %s", (limit, remaining, seconds) =>
+  ])("quota headers are ignored when one of them is invalid: %s %s %s", (limit, remaining, seconds) =>
     expect(read(limit, remaining, seconds)).toBeUndefined(),
   );
 
-  it("count only under the deployment's own brand", () => {
+  it("quota headers count only under the brand of the deployment", () => {
     expect(read("60", "1", "1", "other")).toBeUndefined();
     expect(() => headerNames("Svc: evil\r\n")).toThrow(/SIMFLEET_BRAND/);
     expect(headerNames("Soracom").apiKey).toBe("X-Soracom-API-Key");
   });
 
-  it("never give anything out of range, whatever comes", () => {
+  it("quota headers never yield a value out of range for arbitrary input", () => {
     const garbage = fc.oneof(fc.string(), fc.integer().map(String), fc.double().map(String), fc.bigInt().map(String));
     fc.assert(
       fc.property(garbage, garbage, garbage, (limit, remaining, seconds) => {
@@ -64,7 +64,7 @@ describe("the headers of the quota", () => {
     );
   });
 
-  it("go with a Retry-After in seconds or as a date, at most an hour", () => {
+  it("a Retry-After header is read in seconds or as a date and capped at one hour", () => {
     const at = (text: string): number | undefined => readRetryAfterMs({ "retry-after": text }, Date.UTC(2026, 0, 1));
     expect(at("30")).toBe(30_000);
     expect(at("Thu, 01 Jan 2026 00:00:09 GMT")).toBe(9_000);

@@ -67,8 +67,8 @@ const list = fc.array(
 );
 const indent = fc.constantFrom(0, 1, 3);
 
-describe("the records of a list", () => {
-  it("are those that a parser finds, under their keys, however the list is written", () => {
+describe("record lists", () => {
+  it("a record list yields the same records and keys as a JSON parser for any formatting", () => {
     let compared = 0;
     fc.assert(
       fc.property(list, indent, (records, spaces) => {
@@ -85,7 +85,7 @@ describe("the records of a list", () => {
     expect(compared).toBeGreaterThan(500);
   });
 
-  it("are told apart by everything in them that is not secret, and by nothing else", () => {
+  it("a record list compares records by everything except their secrets", () => {
     let alike = 0;
     fc.assert(
       fc.property(list, list, any, (some, others, secret) => {
@@ -109,7 +109,7 @@ describe("the records of a list", () => {
     expect(alike).toBeGreaterThan(200);
   });
 
-  it("show no byte of a secret, at whatever depth and of whatever kind", () => {
+  it("a record list exposes no byte of a secret at any depth or of any type", () => {
     const record = `{"simId":"1","a":{"b":[{"ki":"XX"}, {"c":1,"ki" : {"d":["XX","}"]},"e":2}]},"秘密":["XX"],"privateKey":null}`;
     const seen = seenOf(read(`[${record}]`));
     expect(seen).not.toContain("XX");
@@ -117,17 +117,17 @@ describe("the records of a list", () => {
     expect(seen).toContain('"e":2');
   });
 
-  it("have no bytes to go by where a name is written with escapes, since it may be that of a secret", () => {
+  it("a record with an escaped field name has no comparable bytes since the name may be that of a secret", () => {
     expect(read(String.raw`[{"simId":"1","k\u0069":"XX"}]`)?.bytesWithoutSecrets(0)).toBeUndefined();
     expect(seenOf(read(String.raw`[{"simId":"1","tags":{"site":"k\u0069 \"ki\":\"x\""}}]`))).toContain("site");
   });
 
-  it("keep a value that is a secret's name, and a member whose name is part of one", () => {
+  it("a record keeps values equal to a secret's name and fields whose name is part of one", () => {
     const record = '{"simId":"1","a":"ki","kind":"x","b":["ki","privateKey"]}';
     expect(seenOf(read(`[${record}]`))).toBe(record);
   });
 
-  it("have the key that a parser would give them where it is named twice, or deeper as well", () => {
+  it("a record has the key a JSON parser would choose when the key is duplicated or also nested", () => {
     expect(read('[{"simId":"1","x":{"simId":"3"},"simId":"2"},{"a":"simId","simId":"4"}]')?.keys).toEqual(["2", "4"]);
   });
 
@@ -142,11 +142,11 @@ describe("the records of a list", () => {
     ["a record without its key", '[{"simId":"1"},{"imsi":"2"}]'],
     ["a key that is no text", '[{"simId":1}]'],
     ["a key that is written with escapes", String.raw`[{"simId":"\u0031"}]`],
-  ])("are not read from %s: a parser has to say what it is", (_, body) => {
+  ])("a record list rejects %s and leaves it to the JSON parser", (_, body) => {
     expect(read(body)).toBeUndefined();
   });
 
-  it("are looked at when they are asked for, and their fault is named then", () => {
+  it("a record list validates a record only when it is read", () => {
     const found = read('[{"simId":"1"},{"simId":"2","imsi":7},{"simId":"3","a":tru}]');
     expect(found?.record(0)).toEqual({ simId: "1" });
     expect(faultOf(() => found?.record(1))).toMatchObject({ code: "PLATFORM_CONTRACT", operation: "listSims" });
@@ -154,7 +154,7 @@ describe("the records of a list", () => {
     expect(faultOf(() => found?.record(2)).code).toBe("PLATFORM_UNAVAILABLE");
   });
 
-  it("can be made of what a parser has read", () => {
+  it("a record list can be created from parsed records", () => {
     const records = [
       { simId: "1", ki: "x" },
       { simId: "é", n: [1] },

@@ -49,8 +49,8 @@ async function openPlatform(clock: StillClock, callsPerPeriod: number) {
   return Object.assign(platform, { windows, refused: () => refused });
 }
 
-describe("a fleet of workers that restart together", () => {
-  it("spends the budget of its address and not one call more, and is all in after some windows", async () => {
+describe("workers that restart together", () => {
+  it("workers that restart together never exceed the authentication limit of their address and all connect eventually", async () => {
     const clock = new StillClock();
     await using platform = await openPlatform(clock, 5);
     const permits = new SharedPermits(clock, 5);
@@ -81,7 +81,7 @@ describe("a fleet of workers that restart together", () => {
     await Promise.all(workers.map((client) => client.close()));
   });
 
-  it("that restarts again and again within a window sends nothing once the budget is spent", async () => {
+  it("a worker that restarts repeatedly within a window sends nothing after the limit is spent", async () => {
     const clock = new StillClock();
     await using platform = await openPlatform(clock, 3);
     const permits = new SharedPermits(clock, 3);
@@ -95,7 +95,7 @@ describe("a fleet of workers that restart together", () => {
     await expect(worker.call(updateSimSpeedClass, change)).resolves.toBeDefined();
   });
 
-  it("goes on with the pairs that it holds while the budget is spent", async () => {
+  it("a worker continues with its current pair while the authentication limit is spent", async () => {
     const clock = new StillClock();
     await using platform = await openPlatform(clock, 1);
     const permits = new SharedPermits(clock, 1);

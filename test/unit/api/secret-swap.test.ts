@@ -14,7 +14,7 @@ import { OpenPermits } from "./support.ts";
 import { authKeyFileText } from "../../support/auth-key-file.ts";
 
 it.each([false, true])(
-  "a secret file that is swapped under load fails no call (revoking ends pairs: %s)",
+  "a secret file that is replaced under load fails no call (revoking ends pairs: %s)",
   async (kill) => {
     const sandbox = await startSandbox({ limits: { Sim: 100_000, Auth: 1_000 }, revokeKillsPairs: kill, latencyMs: 2 });
     const folder = mkdtempSync(join(tmpdir(), "simfleet-swap-"));

@@ -20,8 +20,8 @@ function targetOfRow(name: string, inputs: readonly string[]) {
   return targetOf(simOperationCall(named(name)), { key, inputs });
 }
 
-describe("the call of a SIM operation", () => {
-  it("has the types of its inputs in the body", () => {
+describe("SIM operation calls", () => {
+  it("a SIM operation call sends its inputs with their types in the body", () => {
     expect(JSON.parse(targetOfRow("set-expiry", ["1801353600000", "suspend"]).body ?? "")).toEqual({
       expiryTime: 1_801_353_600_000,
       expiryAction: "suspend",
@@ -33,17 +33,17 @@ describe("the call of a SIM operation", () => {
     expect(targetOfRow("activate", []).body).toBeUndefined();
   });
 
-  it("sends a list as the whole body", () => {
+  it("a SIM operation call sends a list input as the entire body", () => {
     const bundles = { ...named("set-bundles"), keyColumn: "simId", path: "/v1/sims/{simId}/bundles" } as const;
     expect(targetOf(simOperationCall(bundles), { key, inputs: ['["a","b"]'] }).body).toBe('["a","b"]');
   });
 
-  it("percent-encodes an input in the path", () => {
+  it("a SIM operation call percent-encodes an input in the path", () => {
     expect(targetOfRow("delete-tag", ["größe 1#?"]).path).toBe(`/v1/sims/${key}/tags/gr%C3%B6%C3%9Fe%201%23%3F`);
   });
 
   // Shows S5 for inputs.
-  it("never leaves its template, whatever 10,000 made-up inputs say", () => {
+  it("a SIM operation path never leaves its template for 10,000 random inputs", () => {
     const anything = fc.oneof(anyId, fc.string({ unit: "binary", maxLength: 40 }), fc.webPath());
     fc.assert(
       fc.property(anything, (text) => {
@@ -65,7 +65,7 @@ describe("the call of a SIM operation", () => {
     );
   });
 
-  it("refuses each id of the list of tricks as the SIM's", () => {
+  it("a SIM operation call rejects each hostile SIM id", () => {
     for (const id of hostileIds) {
       expect(() => targetOf(simOperationCall(setSpeedClass), { key: id, inputs: ["s1.fast"] }), id).toThrow(
         SimfleetError,

@@ -14,8 +14,8 @@ async function servedOf(entering: readonly string[], slots: Slots): Promise<stri
   return served;
 }
 
-describe("slots", () => {
-  it("are had at once while there are any", async () => {
+describe("connection slots", () => {
+  it("a connection slot is granted at once while any is free", async () => {
     const slots = new Slots(2);
     expect(slots.enter("change")).toBeUndefined();
     expect(slots.enter("change")).toBeUndefined();
@@ -25,14 +25,14 @@ describe("slots", () => {
     await third;
   });
 
-  it("are given to operations in turns, and within one to the first who came", async () => {
+  it("connection slots rotate among operations and are first come, first served within each", async () => {
     const slots = new Slots(1);
     void slots.enter("first");
     const served = await servedOf(["change", "change", "change", "list", "change", "list"], slots);
     expect(served).toEqual(["change 0", "list 3", "change 1", "list 5", "change 2", "change 4"]);
   });
 
-  it("pass over who has gone away, and are not lost on them", async () => {
+  it("a connection slot skips a cancelled waiter and is not lost", async () => {
     const slots = new Slots(1);
     void slots.enter("first");
     const leaving = new AbortController();

@@ -44,8 +44,8 @@ async function open(onToken: Handler, changes: Partial<PlatformClientOptions> = 
 
 const newToken: Handler = (_request, response) => answer(response, 200, { token: "token-renewed" });
 
-describe("the token of a pair that is due", () => {
-  it("is renewed with the pair's own headers, while its API key stays", async () => {
+describe("token renewal", () => {
+  it("token renewal uses the headers of the current pair and keeps its API key", async () => {
     await using world = await open(newToken);
     const { client, clock, platform, renewals } = world;
     await client.call(updateSimSpeedClass, change);
@@ -64,7 +64,7 @@ describe("the token of a pair that is due", () => {
     expect(renewals()).toEqual(["first by auth", "early by token"]);
   });
 
-  it("spends the account's quota with priority and not the one per address", async () => {
+  it("token renewal spends the account quota with priority rather than the per-address limit", async () => {
     await using world = await open(newToken);
     const { client, clock, permits, renewals } = world;
     await client.whoAmI();
@@ -77,7 +77,7 @@ describe("the token of a pair that is due", () => {
     ]);
   });
 
-  it("counts its new lifetime from the renewal, again and again without an authentication", async () => {
+  it("token renewal restarts the lifetime each time without authentication", async () => {
     let count = 0;
     await using world = await open((_request, response) => answer(response, 200, { token: `token-r${(count += 1)}` }));
     const { client, clock, platform, renewals } = world;
@@ -91,7 +91,7 @@ describe("the token of a pair that is due", () => {
     expect(platform.auths()).toBe(1);
   });
 
-  it("asks for a day where no lifetime is set, and for none where the deployment names no field", async () => {
+  it("token renewal requests one day by default and no lifetime when the deployment names no field", async () => {
     for (const [description, body] of [
       [renewToken, '{"tokenTimeoutSeconds":86400}'],
       [renewToken && { ...renewToken, ttlField: undefined }, "{}"],
@@ -113,7 +113,7 @@ describe("the token of a pair that is due", () => {
     ["405", 405, ""],
     ["200 without a token", 200, "{}"],
     ["200 with a token that cannot be a header", 200, '{"token":"a\\r\\nb"}'],
-  ])("falls back to an authentication after %s", async (_words, status, body) => {
+  ])("token renewal falls back to authentication after %s", async (_words, status, body) => {
     await using world = await open((_request, response) => answer(response, status, body));
     const { client, clock, platform, renewals } = world;
     await client.call(updateSimSpeedClass, change);
@@ -124,21 +124,24 @@ describe("the token of a pair that is due", () => {
     expect(platform.auths()).toBe(2);
   });
 
-  it.each([503, 429])("leaves the pair in use after %i, and authenticates once that has ended", async (status) => {
-    await using world = await open((_request, response) => answer(response, status, ""));
-    const { client, clock, platform, events, renewals } = world;
-    await client.call(updateSimSpeedClass, change);
-    clock.pass(lifetimeMs - 18_000);
-    await client.call(updateSimSpeedClass, change);
-    await until(() => events.some((event) => event.type === "renewal-failed"));
-    await client.call(updateSimSpeedClass, change);
-    expect(platform.auths()).toBe(1);
-    clock.pass(18_000);
-    await client.call(updateSimSpeedClass, change);
-    expect(renewals()).toEqual(["first by auth", "expired by auth"]);
-  });
+  it.each([503, 429])(
+    "token renewal leaves the pair in use after %i and authenticates once the pair has expired",
+    async (status) => {
+      await using world = await open((_request, response) => answer(response, status, ""));
+      const { client, clock, platform, events, renewals } = world;
+      await client.call(updateSimSpeedClass, change);
+      clock.pass(lifetimeMs - 18_000);
+      await client.call(updateSimSpeedClass, change);
+      await until(() => events.some((event) => event.type === "renewal-failed"));
+      await client.call(updateSimSpeedClass, change);
+      expect(platform.auths()).toBe(1);
+      clock.pass(18_000);
+      await client.call(updateSimSpeedClass, change);
+      expect(renewals()).toEqual(["first by auth", "expired by auth"]);
+    },
+  );
 
-  it("is not renewed but replaced when the credentials changed", async () => {
+  it("changed credentials cause authentication instead of a token renewal", async () => {
     let forms: CredentialForm[] = [{ kind: "auth-key", authKeyId: "keyId-1", authKey: new Secret("secret-one") }];
     await using world = await open(newToken, { credentials: () => forms });
     const { client, clock, platform, renewals } = world;
@@ -151,7 +154,7 @@ describe("the token of a pair that is due", () => {
     expect(platform.seen.at(-1)?.body).toContain("keyId-2");
   });
 
-  it("ends the watch over old tokens, and keeps it over the API key that stays", async () => {
+  it("token renewal unregisters old tokens as secrets but keeps the API key registered", async () => {
     let count = 0;
     await using world = await open((_request, response) =>
       answer(response, 200, { token: `watched-r${(count += 1)}` }),

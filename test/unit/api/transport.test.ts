@@ -39,8 +39,8 @@ async function withPlatform(
   }
 }
 
-describe("an exchange", () => {
-  it("gives status, headers in lower case and the whole body, and tells of the two instants", async () => {
+describe("HTTP exchanges", () => {
+  it("an exchange returns status, lower-case headers, and full body, and reports its send and response times", async () => {
     const big = "あ".repeat(200_000);
     await withPlatform(
       (_request, response) => answer(response, 418, big, { "X-Any": "1" }),
@@ -55,7 +55,7 @@ describe("an exchange", () => {
   });
 
   // Shows S6.
-  it("follows no redirect", async () => {
+  it("an exchange does not follow redirects", async () => {
     let calls = 0;
     await withPlatform(
       (_request, response) => {
@@ -69,7 +69,7 @@ describe("an exchange", () => {
     );
   });
 
-  it("uses its connections again", async () => {
+  it("exchanges reuse their connections", async () => {
     const sockets = new Set<unknown>();
     await withPlatform(
       (request, response) => {
@@ -83,7 +83,7 @@ describe("an exchange", () => {
     );
   });
 
-  it("that was never sent, because the port is closed, cannot have applied", async () => {
+  it("an exchange to a closed port was never sent and cannot have applied", async () => {
     const transport = new Transport({ connections: 1, clock: systemClock });
     const address = parseAddress("http://127.0.0.1:1", "SIMFLEET_ENDPOINT_GLOBAL");
     const error = await refusalOf(
@@ -98,7 +98,7 @@ describe("an exchange", () => {
     await transport.close();
   });
 
-  it("to an unknown host names the host and the setting", async () => {
+  it("an exchange with an unknown host fails with the host and the setting", async () => {
     const transport = new Transport({ connections: 1, clock: systemClock });
     const address = parseAddress("https://no-such-host.invalid", "SIMFLEET_ENDPOINT_JAPAN");
     const error = await refusalOf(
@@ -109,7 +109,7 @@ describe("an exchange", () => {
     await transport.close();
   });
 
-  it("with a TLS failure was never sent", async () => {
+  it("an exchange with a TLS failure was never sent", async () => {
     await withPlatform(
       (_request, response) => answer(response, 200, {}),
       async (transport, exchange) => {
@@ -124,7 +124,7 @@ describe("an exchange", () => {
     );
   });
 
-  it("that hangs ends after the timeout and may have applied", async () => {
+  it("an exchange that hangs ends after its timeout and may have applied", async () => {
     await withPlatform(
       () => undefined,
       async (transport, exchange, diary) => {
@@ -137,7 +137,7 @@ describe("an exchange", () => {
     );
   });
 
-  it.each([true, false])("larger than the cap is cut off, announced beforehand: %s", async (isAnnounced) => {
+  it.each([true, false])("a response larger than the cap is cut off, announced in advance: %s", async (isAnnounced) => {
     await withPlatform(
       (_request, response) => {
         response.writeHead(200, isAnnounced ? { "content-length": "2000000" } : {});
@@ -157,7 +157,7 @@ describe("an exchange", () => {
     );
   });
 
-  it("that drips is given up when the time for a body is over", async () => {
+  it("a response that trickles is aborted after the body timeout", async () => {
     const clock = new StillClock();
     let drip = (): void => undefined;
     await withPlatform(
@@ -179,7 +179,7 @@ describe("an exchange", () => {
     );
   });
 
-  it("that is aborted before it goes out ends with the signal's reason, after that it runs to its end", async () => {
+  it("an exchange can be aborted before it is sent but then runs to its end", async () => {
     const reason = new Error("stop");
     const late = Promise.withResolvers<() => void>();
     await withPlatform(
@@ -197,7 +197,7 @@ describe("an exchange", () => {
     );
   });
 
-  it("that waits for a connection can be aborted and never goes out", async () => {
+  it("an exchange that waits for a connection can be aborted and is never sent", async () => {
     let calls = 0;
     const late = Promise.withResolvers<() => void>();
     await withPlatform(
@@ -220,7 +220,7 @@ describe("an exchange", () => {
     );
   });
 
-  it("after closing fails unsent", async () => {
+  it("an exchange on a closed transport fails unsent", async () => {
     await withPlatform(
       (_request, response) => answer(response, 200, {}),
       async (transport, exchange) => {

@@ -56,8 +56,8 @@ const secretLike = fc
 const cell = fc.oneof(secretLike, fc.string());
 const rows = fc.array(fc.array(cell, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 10 });
 
-describe("a cell that looks like a secret is printed as it was stored", () => {
-  it("in CSV", async () => {
+describe("cells that look like secrets", () => {
+  it("a cell that looks like a secret is printed unchanged in CSV", async () => {
     held.push(new Secret("the live secret of this process"));
     await fc.assert(
       fc.asyncProperty(rows, async (stored) => {
@@ -69,7 +69,7 @@ describe("a cell that looks like a secret is printed as it was stored", () => {
     );
   });
 
-  it("in NDJSON", async () => {
+  it("a cell that looks like a secret is printed unchanged in NDJSON", async () => {
     held.push(new Secret("the live secret of this process"));
     await fc.assert(
       fc.asyncProperty(rows, async (stored) => {
@@ -81,7 +81,7 @@ describe("a cell that looks like a secret is printed as it was stored", () => {
     );
   });
 
-  it("in a JSON document", () => {
+  it("a cell that looks like a secret is printed unchanged in a JSON document", () => {
     held.push(new Secret("the live secret of this process"));
     fc.assert(
       fc.property(rows, (stored) => {
@@ -93,8 +93,8 @@ describe("a cell that looks like a secret is printed as it was stored", () => {
   });
 });
 
-describe("a live secret is not printed", () => {
-  it.each(["answer", "json", "stream", "say", "live"] as const)("by %s", async (way) => {
+describe("live secrets in output", () => {
+  it.each(["answer", "json", "stream", "say", "live"] as const)("a live secret is not printed by %s", async (way) => {
     const secret = "0123456789 a live secret";
     held.push(new Secret(secret));
     const { output, stdout, stderr } = open(way === "json");
@@ -107,7 +107,7 @@ describe("a live secret is not printed", () => {
   });
 });
 
-it.each([[[]], [["--json"]]])("tokens create %j prints the token that it made", async (options) => {
+it.each([[[]], [["--json"]]])("`tokens create` with the options %j prints the new token", async (options) => {
   const [stdout, stderr] = [new Sink(), new Sink()];
   const { interrupt } = { interrupt: new AbortController().signal };
   const io = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
@@ -117,7 +117,7 @@ it.each([[[]], [["--json"]]])("tokens create %j prints the token that it made", 
   expect(stdout.text).not.toContain("[secret]");
 });
 
-describe("text from outside does not steer the terminal", () => {
+describe("untrusted text on a terminal", () => {
   const hostile = "a\u001b[2J\u001b]0;title\u0007\nsimfleet: all done\r\u009b31m\u007f\u202etxt.exe\u2028b";
   const shown = "a\\x1b[2J\\x1b]0;title\\x07\\nsimfleet: all done\\r\\x9b31m\\x7f\\u202etxt.exe\\u2028b";
   const counts = { total: 1, done: 1, skipped: 0, rejected: 0, failed: 0, unknown: 0, cancelled: 0, pending: 0 };
@@ -156,7 +156,7 @@ describe("text from outside does not steer the terminal", () => {
     ["a table", (output: Output) => output.answer({ runs: [run] }, ({ runs }) => runTable(runs))],
     ["a run", (output: Output) => output.answer(run, runText)],
     ["a plan", (output: Output) => output.answer(report, planText)],
-  ])("in %s", (_name, print) => {
+  ])("untrusted text cannot control the terminal in %s", (_name, print) => {
     const { output, stdout } = open();
     print(output);
     expect(stdout.text).toContain(shown);
@@ -164,7 +164,7 @@ describe("text from outside does not steer the terminal", () => {
     expect(stdout.text).not.toMatch(/^simfleet: all done/m);
   });
 
-  it("in a message and in the live line", () => {
+  it("untrusted text cannot control the terminal in a message or the live line", () => {
     const { output, stderr } = open();
     output.say(`The platform rejected the credentials: ${hostile}`);
     expect(stderr.text).toBe(`The platform rejected the credentials: ${shown}\n`);
@@ -172,7 +172,7 @@ describe("text from outside does not steer the terminal", () => {
     expect(stderr.text).toBe(`The platform rejected the credentials: ${shown}\n\r\u001b[2K${shown.slice(0, 79)}`);
   });
 
-  it("in an error that ends a command", async () => {
+  it("untrusted text cannot control the terminal in an error that ends a command", async () => {
     const [stdout, stderr] = [new Sink(), new Sink()];
     const interrupt = new AbortController().signal;
     const io = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
@@ -185,7 +185,7 @@ describe("text from outside does not steer the terminal", () => {
     expect(stderr.text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });
 
-  it("in a line of the log, as JSON and for people", () => {
+  it("untrusted text cannot control the terminal in a log line in either format", () => {
     for (const format of ["json", "lines"] as const) {
       const lines: string[] = [];
       const logger = createLogger({ format, destination: { write: (line) => lines.push(line) } });
@@ -197,7 +197,7 @@ describe("text from outside does not steer the terminal", () => {
     }
   });
 
-  it("but JSON and CSV hold it as it is", async () => {
+  it("JSON and CSV output contain untrusted text unchanged", async () => {
     const json = open(true);
     json.output.answer({ name: hostile }, () => "");
     expect(JSON.parse(json.stdout.text)).toEqual({ name: hostile });

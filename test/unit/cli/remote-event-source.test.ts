@@ -12,7 +12,7 @@ const stream = [
   'data: {"id":"cut',
 ].join("");
 
-it("finds the events of a stream, and none in comments or in what is cut off", async () => {
+it("an event stream parser finds all events and ignores comments and incomplete ones", async () => {
   const cuts = fc.array(fc.nat(stream.length), { maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(cuts, async (unsorted) => {

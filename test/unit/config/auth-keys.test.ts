@@ -26,8 +26,8 @@ function problemsOf(run: () => unknown): string[] {
   return [];
 }
 
-describe("how AuthKeys are rotated", () => {
-  it("is read for each profile, with a grace of a day", () => {
+describe("AuthKey rotation settings", () => {
+  it("AuthKey rotation is configured per profile with a default grace period of one day", () => {
     const { authKeys } = load(`profiles: { default: {}, plant: {} }
 authKeys:
   default: { sinks: [{ file: /run/secrets/auth-key }] }
@@ -55,11 +55,11 @@ authKeys:
       "{ default: { grace: 1, sinks: [{ file: a }] } }",
       "authKeys.default.grace: There is no such setting.",
     ],
-  ])("has a fault: %s", (_, written, problem) => {
+  ])("an AuthKey rotation setting with an error is reported: %s", (_, written, problem) => {
     expect(problemsOf(() => load(`authKeys: ${written}\n`))).toEqual([problem]);
   });
 
-  it("is asked for with the lines to add", () => {
+  it("a missing AuthKey rotation setting is reported with the lines to add", () => {
     const [problem = ""] = problemsOf(() => requireAuthKeyOptions({}, "plant", "/etc/simfleet/key"));
     expect(problem).toMatch(/^authKeys\.plant\.sinks: is required/);
     expect(problem).toContain("authKeys:\n        plant:\n          sinks: [{ file: /etc/simfleet/key }]");

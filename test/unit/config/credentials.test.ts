@@ -18,13 +18,13 @@ const authKey = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1"
 const root = { SIMFLEET_EMAIL: "a@b.c", SIMFLEET_PASSWORD: "pass-1" };
 const subUser = { SIMFLEET_OPERATOR_ID: "OP1", SIMFLEET_USER_NAME: "u", SIMFLEET_PASSWORD: "pass-1" };
 
-describe("forms", () => {
+describe("credential forms", () => {
   it.each([
     ["auth-key", authKey],
     ["root", root],
     ["root", { ...root, SIMFLEET_MFA_SECRET: "JBSW Y3DP" }],
     ["sub-user", subUser],
-  ])("%s is taken", (kind, env) => {
+  ])("credentials of the form %s are accepted", (kind, env) => {
     expect(requireCredentials(loadConfig({ env }))).toMatchObject([{ kind }]);
   });
 
@@ -66,18 +66,20 @@ describe("forms", () => {
       { SIMFLEET_EMAIL: "a@b.c", SIMFLEET_PASSWORD_FILE: "/no/file" },
       ["SIMFLEET_PASSWORD_FILE: There is no file /no/file."],
     ],
-  ])("%s is a problem", (_name, env, wanted) => expect(problemsOf(() => loadConfig({ env }))).toEqual(wanted));
+  ])("credentials with an error are reported: %s", (_name, env, wanted) =>
+    expect(problemsOf(() => loadConfig({ env }))).toEqual(wanted),
+  );
 });
 
-describe("what calls to the platform need", () => {
-  it("everything that is missing is reported at once", () => {
+describe("settings required to call the platform", () => {
+  it("all missing platform settings are reported together", () => {
     expect(problemsOf(() => requirePlatform(loadConfig({ env: {} })))).toEqual([
       "profiles.default.credentials: are required to call the platform. Set SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD (a secret also as …_FILE).",
       "endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL, or name a deployment that has it.",
     ]);
   });
 
-  it("the only base address decides the coverage", () => {
+  it("a single base address determines the coverage", () => {
     const env = { ...authKey, SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com" };
     expect(requirePlatform(loadConfig({ env }))).toMatchObject({
       coverage: "jp",
@@ -85,12 +87,12 @@ describe("what calls to the platform need", () => {
     });
   });
 
-  it("a coverage needs its own base address", () => {
+  it("a coverage requires its own base address", () => {
     const env = { ...authKey, SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com", SIMFLEET_COVERAGE: "g" };
     expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain("endpoints.global: is required");
   });
 
-  it("two base addresses need a coverage, or a key to verify the token's", () => {
+  it("two base addresses require a coverage or a token verification key", () => {
     const env = { ...authKey, SIMFLEET_DEPLOYMENT: "soracom" };
     expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain(
       "profiles.default.coverage: is required",
@@ -99,7 +101,7 @@ describe("what calls to the platform need", () => {
     expect(requirePlatform(verified).coverage).toBeUndefined();
   });
 
-  it("an unknown profile is a problem that names the known ones", () => {
+  it("an unknown profile is reported with the known profiles", () => {
     expect(problemsOf(() => requireCredentials(loadConfig({ env: authKey }), "plant"))).toEqual([
       "profiles.plant: There is no such profile; known: default.",
     ]);

@@ -22,7 +22,7 @@ function load(name: string, text?: string) {
   return { deployment: loadDeployment(path, problems), problems };
 }
 
-it("svc holds what the interface shows and no more", () => {
+it("the deployment svc contains exactly what the interface documents", () => {
   expect(load("svc")).toEqual({
     deployment: {
       name: "svc",
@@ -39,7 +39,7 @@ it("svc holds what the interface shows and no more", () => {
   });
 });
 
-it("soracom has addresses, the field of the lifetime and the speed classes", () => {
+it("the deployment soracom has addresses, the lifetime field, and the speed classes", () => {
   const { deployment, problems } = load("soracom");
   expect(problems).toEqual([]);
   expect(deployment).toMatchObject({
@@ -50,7 +50,7 @@ it("soracom has addresses, the field of the lifetime and the speed classes", () 
   expect(deployment.speedClasses).toHaveLength(8);
 });
 
-it("a file of one's own extends a built-in one", () => {
+it("a custom deployment file can extend a built-in deployment", () => {
   const { deployment, problems } = load("own.yaml", "extends: soracom\nendpoints: { global: http://localhost:9000 }\n");
   expect(problems).toEqual([]);
   expect(deployment).toMatchObject({
@@ -59,14 +59,14 @@ it("a file of one's own extends a built-in one", () => {
   });
 });
 
-it("a file that extends nothing builds on svc", () => {
+it("a deployment file without `extends` builds on svc", () => {
   expect(load("plain.yaml", "brand: Acme\n").deployment).toMatchObject({
     brand: "Acme",
     recordPaths: { imsi: ["imsi"] },
   });
 });
 
-it("soracom keeps IMSI and subscription below the profiles of a SIM", () => {
+it("the deployment soracom finds IMSI and subscription in the profiles of a SIM", () => {
   const { imsi, subscription } = load("soracom").deployment.recordPaths;
   const sim = {
     simId: "8942310022000012345",
@@ -81,13 +81,13 @@ it("soracom keeps IMSI and subscription below the profiles of a SIM", () => {
   ]);
 });
 
-it("a path in a record is overridden alone and taken away with null", () => {
+it("a record path can be overridden individually and removed with null", () => {
   const { deployment } = load("records.yaml", "extends: soracom\nrecords: { imsi: sim.imsi, subscription: null }\n");
   expect(deployment.recordPaths).toEqual({ imsi: ["sim", "imsi"], subscription: undefined });
 });
 
 it.each(["", ".", "a..b", "a b", "a[0]", "$.imsi", "**", `${"a.".repeat(16)}a`])(
-  "%j is no path in a record",
+  "%j is not a valid record path",
   (path) => {
     const { problems } = load("path.yaml", `records: { imsi: ${JSON.stringify(path)} }\n`);
     expect(problems).toMatchObject([{ where: expect.stringContaining("path.yaml: records.imsi") }]);
@@ -95,7 +95,7 @@ it.each(["", ".", "a..b", "a b", "a[0]", "$.imsi", "**", `${"a.".repeat(16)}a`])
   },
 );
 
-it("soracom has every operation, and the types of Credential Sets", () => {
+it("the deployment soracom has every operation and all Credential Set types", () => {
   const { operations, credentialTypes } = load("soracom").deployment;
   expect(Object.keys(operations).toSorted()).toEqual(deploymentOperationIds.toSorted());
   expect(operations.revokeAuthKey).toEqual({
@@ -109,7 +109,7 @@ it("soracom has every operation, and the types of Credential Sets", () => {
   expect(credentialTypes).toMatchObject({ psk: ["key"], x509: ["key", "cert", "ca"] });
 });
 
-it("single keys of an operation are overridden, and null takes away a key, a type or an operation", () => {
+it("single keys of an operation can be overridden, and null removes a key, a type, or an operation", () => {
   const text = [
     "extends: soracom",
     "auth: { ttlField: null }",
@@ -134,7 +134,7 @@ it("single keys of an operation are overridden, and null takes away a key, a typ
   expect(operations).not.toHaveProperty("renewToken");
 });
 
-it("the example of docs/deployments.md has every key there is and no fault", () => {
+it("the example in docs/deployments.md has every key and no errors", () => {
   const example = /```yaml\n([^]*?)```/.exec(readFileSync("docs/deployments.md", "utf8"))?.[1] ?? "";
   const { deployment, problems } = load("deployment-acme.yaml", example);
   expect(problems).toEqual([]);
@@ -146,7 +146,7 @@ it("the example of docs/deployments.md has every key there is and no fault", () 
   expect(Object.keys(deploymentSchema.shape).filter((key) => !new RegExp(`^${key}:`, "m").test(example))).toEqual([]);
 });
 
-it("the tables of docs/deployments.md say what each operation takes", () => {
+it("the tables in docs/deployments.md list the parameters of each operation", () => {
   const page = readFileSync("docs/deployments.md", "utf8");
   const cells = (names: readonly string[]) => names.join(", ");
   for (const id of deploymentOperationIds) {
@@ -180,7 +180,7 @@ it.each([
   ["userPath: /v1/x", "userPath", "is nothing that updateCredential has"],
   ["pth: /v1/x", "pth", "There is no such key. Did you mean path?"],
   ["group: null", "group", "is missing; an operation needs method, path, statuses and group"],
-])("an operation with %s is told of at %s", (line, key, words) => {
+])("an operation with %s is reported at %s", (line, key, words) => {
   const text = `extends: soracom\noperations:\n  updateCredential:\n    ${line}\n`;
   const { problems } = load("operation.yaml", text);
   expect(problems.map(({ where }) => where)).toEqual([
@@ -189,7 +189,7 @@ it.each([
   expect(problems[0]?.message).toContain(words);
 });
 
-it("an operation that is all new has to be told of whole", () => {
+it("a new operation must be described completely", () => {
   const { problems } = load("half.yaml", "operations:\n  listGroups: { path: /v1/groups, method: GET }\n");
   expect(problems.map(({ where }) => where.split(": ")[1])).toEqual([
     "operations.listGroups.statuses",
@@ -197,7 +197,7 @@ it("an operation that is all new has to be told of whole", () => {
   ]);
 });
 
-it("every fault of a deployment file is reported with its key, and a wrong key with the likely one", () => {
+it("every error in a deployment file is reported with its key, and a wrong key with a suggestion", () => {
   const text = [
     "extends: acme",
     "endpoints: { global: http://example.com }",

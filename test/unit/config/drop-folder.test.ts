@@ -22,8 +22,8 @@ function faultsOf(yaml: string, env: Record<string, string> = {}): string[] {
   }
 }
 
-describe("the drop folder's settings", () => {
-  it("need no more than a path", () => {
+describe("drop folder settings", () => {
+  it("the drop folder settings require only a path", () => {
     expect(load("dropFolder: { path: /data/in }")).toEqual({
       ...{
         path: "/data/in",
@@ -38,7 +38,7 @@ describe("the drop folder's settings", () => {
     expect(load("dropFolder:")).toBeUndefined();
   });
 
-  it("are those of a run, from the file or the environment", () => {
+  it("the drop folder settings accept run options from the file or the environment", () => {
     const written =
       "dropFolder: { path: in, name: nightly, speedClass: s1.slow, partial: true, canary: 5, rate: 60, settleSeconds: 1 }";
     const env = { SIMFLEET_DROP_FOLDER_MAX_FAILURES: "5%", SIMFLEET_DROP_FOLDER_SKIP_UNCHANGED: "true" };
@@ -48,7 +48,7 @@ describe("the drop folder's settings", () => {
     });
   });
 
-  it("are about the selected profile unless they say which", () => {
+  it("the drop folder uses the selected profile unless it names another", () => {
     const yaml = "profile: plant\nprofiles: { plant: { coverage: g }, other: { coverage: g } }\n";
     expect(load(`${yaml}dropFolder: { path: in }`)?.profile).toBe("plant");
     expect(load(`${yaml}dropFolder: { path: in, profile: other }`)?.profile).toBe("other");
@@ -57,7 +57,7 @@ describe("the drop folder's settings", () => {
     ]);
   });
 
-  it("have their faults told", () => {
+  it("errors in the drop folder settings are reported", () => {
     expect(faultsOf("dropFolder: { partial: true }")).toEqual(["dropFolder.partial is set without dropFolder.path."]);
     expect(faultsOf("dropFolder: { pth: /data/in }")[0]).toMatch(
       /^dropFolder.pth There is no such setting. Did you mean/,

@@ -37,7 +37,7 @@ function problemsOf(from: { file?: string; env?: Record<string, string> }): stri
 
 const key = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
 
-describe("a file that was found in the working folder and not named", () => {
+describe("a config file found in the working folder", () => {
   it.each([
     ["endpoints: { global: https://evil.example }", key, "endpoints.global", "SIMFLEET_AUTH_KEY"],
     ["endpoints: { japan: https://evil.example }", key, "endpoints.japan", "SIMFLEET_AUTH_KEY"],
@@ -53,27 +53,30 @@ describe("a file that was found in the working folder and not named", () => {
       "server.url",
       "SIMFLEET_SERVER_TOKEN",
     ],
-  ])("may not decide where secrets of the environment go: %s", (yaml, env, where, variable) => {
-    write(yaml);
-    expect(problemsOf({ env })).toEqual([
-      expect.stringMatching(
-        new RegExp(
-          `^${where}: is set by ${file}, which was found in the working folder, and decides where ${variable} is sent\\. Name it with --config`,
+  ])(
+    "a config file found in the working folder cannot choose the destination of secrets from the environment: %s",
+    (yaml, env, where, variable) => {
+      write(yaml);
+      expect(problemsOf({ env })).toEqual([
+        expect.stringMatching(
+          new RegExp(
+            `^${where}: is set by ${file}, which was found in the working folder, and decides where ${variable} is sent\\. Name it with --config`,
+          ),
         ),
-      ),
-    ]);
-    expect(problemsOf({ env, file })).toEqual([]);
-    expect(problemsOf({ env: { ...env, SIMFLEET_CONFIG: file } })).toEqual([]);
-  });
+      ]);
+      expect(problemsOf({ env, file })).toEqual([]);
+      expect(problemsOf({ env: { ...env, SIMFLEET_CONFIG: file } })).toEqual([]);
+    },
+  );
 
-  it("may not name a deployment file for secrets of the environment, but one that comes with simfleet", () => {
+  it("a config file found in the working folder can name only a built-in deployment for secrets of the environment", () => {
     write("deployment: ./evil.yaml");
     expect(problemsOf({ env: key })[0]).toMatch(/^deployment: is set by config\/simfleet\.yaml/);
     write("deployment: soracom");
     expect(problemsOf({ env: key })).toEqual([]);
   });
 
-  it("may set everything where it brings the secrets as well, or the environment sets the endpoint", () => {
+  it("a config file found in the working folder can set anything if it also has the secrets or the environment sets the endpoint", () => {
     writeFileSync("auth-key", "secret-1", { mode: 0o600 });
     write(
       "endpoints: { global: https://x.example }\nprofiles: { default: { credentials: { authKeyId: k, authKeyFile: auth-key } } }",
@@ -86,7 +89,7 @@ describe("a file that was found in the working folder and not named", () => {
   });
 
   it.runIf(process.geteuid?.() === 0)(
-    "is refused where it belongs to another user, and taken where it is named",
+    "a config file of another user is refused when found in the working folder and accepted when named",
     () => {
       write("logLevel: warn");
       chownSync(file, 12_345, 12_345);
@@ -101,7 +104,7 @@ describe("a file that was found in the working folder and not named", () => {
 });
 
 // Shows S2.
-describe("a file that holds secrets", () => {
+describe("a config file with secrets", () => {
   it.each([
     [
       "profiles: { default: { credentials: { authKeyId: k, authKey: hunter2-secret } } }",
@@ -118,7 +121,7 @@ describe("a file that holds secrets", () => {
       "webhooks: { ops: { url: 'https://x.example', secret: whsec_aHVudGVyMi1zZWNyZXQtaHVudGVyMi1zZWNyZXQ=, events: ['*'] } }",
       "webhooks.ops.secret",
     ],
-  ])("is refused where others can read it, with the fix: %s", (yaml, where) => {
+  ])("a config file with a secret that others can read is refused with the fix: %s", (yaml, where) => {
     for (const mode of [0o644, 0o640, 0o604]) {
       write(yaml, mode);
       const octal = mode.toString(8).padStart(4, "0");
@@ -132,7 +135,7 @@ describe("a file that holds secrets", () => {
     expect(problemsOf({ file }).join("")).not.toContain("can be read by others");
   });
 
-  it("may be read by others where it only names the files of secrets", () => {
+  it("a config file that only names secret files may be readable by others", () => {
     writeFileSync("auth-key", "secret-1", { mode: 0o600 });
     write("profiles: { default: { credentials: { authKeyId: k, authKeyFile: auth-key } } }", 0o644);
     expect(problemsOf({ file })).toEqual([]);

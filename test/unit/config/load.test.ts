@@ -32,7 +32,7 @@ function problemsOf(yaml: string, env: Environment = {}): string[] {
 }
 
 describe("defaults and precedence", () => {
-  it("nothing at all is a configuration", () => {
+  it("an empty configuration is valid", () => {
     expect(loadConfig({ env: { HOME: "/home/op" } })).toEqual({
       file: undefined,
       redis: undefined,
@@ -89,7 +89,7 @@ describe("defaults and precedence", () => {
     });
   });
 
-  it("the environment alone is enough", () => {
+  it("the environment can provide the complete configuration", () => {
     const config = loadConfig({
       env: {
         SIMFLEET_REDIS_URL: "redis://127.0.0.1:6379/2",
@@ -141,7 +141,7 @@ describe("defaults and precedence", () => {
   });
 
   it.each(["x", "a".repeat(31), `${"a".repeat(40)} b`])(
-    "an admin token such as %s is refused, with a way to make one",
+    "the admin token %s is refused with a command to create one",
     (token) => {
       const env = { HOME: "/home/anna", SIMFLEET_HTTP_ADMIN_TOKEN: token };
       expect(() => loadConfig({ env })).toThrow(
@@ -150,20 +150,20 @@ describe("defaults and precedence", () => {
     },
   );
 
-  it("a variable beats the file, and one that is set to nothing does not", () => {
+  it("an environment variable overrides the file unless it is empty", () => {
     const file = fileOf("limits: { reserve: 0.2, connections: 4 }\nlogLevel: warn\n");
     const config = loadConfig({ file, env: { SIMFLEET_RESERVE: "0.3", SIMFLEET_LOG_LEVEL: "" } });
     expect(config.limits).toMatchObject({ reserve: 0.3, connections: 4 });
     expect(config.logLevel).toBe("warn");
   });
 
-  it("--config beats SIMFLEET_CONFIG", () => {
+  it("--config overrides SIMFLEET_CONFIG", () => {
     const env = { SIMFLEET_CONFIG: fileOf("logLevel: warn\n") };
     expect(loadConfig({ env }).logLevel).toBe("warn");
     expect(loadConfig({ file: fileOf("logLevel: error\n"), env }).logLevel).toBe("error");
   });
 
-  it("variables are meant for the selected profile alone", () => {
+  it("environment variables apply only to the selected profile", () => {
     const file = fileOf(
       "profile: b\nlanguage: ja\nprofiles: { a: { coverage: g }, b: { coverage: g, language: en } }\n",
     );
@@ -172,7 +172,7 @@ describe("defaults and precedence", () => {
     expect(profiles["b"]).toMatchObject({ profile: { coverage: "jp" }, language: "en" });
   });
 
-  it("a profile may be named like something that every object has", () => {
+  it("a profile may have the name of a property that every object inherits", () => {
     const { profiles } = loadConfig({ env: { SIMFLEET_PROFILE: "constructor", SIMFLEET_COVERAGE: "jp" } });
     expect(profiles["constructor"]).toMatchObject({ profile: { coverage: "jp" }, credentials: [] });
     expect(loadConfig({ env: { SIMFLEET_PROFILE: "toString" } }).profiles["toString"]).toMatchObject({
@@ -180,21 +180,21 @@ describe("defaults and precedence", () => {
     });
   });
 
-  it("the example file loads and changes nothing", () => {
+  it("the example file loads and keeps all defaults", () => {
     const { file: _, ...example } = loadConfig({ file: "config/simfleet.example.yaml", env: {} });
     const { file: __, ...defaults } = loadConfig({ env: {} });
     // As data: each has functions of its own.
     expect(JSON.stringify(example)).toEqual(JSON.stringify(defaults));
   });
 
-  it("what was loaded cannot be changed", () => {
+  it("a loaded configuration cannot be changed", () => {
     const config = loadConfig({ env: {} });
     expect(() => Object.assign(config.limits, { reserve: 0.5 })).toThrow(TypeError);
   });
 });
 
-describe("problems", () => {
-  it("five faults are reported at once, each with its place", () => {
+describe("configuration problems", () => {
+  it("five errors are reported together, each with its location", () => {
     const yaml = "limits: { reserve: 2 }\nredis: { ulr: x }\nprofiles: { default: { coverage: eu } }\n";
     // The order in which problems are found is no promise.
     expect(problemsOf(yaml, { SIMFLEET_HTTP_PORT: "eighty", SIMFLEET_RESREVE: "0.1" }).toSorted()).toEqual(
@@ -272,19 +272,19 @@ describe("problems", () => {
       { SIMFLEET_JWKS_URL: "https://a.b/c", SIMFLEET_TOKEN_PUBLIC_KEY_FILE: "package.json" },
       ["SIMFLEET_TOKEN_PUBLIC_KEY_FILE: is given beside SIMFLEET_JWKS_URL. Keep one of them."],
     ],
-  ])("%s", (_name, yaml, env, wanted) => {
+  ])("the configuration reports %s", (_name, yaml, env, wanted) => {
     const problems = problemsOf(yaml, env);
     expect(problems).toHaveLength(wanted.length);
     for (const [i, part] of wanted.entries()) expect(problems[i]).toContain(part);
   });
 
-  it("a file that is named but not there is a problem", () => {
+  it("a missing config file that was named is reported", () => {
     expect(() => loadConfig({ env: { SIMFLEET_CONFIG: "/no/such.yaml" } })).toThrow(
       "/no/such.yaml: There is no such file.",
     );
   });
 
-  it("a lifetime that the deployment cannot ask for is a warning", () => {
+  it("a token lifetime that the deployment cannot request causes a warning", () => {
     expect(loadConfig({ env: { SIMFLEET_TOKEN_TTL_SECONDS: "180" } }).warnings).toEqual([
       {
         where: "SIMFLEET_TOKEN_TTL_SECONDS",
@@ -294,19 +294,19 @@ describe("problems", () => {
   });
 });
 
-describe("secrets", () => {
+describe("secret settings", () => {
   const withKey = (env: Environment) => {
     const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", ...env } });
     const [first] = profiles["default"]?.credentials ?? [];
     return first?.kind === "auth-key" ? first.authKey.reveal() : undefined;
   };
 
-  it("come from a file without its last line break", () => {
+  it("a secret is read from a file without its trailing line break", () => {
     expect(withKey({ SIMFLEET_AUTH_KEY_FILE: fileOf("secret-abc\n") })).toBe("secret-abc");
     expect(withKey({ SIMFLEET_AUTH_KEY_FILE: fileOf("secret-abc\r\n") })).toBe("secret-abc");
   });
 
-  it.each([0o644, 0o640, 0o604, 0o620])("are refused from a file of mode %o, with the fix", (mode) => {
+  it.each([0o644, 0o640, 0o604, 0o620])("a secret file with mode %o is refused with the fix", (mode) => {
     const path = fileOf("secret-abc", mode);
     const octal = mode.toString(8).padStart(4, "0");
     expect(problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY_FILE: path })).toEqual([
@@ -314,7 +314,7 @@ describe("secrets", () => {
     ]);
   });
 
-  it("are refused from a file that is missing, empty or a folder", () => {
+  it("a secret file that is missing, empty, or a folder is refused", () => {
     const faultOf = (path: string) => problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY_FILE: path });
     const empty = fileOf("\n");
     expect(faultOf("/no/key")).toEqual(["SIMFLEET_AUTH_KEY_FILE: There is no file /no/key."]);
@@ -322,7 +322,7 @@ describe("secrets", () => {
     expect(faultOf(folder)).toEqual([`SIMFLEET_AUTH_KEY_FILE: ${folder} is a folder, not a file.`]);
   });
 
-  it("are given as they are or as a file, not both, and the environment's way beats the file's", () => {
+  it("a secret is given as a value or a file but not both, and the environment overrides the file", () => {
     const path = fileOf("from-file");
     expect(problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY: "a", SIMFLEET_AUTH_KEY_FILE: path })).toEqual(
       ["SIMFLEET_AUTH_KEY: is given beside SIMFLEET_AUTH_KEY_FILE. Keep one of them."],
@@ -332,7 +332,7 @@ describe("secrets", () => {
     expect(withKey({ SIMFLEET_CONFIG: file, SIMFLEET_AUTH_KEY_FILE: path })).toBe("from-file");
   });
 
-  it("do not show in a problem", () => {
+  it("configuration problems never show a secret", () => {
     const env = { SIMFLEET_EMAIL: "a@b", SIMFLEET_PASSWORD: "hunter2\0", SIMFLEET_MFA_SECRET: "0189 not base32" };
     const problems = problemsOf("", env).join("\n");
     expect(problems).toContain("SIMFLEET_PASSWORD: must be text.");
@@ -340,7 +340,7 @@ describe("secrets", () => {
     expect(problems).not.toMatch(/hunter2|0189/);
   });
 
-  it("are taken out of the address of Redis", () => {
+  it("the password is removed from the Redis address", () => {
     const { redis } = loadConfig({ env: { SIMFLEET_REDIS_URL: "redis://op:p%40ss-w0rd@host:6379/1" } });
     expect(redis?.address).toBe("redis://op@host:6379/1");
     expect(redis?.password?.reveal()).toBe("p@ss-w0rd");

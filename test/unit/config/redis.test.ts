@@ -37,7 +37,7 @@ function problemsOf(env: Environment): string[] {
 
 const plain = { port: 6379, username: undefined, password: undefined, database: 0, isTls: false };
 
-describe("the address of Redis", () => {
+describe("the Redis address", () => {
   it.each([
     ["redis://host", { host: "host" }],
     ["REDIS://host:6400", { host: "host", port: 6400 }],
@@ -55,7 +55,7 @@ describe("the address of Redis", () => {
     ["redis://[::1]", { host: "::1" }],
     ["rediss://u:p@[2001:db8::7]:6380", { host: "2001:db8::7", port: 6380, username: "u", password: "p", isTls: true }],
     ["redis://a%40b%3Ac:p%2Fw%40%23%3F%25%20%C3%A9@host", { host: "host", username: "a@b:c", password: "p/w@#?% é" }],
-  ])("%s is read into its parts", (address, deps) => {
+  ])("the Redis address %s is parsed", (address, deps) => {
     expect(parseRedisUrl(address)).toEqual({ ...plain, ...deps });
   });
 
@@ -77,7 +77,7 @@ describe("the address of Redis", () => {
     ["redis://host/1?db=2", /names more than one database/],
     ["redis://host?password=hunter2", /a parameter other than db/],
     ["redis://host#hunter2", /has a part after #/],
-  ])("%s is refused, and no message quotes it", (address, message) => {
+  ])("the Redis address %s is refused without being quoted", (address, message) => {
     expect(parseRedisUrl(address)).toEqual({ fault: expect.stringMatching(message) });
     const problems = problemsOf({ SIMFLEET_REDIS_URL: address }).join("\n");
     expect(problems).toMatch(/^SIMFLEET_REDIS_URL: /);
@@ -85,10 +85,10 @@ describe("the address of Redis", () => {
   });
 });
 
-describe("the settings of Redis", () => {
+describe("the Redis settings", () => {
   const passwordFile = fileOf("from file\n");
 
-  it("user and password come from the address, from settings, or one from each", () => {
+  it("Redis user and password come from the address, the settings, or one from each", () => {
     const deps = { username: "op", password: "from file" };
     const named = { SIMFLEET_REDIS_USERNAME: "op", SIMFLEET_REDIS_PASSWORD_FILE: passwordFile };
     expect(redisOf({ SIMFLEET_REDIS_URL: "redis://localhost", ...named })).toMatchObject(deps);
@@ -102,7 +102,7 @@ describe("the settings of Redis", () => {
     expect(redisOf({ SIMFLEET_REDIS_URL: "redis://op@localhost", ...named })).toMatchObject(deps);
   });
 
-  it("what the address and a setting say differently is refused", () => {
+  it("conflicting values in the Redis address and a setting are refused", () => {
     expect(problemsOf({ SIMFLEET_REDIS_URL: "redis://a:pw@localhost", SIMFLEET_REDIS_USERNAME: "b" })).toEqual([
       "SIMFLEET_REDIS_USERNAME: differs from the user name in redis.url. Keep one of them.",
     ]);
@@ -111,7 +111,7 @@ describe("the settings of Redis", () => {
     ).toEqual(["SIMFLEET_REDIS_PASSWORD_FILE: is set, and redis.url has a password too. Keep one of them."]);
   });
 
-  it("a user without a password is refused", () => {
+  it("a Redis user without a password is refused", () => {
     const hint = "names a user without a password: set redis.passwordFile as well.";
     expect(problemsOf({ SIMFLEET_REDIS_URL: "redis://a@localhost" })).toEqual([`SIMFLEET_REDIS_URL: ${hint}`]);
     expect(problemsOf({ SIMFLEET_REDIS_URL: "redis://localhost", SIMFLEET_REDIS_USERNAME: "a" })).toEqual([
@@ -119,7 +119,7 @@ describe("the settings of Redis", () => {
     ]);
   });
 
-  it("settings without an address are refused", () => {
+  it("Redis settings without an address are refused", () => {
     const caFile = fileOf("x");
     expect(problemsOf({ SIMFLEET_REDIS_USERNAME: "a", SIMFLEET_REDIS_TLS_CA_FILE: caFile })).toEqual([
       "SIMFLEET_REDIS_USERNAME: is set without redis.url (SIMFLEET_REDIS_URL).",
@@ -127,7 +127,7 @@ describe("the settings of Redis", () => {
     ]);
   });
 
-  it("plain redis:// to another machine is a warning, and to this one is none", () => {
+  it("plain redis:// causes a warning for a remote host but not for localhost", () => {
     expect(redisOf({ SIMFLEET_REDIS_URL: "redis://:hunter2@db.example.com" }).warnings).toEqual([
       {
         where: "SIMFLEET_REDIS_URL",
@@ -142,7 +142,7 @@ describe("the settings of Redis", () => {
   });
 });
 
-describe("TLS to Redis", () => {
+describe("TLS for Redis", () => {
   const authority = createAuthority();
   const client = authority.issue("simfleet");
   const SIMFLEET_REDIS_TLS_CA_FILE = fileOf(authority.cert, 0o644);
@@ -150,7 +150,7 @@ describe("TLS to Redis", () => {
   const SIMFLEET_REDIS_TLS_KEY_FILE = fileOf(client.key);
   const SIMFLEET_REDIS_URL = "rediss://localhost";
 
-  it("takes an authority, a client certificate and its key from files", () => {
+  it("TLS for Redis reads the CA, the client certificate, and its key from files", () => {
     const env = {
       SIMFLEET_REDIS_URL,
       SIMFLEET_REDIS_TLS_CA_FILE,
@@ -162,13 +162,13 @@ describe("TLS to Redis", () => {
     expect(tls?.key?.reveal()).toBe(client.key.trimEnd());
   });
 
-  it("is refused with redis://, which does not encrypt", () => {
+  it("TLS settings are refused with redis://, which does not encrypt", () => {
     expect(problemsOf({ SIMFLEET_REDIS_URL: "redis://localhost", SIMFLEET_REDIS_TLS_CA_FILE })).toEqual([
       "SIMFLEET_REDIS_TLS_CA_FILE: needs TLS: give redis.url as rediss:// instead of redis://.",
     ]);
   });
 
-  it("is refused with a certificate without its key, or a key that others can read", () => {
+  it("TLS for Redis refuses a certificate without its key and a key that others can read", () => {
     expect(problemsOf({ SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CERT_FILE })).toEqual([
       "SIMFLEET_REDIS_TLS_CERT_FILE: A client certificate needs both redis.tls.certFile and redis.tls.keyFile.",
     ]);
@@ -179,7 +179,7 @@ describe("TLS to Redis", () => {
     ]);
   });
 
-  it("is refused with a key that belongs to another certificate, without quoting it", () => {
+  it("TLS for Redis refuses a key of another certificate without quoting it", () => {
     const other = authority.issue("other");
     const env = {
       SIMFLEET_REDIS_URL,

@@ -32,8 +32,8 @@ function problemsOf(yaml: string, env: Record<string, string> = {}): string[] {
 
 const generated = "generate: { field: key, bytes: 32 }, sinks: [ { file: /run/out/psk } ]";
 
-describe("a rotation", () => {
-  it("is small where the defaults do", () => {
+describe("rotation settings", () => {
+  it("a rotation needs few settings when the defaults apply", () => {
     const { rotations } = loadConfig({ file: fileOf(`rotations: { mqtt-psk: { type: psk, ${generated} } }`), env: {} });
     expect(rotations["mqtt-psk"]).toEqual({
       name: "mqtt-psk",
@@ -50,7 +50,7 @@ describe("a rotation", () => {
     });
   });
 
-  it("has all its faults told at once, each with its path", () => {
+  it("all errors of the rotations are reported together, each with its path", () => {
     const yaml = `
 rotations:
   a:
@@ -116,12 +116,12 @@ rotations:
       /rotations.a: must have either generate or from/,
     ],
     ["an empty way to a secret", "generate: ", /rotations.a: must have either generate or from/],
-  ])("cannot have %s", (_, settings, words) => {
+  ])("a rotation cannot have %s", (_, settings, words) => {
     const problems = problemsOf(`rotations: { a: { type: psk, sinks: [ { file: /x } ], ${settings} } }`);
     expect(problems).toEqual([expect.stringMatching(words)]);
   });
 
-  it("of a type that the deployment knows has all its fields, and of another what it likes", () => {
+  it("a rotation of a known type needs all its fields, and one of an unknown type accepts any", () => {
     const one = (settings: string): string[] =>
       problemsOf(`deployment: soracom\nrotations: { a: { sinks: [ { file: /x } ], ${settings} } }`);
     expect(one("type: x509, generate: { field: key, bytes: 32 }, with: { cert: c }")).toEqual([
@@ -132,13 +132,13 @@ rotations:
     expect(one("type: newest, generate: { field: thing, bytes: 32 }")).toEqual([]);
   });
 
-  it("has its set to itself", () => {
+  it("two rotations cannot share a Credential Set", () => {
     expect(
       problemsOf(`rotations: { a: { type: psk, ${generated} }, b: { type: psk, credentialsId: a, ${generated} } }`),
     ).toEqual(["rotations.b.credentialsId: is the set of rotations.a as well. A set has one rotation."]);
   });
 
-  it("has webhooks whose secret is one", () => {
+  it("a webhook sink of a rotation requires a valid secret", () => {
     const withSecret = (secret: string, mode = 0o600): string[] =>
       problemsOf(
         `rotations: { a: { type: psk, generate: { field: key, bytes: 32 }, sinks: [ { webhook: { url: "https://x.example", secretFile: ${fileOf(secret, mode)} } } ] } }`,
@@ -151,7 +151,7 @@ rotations:
   });
 });
 
-describe("the seal", () => {
+describe("seal settings", () => {
   const bytes = Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7 + 3));
 
   it.each([
@@ -159,7 +159,7 @@ describe("the seal", () => {
     ["hex", `${bytes.toString("hex")}\n`],
     ["base64url", bytes.toString("base64url")],
     ["base64", `${bytes.toString("base64")}\n`],
-  ])("has its key from a file of %s", (_, content) => {
+  ])("the seal key is read from a file of %s", (_, content) => {
     const { seal } = loadConfig({ env: { SIMFLEET_SEAL_KEY_FILE: fileOf(content) } });
     expect(seal?.key.reveal()).toBe(bytes.toString("base64url"));
   });
@@ -177,12 +177,12 @@ describe("the seal", () => {
       0o640,
       /chmod 600 .* A key is made with: \(umask 077; openssl rand -hex 32 > /,
     ],
-  ])("refuses %s", (_, content, mode, words) => {
+  ])("the seal key file is refused for %s", (_, content, mode, words) => {
     const problems = problemsOf("{}", { SIMFLEET_SEAL_KEY_FILE: fileOf(content, mode) });
     expect(problems).toEqual([expect.stringMatching(words)]);
   });
 
-  it("says how to make a key where one is needed", () => {
+  it("a missing seal key is reported with a command to create one", () => {
     expect(() => requireSeal(loadConfig({ env: {} }), "Rotating Credential Sets")).toThrow(
       /seal.keyFile: is required: Rotating Credential Sets stores .* openssl rand -hex 32/,
     );

@@ -21,8 +21,8 @@ function faultsOf(yaml: string): Record<string, string> {
   return {};
 }
 
-describe("schedules", () => {
-  it("are read with their defaults", () => {
+describe("schedule settings", () => {
+  it("schedules are read with their defaults", () => {
     const { schedules } = load(`
 schedules:
   nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
@@ -52,7 +52,7 @@ schedules:
     expect(schedules[3]).toMatchObject({ missed: "skip", frozen: "wait", task: { job: "report", file: "fleet.json" } });
   });
 
-  it("have all their faults told at once, each with its path", () => {
+  it("all errors of the schedules are reported together, each with its path", () => {
     const faults = faultsOf(`
 schedules:
   a: { cron: "0 25 * * *", job: sync }
@@ -88,8 +88,8 @@ schedules:
   });
 });
 
-describe("freezes", () => {
-  it("are read as a time, or as times that come again", () => {
+describe("freeze settings", () => {
+  it("a freeze is read as one period or as recurring times", () => {
     const { freezes } = load(`
 freezes:
   year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" }
@@ -104,7 +104,7 @@ freezes:
     ]);
   });
 
-  it("have their faults told", () => {
+  it("errors in freezes are reported", () => {
     expect(
       faultsOf(`
 freezes:
@@ -126,8 +126,8 @@ freezes:
   });
 });
 
-describe("a filter on a field that does not exist is refused with the field that was probably meant", () => {
-  it("in a schedule", () => {
+describe("filters on unknown fields", () => {
+  it("a schedule filter on an unknown field is refused with a suggestion", () => {
     const faults = faultsOf(`
 schedules:
   all-slow: { cron: "0 3 * * *", job: apply, where: "speedclass!=s1.fast", speedClass: s1.slow }
@@ -137,7 +137,7 @@ schedules:
     });
   });
 
-  it("in an automation, about the SIM and about the event", () => {
+  it("an automation filter on an unknown SIM or event field is refused with a suggestion", () => {
     const faults = faultsOf(`
 automations:
   by-sim: { on: sim.added, where: "Status=active", job: apply, speedClass: s1.slow }
@@ -149,7 +149,7 @@ automations:
     });
   });
 
-  it("but not a member of a field that is kept, a field of the event, or the key of the profile's SIMs", () => {
+  it("a filter on a member of a kept field, on an event field, or on the profile's SIM key is accepted", () => {
     const faults = faultsOf(`
 profiles: { default: { wording: subscribers } }
 inventory: { fields: [status, sessionStatus.online] }

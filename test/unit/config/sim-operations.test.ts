@@ -26,14 +26,14 @@ function problemsOf(operations: string): string[] {
   return problems.map(({ where, message }) => `${where.replace(/^.*simOperations\.?/, "")} ${message}`);
 }
 
-it("brings at least 20 operations with soracom, and set-speed-class alone with svc", () => {
+it("the deployment soracom has at least 20 SIM operations and svc only set-speed-class", () => {
   const problems: Problem[] = [];
   expect(loadDeployment("soracom", problems).simOperations.size).toBeGreaterThan(20);
   expect([...loadDeployment("svc", problems).simOperations.keys()]).toEqual(["set-speed-class"]);
   expect(problems).toEqual([]);
 });
 
-it("takes operations beside the inherited ones, and removes one with null", () => {
+it("a deployment can add SIM operations to the inherited ones and remove one with null", () => {
   const file = join(folder, "own.yaml");
   writeFileSync(file, `extends: soracom\nsimOperations:\n  rename: ${valid}\n  send-sms: null\n`);
   const { simOperations } = loadDeployment(file, []);
@@ -104,15 +104,15 @@ test.each<[string, string, string]>([
   ["a danger that is none", `${valid}\n    danger: deadly`, "danger must be one of normal, costly, irreversible"],
   ["costlyWhen without danger", `${valid}\n    costlyWhen: status=standby`, "costlyWhen needs danger: costly."],
   ["an unknown key", `${valid}\n    summry: x`, "summry There is no such key. Did you mean summary?"],
-])("refuses %s", (_, operation, problem) => {
+])("a SIM operation with %s is refused", (_, operation, problem) => {
   expect(problemsOf(`  rename: ${operation}\n`)).toContainEqual(expect.stringContaining(`rename.${problem}`));
 });
 
-it("refuses to describe what is built in", () => {
+it("a built-in SIM operation cannot be described again", () => {
   expect(problemsOf(`  set-speed-class: ${valid}\n`)).toEqual(["set-speed-class is built in and cannot be described."]);
 });
 
-it("reports all problems at once", () => {
+it("all problems of SIM operations are reported together", () => {
   const problems = problemsOf(
     `  one: ${valid.replace("{name}\n", "{x}\n")}\n  two: ${valid}\n    undo: { operation: none-such }\n`,
   );

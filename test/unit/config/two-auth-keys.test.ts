@@ -42,22 +42,22 @@ const first = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" }
 const second = { SIMFLEET_AUTH_KEY_ID_2: "keyId-2", SIMFLEET_AUTH_KEY_2: "secret-2" };
 
 describe("two AuthKeys", () => {
-  it("of the environment, in the order of preference", () => {
+  it("two AuthKeys from the environment keep their order of preference", () => {
     expect(keysOf({ ...first, ...second })).toEqual(["keyId-1=secret-1", "keyId-2=secret-2"]);
   });
 
-  it("of the file, each secret in a file of its own", () => {
+  it("two AuthKeys from the config file have a secret file each", () => {
     const yaml = `profiles: { default: { credentials: { authKeyId: keyId-a, authKeyFile: ${fileOf("secret-a\n")},
       second: { authKeyId: keyId-b, authKeyFile: ${fileOf("secret-b\n")} } } } }`;
     expect(keysOf({}, yaml)).toEqual(["keyId-a=secret-a", "keyId-b=secret-b"]);
   });
 
-  it("by secret files of the environment", () => {
+  it("two AuthKeys can come from secret files of the environment", () => {
     const env = { SIMFLEET_AUTH_KEY_2_FILE: fileOf("secret-c"), SIMFLEET_AUTH_KEY_ID_2: "keyId-c" };
     expect(keysOf({ ...first, ...env })).toEqual(["keyId-1=secret-1", "keyId-c=secret-c"]);
   });
 
-  it("are one where both are the same, with a warning", () => {
+  it("two identical AuthKeys count as one with a warning", () => {
     const config = loadConfig({ env: { ...first, ...second, SIMFLEET_AUTH_KEY_ID_2: "keyId-1" } });
     expect(config.profiles.default?.credentials).toHaveLength(1);
     expect(config.warnings).toEqual([
@@ -85,26 +85,26 @@ describe("two AuthKeys", () => {
       { ...first, SIMFLEET_AUTH_KEY_2: "secret-2" },
       "profiles.default.credentials.second.authKeyId: is missing beside SIMFLEET_AUTH_KEY_2. Set it, or SIMFLEET_AUTH_KEY_ID_2.",
     ],
-  ])("%s is a problem", (_, env, problem) => {
+  ])("the configuration with %s is rejected", (_, env, problem) => {
     expect(problemsOf(env)).toEqual([problem]);
   });
 });
 
-describe("an AuthKey as a JSON object", () => {
+describe("AuthKey files in JSON", () => {
   const json = '{ "authKeyId": "keyId-j",\n  "authKey": "secret-\\"j" }\n';
 
-  it("needs no id beside its file, and its secret is watched over as itself", () => {
+  it("an AuthKey file in JSON needs no separate id, and its secret is registered for scrubbing", () => {
     expect(keysOf({ SIMFLEET_AUTH_KEY_FILE: fileOf(json) })).toEqual(['keyId-j=secret-"j']);
     expect(liveSecrets()).toContain('secret-"j');
   });
 
-  it("is read as it is written", () => {
+  it("a written AuthKey file can be read back", () => {
     const text = authKeyFileText({ authKeyId: "keyId-w", authKey: "secret-w" });
     expect(parseAuthKeyText(text)).toEqual({ authKeyId: "keyId-w", authKey: "secret-w" });
     expect(keysOf({ SIMFLEET_AUTH_KEY_FILE: fileOf(text) })).toEqual(["keyId-w=secret-w"]);
   });
 
-  it("beats an id beside it, with a warning", () => {
+  it("the id in an AuthKey file overrides a separate id with a warning", () => {
     const config = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: fileOf(json) } });
     expect(config.profiles.default?.credentials).toMatchObject([{ authKeyId: "keyId-j" }]);
     expect(config.warnings).toEqual([
@@ -116,7 +116,7 @@ describe("an AuthKey as a JSON object", () => {
   });
 
   it.each(['{"authKeyId":"keyId-1"', '{"authKeyId":"keyId-1"}', '{"authKeyId":"a","authKey":"b","c":1}', "{}"])(
-    "is never a secret when it is cut or strange: %s",
+    "malformed AuthKey JSON is never used as a secret: %s",
     (text) => {
       expect(problemsOf({ SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: fileOf(text) })).toEqual([
         "SIMFLEET_AUTH_KEY_FILE: must be text, or a JSON object of `authKeyId` and `authKey` and nothing else.",
@@ -125,8 +125,8 @@ describe("an AuthKey as a JSON object", () => {
   );
 });
 
-describe("credentials that are read again", () => {
-  it("are those that the files hold now, in Secrets of their own", () => {
+describe("credentials read again", () => {
+  it("reading credentials again returns the current content of the files in new Secrets", () => {
     const path = fileOf("secret-old");
     const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: path } });
     const { secrets } = profiles.default ?? {};
@@ -141,14 +141,14 @@ describe("credentials that are read again", () => {
     ["readable by others", (path) => chmodSync(path, 0o644), /can be read by others.*chmod 600/],
     ["empty", (path) => writeFileSync(path, ""), /is empty/],
     ["gone", (path) => rmSync(path), /There is no file/],
-  ])("are refused where a file is %s", (_, spoil, message) => {
+  ])("reading credentials again fails when a file is %s", (_, spoil, message) => {
     const path = fileOf("secret-old");
     const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: path } });
     spoil(path);
     expect(() => profiles.default?.secrets.read()).toThrow(message);
   });
 
-  it("belong to their own profile, which the environment's variables are not meant for", () => {
+  it("credentials of a profile are read again without variables meant for another profile", () => {
     const path = fileOf('{"authKeyId":"keyId-p","authKey":"secret-p"}');
     const yaml = `profiles: { default: {}, plant: { credentials: { authKeyFile: ${path} } } }`;
     const { profiles } = loadConfig({ file: fileOf(yaml), env: first });

@@ -40,8 +40,8 @@ function watched(path: string, clock = systemClock) {
 }
 
 // Shows S3.
-describe("a secret file that changes is taken up", () => {
-  it("when it is written over", async () => {
+describe("a watched secret file", () => {
+  it("a secret file is reloaded when it is overwritten", async () => {
     const path = join(newFolder(), "auth-key");
     put(path, textOf("a"));
     const { ids, all } = watched(path);
@@ -56,7 +56,7 @@ describe("a secret file that changes is taken up", () => {
     expect(ids()).toEqual(["keyId-b"]);
   });
 
-  it("when another is renamed over it", async () => {
+  it("a secret file is reloaded when another is renamed over it", async () => {
     const path = join(newFolder(), "auth-key");
     put(path, textOf("a"));
     const { ids } = watched(path);
@@ -67,7 +67,7 @@ describe("a secret file that changes is taken up", () => {
     }
   });
 
-  it("when the link of a mounted secret is swapped", async () => {
+  it("a secret file is reloaded when the link of a mounted secret is switched", async () => {
     const folder = newFolder();
     const mount = (version: string, name: string): void => {
       mkdirSync(join(folder, version));
@@ -88,7 +88,7 @@ describe("a secret file that changes is taken up", () => {
     }
   });
 
-  it("when a folder on the way to it is swapped", async () => {
+  it("a secret file is reloaded when a folder in its path is switched", async () => {
     const folder = newFolder();
     for (const name of ["a", "b"]) {
       mkdirSync(join(folder, name));
@@ -101,7 +101,7 @@ describe("a secret file that changes is taken up", () => {
     await until("b is taken up", () => ids()[0] === "keyId-b", 3_000);
   });
 
-  it("once for a burst of changes", async () => {
+  it("a secret file is reloaded once for a burst of changes", async () => {
     const path = join(newFolder(), "auth-key");
     put(path, textOf("a"));
     const { ids, changes } = watched(path);
@@ -110,7 +110,7 @@ describe("a secret file that changes is taken up", () => {
     expect(changes()).toBe(1);
   });
 
-  it("by the slow look where nothing tells of changes, and not after the end", () => {
+  it("a secret file is reloaded by polling when no change is reported, and never after the watch stopped", () => {
     const path = join(newFolder(), "auth-key");
     put(path, textOf("a"));
     const { all, ids } = watched(path);
@@ -124,7 +124,7 @@ describe("a secret file that changes is taken up", () => {
   });
 });
 
-it("the files of a password and of one-time codes are watched as well", () => {
+it("the files of a password and of an MFA secret are watched as well", () => {
   const folder = newFolder();
   put(join(folder, "password"), "password-a");
   put(join(folder, "mfa"), "JBSWY3DPEHPK3PXP");
@@ -154,13 +154,13 @@ it("the files of a password and of one-time codes are watched as well", () => {
 });
 
 // Shows S3.
-describe("what is faulty keeps the old", () => {
+describe("an invalid secret file", () => {
   it.each<[string, (path: string) => void, RegExp]>([
     ["empty", (path) => writeFileSync(path, ""), /is empty/],
     ["cut", (path) => writeFileSync(path, textOf("b").slice(0, 20)), /must be text, or a JSON object/],
     ["readable by others", (path) => chmodSync(path, 0o644), /can be read by others.*chmod 600/],
     ["gone", (path) => rmSync(path), /There is no file/],
-  ])("a file that is %s", async (_, spoil, reason) => {
+  ])("the old credentials stay in use when a secret file is %s", async (_, spoil, reason) => {
     const path = join(newFolder(), "auth-key");
     put(path, textOf("a"));
     const { all, ids, kept } = watched(path);
@@ -177,7 +177,7 @@ describe("what is faulty keeps the old", () => {
     await until("a good one is taken up", () => ids()[0] === "keyId-c");
   });
 
-  it("and one that the platform never took is not kept behind the next", () => {
+  it("an AuthKey that the platform never accepted is not kept as a fallback for the next", () => {
     const path = join(newFolder(), "auth-key");
     put(path, textOf("a"));
     const { all, ids } = watched(path);

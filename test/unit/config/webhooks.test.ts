@@ -37,8 +37,8 @@ function problemsOf(yaml: string): string[] {
   }
 }
 
-describe("a webhook", () => {
-  it("is small where the defaults do", () => {
+describe("webhook settings", () => {
+  it("a webhook needs few settings when the defaults apply", () => {
     const { ops } = load(
       `webhooks: { ops: { url: "https://x.example/h", secretFile: ${fileOf(secret)}, events: ["run.*"] } }`,
     );
@@ -49,7 +49,7 @@ describe("a webhook", () => {
     expect([ops?.url(), ops?.secrets().map((one) => one.reveal())]).toEqual(["https://x.example/h", [secret]]);
   });
 
-  it("has all its faults told at once, each with its path and what was probably meant", () => {
+  it("all errors of the webhooks are reported together, each with its path and a suggestion", () => {
     const yaml = `
 webhooks:
   a: { url: "http://example.com", secret: short, events: ["runs.*", run.complete, sync.failed], profile: defalt }
@@ -86,14 +86,14 @@ webhooks:
   it.each([
     ["the specification's form", secret, secret],
     ["a bare key", "k".repeat(24), `whsec_${Buffer.from("k".repeat(24)).toString("base64")}`],
-  ])("signs with %s", (_, written, used) => {
+  ])("a webhook signs with %s", (_, written, used) => {
     const { ops } = load(`webhooks: { ops: { url: "https://x.example", secret: ${written}, events: ["*"] } }`);
     expect(ops?.secrets().map((one) => one.reveal())).toEqual([used]);
     expect(liveSecrets()).toEqual(expect.arrayContaining([written, used]));
   });
 
   it.each(["k".repeat(23), "k".repeat(65), "whsec_c2hvcnQ=", "whsec_no base64 at all, by far"])(
-    "does not sign with %s",
+    "a webhook refuses to sign with the secret %s",
     (written) => {
       const problems = problemsOf(
         `webhooks: { ops: { url: "https://x.example", secret: "${written}", events: ["*"] } }`,
@@ -102,7 +102,7 @@ webhooks:
     },
   );
 
-  it("takes up another secret and address as their files have them, and keeps the last where they spoil", () => {
+  it("a webhook reloads its secret and address from files and keeps the last valid ones", () => {
     const [now, before, address] = [
       fileOf(secret),
       fileOf(`${"b".repeat(30)}\n`),
@@ -135,7 +135,7 @@ webhooks:
     expect(scrub(`${old?.[0]} https://x.example/one-time`)).toBe("[secret] [secret]");
   });
 
-  it("to a chat has an address that is a secret", () => {
+  it("the address of a chat webhook is treated as a secret", () => {
     const { chat } = load(
       `webhooks: { chat: { url: "https://hooks.example/services/T0/B0/xyz", format: slack, events: ["*"] } }`,
     );
@@ -144,7 +144,7 @@ webhooks:
   });
 });
 
-it("examples/webhooks.yaml is one that can be used", () => {
+it("examples/webhooks.yaml is a valid configuration", () => {
   const written = readFileSync("examples/webhooks.yaml", "utf8");
   const places = new Set(written.match(/\/run\/secrets\/[a-z-]+/g));
   let yaml = written;

@@ -47,8 +47,8 @@ function pipe(name: string): string {
   return at(name);
 }
 
-describe("opening a file", () => {
-  it("follows a link where it may and refuses it where it may not", async () => {
+describe("opening files", () => {
+  it("opening a file follows a link only where links are allowed", async () => {
     write("file");
     symlinkSync(at("file"), at("link"));
     expect(readFileOnce(at("link"), { links: "follow", mostBytes: 100 }).bytes.toString()).toBe("content");
@@ -56,13 +56,13 @@ describe("opening a file", () => {
     await expect(openFile(at("link"), { links: "refuse" })).rejects.toMatchObject({ kind: "link" });
   });
 
-  it("refuses a second name of a file where that is asked", async () => {
+  it("opening a file refuses a hard link where only one name is allowed", async () => {
     write("file");
     linkSync(at("file"), at("second"));
     await expect(openFile(at("second"), { links: "refuse", isOneName: true })).rejects.toMatchObject({ kind: "link" });
   });
 
-  it("never waits for a pipe, and refuses it, a folder and a device", async () => {
+  it("opening a pipe, a folder, or a device is refused without blocking", async () => {
     for (const path of [pipe("pipe"), "/dev/null"]) {
       await expect(openFile(path, { links: "follow" })).rejects.toMatchObject({ kind: "special" });
       expect(() => readFileOnce(path, { links: "follow", mostBytes: 100 })).toThrow(/is not a regular file/);
@@ -70,15 +70,15 @@ describe("opening a file", () => {
     await expect(openFile(folder, { links: "follow" })).rejects.toMatchObject({ kind: "folder" });
   });
 
-  it("refuses more bytes than are allowed", () => {
+  it("opening a file refuses more bytes than allowed", () => {
     const path = write("file", "x".repeat(101));
     expect(() => readFileOnce(path, { links: "follow", mostBytes: 100 })).toThrow(/is too large/);
   });
 });
 
 // Shows S2, S3.
-describe("a secret file", () => {
-  it("is read through a chain of links, as secrets are mounted", () => {
+describe("secret files", () => {
+  it("a secret file is read through a chain of links like a mounted secret", () => {
     mkdirSync(at("..2026_11_22"));
     writeFileSync(at("..2026_11_22/key"), "secret\n", { mode: 0o400 });
     symlinkSync("..2026_11_22", at("..data"));
@@ -86,13 +86,13 @@ describe("a secret file", () => {
     expect(readSecretFile(at("key"))).toEqual({ secret: "secret" });
   });
 
-  it("that is a pipe is refused at once", () => {
+  it("a secret file that is a pipe is refused at once", () => {
     expect(readSecretFile(pipe("pipe"))).toEqual({
       fault: `${at("pipe")} is not a regular file, but a pipe, socket or device.`,
     });
   });
 
-  it.runIf(isRoot)("that belongs to another user is refused, also behind a link", () => {
+  it.runIf(isRoot)("a secret file of another user is refused, even behind a link", () => {
     chownSync(write("file"), 12_345, 12_345);
     symlinkSync(at("file"), at("link"));
     for (const path of [at("file"), at("link")]) {
@@ -103,8 +103,8 @@ describe("a secret file", () => {
   });
 });
 
-describe("writing a file", () => {
-  it("replaces a link of that name instead of following it, and leaves nothing beside", async () => {
+describe("writing files", () => {
+  it("writing a file replaces a link of that name and leaves no temporary files", async () => {
     write("target", "untouched");
     symlinkSync(at("target"), at("out"));
     await replaceFile(at("out"), "new", { mode: 0o600 });
@@ -114,7 +114,7 @@ describe("writing a file", () => {
     expect(readdirSync(folder).toSorted()).toEqual(["out", "target"]);
   });
 
-  it("that fails in the middle leaves the old file and nothing beside", async () => {
+  it("a write that fails midway keeps the old file and leaves no temporary files", async () => {
     write("out", "old");
     const failing = async function* () {
       yield "new";
@@ -124,13 +124,13 @@ describe("writing a file", () => {
     expect([readFileSync(at("out"), "utf8"), readdirSync(folder)]).toEqual(["old", ["out"]]);
   });
 
-  it("that has to be new follows no link, not even one that leads nowhere", async () => {
+  it("creating a new file follows no link, not even a dangling one", async () => {
     symlinkSync(at("nowhere"), at("out"));
     await expect(createFile(at("out"), "new", { mode: 0o600 })).rejects.toMatchObject({ code: "EEXIST" });
     expect(existsSync(at("nowhere"))).toBe(false);
   });
 
-  it("into a pipe or device refuses a regular file, and leaves it as it is", async () => {
+  it("writing into a pipe or device refuses a regular file and leaves it unchanged", async () => {
     const path = write("file", "untouched");
     await expect(writeInto(path, "new")).rejects.toMatchObject({ kind: "special" });
     expect(readFileSync(path, "utf8")).toBe("untouched");
@@ -138,14 +138,14 @@ describe("writing a file", () => {
   });
 });
 
-describe("a private folder", () => {
-  it("is made for this user alone", async () => {
+describe("private folders", () => {
+  it("a private folder is created for its user only", async () => {
     await ensurePrivateFolder(at("own"));
     expect(statSync(at("own")).mode & 0o777).toBe(0o700);
     await ensurePrivateFolder(at("own"));
   });
 
-  it("is refused where it is a link, a file, or open to others", async () => {
+  it("a private folder is refused if it is a link, a file, or open to others", async () => {
     mkdirSync(at("real"), { mode: 0o700 });
     symlinkSync(at("real"), at("link"));
     await expect(ensurePrivateFolder(at("link"))).rejects.toMatchObject({ kind: "link" });
@@ -154,7 +154,7 @@ describe("a private folder", () => {
     await expect(ensurePrivateFolder(at("real"))).rejects.toMatchObject({ kind: "mode" });
   });
 
-  it.runIf(isRoot)("is refused where it belongs to another user", async () => {
+  it.runIf(isRoot)("a private folder is refused if it belongs to another user", async () => {
     mkdirSync(at("theirs"), { mode: 0o700 });
     chownSync(at("theirs"), 12_345, 12_345);
     await expect(ensurePrivateFolder(at("theirs"))).rejects.toMatchObject({ kind: "owner" });

@@ -34,7 +34,7 @@ async function roomWith(begin: "keepHeapSmall" | "undefined"): Promise<Room> {
   return JSON.parse((await run(process.execPath, args)).stdout) as Room;
 }
 
-test("the space for new objects does not grow where the heap is to be small", async () => {
+test("the space for new objects does not grow when the heap must stay small", async () => {
   const small = await roomWith("keepHeapSmall");
   const free = await roomWith("undefined");
   expect(small.after).toBeLessThanOrEqual(2 * small.before);

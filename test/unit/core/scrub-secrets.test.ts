@@ -24,8 +24,8 @@ const cases = canaries.flatMap(([kind, canary]) =>
   Object.entries(encodings).map(([encoding, encode]) => [kind, encoding, canary, encode(canary)] as const),
 );
 
-describe("a live secret", () => {
-  it.each(cases)("%s is removed from text when it is written as %s", (_kind, encoding, canary, written) => {
+describe("live secrets in text", () => {
+  it.each(cases)("the live secret %s is removed from text when written as %s", (_kind, encoding, canary, written) => {
     hold(canary);
     const clean = scrubSecrets(`before ${written} after`);
     expect(clean).toMatch(/^before .{0,12}(\[secret\]|0).{0,12} after$/s);
@@ -34,7 +34,7 @@ describe("a live secret", () => {
   });
 
   it.each(cases)(
-    "%s is removed from an error of the platform that echoes it as %s",
+    "the live secret %s is removed from a platform error that echoes it as %s",
     (_kind, _encoding, canary, written) => {
       hold(canary);
       const bodies = [
@@ -55,14 +55,14 @@ describe("a live secret", () => {
     },
   );
 
-  it("is removed from a page that is cut in the middle of it", () => {
+  it("a live secret is removed from a page truncated in the middle of it", () => {
     const canary = "canaryKey0123456789abcdefXYZ";
     hold(canary);
     const { message = "" } = readFault(`${" ".repeat(8_192 - 12)}${canary}`);
     expect(message).toBe("[secret]");
   });
 
-  it("is removed from a field of a SIM that echoes it", () => {
+  it("a live secret is removed from a SIM field that echoes it", () => {
     const canary = "canaryKey0123456789abcdefXYZ";
     hold(canary);
     const record = { status: Buffer.from(canary).toString("hex"), tags: { note: canary, list: [{ inner: canary }] } };
@@ -72,7 +72,7 @@ describe("a live secret", () => {
     expect(pickFields(record, choice).fields.get("tags.list")).toEqual({ json: '[{"inner":"[secret]"}]' });
   });
 
-  it("is removed from JSON of which the structure stays, whatever the secret is", () => {
+  it("scrubbing JSON removes any live secret and keeps valid JSON", () => {
     const secret = fc.oneof(fc.string({ minLength: 4, maxLength: 12 }), fc.stringMatching(/^[0-9]{4,8}$/));
     fc.assert(
       fc.property(secret, fc.jsonValue(), (value, document) => {
@@ -89,7 +89,7 @@ describe("a live secret", () => {
   });
 });
 
-it("text in which no live secret stands comes back as it was", () => {
+it("text without a live secret is returned unchanged", () => {
   hold("canaryKey0123456789abcdefXYZ");
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
@@ -141,7 +141,7 @@ const hard: readonly string[] = [
   "=",
 ];
 
-it.each(hard)("the work on a long cell of %j grows linearly with its length", (unit) => {
+it.each(hard)("scrubbing a long cell of %j takes linear time", (unit) => {
   hold("canaryKey0123456789abcdefXYZ");
   hold("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
   const msPerByte = sizes.map((size) => {

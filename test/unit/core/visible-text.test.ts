@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
 
-describe("text from outside", () => {
+describe("untrusted text", () => {
   it.each([
     ["\u001b[2J", "\\x1b[2J"],
     ["a\nb\r\nc\td", "a\\nb\\r\\nc\\td"],
@@ -18,11 +18,11 @@ describe("text from outside", () => {
     ["\u{e0041}", "\\u{e0041}"],
     ["\ud800", "\\ud800"],
     ["車両 é 😀 \\n", "車両 é 😀 \\n"],
-  ])("%j is shown as %j", (text, shown) => {
+  ])("the untrusted text %j is shown as %j", (text, shown) => {
     expect(visible(text)).toBe(shown);
   });
 
-  it("never steers a terminal or begins a line, whatever it is", () => {
+  it("untrusted text never controls a terminal or starts a line", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(visible(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
@@ -32,7 +32,7 @@ describe("text from outside", () => {
     );
   });
 
-  it("is escaped in every text and name of a document", () => {
+  it("untrusted text is escaped in every value and name of a document", () => {
     const document = { "a\n": ["\u001b", { b: "\u202e" }], count: 3, none: null };
     expect(visibleIn(document)).toEqual({ "a\\n": ["\\x1b", { b: "\\u202e" }], count: 3, none: null });
   });

@@ -6,20 +6,20 @@ const rules = faultRules({});
 const platform = (code: ConstructorParameters<typeof PlatformError>[0], retryAfterMs?: number): PlatformError =>
   new PlatformError(code, "m", { operation: "listSims", retryAfterMs });
 
-describe("after a fault, durable work", () => {
-  it("sleeps through a short wait for the quota, and postpones a long one without a problem", () => {
+describe("the fault policy of durable jobs", () => {
+  it("a job sleeps through a short quota wait and postpones a long one without a problem", () => {
     expect(actionAfter(platform("PLATFORM_THROTTLED", 2_000), 0, rules)).toEqual({ kind: "sleep", delayMs: 2_000 });
     const long = { kind: "wait", delayMs: 2_001, isProblem: false, tries: 0, refusal: undefined };
     expect(actionAfter(platform("PLATFORM_THROTTLED", 2_001), 0, rules)).toEqual(long);
   });
 
-  it("waits for an operator if the platform rejects the credentials", () => {
+  it("a job waits for an operator when the platform rejects the credentials", () => {
     const fault = platform("PLATFORM_UNAUTHORIZED");
     const action = { kind: "wait", delayMs: 30_000, isProblem: true, tries: 0, refusal: fault };
     expect(actionAfter(fault, 0, rules)).toEqual(action);
   });
 
-  it("retries an unreachable platform with growing delays, and counts the attempts", () => {
+  it("a job retries an unreachable platform with growing delays and counts the attempts", () => {
     const [first, later] = [0, 5].map((tries) => actionAfter(platform("PLATFORM_UNAVAILABLE"), tries, rules));
     expect(first).toMatchObject({ kind: "wait", isProblem: true, tries: 1 });
     expect(first?.kind === "wait" && first.delayMs).toBeLessThanOrEqual(1_000);
@@ -29,14 +29,14 @@ describe("after a fault, durable work", () => {
     expect(asked).toMatchObject({ delayMs: 90_000 });
   });
 
-  it("gives up on a rejected call, and with the last attempt that a rule allows", () => {
+  it("a job gives up on a rejected call and after the last attempt that its rule allows", () => {
     expect(actionAfter(platform("PLATFORM_REJECTED"), 0, rules)).toEqual({ kind: "give-up", reason: "m" });
     const few = faultRules({ SINK_FAILED: { ...retryRule, mostTries: 2 } });
     expect(actionAfter(new SimfleetError("SINK_FAILED", "m"), 0, few)).toMatchObject({ kind: "wait", tries: 1 });
     expect(actionAfter(new SimfleetError("SINK_FAILED", "m"), 1, few)).toEqual({ kind: "give-up", reason: "m" });
   });
 
-  it("treats errors without a rule as its table says, hopeless ones apart", () => {
+  it("a job applies the table's default to an error without a rule but gives up on a hopeless one", () => {
     const all = { hopeless: "give-up", other: { delay: 5 }, PLATFORM_REJECTED: { delay: 7 } } as const;
     expect(actionAfter(new SimfleetError("USAGE", "m"), 0, all)).toEqual({ kind: "give-up", reason: "m" });
     expect(actionAfter(new SimfleetError("STORE_UNAVAILABLE", "m"), 0, all)).toMatchObject({ delayMs: 5 });
@@ -44,7 +44,7 @@ describe("after a fault, durable work", () => {
     expect(actionAfter(platform("PLATFORM_REJECTED"), 0, all)).toMatchObject({ delayMs: 7 });
   });
 
-  it("throws what no rule covers, so that the queue retries the job", () => {
+  it("a job throws an error without a rule so that the queue retries it", () => {
     for (const fault of [new Error("a bug"), new SimfleetError("STORE_UNAVAILABLE", "m")]) {
       expect(() => actionAfter(fault, 0, rules)).toThrow(fault);
     }

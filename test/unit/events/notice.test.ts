@@ -11,7 +11,7 @@ function reported(type: string, fields: Record<string, string> = {}, profile = "
 
 const run = { run: "r-1", name: "stadium", total: "12345", done: "12000", skipped: "0", rejected: "300", failed: "45" };
 
-describe("a notice", () => {
+describe("event notices", () => {
   it.each([
     [
       reported("run.completed", run),
@@ -55,20 +55,20 @@ describe("a notice", () => {
     ],
     [reported("newer.thing", { a: "1", b: "", c: "x y" }), "newer.thing: a 1, c x y"],
     [reported("newer.thing"), "newer.thing"],
-  ])("of %j is a sentence", (event, sentence) => {
+  ])("the notice of %j is a sentence", (event, sentence) => {
     expect(noticeOf(event)).toBe(sentence);
   });
 
-  it.each(eventTypes)("of %s is whole with the fields of the catalogue", (type) => {
+  it.each(eventTypes)("the notice of %s is complete with the fields of the catalog", (type) => {
     const fields = Object.fromEntries(Object.keys(eventCatalogue[type].fields).map((name) => [name, "7"]));
     expect(noticeOf(reported(type, fields))).not.toMatch(/undefined|NaN|null/);
   });
 });
 
-describe("a message", () => {
+describe("webhook messages", () => {
   const event = reported("run.completed", { ...run, name: '<!channel> & "co"' });
 
-  it("for programs is the specification's", () => {
+  it("a webhook message for programs follows the Standard Webhooks specification", () => {
     const { body, contentType } = contentOf(event, "standard");
     expect([contentType, JSON.parse(body)]).toEqual([
       "application/json",
@@ -76,7 +76,7 @@ describe("a message", () => {
     ]);
   });
 
-  it("for a chat mentions nobody, whatever things are called", () => {
+  it("a chat message mentions nobody for any run name", () => {
     const { text } = JSON.parse(contentOf(event, "slack").body) as { text: string };
     expect(text).toContain('Run &lt;!channel&gt; &amp; "co" (r-1) is completed');
     expect(contentOf(event, "text")).toEqual({ body: noticeOf(event), contentType: "text/plain; charset=utf-8" });
@@ -98,7 +98,7 @@ describe("a message", () => {
     ["<http://evil.example|press>", "<http"],
     ["![x](http://evil.example/x.png)", "]("],
     ["a\nb\u001b[2J\u202e", "\n"],
-  ])("for a chat makes nothing live of a run that is called %j", (name, live) => {
+  ])("a chat message neutralizes the markup in a run named %j", (name, live) => {
     const hostile = reported("run.paused", { run: "r-1", name, by: name, reason: name }, name);
     const slack = contentOf(hostile, "slack").body;
     const teams = contentOf(hostile, "teams").body;
@@ -118,7 +118,7 @@ describe("a message", () => {
     expect(data.name).toBe(name);
   });
 
-  it("for Teams is an Adaptive Card without markup", () => {
+  it("a Teams message is an Adaptive Card without markup", () => {
     expect(JSON.parse(contentOf(event, "teams").body)).toEqual({
       type: "message",
       attachments: [
@@ -134,7 +134,7 @@ describe("a message", () => {
   });
 });
 
-describe("a pattern", () => {
+describe("event patterns", () => {
   it.each([
     ["*", "run.completed", true],
     ["run.*", "run.completed", true],
@@ -143,11 +143,11 @@ describe("a pattern", () => {
     ["run.*", "runaway.completed", false],
     ["sim.*", "run.completed", false],
     ["", "run.completed", false],
-  ])("%s means %s: %s", (pattern, type, isMeant) => {
+  ])("the event pattern %s matches %s: %s", (pattern, type, isMeant) => {
     expect(isMeantBy(pattern, type)).toBe(isMeant);
   });
 
-  it("that is known means something", () => {
+  it("every known event pattern matches at least one event type", () => {
     for (const pattern of knownPatterns()) expect([pattern, typesMeantBy(pattern).length > 0]).toEqual([pattern, true]);
     expect(typesMeantBy("runs.*")).toEqual([]);
   });

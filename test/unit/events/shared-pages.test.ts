@@ -27,8 +27,8 @@ function openFeed(last: number): { pages: SharedPages; emit: () => void; answer:
   return { pages: new SharedPages({ after }), emit: () => void (state.last += 1), answer, asked };
 }
 
-describe("pages for those who are behind", () => {
-  it("are read once for all who ask for the same, also when they ask later", async () => {
+describe("shared pages for event streams that are behind", () => {
+  it("a page is read once for all streams that need it, now or later", async () => {
     const { pages, answer, asked } = openFeed(200);
     const asking = Array.from({ length: 1_000 }, () => pages.after("1-0", pages.begun));
     answer();
@@ -39,7 +39,7 @@ describe("pages for those who are behind", () => {
     expect(asked).toEqual(["1-0"]);
   });
 
-  it("are kept for the last few places only", async () => {
+  it("only the most recent pages are kept", async () => {
     const { pages, answer, asked } = openFeed(2_000);
     for (let n = 0; n <= 16; n += 1) {
       const asking = pages.after(`1-${n}`, pages.begun);
@@ -54,7 +54,7 @@ describe("pages for those who are behind", () => {
     expect(asked.filter((id) => id === "1-16").length).toBe(1);
   });
 
-  it("are empty only by a reading that was begun after somebody began to listen", async () => {
+  it("an empty page is reused only if it was read after the stream started listening", async () => {
     const { pages, emit, answer, asked } = openFeed(3);
     const early = pages.after("1-3", pages.begun);
     // The fourth comes after the first reading was begun and before the second follower listens: nobody tells it of it.
@@ -68,7 +68,7 @@ describe("pages for those who are behind", () => {
     expect(asked).toEqual(["1-3", "1-3"]);
   });
 
-  it("are read anew after a failure", async () => {
+  it("a page is read again after a failure", async () => {
     let isBroken = true;
     const after = (id: string): Promise<FeedPage> =>
       isBroken
@@ -81,15 +81,15 @@ describe("pages for those who are behind", () => {
   });
 });
 
-describe("the events of a page after one", () => {
+describe("the events of a page after an id", () => {
   const page: FeedPage = { events: upTo(20, 5), lastId: "1-20" };
 
-  it("are the very same list for all who ask the same", () => {
+  it("the events of a page after an id are the same list for all streams", () => {
     expect(eventsAfter(page, "1-4")).toBe(page.events);
     expect(eventsAfter(page, "1-12")).toBe(eventsAfter(page, "1-12"));
   });
 
-  it("are those that came after it, whatever it is", () => {
+  it("the events of a page after an id are exactly those that follow it", () => {
     for (let n = 0; n <= 25; n += 1) {
       const expected = page.events.filter(({ id }) => Number(id.split("-")[1]) > n);
       expect(eventsAfter(page, `1-${n}`)).toEqual(expected);

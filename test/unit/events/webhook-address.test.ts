@@ -20,16 +20,16 @@ const open = [
 ];
 
 // Shows S12.
-describe("an address", () => {
-  it.each(closed)("%s is refused behind a name", (address) => {
+describe("webhook addresses", () => {
+  it.each(closed)("a webhook name that resolves to %s is refused", (address) => {
     expect(addressFault("hooks.example", address, "public")).toEqual(expect.stringContaining(`${address} is `));
   });
 
-  it.each(open)("%s is connected to", (address) => {
+  it.each(open)("a webhook name that resolves to %s is accepted", (address) => {
     expect(addressFault("hooks.example", address, "public")).toBeUndefined();
   });
 
-  it("of a private network is connected to where that is allowed", () => {
+  it("a webhook address in a private network is accepted when allowed", () => {
     expect(addressFault("vault.internal", "10.0.0.1", "anywhere")).toBeUndefined();
     expect(literalFault("[fd00::1]", "anywhere")).toBeUndefined();
   });
@@ -43,7 +43,7 @@ describe("an address", () => {
     ["017700000002", "127.0.0.2"],
     ["[::ffff:10.0.0.1]", "::ffff:a00:1"],
     ["１０.0.0.1", "10.0.0.1"],
-  ])("written %s is known as %s", (written, address) => {
+  ])("the webhook address %s is recognized as %s", (written, address) => {
     const { hostname } = new URL(`https://${written}/`);
     expect(hostname.replace(/^\[|\]$/g, "")).toBe(address);
     const fault = literalFault(hostname, "public");
@@ -63,23 +63,23 @@ function lookupOf(reach: Reach, ...answers: LookupAddress[][]): (name: string, a
     });
 }
 
-describe("a look-up", () => {
+describe("webhook address lookups", () => {
   const outside = { address: "93.184.216.34", family: 4 };
   const inside = { address: "192.168.7.7", family: 4 };
 
-  it("gives what may be connected to, in the form that was asked for", async () => {
+  it("an address lookup returns allowed addresses in the requested form", async () => {
     const poll = lookupOf("public", [outside, outside], [outside]);
     expect(await poll("a.example", true)).toEqual([outside, outside]);
     expect(await poll("a.example", false)).toBe(outside.address);
   });
 
-  it("refuses a name that is rebound to the inside for the connection", async () => {
+  it("an address lookup refuses a name that is rebound to a private address", async () => {
     const poll = lookupOf("public", [outside], [inside]);
     expect(await poll("a.example", true)).toEqual([outside]);
     await expect(poll("a.example", true)).rejects.toThrow("192.168.7.7 is private");
   });
 
-  it("refuses a name with one address inside among others", async () => {
+  it("an address lookup refuses a name if any of its addresses is private", async () => {
     await expect(lookupOf("public", [outside, inside])("a.example", true)).rejects.toThrow("192.168.7.7");
   });
 });

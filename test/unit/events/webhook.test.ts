@@ -16,14 +16,14 @@ function sender(lookup?: LookupFunction): WebhookSender {
   return made;
 }
 
-describe("a signature", () => {
+describe("webhook signatures", () => {
   // Shows S12.
-  it("is that of the specification's example", () => {
+  it("a webhook signature matches the example of the specification", () => {
     const deps = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330, body: '{"test": 2432232314}' };
     expect(signaturesOf(deps, [secret])).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
   });
 
-  it("is made for each secret while one is being changed", () => {
+  it("a webhook message is signed with both secrets while one is being replaced", () => {
     const next = new Secret(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
     const deps = { id: "a", timestampSeconds: 1, body: "{}" };
     expect(signaturesOf(deps, [secret, next]).split(" ")).toEqual([
@@ -33,7 +33,7 @@ describe("a signature", () => {
   });
 
   it.each(["MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_", "whsec_dG9vc2hvcnQ=", "whsec_no base64 at all, by far"])(
-    "is not made with %s",
+    "a webhook message is not signed with the secret %s",
     (text) => {
       const deps = { id: "a", timestampSeconds: 1, body: "{}" };
       expect(() => signaturesOf(deps, [new Secret(text)])).toThrow("whsec_ and base64");
@@ -41,7 +41,7 @@ describe("a signature", () => {
   );
 });
 
-describe("a message that came in", () => {
+describe("received webhook messages", () => {
   const deps = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330, body: '{"test": 2432232314}' };
   const other = new Secret(`whsec_${Buffer.alloc(32, 5).toString("base64")}`);
   const nowMs = deps.timestampSeconds * 1_000;
@@ -50,7 +50,7 @@ describe("a message that came in", () => {
     signature: signaturesOf(deps, [secret]),
   };
 
-  it("is taken when one of the secrets has signed it", () => {
+  it("a webhook message is accepted when one of the secrets signed it", () => {
     expect(signatureFault(received, [secret], nowMs)).toBeUndefined();
     expect(signatureFault(received, [other, secret], nowMs)).toBeUndefined();
     const twice = { ...received, signature: signaturesOf(deps, [other, secret]) };
@@ -69,18 +69,18 @@ describe("a message that came in", () => {
     ["forged", { signature: "" }],
     ["stale", { timestamp: String(deps.timestampSeconds - 301) }],
     ["stale", { timestamp: String(deps.timestampSeconds + 301) }],
-  ] as const)("is %s with %j", (fault, change) => {
+  ] as const)("a webhook message is reported as %s with %j", (fault, change) => {
     expect(signatureFault({ ...received, ...change }, [secret], nowMs)).toBe(fault);
   });
 
-  it("is forged when another secret has signed it", () => {
+  it("a webhook message signed with another secret is reported as forged", () => {
     expect(signatureFault(received, [other], nowMs)).toBe("forged");
     expect(signatureFault(received, [], nowMs)).toBe("forged");
   });
 });
 
-describe("a message", () => {
-  it("arrives as the receiver's library wants it", async () => {
+describe("sent webhook messages", () => {
+  it("a webhook message arrives in the form that the receiver's library expects", async () => {
     await using receiver = await startPlatform((_, response) => response.writeHead(204).end());
     const body = '{"type":"x"}';
     const delivery = await sender().send({ url: `${receiver.url}/hook?a=1`, id: "m-1", body, secrets: [secret] });
@@ -106,7 +106,7 @@ describe("a message", () => {
     [429, false],
     [500, false],
     [503, false],
-  ])("that meets %i is refused, for good: %s", async (status, isFinal) => {
+  ])("a webhook message answered with %i fails permanently: %s", async (status, isFinal) => {
     await using remote = await startPlatform((_, response) => response.writeHead(200).end());
     await using receiver = await startPlatform((_, response) => {
       response.writeHead(status, { location: remote.url, "retry-after": "7" }).end("x".repeat(100_000));
@@ -116,7 +116,7 @@ describe("a message", () => {
     expect(remote.seen).toEqual([]);
   });
 
-  it("that nobody answers is given up at the deadline, and one that cannot be sent at once", async () => {
+  it("an unanswered webhook message is aborted at its deadline, and a failed connection is reported at once", async () => {
     await using silent = await startPlatform(() => undefined);
     const message = { url: silent.url, id: "m", body: "{}", secrets: [secret] };
     expect(await sender().send({ ...message, deadlineMs: 50 })).toEqual({
@@ -127,21 +127,21 @@ describe("a message", () => {
   });
 
   it.each(["http://example.com/", "ftp://127.0.0.1/", "https://user:pass@example.com/", "nonsense"])(
-    "is not sent to %s",
+    "a webhook message is not sent to %s",
     async (url) => {
       await expect(sender().send({ url, id: "m", body: "{}", secrets: [secret] })).rejects.toThrow("goes to https");
     },
   );
 });
 
-describe("a Retry-After", () => {
+describe("Retry-After headers of webhooks", () => {
   it.each([
     ["7", 7_000, 7_000],
     ["999999999", 86_400_000, 86_400_000],
     [new Date(systemClock.wallMs() + 60_000).toUTCString(), 50_000, 60_000],
     [new Date(systemClock.wallMs() - 60_000).toUTCString(), 0, 0],
     ["soon", undefined, undefined],
-  ])("of %s is read and clamped", async (written, least, most) => {
+  ])("the Retry-After header %s is read and clamped", async (written, least, most) => {
     await using receiver = await startPlatform((_, response) => {
       response.writeHead(503, { "retry-after": written }).end();
     });
@@ -152,13 +152,13 @@ describe("a Retry-After", () => {
   });
 });
 
-describe("a name", () => {
+describe("webhook host names", () => {
   const answering =
     (...answers: string[]): LookupFunction =>
     (_name, _options, callback) =>
       callback(null, [{ address: answers.shift() ?? "127.0.0.1", family: 4 }]);
 
-  it("that leads inside is not connected to, where that is not allowed", async () => {
+  it("a webhook name that resolves to a private address is refused unless allowed", async () => {
     await using receiver = await startPlatform((_, response) => response.writeHead(204).end());
     const { port } = new URL(receiver.url);
     const message = { url: `https://inside.example:${port}/`, id: "m", body: "{}", secrets: [secret] };
@@ -176,7 +176,7 @@ describe("a name", () => {
     expect([connections, allowed]).toEqual([1, expect.objectContaining({ kind: "unanswered" })]);
   });
 
-  it("is looked up once for a connection, so that what it answers next changes nothing", async () => {
+  it("a webhook name is resolved once per connection so that a later answer has no effect", async () => {
     let lookups = 0;
     // Inside at first, so that the test leaves this machine alone; then outside, then inside for whoever asks again.
     const rebinding: LookupFunction = (_name, _options, callback) => {
@@ -190,7 +190,7 @@ describe("a name", () => {
     expect(lookups).toBe(1);
   });
 
-  it("of this machine leads nowhere else, whatever is configured for it", async () => {
+  it("localhost in a webhook address always leads to this machine", async () => {
     const message = { url: "http://localhost:1/", id: "m", body: "{}", secrets: [secret], reach: "anywhere" as const };
     expect(await sender(answering("10.0.0.1")).send(message)).toMatchObject({
       reason: "localhost:1: 10.0.0.1 is not this machine",
@@ -204,7 +204,7 @@ describe("a name", () => {
     "https://0300.0250.0.1/",
     "https://0xa000001/",
     "https://[fd00:ec2::254]/",
-  ])("that is an address itself, %s, is refused without a look-up", async (url) => {
+  ])("the webhook address %s is refused without a lookup", async (url) => {
     const never: LookupFunction = () => expect.unreachable("nothing is to be looked up");
     const delivery = await sender(never).send({ url, id: "m", body: "{}", secrets: [secret] });
     const isOwn = new URL(url).hostname.startsWith("127.");

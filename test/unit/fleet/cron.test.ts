@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { localText, parseCron } from "#fleet/time/cron.ts";
 
-describe("a cron expression", () => {
+describe("cron expressions", () => {
   it.each([
     ["", "it has nothing, and needs five"],
     ["* * *", "it has 3 fields"],
@@ -15,14 +15,14 @@ describe("a cron expression", () => {
     ["@reboot", "it has 1 field"],
     ["@midnight", "it has 1 field"],
     ["*/0 * * * *", "cannot repeat at every 0 time"],
-  ])("is refused with an example: %j", (text, why) => {
+  ])("the invalid cron expression %j is refused with an example", (text, why) => {
     expect(() => parseCron(text, "UTC")).toThrow(
       expect.objectContaining({ code: "USAGE", message: expect.stringContaining(why) }),
     );
     expect(() => parseCron(text, "UTC")).toThrow(/An example: 0 8 \* \* 1-5/);
   });
 
-  it("is refused with a time zone that there is not", () => {
+  it("a cron expression with an unknown time zone is refused", () => {
     expect(() => parseCron("0 8 * * *", "Asia/Tokio")).toThrow("Asia/Tokio is no time zone");
   });
 
@@ -42,7 +42,7 @@ describe("a cron expression", () => {
     ["0 9 * * 5#3", "UTC", "2026-11-01T00:00:00Z", "2026-11-20T09:00:00.000Z"],
     // A change to daylight saving time at midnight itself.
     ["0 0 * * *", "America/Santiago", "2026-09-05T12:00:00Z", "2026-09-06T04:00:00.000Z"],
-  ])("%s in %s comes next after %s at %s", (text, timezone, after, next) => {
+  ])("the cron expression %s in %s runs next after %s at %s", (text, timezone, after, next) => {
     expect(new Date(parseCron(text, timezone).next(Date.parse(after)) ?? 0).toISOString()).toBe(next);
   });
 
@@ -69,16 +69,19 @@ describe("a cron expression", () => {
     // And where clocks are put forward by an hour, as everywhere else.
     ["15 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["03-29 03:15", "03-30 02:15"]],
     ["15 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["10-25 02:15", "10-26 02:15"]],
-  ])("%s in %s after %s comes at %j, each once, whatever the clocks are changed by", (text, timezone, after, times) => {
-    const cron = parseCron(text, timezone);
-    let at = Date.parse(after);
-    for (const time of times) {
-      at = cron.next(at) ?? 0;
-      expect(localText(at, timezone)).toBe(`2026-${time}:00 ${timezone}`);
-    }
-  });
+  ])(
+    "the cron expression %s in %s after %s runs at %j, once each across clock changes",
+    (text, timezone, after, times) => {
+      const cron = parseCron(text, timezone);
+      let at = Date.parse(after);
+      for (const time of times) {
+        at = cron.next(at) ?? 0;
+        expect(localText(at, timezone)).toBe(`2026-${time}:00 ${timezone}`);
+      }
+    },
+  );
 
-  it("comes in every order of asking at the same times", () => {
+  it("a cron expression yields the same times in any order of queries", () => {
     for (const [timezone, from] of [
       ["Australia/Lord_Howe", "2026-10-03T12:00:00Z"],
       ["Australia/Lord_Howe", "2026-04-04T12:00:00Z"],
@@ -96,7 +99,7 @@ describe("a cron expression", () => {
     }
   });
 
-  it("is told on the clocks of its zone", () => {
+  it("the time of a cron expression is shown in its time zone", () => {
     expect(localText(Date.parse("2026-11-22T23:00:00Z"), "Asia/Tokyo")).toBe("2026-11-23 08:00:00 Asia/Tokyo");
   });
 });

@@ -11,8 +11,8 @@ function nested(levels: number, kind: "list" | "object" = "object", inner = "1")
 
 const depths = [5_000, 100_000];
 
-describe("a value of a SIM that is nested very deep", () => {
-  it.each(depths)("of %d levels leaves the other fields as they are", (levels) => {
+describe("deeply nested SIM values", () => {
+  it.each(depths)("a value nested %d levels deep leaves the other fields unchanged", (levels) => {
     const record = { speedClass: "s1.fast", tags: { site: "a", deep: nested(levels) }, list: nested(levels, "list") };
     const choice = { fields: ["speedClass", "tags", "list"], secrets: new Set(["password"]), places: {} };
     const { fields } = pickFields(record, choice);
@@ -23,13 +23,16 @@ describe("a value of a SIM that is nested very deep", () => {
     }
   });
 
-  it.each(depths)("of %d levels has a digest, which tells of changes that are not too deep", (levels) => {
-    const digest = (status: string): string => jsonWithoutSecrets({ status, deep: nested(levels) }, new Set(["psk"]));
-    expect(digest("active")).toBe(digest("active"));
-    expect(digest("active")).not.toBe(digest("ready"));
-  });
+  it.each(depths)(
+    "a value nested %d levels deep has a digest that reflects changes outside the deep levels",
+    (levels) => {
+      const digest = (status: string): string => jsonWithoutSecrets({ status, deep: nested(levels) }, new Set(["psk"]));
+      expect(digest("active")).toBe(digest("active"));
+      expect(digest("active")).not.toBe(digest("ready"));
+    },
+  );
 
-  it.each(depths)("of %d levels is no fault of the list that it is in", (levels) => {
+  it.each(depths)("a value nested %d levels deep does not invalidate its list", (levels) => {
     const storeDeps = { operation: "listSims", key: "simId", secrets: new Set(["psk"]), faultIn: () => undefined };
     const record = { simId: "8942310000000000001", deep: nested(levels) };
     expect(RecordList.of(storeDeps, [record]).record(0)).toMatchObject({ simId: record.simId });
@@ -38,7 +41,7 @@ describe("a value of a SIM that is nested very deep", () => {
     expect(RecordList.read(storeDeps, bytes)?.record(0)).toMatchObject({ simId: record.simId });
   });
 
-  it("is kept whole up to a hundred levels", () => {
+  it("a value is kept completely up to 100 levels", () => {
     for (const levels of [1, 50, 100]) {
       expect(isDeeperThan(nested(levels), 100)).toBe(false);
       expect(withoutDepths(nested(levels))).toEqual(nested(levels));
@@ -49,16 +52,19 @@ describe("a value of a SIM that is nested very deep", () => {
   });
 });
 
-describe("a group's configuration that is nested very deep", () => {
-  it.each(depths)("of %d levels is searched for names whole, and a name in it is told of but not changed", (levels) => {
-    const deep = nested(levels, "object", '{"credentialsId":"psk-1"}');
-    const group = { groupId: "g-1", configuration: { Beam: { deep }, Funnel: { credentialsId: "psk-1" } } };
-    expect(referencesIn(group, "psk-1")).toEqual([
-      { groupId: "g-1", namespace: "Beam", how: "placeholder" },
-      { groupId: "g-1", namespace: "Funnel", how: "id" },
-    ]);
-    expect(entriesRenamed(group, "psk-1", "psk-2")).toEqual([
-      { namespace: "Funnel", entries: { credentialsId: "psk-2" } },
-    ]);
-  });
+describe("deeply nested group configurations", () => {
+  it.each(depths)(
+    "a group configuration nested %d levels deep is searched completely, but deep references are not changed",
+    (levels) => {
+      const deep = nested(levels, "object", '{"credentialsId":"psk-1"}');
+      const group = { groupId: "g-1", configuration: { Beam: { deep }, Funnel: { credentialsId: "psk-1" } } };
+      expect(referencesIn(group, "psk-1")).toEqual([
+        { groupId: "g-1", namespace: "Beam", how: "placeholder" },
+        { groupId: "g-1", namespace: "Funnel", how: "id" },
+      ]);
+      expect(entriesRenamed(group, "psk-1", "psk-2")).toEqual([
+        { namespace: "Funnel", entries: { credentialsId: "psk-2" } },
+      ]);
+    },
+  );
 });

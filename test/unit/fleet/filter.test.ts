@@ -50,7 +50,7 @@ function written(conditions: readonly Condition[]): string {
   return texts.join("  AND\t");
 }
 
-describe("reading a filter", () => {
+describe("filter parsing", () => {
   it.each<[string, Condition]>([
     ["speedClass=s1.fast", { kind: "equals", field: "speedClass", value: "s1.fast" }],
     ["tags.site != berlin", { kind: "differs", field: "tags.site", value: "berlin" }],
@@ -65,22 +65,22 @@ describe("reading a filter", () => {
     ["tags.a.b=東京", { kind: "equals", field: "tags.a.b", value: "東京" }],
     ["in in (in)", { kind: "in", field: "in", values: ["in"] }],
     ["exists exists", { kind: "exists", field: "exists" }],
-  ])("%s", (text, only) => expect(conditionsOf(text)).toEqual([only]));
+  ])("the filter %s is parsed", (text, only) => expect(conditionsOf(text)).toEqual([only]));
 
-  it("joins conditions by `and`, in one text or in several", () => {
+  it("filter conditions are joined by `and` or given as several texts", () => {
     const all = conditionsOf("a=1 AND b exists and and=and");
     expect(all.map((one) => one.field)).toEqual(["a", "b", "and"]);
     expect(parseFilter(["a=1", "b exists and and=and"]).conditions).toEqual(all);
     expect(parseFilter([])).toEqual(everySim);
   });
 
-  it("says its text in one form, however it was written", () => {
+  it("a filter is shown in one canonical form", () => {
     expect(parseFilter([' a = "1" ', 'b in(x,"y z")AND c NOT EXISTS']).text).toBe(
       'a=1 and b in (x, "y z") and c not exists',
     );
   });
 
-  it("reads back the text of any conditions, and its own text is a fixed point", () => {
+  it("a filter parses the text of any conditions, and its canonical text parses to itself", () => {
     fc.assert(
       fc.property(fc.array(condition, { minLength: 1, maxLength: 5 }), (conditions) => {
         const filter = parseFilter(written(conditions));
@@ -91,7 +91,7 @@ describe("reading a filter", () => {
   });
 });
 
-describe("a filter that cannot be read", () => {
+describe("invalid filters", () => {
   it.each([
     ["", "expected a field name at its end"],
     ["   ", "expected a field name at its end"],
@@ -115,15 +115,15 @@ describe("a filter that cannot be read", () => {
     ["a=b and ", "expected a field name at its end"],
     ["a=b and and", "expected an operator (=, !=, in, exists or not exists) at its end"],
     ["(a=b)", 'expected a field name at "(a=b)"'],
-  ])("%j: %s", (text, place) => expect(faultOf(text)).toContain(place));
+  ])("the invalid filter %j is refused: %s", (text, place) => expect(faultOf(text)).toContain(place));
 
-  it("quotes a long text only in part, and refuses one beyond its bound", () => {
+  it("a filter error quotes only part of a long text, and a filter over the length limit is refused", () => {
     expect(faultOf(`a=b ${"x".repeat(4_000)}`).length).toBeLessThan(500);
     expect(faultOf(`a=${"x".repeat(4_095)}`)).toContain("is longer than 4096 characters");
     expect(conditionsOf(`a=${"x".repeat(4_094)}`)).toHaveLength(1);
   });
 
-  it("is told of by a usage error, whatever the text is, and never by anything else", () => {
+  it("an invalid filter causes a usage error and never any other error", () => {
     const word = fc.oneof(
       fc.constantFrom("a", "=", "!=", "in", "(", ")", ",", "and", " ", '"', "\\", "\n"),
       fc.string(),
@@ -143,7 +143,7 @@ describe("a filter that cannot be read", () => {
     );
   });
 
-  it("is refused in linear time", () => {
+  it("an invalid filter is refused in linear time", () => {
     for (const text of [
       '"'.repeat(4_000),
       `a=${'"\\'.repeat(2_000)}`,
@@ -155,7 +155,7 @@ describe("a filter that cannot be read", () => {
   });
 });
 
-describe("matching", () => {
+describe("filter matching", () => {
   const sim = fc.dictionary(field, value, { maxKeys: 5 }).map((fields) => new Map(Object.entries(fields)));
   const holds = (one: Condition, fields: ReadonlyMap<string, string>): boolean =>
     matches({ text: "", conditions: [one] }, (name) => fields.get(name));
@@ -178,13 +178,13 @@ describe("matching", () => {
     ["a=1 and b not exists", true],
     ["a=1 and b exists", false],
     ["A=1", false],
-  ])("of a SIM that has a=1 alone: %s is %s", (text, expected) => {
+  ])("for a SIM with only a=1, the filter %s is %s", (text, expected) => {
     expect(matches(parseFilter(text), (name) => (name === "a" ? "1" : undefined))).toBe(expected);
   });
 
-  it("is for every SIM without conditions", () => expect(matches(everySim, () => undefined)).toBe(true));
+  it("a filter without conditions matches every SIM", () => expect(matches(everySim, () => undefined)).toBe(true));
 
-  it("has `!=` as the opposite of `=`, `not exists` as that of `exists`", () => {
+  it("`!=` is the opposite of `=`, and `not exists` the opposite of `exists`", () => {
     fc.assert(
       fc.property(sim, field, value, (fields, name, wanted) => {
         expect(holds({ kind: "differs", field: name, value: wanted }, fields)).toBe(
@@ -195,7 +195,7 @@ describe("matching", () => {
     );
   });
 
-  it("has `in` as any of its values with `=`, and both only where there is a value", () => {
+  it("`in` equals `=` with any of its values, and both require a value", () => {
     fc.assert(
       fc.property(sim, field, fc.array(value, { minLength: 1, maxLength: 4 }), (fields, name, wanted) => {
         const isIn = holds({ kind: "in", field: name, values: wanted }, fields);
@@ -205,7 +205,7 @@ describe("matching", () => {
     );
   });
 
-  it("holds when each condition does, in whatever order", () => {
+  it("a filter matches when all its conditions do, in any order", () => {
     fc.assert(
       fc.property(sim, fc.array(condition, { maxLength: 4 }), (fields, conditions) => {
         const valueOf = (name: string): string | undefined => fields.get(name);

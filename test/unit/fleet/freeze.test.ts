@@ -12,8 +12,8 @@ const office: FreezeWindow = {
   when: { opens: parseCron("0 8 * * 1-5", "Europe/Berlin"), lengthMs: 600 * 60_000 },
 };
 
-describe("a freeze", () => {
-  it("holds from its first instant to before its last", () => {
+describe("freezes", () => {
+  it("a freeze applies from its start until just before its end", () => {
     const held = { reason: "the freeze year-end", untilMs: at("2027-01-04T00:00:00Z") };
     expect(freezeAt([yearEnd], "any", at("2026-12-23T23:59:59.999Z"))).toBeUndefined();
     expect(freezeAt([yearEnd], "any", at("2026-12-24T00:00:00Z"))).toEqual(held);
@@ -21,7 +21,7 @@ describe("a freeze", () => {
     expect(freezeAt([yearEnd], "any", at("2027-01-04T00:00:00Z"))).toBeUndefined();
   });
 
-  it("comes again at each time of its expression, for its profile alone", () => {
+  it("a recurring freeze starts at each time of its cron expression and applies only to its profile", () => {
     // Monday, 08:00 to 18:00 in Berlin.
     expect(freezeAt([office], "berlin", at("2026-11-23T06:59:59Z"))).toBeUndefined();
     expect(freezeAt([office], "berlin", at("2026-11-23T07:00:00Z"))?.untilMs).toBe(at("2026-11-23T17:00:00Z"));
@@ -31,7 +31,7 @@ describe("a freeze", () => {
     expect(freezeAt([office], "berlin", at("2026-11-22T12:00:00Z"))).toBeUndefined();
   });
 
-  it("goes on where the next begins before it ends, and of several the longest counts", () => {
+  it("overlapping freezes extend each other, and the longest one counts", () => {
     const often: FreezeWindow = {
       ...{ name: "often", profile: undefined },
       when: { opens: parseCron("0 * * * *", "UTC"), lengthMs: 90 * 60_000 },
@@ -42,14 +42,14 @@ describe("a freeze", () => {
   });
 });
 
-describe("the times of freezes", () => {
+describe("freeze times", () => {
   const of = (times: readonly { name: string; fromMs: number; toMs: number }[]): string[] =>
     times.map(
       ({ name, fromMs, toMs }) =>
         `${name} ${new Date(fromMs).toISOString()} ${new Date(toMs).toISOString().slice(0, 16)}`,
     );
 
-  it("are those that hold and those to come, earliest first, and none that is over", () => {
+  it("freeze times list current and upcoming freezes in order and omit past ones", () => {
     expect(of(freezeTimes([yearEnd, office], at("2026-11-23T12:00:00Z"), 2))).toEqual([
       "office 2026-11-23T07:00:00.000Z 2026-11-23T17:00",
       "office 2026-11-24T07:00:00.000Z 2026-11-24T17:00",

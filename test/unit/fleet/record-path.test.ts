@@ -8,7 +8,7 @@ function at(record: unknown, path: string): string | undefined {
   return textAt(record, steps);
 }
 
-describe("a path in a record", () => {
+describe("record paths", () => {
   const record = {
     imsi: "001",
     count: 7,
@@ -16,30 +16,30 @@ describe("a path in a record", () => {
     list: [{ name: 1 }, { name: "second" }],
   };
 
-  it("leads to the text under its names", () => {
+  it("a record path leads to the text under its names", () => {
     expect(at(record, "imsi")).toBe("001");
     expect(at(record, "profiles.d.primaryImsi")).toBe("003");
   });
 
-  it("takes the first of any members that has a text there", () => {
+  it("a record path with * uses the first member that has text", () => {
     expect(at(record, "profiles.*.primaryImsi")).toBe("002");
     expect(at(record, "list.*.name")).toBe("second");
     expect(at(record, "*.*.primaryImsi")).toBe("002");
   });
 
-  it("finds nothing where there is none, or none that is text", () => {
+  it("a record path finds nothing where there is no text", () => {
     for (const path of ["count", "profiles", "profiles.*.imsi", "imsi.length", "imsi.*", "none.at.all"]) {
       expect(at(record, path), path).toBeUndefined();
     }
   });
 
-  it("never reaches what a record only inherits", () => {
+  it("a record path never reaches inherited properties", () => {
     for (const path of ["constructor.name", "__proto__.constructor.name", "toString.name"]) {
       expect(at({}, path), path).toBeUndefined();
     }
   });
 
-  it("reads any record at all without harm", () => {
+  it("a record path reads any record safely", () => {
     fc.assert(
       fc.property(fc.object({ maxDepth: 4 }), (anything) => {
         const found = at(anything, "*.*.*");

@@ -19,12 +19,12 @@ function refusalOf(ask: () => unknown): ConfigError {
   throw new Error("nothing was refused");
 }
 
-it("an operation that the deployment has is given", () => {
+it("a required operation of the deployment is returned", () => {
   const soracom = loadDeployment("soracom", []);
   expect(requireOperation(soracom, "listGroups", "Finding references").path).toBe("/v1/groups");
 });
 
-it("one that it lacks is named with the feature, the deployment and the lines that add it", () => {
+it("a missing required operation is reported with its feature, deployment, and the lines to add", () => {
   const error = refusalOf(() => requireOperation(svc, "listAuthKeys", "Rotating AuthKeys"));
   expect(error.code).toBe("CONFIG_INVALID");
   expect(error.problems[0]?.where).toBe("operations.listAuthKeys");
@@ -40,7 +40,7 @@ it("one that it lacks is named with the feature, the deployment and the lines th
   );
 });
 
-it("all that are missing are named at once, and those that are there are not", () => {
+it("all missing required operations are reported together without the existing ones", () => {
   const own = { name: "./own.yaml", operations: { listGroups: loadDeployment("soracom", []).operations.listGroups } };
   const error = refusalOf(() =>
     requireOperations(own, ["listGroups", "listCredentials", "deleteCredential"], "Cleaning up Credential Sets"),
@@ -50,7 +50,7 @@ it("all that are missing are named at once, and those that are there are not", (
   expect(error.message).not.toContain("extends:");
 });
 
-it("the lines that add operations are a deployment file without fault", () => {
+it("the suggested lines for missing operations are a valid deployment file", () => {
   const error = refusalOf(() => requireOperations(svc, deploymentOperationIds, "Everything"));
   const lines = error.message.slice(error.message.indexOf("      extends:")).replace(/^ {6}/gm, "");
   const folder = mkdtempSync(join(tmpdir(), "simfleet-required-"));

@@ -30,8 +30,8 @@ function parsed(json: string): Record<string, unknown> {
   return JSON.parse(json) as Record<string, unknown>;
 }
 
-describe("picking fields", () => {
-  it("takes text as it is, and anything else as JSON", () => {
+describe("field selection", () => {
+  it("a field is kept as text if it is text and as JSON otherwise", () => {
     const { fields } = pickFields({ a: "1", b: 1, c: true, d: ["x"], e: "" }, choiceOf(["a", "b", "c", "d", "e"]));
     expect([...fields]).toEqual([
       ["a", { text: "1" }],
@@ -42,7 +42,7 @@ describe("picking fields", () => {
     ]);
   });
 
-  it("takes an object member by member", () => {
+  it("an object field is kept member by member", () => {
     const record = { tags: { site: "berlin", "a.b": "dot", "": "none", deep: { x: 1 } } };
     expect(picked(record, ["tags"])).toEqual({
       "tags.site": "berlin",
@@ -52,7 +52,7 @@ describe("picking fields", () => {
     });
   });
 
-  it("takes a single member that is named", () => {
+  it("a single named member of an object is kept", () => {
     const record = { sessionStatus: { online: true, location: { cell: 7 } } };
     expect(picked(record, ["sessionStatus.online", "sessionStatus.location.cell", "sessionStatus.none"])).toEqual({
       "sessionStatus.online": "true",
@@ -60,7 +60,7 @@ describe("picking fields", () => {
     });
   });
 
-  it("says which fields the record spoke of: null is spoken of and has no value", () => {
+  it("the mentioned fields of a record include those with null", () => {
     const { fields, mentioned } = pickFields(
       { a: null, b: { c: null }, d: {}, e: 0 },
       choiceOf(["a", "b", "d", "e", "f"]),
@@ -69,11 +69,11 @@ describe("picking fields", () => {
     expect([...fields.keys()]).toEqual(["e"]);
   });
 
-  it("leaves out what is not chosen", () => {
+  it("fields that were not selected are omitted", () => {
     expect(picked({ a: "1", b: "2" }, ["a"])).toEqual({ a: "1" });
   });
 
-  it("looks at a record's place only for what the record does not have at its top", () => {
+  it("a record path is used only for a field that the record does not have at its top level", () => {
     const places = { imsi: ["profiles", "*", "primaryImsi"] };
     const profiles = { p: { primaryImsi: "002" } };
     expect(picked({ profiles }, ["imsi"], { places })).toEqual({ imsi: "002" });
@@ -81,7 +81,7 @@ describe("picking fields", () => {
     expect(picked({ profiles: {} }, ["imsi"], { places })).toEqual({});
   });
 
-  it("keeps the first thousand characters of a long value, and no half of a character", () => {
+  it("a long value is truncated to 1,000 characters without splitting one", () => {
     expect(picked({ a: "x".repeat(1_000) }, ["a"]).a).toBe("x".repeat(1_000));
     expect(picked({ a: "x".repeat(1_001) }, ["a"]).a).toBe(`${"x".repeat(1_000)}…`);
     expect(picked({ a: `${"x".repeat(999)}😀😀` }, ["a"]).a).toBe(`${"x".repeat(999)}…`);
@@ -91,18 +91,18 @@ describe("picking fields", () => {
   });
 
   it.each(["two\nlines", "\r", "\t", "\0", "\u001b[31m", "\u0085", "\u2028", "\u2029", "\u009b"])(
-    "keeps %j, which would break a line or a terminal, as JSON",
+    "the text %j with control characters is kept as JSON",
     (text) => expect(pickFields({ a: text }, choiceOf(["a"])).fields.get("a")).toEqual({ json: JSON.stringify(text) }),
   );
 
-  it("keeps half a character as the mark of one, as a store of UTF-8 would", () => {
+  it("a lone surrogate is kept as the replacement character", () => {
     expect(picked({ a: "x\ud83d", tags: { "\udc00": "y" } }, ["a", "tags"])).toEqual({
       a: "x\ufffd",
       "tags.\ufffd": "y",
     });
   });
 
-  it("always keeps what operations set, and never the key, a field twice or a member of a kept object", () => {
+  it("the fields that operations set are always kept, without the key, duplicates, or members of kept objects", () => {
     const kept = (named: readonly string[], keyColumn: string, ofOperations: readonly string[]): string[] =>
       keptFields(named, { keyColumn, ofOperations });
     expect(kept([...usualFields], "simId", ["speedClass"])).toEqual(usualFields.filter((name) => name !== "simId"));
@@ -111,7 +111,7 @@ describe("picking fields", () => {
   });
 });
 
-describe("secrets", () => {
+describe("secret fields", () => {
   const secret = "do-not-keep";
 
   it.each<[string, unknown, string[]]>([
@@ -126,7 +126,7 @@ describe("secrets", () => {
     ["as a tag", { tags: { password: secret, psk: { a: secret } } }, ["tags"]],
     ["by a configured name", { arc: { x: { clientSecretKey: secret } } }, ["arc"]],
     ["by a place that names it", { profiles: { p: { psk: secret } } }, ["imsi"]],
-  ])("are never kept %s", (_, record, fields) => {
+  ])("a secret is never kept %s", (_, record, fields) => {
     const more = {
       secrets: new Set([...secretFields, "clientSecretKey"]),
       places: { imsi: ["profiles", "*", "psk"] },
@@ -134,7 +134,7 @@ describe("secrets", () => {
     expect(JSON.stringify(picked(record, fields, more))).not.toContain(secret);
   });
 
-  it("leave the rest of a kept field alone", () => {
+  it("removing a secret leaves the rest of a kept field unchanged", () => {
     const profiles = {
       p: { primaryImsi: "001", arcClientPeerPrivateKey: secret, subscribers: { s: { ki: secret, n: 1 } } },
     };
@@ -143,7 +143,7 @@ describe("secrets", () => {
     });
   });
 
-  it("are nowhere in what is kept or digested of any record", () => {
+  it("a secret appears nowhere in the kept fields or the digest of any record", () => {
     const leaf = fc.oneof(fc.string(), fc.integer(), fc.constant(null));
     const name = fc.oneof(fc.constantFrom(...secretFields, "a", "b", "__proto__"), fc.string({ maxLength: 3 }));
     const { record } = fc.letrec<{ record: unknown; any: unknown }>((tie) => ({
@@ -163,7 +163,7 @@ describe("secrets", () => {
     );
   });
 
-  it("do not make a digest change, and everything else does", () => {
+  it("a digest ignores changes of secrets and reflects all others", () => {
     const json = (record: unknown): string => jsonWithoutSecrets(record, new Set(secretFields));
     expect(json({ a: 1, arc: { privateKey: "1" } })).toBe(json({ a: 1, arc: { privateKey: "2" } }));
     expect(json({ a: 1, arc: { privateKey: "1" } })).not.toBe(json({ a: 2, arc: { privateKey: "1" } }));
@@ -171,13 +171,13 @@ describe("secrets", () => {
 });
 
 describe("fields as a document", () => {
-  it("puts members back into their objects", () => {
+  it("the document of fields puts members back into their objects", () => {
     const record = { speedClass: "s1.fast", tags: { site: "berlin", "a.b": "dot" }, count: 7, list: [1, { x: null }] };
     const { fields } = pickFields(record, choiceOf(Object.keys(record)));
     expect(documentOf(fields)).toEqual(record);
   });
 
-  it("has a field called __proto__ as its own, and leaves every other object alone", () => {
+  it("a field named __proto__ is an own property of the document and pollutes no prototype", () => {
     const record = parsed('{"tags":{"__proto__":"p","constructor":"c"},"__proto__":{"polluted":"yes"}}');
     const { fields } = pickFields(record, choiceOf(["tags", "__proto__", "constructor"]));
     const document = documentOf(fields);
@@ -187,7 +187,7 @@ describe("fields as a document", () => {
     expect(Object.keys(document.tags as object).toSorted()).toEqual(["__proto__", "constructor"]);
   });
 
-  it("is what the record was, for any record of texts and objects of texts", () => {
+  it("the document of fields equals the original record of texts and objects of texts", () => {
     const text = fc.string({ unit: "grapheme", maxLength: 20 });
     const inner = fc.dictionary(fc.string({ unit: "grapheme", maxLength: 8 }), text, { minKeys: 1, maxKeys: 4 });
     const top = fc.constantFrom("a", "b", "tags", "__proto__", "constructor", "toString");

@@ -26,33 +26,33 @@ function input(type: InputField["type"], more: Partial<InputField> = {}): InputF
   return { name: "it", type, isRequired: true, ...more };
 }
 
-describe("a template", () => {
+describe("SIM operation templates", () => {
   const values: Readonly<Record<string, string>> = { a: "1", b: "x y" };
   const valueOf = (name: string): string | undefined => values[name];
 
-  it("is filled in text, with every placeholder or not at all", () => {
+  it("a template is filled only when every placeholder has a value", () => {
     expect(fillText("{a}-{b}", valueOf)).toBe("1-x y");
     expect(fillText("{a}-{c}", valueOf)).toBeUndefined();
     expect(fillText("{} {1} plain", valueOf)).toBe("{} {1} plain");
   });
 
-  it("keeps the type of a placeholder that stands alone, in JSON of any shape", () => {
+  it("a placeholder that is an entire JSON value keeps the type of its input", () => {
     const typed = (name: string) => (name === "a" ? 1 : valueOf(name));
     expect(fillJson([{ n: "{a}", t: "{a}!", k: [true, null, "{b}"] }], valueOf, typed)).toEqual([
       { n: 1, t: "1!", k: [true, null, "x y"] },
     ]);
   });
 
-  it("leaves out members and items without a value", () => {
+  it("members and items without a value are omitted from JSON", () => {
     expect(fillJson({ c: "{c}", list: ["{c}", "{a}"] }, valueOf, valueOf)).toEqual({ list: ["1"] });
   });
 
-  it("names its placeholders", () => {
+  it("a template lists its placeholders", () => {
     expect([...placeholdersIn({ x: ["{a}", { y: "{b}{a}" }], z: 1 })]).toEqual(["a", "b"]);
   });
 });
 
-describe("the value of an input", () => {
+describe("input values", () => {
   test.each<[InputField, string, string | undefined]>([
     [input("text"), "any text", "any text"],
     [input("text"), "two\nlines", "two\nlines"],
@@ -75,17 +75,17 @@ describe("the value of an input", () => {
     [input("list"), '["a","b"]', '["a","b"]'],
     [input("list"), "[1]", undefined],
     [input("list", { pattern: "[a-z]" }), "a;bb", undefined],
-  ])("%j takes %j as %j", (field, text, value) => {
+  ])("the input %j reads %j as %j", (field, text, value) => {
     const read = readInput(field, text);
     expect("value" in read ? read.value : undefined).toBe(value);
   });
 
-  it("is missing where it is required, and empty where it is not", () => {
+  it("an empty value is missing for a required input and empty for an optional one", () => {
     expect(readInput(input("text"), "")).toMatchObject({ problem: "missing" });
     expect(readInput(input("text", { isRequired: false }), "")).toEqual({ value: "" });
   });
 
-  it("has its type in a request", () => {
+  it("an input value has its type in a request", () => {
     expect(typedValue(input("integer"), "5")).toBe(5);
     expect(typedValue(input("boolean"), "false")).toBe(false);
     expect(typedValue(input("time"), "1801353600000")).toBe(1_801_353_600_000);
@@ -93,7 +93,7 @@ describe("the value of an input", () => {
     expect(typedValue(input("text"), "5")).toBe("5");
   });
 
-  it("is explained in words", () => {
+  it("the rule of an input is explained in words", () => {
     expect(ruleOf(input("list", { pattern: "[a-z]", maxLength: 9 }))).toBe(
       "items separated by ;, each of which matches [a-z], at most 9 characters",
     );
@@ -102,8 +102,8 @@ describe("the value of an input", () => {
   });
 });
 
-describe("an operation", () => {
-  it("says what it changes, also where the field's name is an input", () => {
+describe("SIM operations", () => {
+  it("a SIM operation reports its changes, including fields whose name is an input", () => {
     expect(changesOf(putTag, "1", ["site", "berlin"])).toEqual([["tags.site", "berlin"]]);
     const removing = { ...putTag, sets: { groupId: null, on: true } };
     expect(simChangeOf(removing, changesOf(removing, "1", []))).toEqual({
@@ -112,13 +112,13 @@ describe("an operation", () => {
     });
   });
 
-  it("contradicts itself only on the same member of a field", () => {
+  it("rows of a SIM operation conflict only on the same member of a field", () => {
     expect(subjectOf(setSpeedClass, "1", ["s1.fast"])).toBe("1");
     expect(subjectOf(putTag, "1", ["a b", "x"])).toBe("1 tags.a%20b");
     expect(subjectOf(putTag, "1", ["a", "x"])).not.toBe(subjectOf(putTag, "1", ["b", "x"]));
   });
 
-  it("names a column for each previous value", () => {
+  it("a SIM operation names a column for each previous value", () => {
     expect(previousColumns(setSpeedClass)).toEqual(["previousSpeedClass"]);
     expect(previousColumns({ sets: { groupId: "x", "imeiLock.imei": "y", "tags.{tagName}": "z" } })).toEqual([
       "previousGroupId",
@@ -127,13 +127,13 @@ describe("an operation", () => {
     ]);
   });
 
-  it("shows no secret input", () => {
+  it("a SIM operation does not show secret inputs", () => {
     const [first] = putTag.inputs;
     const secret = { ...putTag, inputs: [{ ...first, isSecret: true } as InputField, ...putTag.inputs.slice(1)] };
     expect(shownInputs(secret, ["hidden", "shown"])).toEqual({ tagValue: "shown" });
   });
 
-  it("takes the other id of a SIM from the inventory, and its path from the wording", () => {
+  it("a SIM operation reads the other id of a SIM from the inventory and its key from the API wording", () => {
     const bundles = { ...putTag, path: "/v1/subscribers/{imsi}/bundles", keyColumn: "imsi" } as const;
     expect(operationFor(bundles, "sims")).toMatchObject({
       keyColumn: "simId",

@@ -15,7 +15,7 @@ const access = new Access({
   tokens: [storeDeps("ci"), storeDeps("past", nowMs), storeDeps("soon", nowMs + 1)],
 });
 
-test("a token's bearer is whoever its hash belongs to, until it expires", async () => {
+test("a bearer token identifies the owner of its hash until it expires", async () => {
   expect(await access.principalOf("Bearer sf_ci")).toEqual({ name: "ci", role: "viewer", kind: "token" });
   expect(await access.principalOf("bearer  sf_soon")).toMatchObject({ name: "soon" });
   expect(await access.principalOf("Bearer the-admin")).toEqual({ name: "admin", role: "admin", kind: "admin-token" });
@@ -33,6 +33,6 @@ test.each([
   `Bearer ${createHash("sha256").update("sf_ci").digest("hex")}`,
   "Bearer a.b.c",
   `Bearer ${"x".repeat(9_000)}`,
-])("%s is nobody", async (header) => {
+])("the authorization header %s is rejected", async (header) => {
   await expect(access.principalOf(header)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
 });

@@ -16,8 +16,8 @@ function failures(): { code: (ip: string) => string; passMs: (ms: number) => voi
   };
 }
 
-describe("wrong credentials", () => {
-  test("of one address are refused with a time to wait once there were too many in a minute", () => {
+describe("failed authentications", () => {
+  test("an address with too many failed authentications in a minute is refused with a wait time", () => {
     const { code, passMs, last } = failures();
     expect([code("10.0.0.1"), code("10.0.0.1"), code("10.0.0.1")]).toEqual([
       "UNAUTHENTICATED",
@@ -35,14 +35,14 @@ describe("wrong credentials", () => {
     ["2001:db8::1", "2001:db8:0:0:5::", "TOO_MANY_REQUESTS"],
     ["2001:db8:1:2::1", "2001:db8:1:3::1", "UNAUTHENTICATED"],
     ["::ffff:10.0.0.1", "::ffff:10.0.0.2", "UNAUTHENTICATED"],
-  ])("of %s and %s count together where both are of one /64 network", (one, other, expected) => {
+  ])("failed authentications from %s and %s count together if both are in one /64 network", (one, other, expected) => {
     const { code } = failures();
     code(one);
     code(one);
     expect(code(other)).toBe(expected);
   });
 
-  test("of more addresses than are counted one by one count together", () => {
+  test("failed authentications from addresses beyond the counted number share one count", () => {
     const { code } = failures();
     for (let n = 0; n < 10_000; n += 1) code(`10.1.${n >> 8}.${n & 255}`);
     expect([code("10.2.0.1"), code("10.2.0.2"), code("10.2.0.3")].at(-1)).toBe("TOO_MANY_REQUESTS");

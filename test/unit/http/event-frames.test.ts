@@ -17,7 +17,7 @@ const all: EventSelection = { types: undefined, profile: undefined };
 const idsOf = (bytes: Buffer | undefined): string[] =>
   [...(bytes?.toString() ?? "").matchAll(/^id: (.*)$/gm)].map(([, id = ""]) => id);
 
-test("streams that want the same get the very same bytes", () => {
+test("event streams with the same selection share the same bytes", () => {
   const frames = new EventFrames();
   const bytes = frames.of(events, all);
   expect(idsOf(bytes)).toEqual(["1-1", "1-2", "1-3", "1-4"]);
@@ -28,7 +28,7 @@ test("streams that want the same get the very same bytes", () => {
   expect(frames.of(events, { types: ["sync.failed", "sync.completed"], profile: undefined })).toBe(bytes);
 });
 
-test("a stream gets what it chose, and what concerns every account", () => {
+test("an event stream gets its selected events and those that concern every account", () => {
   const frames = new EventFrames();
   const of = (choice: Partial<EventSelection>): string[] => idsOf(frames.of(events, { ...all, ...choice }));
   // Twice: made the first time, kept the second.
@@ -40,14 +40,14 @@ test("a stream gets what it chose, and what concerns every account", () => {
   }
 });
 
-test("a frame has the id, the type and the document of its event", () => {
+test("an event frame has the id, type, and JSON document of its event", () => {
   const bytes = new EventFrames().of(events.slice(0, 1), all);
   expect(bytes?.toString()).toBe(
     'id: 1-1\nevent: sync.failed\ndata: {"id":"1-1","type":"sync.failed","at":"1970-01-01T00:00:00.001Z","profile":"default","fields":{"cause":"größer-1"}}\n\n',
   );
 });
 
-test("choices beyond the first few are right too, and are not kept", () => {
+test("event frames for additional selections are correct but not cached", () => {
   const frames = new EventFrames();
   const of = (n: number): Buffer | undefined => frames.of(events, { types: ["sync.completed"], profile: `p${n}` });
   for (let n = 0; n < 50; n += 1) expect(idsOf(of(n))).toEqual(["1-4"]);

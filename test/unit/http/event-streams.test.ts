@@ -57,7 +57,7 @@ async function open(follow: typeof twoEvents = twoEvents): Promise<Harness> {
   return { clock, streams, client, log };
 }
 
-test("a client that takes nothing for 30 s is cut off, and the log says so", async () => {
+test("an event stream is closed and logged when its client reads nothing for 30 s", async () => {
   const { clock, streams, client, log } = await open();
   clock.pass(29_999);
   expect(streams.count).toBe(1);
@@ -68,7 +68,7 @@ test("a client that takes nothing for 30 s is cut off, and the log says so", asy
   expect(log.join("")).toContain("the client takes nothing");
 });
 
-test("a client that takes what there is within 30 s goes on with what comes next", async () => {
+test("an event stream continues when its client reads the backlog within 30 s", async () => {
   const { clock, streams, client, log } = await open();
   clock.pass(29_999);
   let end = "";
@@ -81,7 +81,7 @@ test("a client that takes what there is within 30 s goes on with what comes next
   await until("the stream is gone", () => streams.count === 0);
 });
 
-test("what comes next is asked for only when the client has taken what it was sent, and then all comes", async () => {
+test("an event stream requests further events only after its client has read the previous ones and loses none", async () => {
   const last = 100;
   let asked = 0;
   const { streams, client } = await open(async function* (_fromId, signal) {
@@ -133,7 +133,7 @@ async function openFor(caller: {
   return { clock, streams, ended: answer.text() };
 }
 
-test("a stream ends at the instant at which its credential ends, however far away", async () => {
+test("an event stream ends exactly when its credential expires", async () => {
   const { clock, streams, ended } = await openFor({ expiresAtMs: 90_000 });
   clock.pass(60_000);
   await until("the rest is waited for", () => clock.sleepers === 1);
@@ -144,7 +144,7 @@ test("a stream ends at the instant at which its credential ends, however far awa
   expect(streams.count).toBe(0);
 });
 
-test("a stream ends when its credential is found to hold no longer, and stays while nobody can tell", async () => {
+test("an event stream ends when its credential is no longer valid and stays open while validity is unknown", async () => {
   let refusal: SimfleetError | undefined;
   const principalOf = (): Promise<Principal> =>
     refusal === undefined ? Promise.resolve({ name: "ci", role: "viewer", kind: "jwt" }) : Promise.reject(refusal);

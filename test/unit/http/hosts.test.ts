@@ -4,7 +4,7 @@ import { hostCheck } from "#http/auth/hosts.ts";
 const onLoopback = hostCheck({ host: "127.0.0.1", port: () => 8080, hosts: ["fleet.example.com", "10.0.0.5:8443"] });
 
 test.each(["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080", "fleet.example.com", "10.0.0.5:8443"])(
-  "on loopback %s is us",
+  "a server on loopback accepts the host %s",
   (header) => {
     expect(onLoopback(header)).toBe(true);
   },
@@ -23,11 +23,11 @@ test.each([
   "localhost:8080/x",
   "fleet.example.com:8080",
   "10.0.0.5",
-])("on loopback %s is not", (header) => {
+])("a server on loopback rejects the host %s", (header) => {
   expect(onLoopback(header)).toBe(false);
 });
 
-test("elsewhere every name is taken, until some are listed", () => {
+test("a server on other addresses accepts every host unless some are configured", () => {
   const open = hostCheck({ host: "0.0.0.0", port: () => 8080, hosts: [] });
   const listed = hostCheck({ host: "0.0.0.0", port: () => 8080, hosts: ["fleet.example.com"] });
   expect([open("anything"), open("10.1.2.3:8080")]).toEqual([true, true]);

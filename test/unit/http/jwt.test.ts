@@ -36,7 +36,7 @@ beforeAll(() => {
   reader = new JwtReader(storeDeps, clock);
 });
 
-test("a good one names its bearer and the greatest role that its claim has", async () => {
+test("a valid JWT yields the name of its bearer and the highest role in its claim", async () => {
   expect(await reader.principalOf(await signed(good))).toEqual({
     ...{ name: "anna", role: "operator", kind: "jwt" },
     expiresAtMs: (good.exp + 30) * 1_000,
@@ -46,7 +46,7 @@ test("a good one names its bearer and the greatest role that its claim has", asy
 });
 
 // Shows S10.
-describe("one is refused", () => {
+describe("rejected JWTs", () => {
   test.each([
     ["of another issuer", { iss: "https://evil.example.com/" }],
     ["for another audience", { aud: "other" }],
@@ -56,12 +56,12 @@ describe("one is refused", () => {
     ["that has not begun", { nbf: nowSeconds + 31 }],
     ["that does not say when it begins", { nbf: undefined }],
     ["of nobody", { sub: undefined }],
-  ])("%s", async (_, change) => {
+  ])("a JWT %s is rejected", async (_, change) => {
     const token = await signed({ ...good, ...change });
     await expect(reader.principalOf(token)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   });
 
-  test("that another key has signed, or whose claims were changed", async () => {
+  test("a JWT signed by another key or with modified claims is rejected", async () => {
     const [head, body, signature] = (await signed(good)).split(".");
     const forged = `${head}.${base64url({ ...good, realm: { roles: ["bosses"] } })}.${signature}`;
     await expect(reader.principalOf(forged)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
@@ -71,7 +71,7 @@ describe("one is refused", () => {
     expect(body).not.toBe("");
   });
 
-  test("with no algorithm, or with our public key as a shared secret", async () => {
+  test("a JWT without an algorithm or signed with the public key as a shared secret is rejected", async () => {
     const none = `${base64url({ alg: "none" })}.${base64url(good)}.`;
     const unsigned = `${base64url({ alg: "HS256" })}.${base64url(good)}`;
     const shared = `${unsigned}.${createHmac("sha256", publicKeyPem).update(unsigned).digest("base64url")}`;
@@ -80,7 +80,7 @@ describe("one is refused", () => {
     }
   });
 
-  test("that names no role of ours, as forbidden; a name of Object's own is none", async () => {
+  test("a JWT without a known role is forbidden, even for names of Object properties", async () => {
     for (const roles of [["everyone"], "constructor", undefined, { ops: true }]) {
       const token = await signed({ ...good, realm: { roles } });
       await expect(reader.principalOf(token)).rejects.toMatchObject({ code: "FORBIDDEN" });
@@ -88,13 +88,13 @@ describe("one is refused", () => {
   });
 });
 
-test("half a minute of difference between the clocks is allowed for", async () => {
+test("a JWT is accepted with up to 30 seconds of clock difference", async () => {
   const early = await signed({ ...good, nbf: nowSeconds + 29, exp: nowSeconds + 60 });
   const late = await signed({ ...good, exp: nowSeconds - 29 });
   for (const token of [early, late]) expect(await reader.principalOf(token)).toMatchObject({ name: "anna" });
 });
 
-test("keys come from the issuer's address; while it does not answer nobody is let in, and it is no fault of theirs", async () => {
+test("JWT keys are fetched from the issuer, and authentication fails as overloaded while it is down", async () => {
   const jwk = { ...(await exportJWK(keys.publicKey)), kid: "1", alg: "ES256" };
   let isUp = false;
   const server = createServer((_request, response) => {

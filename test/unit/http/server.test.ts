@@ -6,7 +6,7 @@ import { startHttp } from "#http/server.ts";
 const well = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
 const options = { host: "127.0.0.1", version: "1.2.3", health: well };
 
-test("health is 200 while work moves and 503 when it does not, or when nobody can tell", async () => {
+test("the health check returns 200 while work progresses and 503 when it does not or is unknown", async () => {
   const health = { isMoving: () => Promise.resolve(false), isReady: () => Promise.reject(new Error("no Redis")) };
   await using good = await opened({ ...options, port: 0 });
   await using bad = await opened({ ...options, port: 0, health });
@@ -18,7 +18,7 @@ test("health is 200 while work moves and 503 when it does not, or when nobody ca
   expect((await fetch(`${bad.url}/readyz`)).status).toBe(503);
 });
 
-test("a port that was chosen and is taken is refused, with the settings to change", async () => {
+test("a configured port in use is refused with the settings to change", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const address = other.address();
@@ -30,7 +30,7 @@ test("a port that was chosen and is taken is refused, with the settings to chang
   other.close();
 });
 
-test("the usual port that is taken, by another worker, makes way for a free one", async () => {
+test("the default port falls back to a free one when another worker uses it", async () => {
   await using first = await opened({ ...options, port: 8080 });
   await using second = await opened({ ...options, port: 8080 });
   expect(second.port).not.toBe(first.port);

@@ -15,7 +15,7 @@ async function spool(clock: Clock = systemClock): Promise<{ spool: Spool; names:
   };
 }
 
-test("a stream lies in its file with its digest, up to the bound", async () => {
+test("an upload is spooled to a file with its digest up to the size limit", async () => {
   const { spool: harness, names } = await spool();
   const taken = await harness.take(Readable.from([Buffer.from("01234"), Buffer.from("56789")]), "full");
   expect(taken).toMatchObject({
@@ -28,7 +28,7 @@ test("a stream lies in its file with its digest, up to the bound", async () => {
   expect(await names()).toEqual(["full"]);
 });
 
-test("a stream that stops coming is given up, and leaves nothing", async () => {
+test("a stalled upload is aborted and leaves no file", async () => {
   let passTime: () => void = () => undefined;
   const clock: Clock = {
     ...systemClock,
@@ -49,7 +49,7 @@ test("a stream that stops coming is given up, and leaves nothing", async () => {
   expect(await names()).toEqual([]);
 });
 
-test("what an earlier process left behind is swept, what is new stays", async () => {
+test("the spool removes files of earlier processes and keeps new ones", async () => {
   const { spool: harness, names } = await spool();
   await harness.open();
   await writeFile(harness.path("new"), "");

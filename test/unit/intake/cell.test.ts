@@ -5,7 +5,7 @@ import { csvCell, csvLine, defused } from "#intake/cell.ts";
 import { openCsv } from "#intake/csv.ts";
 
 // Shows S9.
-describe("cells that a spreadsheet would run", () => {
+describe("spreadsheet formulas in cells", () => {
   it.each([
     ["=1+1", "'=1+1"],
     ["+1", "'+1"],
@@ -34,7 +34,7 @@ describe("cells that a spreadsheet would run", () => {
     ["=1;=2", "'=1;'=2"],
     ['"=1', "'\"=1"],
     ["-5;x", "'-5;x"],
-  ])("%j is written as the text %j", (text, safe) => expect(defused(text)).toBe(safe));
+  ])("the formula cell %j is written as the text %j", (text, safe) => expect(defused(text)).toBe(safe));
 
   it.each([
     "",
@@ -51,13 +51,13 @@ describe("cells that a spreadsheet would run", () => {
     "a;b=c|d-e",
     "x;-5;y",
     "x\t-1.5",
-  ])("%j stays", (text) => expect(defused(text)).toBe(text));
+  ])("the harmless cell %j is left unchanged", (text) => expect(defused(text)).toBe(text));
 });
 
-describe("any cell", () => {
+describe("arbitrary cells", () => {
   const risky = fc.string({ unit: fc.constantFrom(...Array.from("=+-@＝;|,\"'\t\r\n 1a\u00a0")) });
 
-  it("begins no formula for a reader that splits lines at another separator, whatever it makes of quotes", () => {
+  it("an escaped cell never starts a formula for a reader with another separator or quoting", () => {
     fc.assert(
       fc.property(fc.array(risky, { minLength: 1, maxLength: 4 }), (cells) => {
         const line = csvLine(cells);
@@ -72,7 +72,7 @@ describe("any cell", () => {
     );
   });
 
-  it("is not changed by being defused again, so that a results file can be sent in again as it is", () => {
+  it("escaping a cell twice changes nothing so that a results file can be submitted again", () => {
     fc.assert(
       fc.property(risky, (text) => {
         expect(defused(defused(text))).toBe(defused(text));
@@ -81,7 +81,7 @@ describe("any cell", () => {
   });
 });
 
-describe("writing", () => {
+describe("CSV writing", () => {
   it.each([
     ["a", "a"],
     ["a,b", '"a,b"'],
@@ -90,9 +90,9 @@ describe("writing", () => {
     ["two\nlines", '"two\nlines"'],
     [" a", '" a"'],
     ["=a,b", '"\'=a,b"'],
-  ])("%j becomes %j", (text, written) => expect(csvCell(text)).toBe(written));
+  ])("the cell %j is written as %j in CSV", (text, written) => expect(csvCell(text)).toBe(written));
 
-  it("any cells come back as they were written, apart from the defusing", async () => {
+  it("any cells round-trip through CSV except for their escaping", async () => {
     const cell = fc.oneof(
       fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\0", "")),
       fc.string({

@@ -17,13 +17,13 @@ function refusal(header: string[], wanted: Parameters<typeof matchColumns>[1]): 
   throw new Error("was not refused");
 }
 
-describe("headers", () => {
+describe("CSV headers", () => {
   it.each([
     ["simId", "speedClass"],
     ["SIM ID", "speed_class"],
     [" sim_id ", "Speed-Class"],
     ["SIMID", "SPEED CLASS"],
-  ])("%j and %j are found without regard to case and separators", (key, speedClass) => {
+  ])("the columns %j and %j are found regardless of case and separators", (key, speedClass) => {
     expect(matchColumns(["site", key, speedClass], sims)).toMatchObject({
       keyAt: 1,
       inputs: [{ field: { name: "speedClass" }, at: 2 }],
@@ -31,14 +31,14 @@ describe("headers", () => {
     });
   });
 
-  it("the earlier wording goes by the imsi, whatever else there is", () => {
+  it("the earlier API wording uses the imsi column, even beside a simId column", () => {
     expect(matchColumns(["simId", "IMSI", "speedClass"], subscribers)).toMatchObject({
       keyAt: 1,
       keyColumn: "imsi",
     });
   });
 
-  it("a class for all rows makes its column needless", () => {
+  it("a speed class for all rows makes its column unnecessary", () => {
     expect(matchColumns(["simId"], { ...sims, set: { speedClass: "s1.fast" } })).toMatchObject({
       inputs: [{ field: { name: "speedClass" }, value: "s1.fast" }],
     });
@@ -99,10 +99,12 @@ describe("headers", () => {
       { ...sims, set: { speedClass: "very fast" } },
       '"very fast" is not valid for speedClass: letters, digits, dot, - and _ only, at most 64 of them.',
     ],
-  ])("%s is refused", (_name, header, wanted, message) => expect(refusal(header, wanted)).toBe(message));
+  ])("a header with an error is refused: %s", (_name, header, wanted, message) =>
+    expect(refusal(header, wanted)).toBe(message),
+  );
 });
 
-describe("rows", () => {
+describe("CSV rows", () => {
   const columns = matchColumns(["sim id", "speedClass", "site"], sims);
   const judge = (cells: string[]) => readRow(columns, 4, { line: 7, cells });
 
@@ -111,7 +113,7 @@ describe("rows", () => {
     [" 8942310123456789012\t", " s1.fast "],
     ["'8942310123456789012", "s1.fast"],
     [" '8942310123456789012", "\u00a0s1.fast"],
-  ])("%j and %j are taken trimmed, the cells as they came", (key, speedClass) => {
+  ])("the values %j and %j are trimmed while the original cells are kept", (key, speedClass) => {
     expect(judge([key, speedClass, "x"])).toEqual({
       index: 4,
       line: 7,
@@ -163,7 +165,7 @@ describe("rows", () => {
       "speedClass",
       '"very\\nfast" is not valid for speedClass: letters, digits, dot, - and _ only, at most 64 of them.',
     ],
-  ])("%j has the problem %s", (cells, code, column, message) => {
+  ])("the row %j has the problem %s", (cells, code, column, message) => {
     expect(judge(cells).problem).toEqual({ code, column, message });
   });
 
@@ -173,13 +175,13 @@ describe("rows", () => {
       "4.4010E+14 is a spreadsheet's rounding of an IMSI; the digits are lost. Format the column as text and export again",
     ],
     ["44010-1", '"44010-1" cannot be an IMSI: 5 to 15 digits.'],
-  ])("%s is no IMSI", (key, message) => {
+  ])("%s is not a valid IMSI", (key, message) => {
     const byImsi = matchColumns(["imsi", "speedClass"], subscribers);
     expect(readRow(byImsi, 0, { line: 2, cells: [key, "s1.fast"] }).problem?.message).toBe(message);
   });
 });
 
-it("the apostrophe that a results file puts before a speed class such as -slow is dropped when the file is sent in again", () => {
+it("the apostrophe that a results file adds before a cell such as -slow is removed when submitted again", () => {
   const columns = matchColumns(["simId", "speedClass"], sims);
   const row = readRow(columns, 0, { line: 2, cells: ["8942310123456789012", "'-slow"] });
   expect(row).toMatchObject({ inputs: [""] });

@@ -29,8 +29,8 @@ async function faultOf(source: Readable, caps?: Partial<CsvCaps>): Promise<Intak
   return thrown as IntakeError;
 }
 
-describe("what is taken as it comes", () => {
-  it("reads header and rows with the lines on which they begin", async () => {
+describe("accepted CSV files", () => {
+  it("a CSV file is read with the line numbers of its header and rows", async () => {
     expect(await read(inPieces("simId,speedClass\na,b\n\nc,d"))).toMatchObject({
       header: ["simId", "speedClass"],
       rows: [
@@ -40,23 +40,26 @@ describe("what is taken as it comes", () => {
     });
   });
 
-  it.each(["\n", "\r\n", "\r"])("takes %j as the line break, also inside quotes, and counts it once", async (eol) => {
-    const text = ["", "a,b", `"1${eol}${eol}2",x`, "", "3,4", ""].join(eol);
-    for (const bytes of [1, 2, 3, 5, 1000]) {
-      expect((await read(inPieces(text, bytes))).rows).toEqual([
-        { line: 3, cells: [`1${eol}${eol}2`, "x"] },
-        { line: 7, cells: ["3", "4"] },
-      ]);
-    }
-  });
+  it.each(["\n", "\r\n", "\r"])(
+    "a CSV file may use the line break %j, which also counts once inside quotes",
+    async (eol) => {
+      const text = ["", "a,b", `"1${eol}${eol}2",x`, "", "3,4", ""].join(eol);
+      for (const bytes of [1, 2, 3, 5, 1000]) {
+        expect((await read(inPieces(text, bytes))).rows).toEqual([
+          { line: 3, cells: [`1${eol}${eol}2`, "x"] },
+          { line: 7, cells: ["3", "4"] },
+        ]);
+      }
+    },
+  );
 
-  it("takes a byte order mark, however the bytes arrive", async () => {
+  it("a byte order mark is skipped for any split of the bytes", async () => {
     for (const bytes of [1, 2, 3, 4, 100]) {
       expect((await read(inPieces("\uFEFFsimId\n1\n", bytes))).header).toEqual(["simId"]);
     }
   });
 
-  it("takes characters of two to four bytes cut anywhere", async () => {
+  it("multibyte characters are read correctly when split anywhere", async () => {
     const cells = ["é", "拠点", "𝄞", "ﬁ"];
     for (let bytes = 1; bytes < 9; bytes += 1) {
       expect((await read(inPieces(`a,b,c,d\n${cells.join(",")}\n`, bytes))).rows[0]?.cells).toEqual(cells);
@@ -69,19 +72,19 @@ describe("what is taken as it comes", () => {
     ["\t", "simId\tspeedClass"],
     [";", '"a,b,c,d";speedClass'],
     [",", "simId"],
-  ])("finds the delimiter %j from the header %j", async (delimiter, header) => {
+  ])("the delimiter %j is detected from the header %j", async (delimiter, header) => {
     expect((await read(inPieces(`${header}\n`))).delimiter).toBe(delimiter);
   });
 
-  it("leaves out rows that are wholly blank, as spreadsheets append them", async () => {
+  it("blank rows appended by spreadsheets are skipped", async () => {
     expect((await read(inPieces("a,b\n,\n1,2\n , \n,\n"))).rows).toEqual([{ line: 3, cells: ["1", "2"] }]);
   });
 
-  it("hands a ragged row on as it is", async () => {
+  it("a row with the wrong number of cells is returned unchanged", async () => {
     expect((await read(inPieces("a,b\n1\n1,2,3\n"))).rows.map((row) => row.cells)).toEqual([["1"], ["1", "2", "3"]]);
   });
 
-  it("counts and digests the bytes as they came", async () => {
+  it("the size and digest of a CSV file cover its original bytes", async () => {
     const text = "\uFEFFa,b\r\n1,2\r\n";
     const { fingerprint } = await read(inPieces(text, 3));
     expect(fingerprint).toEqual({
@@ -92,7 +95,7 @@ describe("what is taken as it comes", () => {
 });
 
 // Shows S8.
-describe("what refuses a file", () => {
+describe("refused CSV files", () => {
   it.each<[string, string | Buffer, string, number?]>([
     ["an empty file", "", "The file is empty."],
     ["a file of a byte order mark alone", "\uFEFF", "The file is empty."],
@@ -156,7 +159,7 @@ describe("what refuses a file", () => {
       "In the row on line 2, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice.",
       2,
     ],
-  ])("%s", async (_name, content, message, line?) => {
+  ])("a CSV file is refused: %s", async (_name, content, message, line?) => {
     for (const bytes of [1, 3, 1000]) {
       const fault = await faultOf(inPieces(content, bytes));
       expect(fault.message).toBe(message);
@@ -186,25 +189,28 @@ describe("what refuses a file", () => {
       { recordBytes: 20 },
       "The row that begins on line 1 is longer than 20 bytes. Often a quote in it is never closed.",
     ],
-  ])("%s", async (_name, content, caps, message) => {
+  ])("a CSV file over a limit is refused: %s", async (_name, content, caps, message) => {
     for (const bytes of [1, 7, 1000]) expect((await faultOf(inPieces(content, bytes), caps)).message).toBe(message);
   });
 
-  it("a file that is not there, and a folder", async () => {
+  it("a missing file or a folder is refused", async () => {
     await expect(openCsv("/no/such.csv")).rejects.toThrow("There is no file /no/such.csv.");
     await expect(openCsv("/tmp")).rejects.toThrow("/tmp is a folder, not a file.");
   });
 
-  it.each(["x", ",", "\u00e9", '"'])("a gigabyte of %j in one line, after a few pieces of it", async (filling) => {
-    const piece = Buffer.from(filling.repeat(32 * 1024));
-    let pieces = 0;
-    const endless = Readable.from(
-      (function* () {
-        yield Buffer.from(filling === '"' ? 'a,b\n1,"x' : "a,b\n1,");
-        for (; pieces < 2 ** 15; pieces += 1) yield piece;
-      })(),
-    );
-    expect((await faultOf(endless)).message).toContain("line 2 is longer than 65536 bytes");
-    expect(pieces).toBeLessThan(50);
-  });
+  it.each(["x", ",", "\u00e9", '"'])(
+    "a line with a gigabyte of %j is refused after reading a few chunks",
+    async (filling) => {
+      const piece = Buffer.from(filling.repeat(32 * 1024));
+      let pieces = 0;
+      const endless = Readable.from(
+        (function* () {
+          yield Buffer.from(filling === '"' ? 'a,b\n1,"x' : "a,b\n1,");
+          for (; pieces < 2 ** 15; pieces += 1) yield piece;
+        })(),
+      );
+      expect((await faultOf(endless)).message).toContain("line 2 is longer than 65536 bytes");
+      expect(pieces).toBeLessThan(50);
+    },
+  );
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { KeyIndex } from "#intake/key-index.ts";
 
-it("answers as a Map of strings does", () => {
+it("a key index answers like a Map of strings", () => {
   const keys = fc.array(fc.stringMatching(/^[A-Za-z0-9_-]{1,3}$/), { maxLength: 200 });
   fc.assert(
     fc.property(keys, (all) => {
@@ -16,7 +16,7 @@ it("answers as a Map of strings does", () => {
   );
 });
 
-it("keeps its answers while it grows past blocks and tables", () => {
+it("a key index keeps its answers while it grows beyond blocks and tables", () => {
   const index = new KeyIndex();
   const keyOf = (row: number) => `${row}-${"k".repeat(row % 50)}`;
   for (let row = 0; row < 100_000; row += 1) index.firstRowOf(keyOf(row), row);

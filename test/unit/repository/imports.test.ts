@@ -145,27 +145,27 @@ beforeAll(() => {
 });
 
 describe("the import check", () => {
-  it("reads every file of the project's src", async () => {
+  it("the import check reads every source file of the project", async () => {
     const { output } = await runScript("scripts/imports.mjs", []);
     expect(output).toMatch(/^[1-9][0-9]* files checked/m);
   });
 
-  it("accepts imports that the rules allow", async () => {
+  it("the import check accepts imports that the rules allow", async () => {
     expect(await check({})).toEqual({ code: 0, output: "5 files checked, 0 violations\n" });
   });
 
-  it("fails when there is nothing to check", async () => {
+  it("the import check fails when there are no files to check", async () => {
     const folder = await folderOf({ "package.json": manifest, "src/readme.md": "" });
     expect(await runScript("scripts/imports.mjs", [folder])).toMatchObject({ code: 2 });
   });
 
-  it.each(violations)("reports %s at %s", async (rule, place, files) => {
+  it.each(violations)("the import check reports %s at %s", async (rule, place, files) => {
     const { code, output } = await (checked.get(files) ?? check(files));
     expect(output).toContain(`${place} ${rule}: `);
     expect(code).toBe(1);
   });
 
-  it("reports no other place", async () => {
+  it("the import check reports no other locations", async () => {
     const reported = (await Promise.all(new Set(checked.values()))).flatMap(({ output }) =>
       [...output.matchAll(/^(\S+) \S+: /gm)].map(([, place]) => place),
     );

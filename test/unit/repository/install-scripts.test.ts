@@ -6,7 +6,7 @@ const root = new URL("../../../", import.meta.url).pathname;
 const read = (name: string): unknown => JSON.parse(readFileSync(join(root, name), "utf8"));
 
 // Shows S15.
-it("every package that would run a script when it is installed is named, and none may", () => {
+it("every package with an install script is listed and none of the scripts is allowed", () => {
   const lock = read("package-lock.json") as { packages: Record<string, { hasInstallScript?: boolean }> };
   const { allowScripts } = read("package.json") as { allowScripts: Record<string, boolean> };
   const withScript = Object.entries(lock.packages)

@@ -49,7 +49,7 @@ const takings = [
 ].join("\n");
 
 describe("the lint rules", () => {
-  it("refuse a room that takes the clock, a timer, chance, the environment or the exit", async () => {
+  it("lint rules forbid modules direct access to the clock, timers, randomness, the environment, or process exit", async () => {
     const file = "src/store/ledger.ts";
     expect(await lint({ [file]: takings })).toEqual([
       `eslint(no-console) ${file}:8`,
@@ -64,7 +64,7 @@ describe("the lint rules", () => {
     ]);
   });
 
-  it("let the entries and the hall take them, and each of the others what it is for", async () => {
+  it("lint rules allow entry points, the app, and dedicated modules to access the clock, timers, or the environment", async () => {
     const files = {
       "src/cli.ts": takings,
       "src/worker.ts": takings,
@@ -77,7 +77,7 @@ describe("the lint rules", () => {
     expect(await lint(files)).toEqual([]);
   });
 
-  it("know types: they refuse a promise that nobody waits for, and any", async () => {
+  it("lint rules use types to forbid floating promises and any", async () => {
     const text = [
       "const work = async (): Promise<void> => {};",
       "export const start = (): void => {",
@@ -93,7 +93,7 @@ describe("the lint rules", () => {
     ]);
   });
 
-  it("keep an entry to 60 lines and any file to 400", async () => {
+  it("lint rules limit an entry point to 60 lines and any file to 400", async () => {
     const lines = (count: number): string =>
       Array.from({ length: count }, (_, i) => `export const a${i} = 1;`).join("\n");
     expect(

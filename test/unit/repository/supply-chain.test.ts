@@ -40,7 +40,7 @@ const locked = { version: "1.0.0", resolved: "https://registry.npmjs.org/x/-/x-1
 const policy = { allowedLicenses: { MIT: "permissive", ISC: "permissive" }, exceptions: {} };
 
 // Shows S15.
-it("the production dependencies of this project pass, and their bill of materials is written", async () => {
+it("the production dependencies pass the supply-chain check, which writes a bill of materials", async () => {
   const folder = await mkdtemp(join(tmpdir(), "simfleet-sbom-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, "sbom.cdx.json");
@@ -58,10 +58,10 @@ it("the production dependencies of this project pass, and their bill of material
   expect(names).not.toContain("vitest");
 });
 
-describe("a bill of materials", () => {
+describe("bills of materials", () => {
   const lock: Lock = { packages: { "": {}, "node_modules/a": locked, "node_modules/b/node_modules/@x/c": locked } };
 
-  it("is whole with every package of the lock file that is not for development alone", () => {
+  it("a bill of materials is complete with every production package of the lock file", () => {
     expect(faultsOfBill(bill(component("a"), component("@x/c")), lock)).toEqual([]);
     const withTests: Lock = { packages: { ...lock.packages, "node_modules/tests": { ...locked, dev: true } } };
     expect(faultsOfBill(bill(component("a"), component("@x/c")), withTests)).toEqual([]);
@@ -79,13 +79,13 @@ describe("a bill of materials", () => {
       { components: [{ ...component("a"), purl: "x" }, component("@x/c")] },
       /a@1.0.0/,
     ],
-  ])("%s is refused", (_, change, fault) => {
+  ])("a bill of materials %s is refused", (_, change, fault) => {
     const faults = faultsOfBill({ ...bill(component("a"), component("@x/c")), ...change }, lock);
     expect(faults.join("\n")).toMatch(fault);
   });
 });
 
-describe("a license", () => {
+describe("license checks", () => {
   it.each([
     ["MIT", true],
     ["(MIT OR GPL-3.0-only)", true],
@@ -95,11 +95,11 @@ describe("a license", () => {
     ["(MIT OR ISC) AND GPL-3.0-only", false],
     ["SEE LICENSE IN LICENSE.md", false],
     ["constructor", false],
-  ])("%s is allowed: %s", (license, isAllowed) => {
+  ])("the license check of %s returns allowed: %s", (license, isAllowed) => {
     expect(faultsOfLicenses(bill(component("a", license)), policy)).toHaveLength(isAllowed ? 0 : 1);
   });
 
-  it("that is missing is a finding, unless the package is an exception that still is needed", () => {
+  it("a missing license is reported unless the package has an exception that is still needed", () => {
     const unlicensed = bill({ ...component("a"), licenses: [] });
     expect(faultsOfLicenses(unlicensed, policy)).toHaveLength(1);
     const excepted = { ...policy, exceptions: { "a@1.0.0": "its LICENSE file is MIT's" } };
@@ -114,13 +114,13 @@ it.each<[string, Lock["packages"][string], RegExp | undefined]>([
   ["without a digest", { version: "1.0.0" }, /no digest/],
   ["with a weak digest", { ...locked, integrity: "sha1-AA==" }, /no digest/],
   ["with an install script that nobody decided about", { ...locked, hasInstallScript: true }, /install script/],
-])("a package %s in the lock file is judged", (_, entry, fault) => {
+])("the lock file check judges a package %s", (_, entry, fault) => {
   const faults = faultsOfLock({ packages: { "": {}, "node_modules/a": entry } }, { b: false });
   if (fault === undefined) expect(faults).toEqual([]);
   else expect(faults.join("\n")).toMatch(fault);
 });
 
-describe("advisories", () => {
+describe("security advisories", () => {
   const report = (severity: string): string =>
     JSON.stringify({ vulnerabilities: { a: { severity, range: "<2", via: [{ title: "Runs what it reads" }] } } });
 
@@ -130,11 +130,11 @@ describe("advisories", () => {
     ["high", true],
     ["critical", true],
     ["grave", true],
-  ])("that are %s are a finding: %s", (severity, isFinding) => {
+  ])("an advisory of severity %s is reported: %s", (severity, isFinding) => {
     expect(faultsOfAudit(report(severity))).toHaveLength(isFinding ? 1 : 0);
   });
 
-  it("are not available where the registry does not answer", () => {
+  it("advisories are unavailable when the registry does not respond", () => {
     expect(faultsOfAudit("")).toBeUndefined();
     expect(faultsOfAudit('{"error":{"code":"ENOAUDIT"}}')).toBeUndefined();
     expect(faultsOfAudit('{"vulnerabilities":{}}')).toEqual([]);

@@ -20,8 +20,8 @@ function eventOf(type: Event["type"], fields: Event["fields"]): readonly Event[]
   return pageOf("0-0", [[`${Date.UTC(2026, 10, 20)}-0`, pairs]]).events;
 }
 
-describe("changes", () => {
-  it("show values as they were kept, and null where there was or is none", async () => {
+describe("the list of changes", () => {
+  it("a change shows values as stored, and null for a missing value", async () => {
     const common = { sim: "894", by: "outside", cause: "s-1" };
     const { feed } = feedOf([
       ...eventOf("sim.changed", { ...common, field: "tags.x%20y", before: "=a=b", after: '="quoted"' }),
@@ -38,7 +38,7 @@ describe("changes", () => {
     ]);
   });
 
-  it("say who did it, by which run or sync, and when", async () => {
+  it("a change shows its author, its run or sync, and its time", async () => {
     const { feed } = feedOf(eventOf("sim.gone", { sim: "894", by: "outside", cause: "s-1" }));
     const { changes } = await changesOf(feed, { profile: "p" }, { limit: 10 });
     expect(changes).toEqual([
@@ -53,7 +53,7 @@ describe("changes", () => {
     ]);
   });
 
-  it("are asked of the feed by a field's name, and never beyond the inventory's events", async () => {
+  it("changes are queried by field name and limited to inventory events", async () => {
     const { feed, asked } = feedOf([]);
     await changesOf(feed, { profile: "p", field: "tags.x y", by: "run", sinceMs: 5 }, { limit: 1 });
     await changesOf(feed, { profile: "p", types: ["sim.added"], sim: "894" }, { limit: 1 });

@@ -38,8 +38,8 @@ async function cellsOf(csv: string): Promise<(readonly string[])[]> {
 /** What a spreadsheet would run, were it at the beginning of a cell. */
 const formulas = ["=1+1", "+1", "-1+1", "@SUM(A1)", "\t=1", '=HYPERLINK("http://x","y")', "＝1"];
 
-describe("an export as CSV", () => {
-  it("has the key, the fields that are kept and the instants, and an object as JSON", async () => {
+describe("CSV exports", () => {
+  it("a CSV export has the key, the kept fields, and the times, with objects as JSON", async () => {
     const csv = await exported([[simOf("894", { speedClass: "s1.fast", tags: { site: "a" }, n: 7 })]], {
       format: "csv",
     });
@@ -49,7 +49,7 @@ describe("an export as CSV", () => {
     );
   });
 
-  it("has the columns that are asked for, a member of an object by its own name", async () => {
+  it("a CSV export has the requested columns, including members of objects by name", async () => {
     const sims = [
       simOf("1", { tags: { site: "berlin", "a.b": "dot" } }),
       simOf("2", { tags: { site: "Lyon, quay 4" }, speedClass: "s1.slow" }),
@@ -64,7 +64,7 @@ describe("an export as CSV", () => {
     ]);
   });
 
-  it("never shows what an object only inherits", async () => {
+  it("a CSV export never shows inherited object properties", async () => {
     const columns = ["constructor", "toString", "__proto__", "constructor.name", "tags.constructor", "tags.toString"];
     const csv = await exported([[simOf("1", { tags: { site: "x" } })]], {
       format: "csv",
@@ -73,16 +73,19 @@ describe("an export as CSV", () => {
     expect(csv.split("\n")[1]).toBe(`1${",".repeat(columns.length)}`);
   });
 
-  it.each(formulas)("keeps a spreadsheet from running %j in a field, a member or a column's name", async (text) => {
-    const sim = simOf("1", { speedClass: text, tags: { [text]: text } });
-    const [header = [], row = []] = await cellsOf(
-      await exported([[sim]], { format: "csv", columns: ["simId", "speedClass", `tags.${text}`, text] }),
-    );
-    for (const cell of [...header, ...row]) expect(cell).not.toMatch(/^\s*[=+\-@＝]|^[\t\r\n]/);
-    expect(row[2]).toContain(text.slice(1));
-  });
+  it.each(formulas)(
+    "a CSV export prevents a spreadsheet from executing %j in a field, a member, or a column name",
+    async (text) => {
+      const sim = simOf("1", { speedClass: text, tags: { [text]: text } });
+      const [header = [], row = []] = await cellsOf(
+        await exported([[sim]], { format: "csv", columns: ["simId", "speedClass", `tags.${text}`, text] }),
+      );
+      for (const cell of [...header, ...row]) expect(cell).not.toMatch(/^\s*[=+\-@＝]|^[\t\r\n]/);
+      expect(row[2]).toContain(text.slice(1));
+    },
+  );
 
-  it("has one row of as many cells for each SIM, whatever its fields are", async () => {
+  it("a CSV export has one row per SIM with the same number of cells for any fields", async () => {
     const text = fc.string({
       unit: fc.constantFrom('"', ",", ";", "\n", "\r", "=", "'", " ", "é", "😀", "x"),
       maxLength: 9,
@@ -99,13 +102,13 @@ describe("an export as CSV", () => {
     );
   });
 
-  it("of no SIM is a header alone", async () => {
+  it("a CSV export without SIMs has only a header", async () => {
     expect(await exported([], { format: "csv", columns: ["simId"] })).toBe("simId\n");
   });
 });
 
-describe("an export as NDJSON", () => {
-  it("has values as the platform gave them, formulas and all", async () => {
+describe("NDJSON exports", () => {
+  it("an NDJSON export has the platform's values unchanged, including formulas", async () => {
     const records = [
       ...formulas.map((text) => ({ speedClass: text, tags: { [text]: text } })),
       { n: 7, tags: { deep: { x: [1, null] }, "two\nlines": "\u2028" } },
@@ -121,5 +124,5 @@ describe("an export as NDJSON", () => {
     );
   });
 
-  it("of no SIM is empty", async () => expect(await exported([], { format: "ndjson" })).toBe(""));
+  it("an NDJSON export without SIMs is empty", async () => expect(await exported([], { format: "ndjson" })).toBe(""));
 });

@@ -21,8 +21,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const at = (name: string): string => join(folder, name);
 const lines = (): AsyncIterable<string> => Readable.from(["simId\n", "one\n"]);
 
-describe("a results file in a folder that others can write to", () => {
-  it("is written through no link that was put where its unfinished file could be", async () => {
+describe("results files in a folder that others can write to", () => {
+  it("a results file is not written through a link in place of its temporary file", async () => {
     writeFileSync(at("victim"), "untouched");
     symlinkSync(at("victim"), at(`out.csv.partial-${process.pid}`));
     await writeResults(at("out.csv"), lines(), "");
@@ -31,7 +31,7 @@ describe("a results file in a folder that others can write to", () => {
     expect(readdirSync(folder)).toHaveLength(3);
   });
 
-  it("replaces the target of this user's own link, and the link stays", async () => {
+  it("a results file replaces the target of the user's own link and keeps the link", async () => {
     writeFileSync(at("real.csv"), "old");
     symlinkSync(at("real.csv"), at("link.csv"));
     await writeResults(at("link.csv"), lines(), "");
@@ -39,7 +39,7 @@ describe("a results file in a folder that others can write to", () => {
     expect(readdirSync(folder)).toHaveLength(2);
   });
 
-  it.runIf(process.geteuid?.() === 0)("is not written through a link of another user", async () => {
+  it.runIf(process.geteuid?.() === 0)("a results file is not written through a link of another user", async () => {
     writeFileSync(at("victim"), "untouched");
     symlinkSync(at("victim"), at("out.csv"));
     lchownSync(at("out.csv"), 12_345, 12_345);
@@ -50,7 +50,7 @@ describe("a results file in a folder that others can write to", () => {
     expect(readFileSync(at("victim"), "utf8")).toBe("untouched");
   });
 
-  it("that fails leaves nothing behind", async () => {
+  it("a failed results file leaves nothing behind", async () => {
     await expect(writeResults(at("no/such/out.csv"), lines(), "")).rejects.toMatchObject({
       code: "RESULTS_NOT_WRITABLE",
     });

@@ -3,8 +3,8 @@ import { newSyncId, reportOfSync } from "#jobs/inventory/sync-report.ts";
 
 const counts = { pages: 3, sims: 250, added: 1, changed: 2, returned: 3, gone: 4 };
 
-describe("a sync's report", () => {
-  it("has no end and no length while the sync is under way", () => {
+describe("sync reports", () => {
+  it("a sync report has no end and no duration while the sync is in progress", () => {
     const state = { profile: "p", syncId: "s-1", phase: "listing", startedAtMs: 0, cursor: "k", ...counts } as const;
     expect(reportOfSync("p", state)).toEqual({
       ...{ syncId: "s-1", profile: "p", state: "listing", ...counts },
@@ -12,7 +12,7 @@ describe("a sync's report", () => {
     });
   });
 
-  it("says how long the sync took in seconds, and why it failed", () => {
+  it("a sync report shows the duration in seconds and the reason of a failure", () => {
     const state = {
       profile: "p",
       syncId: "s-1",
@@ -25,7 +25,7 @@ describe("a sync's report", () => {
     expect(reportOfSync("p", state)).toMatchObject({ state: "failed", seconds: 1.5, reason: "why" });
   });
 
-  it("has an id that sorts by time and stays short", () => {
+  it("sync ids are short and sort by time", () => {
     const ids = [0, 1_000, 61_000, 86_400_000].map((ms) => newSyncId(Date.UTC(2026, 10, 20) + ms));
     expect(ids.toSorted()).toEqual(ids);
     for (const id of ids) expect(id).toMatch(/^s-\d{8}-\d{6}-\d{3}$/);

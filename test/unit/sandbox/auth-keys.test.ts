@@ -17,27 +17,30 @@ describe("AuthKeys", () => {
   test.each([
     ["the Root user", ofRoot, 201, 1],
     ["the sub-user", ofUser, 200, 2],
-  ])("of %s are created with a secret that is told this once", async (_, path, status, room) => {
-    const opened = await openAll();
-    const { call, clock } = opened;
-    clock.pass(60_000);
-    const made = [];
-    for (let i = 0; i < room; i += 1) made.push(await call("POST", path));
-    expect(made.map((answer) => answer.status)).toEqual(made.map(() => status));
-    for (const { json } of made) {
-      expect(json).toEqual({
-        authKeyId: expect.stringMatching(/^keyId-[0-9a-f]+$/),
-        authKey: expect.stringMatching(/^secret-[0-9a-f]+$/),
-      });
-    }
-    expect(await call("POST", path)).toMatchObject({ status: 400, json: { code: "AUM0024" } });
-    const listed = await call("GET", path);
-    const createDateTime = clock.wallMs() / 1_000;
-    expect(listed.json.slice(-room)).toEqual(made.map(({ json }) => ({ authKeyId: json.authKeyId, createDateTime })));
-    expect(listed.text).not.toContain("secret-");
-  });
+  ])(
+    "the sandbox shows the secret of a new AuthKey of %s only in the creation response",
+    async (_, path, status, room) => {
+      const opened = await openAll();
+      const { call, clock } = opened;
+      clock.pass(60_000);
+      const made = [];
+      for (let i = 0; i < room; i += 1) made.push(await call("POST", path));
+      expect(made.map((answer) => answer.status)).toEqual(made.map(() => status));
+      for (const { json } of made) {
+        expect(json).toEqual({
+          authKeyId: expect.stringMatching(/^keyId-[0-9a-f]+$/),
+          authKey: expect.stringMatching(/^secret-[0-9a-f]+$/),
+        });
+      }
+      expect(await call("POST", path)).toMatchObject({ status: 400, json: { code: "AUM0024" } });
+      const listed = await call("GET", path);
+      const createDateTime = clock.wallMs() / 1_000;
+      expect(listed.json.slice(-room)).toEqual(made.map(({ json }) => ({ authKeyId: json.authKeyId, createDateTime })));
+      expect(listed.text).not.toContain("secret-");
+    },
+  );
 
-  test("authenticate their principal, and say when they last did", async () => {
+  test("an AuthKey authenticates its owner and shows when it was last used", async () => {
     const opened = await openAll();
     const { call, send, clock } = opened;
     const root = (await call("POST", ofRoot)).json;
@@ -56,7 +59,7 @@ describe("AuthKeys", () => {
     expect((await call("GET", ofUser)).json[0].lastUsedDateTime).toBe(nowSeconds - 60);
   });
 
-  test("that are revoked authenticate nobody, make room for another, and leave pairs alone", async () => {
+  test("a revoked AuthKey no longer authenticates, frees its place, and leaves existing pairs valid", async () => {
     const { call, send } = await openAll();
     await call("POST", ofRoot);
     const revoked = await call("DELETE", `${ofRoot}/keyId-sandbox`);
@@ -69,7 +72,7 @@ describe("AuthKeys", () => {
     expect(await call("DELETE", `${ofRoot}/keyId-sandbox`)).toMatchObject({ status: 404, json: { code: "AUM0023" } });
   });
 
-  test("that are revoked can end the pairs that were made with them", async () => {
+  test("revoking an AuthKey ends the pairs issued for it when the sandbox is set to do so", async () => {
     const opened = await openAll({ revokeKillsPairs: true });
     const { call, send } = opened;
     const other = await signIn(opened, (await call("POST", ofRoot)).json);
@@ -78,7 +81,7 @@ describe("AuthKeys", () => {
     expect((await send("GET", "/v1/sims", { headers: other })).status).toBe(200);
   });
 
-  test("of the sub-user are managed by the Root user and by itself, those of the Root user by that alone", async () => {
+  test("a sub-user can manage its own AuthKeys but not those of the Root user", async () => {
     const opened = await openAll({ userAuthKeyId: "keyId-robot", userAuthKey: "secret-robot" });
     const { call, send } = opened;
     const headers = await signIn(opened, { authKeyId: "keyId-robot", authKey: "secret-robot" });
@@ -94,14 +97,14 @@ describe("AuthKeys", () => {
     expect((await call("DELETE", `${ofUser}/keyId-sandbox`)).status).toBe(404);
   });
 
-  test("are out of the sub-user's reach where that is withheld", async () => {
+  test("a sub-user cannot manage its AuthKeys when the sandbox withholds that permission", async () => {
     const opened = await openAll({ userKeyAccess: "none" });
     const headers = await signIn(opened, user);
     expect(await opened.send("POST", ofUser, { headers })).toMatchObject({ status: 403, json: { code: "AUM0021" } });
     expect((await opened.call("POST", ofUser)).status).toBe(200);
   });
 
-  test("of another operator, or of a sub-user that is not there, are out of reach", async () => {
+  test("AuthKeys of another operator or of an unknown sub-user are inaccessible", async () => {
     const { call } = await openAll();
     const codeOf = async (path: string) => (await call("GET", path)).json.code;
     expect(await codeOf("/v1/operators/OP2/auth_keys")).toBe("AUM0020");
@@ -109,7 +112,7 @@ describe("AuthKeys", () => {
     expect(await codeOf("/v1/operators/OP0000000001/users/nobody/auth_keys")).toBe("AUM0022");
   });
 
-  test("count in the group Operator, and are back as at the start after a reset", async () => {
+  test("AuthKey calls count against the quota of the group Operator, and a reset restores the AuthKeys", async () => {
     const { call, send } = await openAll({ limits: { Operator: 2 } });
     expect(quotaOf(await call("DELETE", `${ofRoot}/keyId-sandbox`))).toEqual([2, 1, 60]);
     await call("POST", ofRoot);
@@ -120,10 +123,10 @@ describe("AuthKeys", () => {
   });
 });
 
-describe("renewing a token", () => {
+describe("token renewal", () => {
   const path = "/v1/operators/OP0000000001/token";
 
-  test("gives another token for the same API key, and the former one lives on until its end", async () => {
+  test("token renewal issues a new token for the same API key while the old token stays valid until it expires", async () => {
     const { call, send, pair, clock } = await openAll();
     const before = await pair();
     clock.pass(80_000_000);
@@ -138,7 +141,7 @@ describe("renewing a token", () => {
     expect((await send("GET", "/v1/sims", { headers: after })).json.code).toBe("AUM0003");
   });
 
-  test("is refused with 400 once the pair has expired, and with 401 to who has none", async () => {
+  test("token renewal fails with 400 for an expired pair and with 401 without a pair", async () => {
     const { call, send, pair, clock } = await openAll({ pairTtlSeconds: 10 });
     await pair();
     clock.pass(10_000);
@@ -147,7 +150,7 @@ describe("renewing a token", () => {
     expect((await send("POST", path, { body: {} })).status).toBe(401);
   });
 
-  test("does not count as authentication, and has the same bounds", async () => {
+  test("token renewal does not count as authentication and has the same lifetime limits", async () => {
     const opened = await openAll({ limits: { Auth: 1 } });
     const { call, send } = opened;
     const renewed = await call("POST", path, { body: {} });
@@ -157,7 +160,7 @@ describe("renewing a token", () => {
     expect((await call("POST", "/v1/operators/OP2/token", { body: {} })).json.code).toBe("AUM0020");
   });
 
-  test("works for a sub-user, whose pair stays the sub-user's", async () => {
+  test("a token that a sub-user renews keeps the rights of the sub-user", async () => {
     const opened = await openAll();
     const headers = await signIn(opened, user);
     const { json } = await opened.send("POST", path, { headers, body: {} });

@@ -7,11 +7,11 @@ const root = { email: "root@example.com", password: "sandbox-password" };
 const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
 const mfaSecret = "JBSWY3DPEHPK3PXP";
 
-describe("signing in", () => {
+describe("sign-in", () => {
   test.each([
     ["the Root user", root],
     ["an AuthKey", goodAuthKey],
-  ])("%s gets a pair without a user name", async (_, body) => {
+  ])("%s receives a pair without a user name", async (_, body) => {
     const { send } = await openSandbox();
     const { status, json } = await send("POST", "/v1/auth", { body });
     expect(status).toBe(200);
@@ -19,7 +19,7 @@ describe("signing in", () => {
     expect(json.operatorId).toBe("OP0000000001");
   });
 
-  test("a sub-user gets a pair with its name", async () => {
+  test("a sub-user receives a pair with its user name", async () => {
     const { send } = await openSandbox();
     const { status, json } = await send("POST", "/v1/auth", { body: user });
     expect(status).toBe(200);
@@ -32,7 +32,7 @@ describe("signing in", () => {
     ["half a second variant", { ...root, authKeyId: "keyId-sandbox" }],
     ["half a variant", { email: "root@example.com" }],
     ["a number for a password", { ...root, password: 7 }],
-  ])("%s is refused with 400", async (_, body) => {
+  ])("a sign-in request with %s is refused with 400", async (_, body) => {
     const { send } = await openSandbox();
     const { status, json } = await send("POST", "/v1/auth", { body });
     expect(status).toBe(400);
@@ -43,14 +43,14 @@ describe("signing in", () => {
     { ...root, password: "wrong" },
     { ...user, operatorId: "OP0000000002" },
     { ...goodAuthKey, authKey: "wrong" },
-  ])("wrong credentials are refused with 401", async (body) => {
+  ])("a sign-in with wrong credentials is refused with 401", async (body) => {
     const { send } = await openSandbox();
     const { status, json } = await send("POST", "/v1/auth", { body });
     expect(status).toBe(401);
     expect(json.code).toBe("AUM0011");
   });
 
-  test("accounts can be set by options", async () => {
+  test("options set the accounts of the sandbox", async () => {
     const { send } = await openSandbox({ authKeyId: "keyId-mine", authKey: "secret-mine", operatorId: "OP7" });
     const { json } = await send("POST", "/v1/auth", { body: { authKeyId: "keyId-mine", authKey: "secret-mine" } });
     expect(json.operatorId).toBe("OP7");
@@ -58,7 +58,7 @@ describe("signing in", () => {
 });
 
 describe("one-time codes", () => {
-  test("follow the vectors of RFC 6238", () => {
+  test("one-time codes match the test vectors of RFC 6238", () => {
     const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
     expect(oneTimeCode(secret, 59_000)).toBe("287082");
     expect(oneTimeCode(secret, 1_111_111_109_000)).toBe("081804");
@@ -68,7 +68,7 @@ describe("one-time codes", () => {
   test.each([
     ["root", root, { rootMfaSecret: mfaSecret }],
     ["sub-user", user, { userMfaSecret: mfaSecret }],
-  ])("are required of a %s with MFA", async (_, body, options) => {
+  ])("a %s account with MFA needs a one-time code to sign in", async (_, body, options) => {
     const { send, clock } = await openSandbox(options);
     const signIn = (mfaOTPCode?: string) => send("POST", "/v1/auth", { body: { ...body, mfaOTPCode } });
     const codeAt = (ms: number) => oneTimeCode(mfaSecret, clock.wallMs() + ms);
@@ -79,26 +79,29 @@ describe("one-time codes", () => {
     expect((await signIn(codeAt(-90_000))).json.code).toBe("AUM0013");
   });
 
-  test("are not asked of an AuthKey", async () => {
+  test("an AuthKey needs no one-time code to sign in", async () => {
     const { send } = await openSandbox({ rootMfaSecret: mfaSecret, userMfaSecret: mfaSecret });
     expect((await send("POST", "/v1/auth", { body: goodAuthKey })).status).toBe(200);
   });
 });
 
 describe("tokens", () => {
-  test.each(["ES256", "RS256"] as const)("signed with %s verify by the JWKS and by the PEM", async (tokenAlgorithm) => {
-    const { sandbox, send, clock } = await openSandbox({ tokenAlgorithm, coverageTypes: ["g", "jp"] });
-    const { json } = await send("POST", "/v1/auth", { body: goodAuthKey });
-    const jwks = (await send("GET", "/.well-known/jwks.json")).json;
-    const currentDate = new Date(clock.wallMs());
-    const { payload } = await jwtVerify(json.token, createLocalJWKSet(jwks), { currentDate });
-    expect(payload["operator"]).toEqual({ operatorId: "OP0000000001", coverageTypes: ["g", "jp"] });
-    const publicKey = await importSPKI(sandbox.publicKeyPem, tokenAlgorithm);
-    await expect(jwtVerify(json.token, publicKey, { currentDate })).resolves.toBeDefined();
-    expect(JSON.stringify(jwks)).not.toContain('"d":');
-  });
+  test.each(["ES256", "RS256"] as const)(
+    "a token signed with %s verifies against the JWKS and the PEM key",
+    async (tokenAlgorithm) => {
+      const { sandbox, send, clock } = await openSandbox({ tokenAlgorithm, coverageTypes: ["g", "jp"] });
+      const { json } = await send("POST", "/v1/auth", { body: goodAuthKey });
+      const jwks = (await send("GET", "/.well-known/jwks.json")).json;
+      const currentDate = new Date(clock.wallMs());
+      const { payload } = await jwtVerify(json.token, createLocalJWKSet(jwks), { currentDate });
+      expect(payload["operator"]).toEqual({ operatorId: "OP0000000001", coverageTypes: ["g", "jp"] });
+      const publicKey = await importSPKI(sandbox.publicKeyPem, tokenAlgorithm);
+      await expect(jwtVerify(json.token, publicKey, { currentDate })).resolves.toBeDefined();
+      expect(JSON.stringify(jwks)).not.toContain('"d":');
+    },
+  );
 
-  test("live a day, or as long as was asked", async () => {
+  test("a token lives one day unless the sign-in requests another lifetime", async () => {
     const { send } = await openSandbox();
     const lifetime = async (body: object): Promise<number> => {
       const { exp = 0, iat = 0 } = decodeJwt((await send("POST", "/v1/auth", { body })).json.token);
@@ -109,14 +112,14 @@ describe("tokens", () => {
     expect(await lifetime({ ...goodAuthKey, tokenTimeoutSeconds: 172_800 })).toBe(172_800);
   });
 
-  test.each([179, 172_801, 1.5, "600"])("a lifetime of %j is refused", async (tokenTimeoutSeconds) => {
+  test.each([179, 172_801, 1.5, "600"])("a requested token lifetime of %j is refused", async (tokenTimeoutSeconds) => {
     const { send } = await openSandbox();
     const { status, json } = await send("POST", "/v1/auth", { body: { ...goodAuthKey, tokenTimeoutSeconds } });
     expect(status).toBe(400);
     expect(json.code).toBe("AUM0014");
   });
 
-  test("the field that asks for a lifetime is an option", async () => {
+  test("an option sets the name of the field that requests a token lifetime", async () => {
     const { send } = await openSandbox({ ttlField: "ttl" });
     expect((await send("POST", "/v1/auth", { body: { ...goodAuthKey, ttl: 1 } })).status).toBe(400);
     expect((await send("POST", "/v1/auth", { body: { ...goodAuthKey, tokenTimeoutSeconds: 1 } })).status).toBe(200);
@@ -124,7 +127,7 @@ describe("tokens", () => {
 });
 
 describe("pairs", () => {
-  test("are refused once they have expired", async () => {
+  test("an expired pair is refused", async () => {
     const { call, clock } = await openSandbox({ pairTtlSeconds: 5 });
     expect((await call("GET", "/v1/sims")).status).toBe(200);
     clock.pass(4_999);
@@ -136,7 +139,7 @@ describe("pairs", () => {
     expect(quotaOf(late)).toEqual([600, 597, 55]);
   });
 
-  test("need both headers, and headers that belong together", async () => {
+  test("a call needs both headers of the same pair", async () => {
     const { send, pair } = await openSandbox();
     const first = await pair();
     const second = (await send("POST", "/v1/auth", { body: goodAuthKey })).json;
@@ -147,13 +150,13 @@ describe("pairs", () => {
     expect(await codeOf({ ...first, "X-Svc-API-Key": "made-up" })).toBe("AUM0002");
   });
 
-  test("work on every address that shares the accounts", async () => {
+  test("a pair works on every address that shares its account", async () => {
     const global = await openSandbox({ coverageTypes: ["g", "jp"] });
     const japan = await openSandbox({ accounts: global.sandbox.accounts, serves: ["jp"] });
     expect((await japan.send("GET", "/v1/sims", { headers: await global.pair() })).status).toBe(200);
   });
 
-  test("of two addresses of one account find the SIMs of each", async () => {
+  test("one pair reads the SIMs of two addresses that share an account", async () => {
     const global = await openSandbox({ coverageTypes: ["g", "jp"], serves: ["g"], operatorId: "OP7", sims: 3 });
     const { accounts } = global.sandbox;
     const japan = await openSandbox({ accounts, serves: ["jp"], seed: 2, sims: 2 });
@@ -171,14 +174,14 @@ describe("pairs", () => {
     expect((await global.send("GET", "/v1/sims", { headers })).json).toHaveLength(3);
   });
 
-  test("are refused by an address of another coverage", async () => {
+  test("an address of another coverage refuses a pair", async () => {
     const { call } = await openSandbox({ coverageTypes: ["jp"], serves: ["g"] });
     const { status, json } = await call("GET", "/v1/sims");
     expect(status).toBe(403);
     expect(json.code).toBe("AUM0004");
   });
 
-  test("use header names of the brand", async () => {
+  test("pair and rate-limit headers use the name of the brand", async () => {
     const { send } = await openSandbox({ brand: "Acme" });
     const { json } = await send("POST", "/v1/auth", { body: goodAuthKey });
     const headers = { "X-Acme-API-Key": json.apiKey, "X-Acme-Token": json.token };

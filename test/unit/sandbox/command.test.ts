@@ -43,7 +43,7 @@ async function complaintOf(...options: string[]): Promise<string> {
 }
 
 describe("simfleet sandbox", () => {
-  test("prints one JSON document, serves what was asked for, and ends cleanly", async () => {
+  test("`simfleet sandbox` prints one JSON document, serves the requested fleet, and exits cleanly", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, "fleet.csv");
@@ -71,7 +71,7 @@ describe("simfleet sandbox", () => {
     expect(await exited).toBe(0);
   });
 
-  test("serves Japan coverage at a second address, where a pair of the first works", async () => {
+  test("`simfleet sandbox` serves Japan coverage at a second address that accepts pairs of the first", async () => {
     const { printed, stderr } = await start("--json --sims 3 --records soracom --japan-port 0");
     expect(printed.environment).toMatchObject({
       SIMFLEET_ENDPOINT_GLOBAL: printed.url,
@@ -107,11 +107,11 @@ describe("simfleet sandbox", () => {
     [["--limit-change", "Sim=3"], "GROUP=LIMIT@SECONDS"],
     [["--rounding", "sideways"], "up, down, nearest"],
     [["--frobnicate"], "unknown option"],
-  ])("%j is refused and told why", async (options, why) => {
+  ])("`simfleet sandbox` rejects the options %j with the reason", async (options, why) => {
     expect(await complaintOf(...options)).toContain(why);
   });
 
-  test("values that are numbers but make no sense are refused as well", async () => {
+  test("`simfleet sandbox` rejects numbers out of range", async () => {
     const command = sandboxCommand().exitOverride();
     await expect(command.parseAsync(["node", "sandbox", "--period", "0"])).rejects.toThrow("periodSeconds");
   });
@@ -119,12 +119,12 @@ describe("simfleet sandbox", () => {
   test.each([
     ["tsconfig.build.json", "tsconfig.build.json"],
     ["no-such-file.csv", "cannot be read"],
-  ])("a file %s without SIM ids is refused", async (file, why) => {
+  ])("`simfleet sandbox` rejects a file %s without SIM ids", async (file, why) => {
     const command = sandboxCommand().exitOverride();
     await expect(command.parseAsync(["node", "sandbox", "--ids-from", file])).rejects.toThrow(why);
   });
 
-  test("takes groups from a file, and serves what the interface only names", async () => {
+  test("`simfleet sandbox` loads groups from a file and serves additional operations with `--operations all`", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, "groups.yaml");
@@ -139,7 +139,7 @@ describe("simfleet sandbox", () => {
     ["- groupId: 7\n", "holds no groups"],
     ["- groupId: a\n  colour: red\n", "colour"],
     ["[", "cannot be read as YAML or JSON"],
-  ])("groups that read %j are refused", async (text, why) => {
+  ])("`simfleet sandbox` rejects a groups file with the content %j", async (text, why) => {
     const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, "groups.yaml");
@@ -148,7 +148,7 @@ describe("simfleet sandbox", () => {
     await expect(command.parseAsync(["node", "sandbox", "--groups-from", file])).rejects.toThrow(why);
   });
 
-  test("its page names every option, fault and code", async () => {
+  test("docs/sandbox.md names every option, fault, and error code of the sandbox", async () => {
     const page = (await readFile("docs/sandbox.md", "utf8")).replaceAll(/ +/g, " ");
     const options = sandboxCommand().options.map(({ long }) => `\`${long}`);
     const codes = Object.values(refusals).map(({ status, code }) => `\`${code}\` | ${status} |`);
@@ -157,7 +157,7 @@ describe("simfleet sandbox", () => {
     }
   });
 
-  test("its help has an example", () => {
+  test("the help of `simfleet sandbox` contains an example", () => {
     let help = "";
     sandboxCommand()
       .configureOutput({ writeOut: (text) => (help += text) })

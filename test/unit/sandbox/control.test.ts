@@ -4,8 +4,8 @@ import { control } from "#sandbox/http/control.ts";
 import { resolveOptions } from "#sandbox/option-checks.ts";
 import { openSandbox } from "./open-sandbox.ts";
 
-describe("control over HTTP", () => {
-  test("shows counts, windows and faults, and spends no quota", async () => {
+describe("the sandbox's control interface", () => {
+  test("the control interface shows counts, windows, and faults without spending quota", async () => {
     const { update, send } = await openSandbox({ limits: { Sim: 1 } });
     await update(0);
     await update(0);
@@ -26,7 +26,7 @@ describe("control over HTTP", () => {
     });
   });
 
-  test("shows one SIM", async () => {
+  test("the control interface shows one SIM", async () => {
     const { sandbox, update, send } = await openSandbox();
     await update(0, "s1.slow");
     const simId = sandbox.state.sims.simIdAt(0);
@@ -35,7 +35,7 @@ describe("control over HTTP", () => {
     expect((await send("GET", "/_sandbox/sims/none")).status).toBe(404);
   });
 
-  test("sets faults", async () => {
+  test("the control interface sets faults", async () => {
     const { update, send, pair } = await openSandbox();
     await pair();
     const body = { rates: { "html-502": 1 }, next: { fault: "empty-500" } };
@@ -45,7 +45,7 @@ describe("control over HTTP", () => {
     expect((await update(0)).status).toBe(200);
   });
 
-  test("sets limits and competitors", async () => {
+  test("the control interface sets limits and competitors", async () => {
     const { sandbox, send, clock } = await openSandbox();
     await send("POST", "/_sandbox/limits", { body: { group: "Sim", limit: 7, afterMs: 1_000 } });
     await send("POST", "/_sandbox/competitor", { body: { group: "Sim", callsPerSecond: 2 } });
@@ -53,14 +53,14 @@ describe("control over HTTP", () => {
     expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ limit: 7, remaining: 4 });
   });
 
-  test("expires pairs", async () => {
+  test("the control interface expires pairs", async () => {
     const { call, send } = await openSandbox();
     expect((await call("GET", "/v1/sims")).status).toBe(200);
     expect((await send("POST", "/_sandbox/expire-pairs")).json.livePairs).toBe(0);
     expect((await call("GET", "/v1/sims")).status).toBe(401);
   });
 
-  test("puts everything back as at the start", async () => {
+  test("the control interface resets the sandbox to its initial state", async () => {
     const { sandbox, update, call, send } = await openSandbox();
     const simId = sandbox.state.sims.simIdAt(0);
     const before = sandbox.state.recordOf(simId);
@@ -85,21 +85,24 @@ describe("control over HTTP", () => {
     ["competitor", { group: "Sim" }, "callsPerSecond"],
     ["credentials-used", { id: "a" }, "credentialsId"],
     ["reset", { hard: true }, "hard"],
-  ])("%s with the body %j is refused and told why", async (what, body, why) => {
-    const { send } = await openSandbox();
-    const { status, json } = await send("POST", `/_sandbox/${what}`, { body });
-    expect(status).toBe(400);
-    expect(json.message).toContain(why);
-  });
+  ])(
+    "the control interface rejects a request to set %s with the body %j and gives the reason",
+    async (what, body, why) => {
+      const { send } = await openSandbox();
+      const { status, json } = await send("POST", `/_sandbox/${what}`, { body });
+      expect(status).toBe(400);
+      expect(json.message).toContain(why);
+    },
+  );
 
-  test("is refused to callers from elsewhere", async () => {
+  test("the control interface refuses callers from other hosts", async () => {
     const { sandbox } = await openSandbox();
     const call = { method: "GET", path: "/_sandbox/state", bodyText: "", isTooLarge: false };
     expect(control(sandbox, { ...call, callerIp: "192.0.2.7" }).status).toBe(403);
     expect(control(sandbox, { ...call, callerIp: "::ffff:127.0.0.1" }).status).toBe(200);
   });
 
-  test("an unknown control tells which there are", async () => {
+  test("an unknown control path returns 404 with a list of the available ones", async () => {
     const { send } = await openSandbox();
     for (const [method, path] of [
       ["GET", "/_sandbox/faults"],
@@ -114,8 +117,8 @@ describe("control over HTTP", () => {
   });
 });
 
-describe("options", () => {
-  test("that make no sense are all named at once", () => {
+describe("sandbox options", () => {
+  test("all invalid sandbox options are reported together", () => {
     const nonsense = {
       port: -1,
       brand: "X Y",
@@ -138,7 +141,7 @@ describe("options", () => {
     }
   });
 
-  test("of a limit leave the other limits at their defaults", () => {
+  test("setting one limit leaves the other limits at their defaults", () => {
     expect(resolveOptions({ limits: { Sim: 7 } }).limits).toEqual({
       Sim: 7,
       Subscriber: 60,
@@ -149,7 +152,7 @@ describe("options", () => {
     });
   });
 
-  test("a port that is taken is told", async () => {
+  test("the sandbox reports a port that is already in use", async () => {
     const { sandbox } = await openSandbox();
     await expect(openSandbox({ port: sandbox.port })).rejects.toThrow(/cannot listen.*EADDRINUSE/);
   });

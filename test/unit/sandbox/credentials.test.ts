@@ -5,8 +5,8 @@ const psk = { type: "psk", credentials: { key: "first" } };
 
 const openAll = (options: Parameters<typeof openSandbox>[0] = {}) => openSandbox({ operations: "all", ...options });
 
-describe("Credential Sets, with all operations", () => {
-  test("are created, listed in that order, changed and deleted", async () => {
+describe("Credential Sets with all operations", () => {
+  test("Credential Sets can be created, listed in order, changed, and deleted", async () => {
     const { call, clock } = await openAll();
     const startSeconds = clock.wallMs() / 1_000;
     await call("POST", "/v1/credentials/b", { body: { ...psk, description: "proxy" } });
@@ -31,13 +31,13 @@ describe("Credential Sets, with all operations", () => {
     expect((await call("GET", "/v1/credentials")).json).toHaveLength(1);
   });
 
-  test.each(["PUT", "DELETE"])("that are not there are not found by %s", async (method) => {
+  test.each(["PUT", "DELETE"])("%s of an unknown Credential Set returns 404", async (method) => {
     const { call } = await openAll();
     const { status, json } = await call(method, "/v1/credentials/none", { body: psk });
     expect([status, json.code]).toEqual([404, "CRE0004"]);
   });
 
-  test("are a hundred at most, and one that is deleted makes room", async () => {
+  test("the sandbox allows at most 100 Credential Sets, and deleting one frees its place", async () => {
     const { call, sandbox } = await openAll({ limits: { Credential: 1_000 } });
     for (let i = 0; i < 100; i += 1) sandbox.state.credentials.create(`set-${i}`, psk);
     const create = () => call("POST", "/v1/credentials/one-more", { body: psk });
@@ -60,7 +60,7 @@ describe("Credential Sets, with all operations", () => {
     ["google-service-account-json", { credentials: "{}" }],
     ["pubnub-credentials", { pubKey: "p", subKey: "s" }],
     ["username-password-credentials", { username: "u", password: "p" }],
-  ])("of the type %s need each of its fields", async (type, credentials) => {
+  ])("a Credential Set of the type %s requires each of its fields", async (type, credentials) => {
     const { call } = await openAll();
     const put = (values: object) => call("PUT", "/v1/credentials/a", { body: { type, credentials: values } });
     await call("POST", "/v1/credentials/a", { body: psk });
@@ -71,7 +71,7 @@ describe("Credential Sets, with all operations", () => {
     }
   });
 
-  test("of an unknown type pass with whatever they hold, and a service account must be JSON", async () => {
+  test("a Credential Set of an unknown type accepts any fields, while a service account must be valid JSON", async () => {
     const { call } = await openAll();
     const create = async (type: string, credentials: object) =>
       (await call("POST", `/v1/credentials/${type}`, { body: { type, credentials } })).status;
@@ -79,7 +79,7 @@ describe("Credential Sets, with all operations", () => {
     expect(await create("google-service-account-json", { credentials: "{" })).toBe(400);
   });
 
-  test("tell when the platform used them last", async () => {
+  test("a Credential Set shows when the platform last used it", async () => {
     const { call, sandbox, send, clock } = await openAll();
     await call("POST", "/v1/credentials/a", { body: psk });
     await call("POST", "/v1/credentials/b", { body: psk });
@@ -97,7 +97,7 @@ describe("Credential Sets, with all operations", () => {
     expect(unknown).toMatchObject({ status: 400, json: { message: "there is no Credential Set c" } });
   });
 
-  test("let a test read the values that arrived last, and show them to nobody else", async () => {
+  test("a test can read the latest values of a Credential Set that no response shows", async () => {
     const { call, sandbox, send } = await openAll();
     const secretOf = () => sandbox.state.credentials.secretOf("a");
     const answers = [await call("POST", "/v1/credentials/a", { body: psk })];
@@ -113,7 +113,7 @@ describe("Credential Sets, with all operations", () => {
     expect(secretOf()).toBeUndefined();
   });
 
-  test("meet faults as everything else does", async () => {
+  test("faults apply to Credential Set calls as well", async () => {
     const { call, sandbox, pair } = await openAll();
     await pair();
     sandbox.state.credentials.create("a", psk);
@@ -129,7 +129,7 @@ describe("Credential Sets, with all operations", () => {
 describe("new Credential Sets", () => {
   const hushed = { description: "a key", type: "psk", credentials: { key: "hush" } };
 
-  test("are created without showing their values", async () => {
+  test("a new Credential Set is created without its values in the response", async () => {
     const { call, sandbox, clock } = await openSandbox();
     const { status, json, text } = await call("POST", "/v1/credentials/mqtt-psk", { body: hushed });
     expect(status).toBe(201);
@@ -146,12 +146,12 @@ describe("new Credential Sets", () => {
     expect(sandbox.state.credentials.secretOf("mqtt-psk")).toEqual({ key: "hush" });
   });
 
-  test("the status of a creation is an option", async () => {
+  test("an option sets the status code of a Credential Set creation", async () => {
     const { call } = await openSandbox({ createdStatus: 200 });
     expect((await call("POST", "/v1/credentials/a", { body: hushed })).status).toBe(200);
   });
 
-  test("are refused when they exist, are malformed, or are one too many", async () => {
+  test("a Credential Set creation is refused for a duplicate, a malformed body, or more than 100 sets", async () => {
     const { call } = await openSandbox({ limits: { Credential: 1_000 } });
     const create = async (id: string, body: object = psk) => {
       const { status, json } = await call("POST", `/v1/credentials/${id}`, { body });
@@ -167,8 +167,8 @@ describe("new Credential Sets", () => {
   });
 });
 
-describe("with the operations of the interface alone", () => {
-  test("Credential Sets can be created and nothing else, whatever fields a type has elsewhere", async () => {
+describe("the sandbox with core operations only", () => {
+  test("core operations allow Credential Sets to be created but not changed or deleted", async () => {
     const { call } = await openSandbox();
     const body = { type: "x509", credentials: { key: "k" } };
     expect((await call("POST", "/v1/credentials/a", { body })).status).toBe(201);
@@ -183,7 +183,7 @@ describe("with the operations of the interface alone", () => {
     ["POST", "/v1/operators/OP0000000001/token"],
     ["GET", "/v1/groups"],
     ["PUT", "/v1/groups/a/configuration/b"],
-  ])("%s %s is no known path", async (method, path) => {
+  ])("the sandbox with core operations only returns 404 for %s %s", async (method, path) => {
     const { call } = await openSandbox();
     const answer = await call(method, path);
     expect([answer.status, answer.json.code]).toEqual([404, "SBX0404"]);

@@ -15,21 +15,21 @@ async function struckBy(kind: FaultKind, options: Parameters<typeof openSandbox>
 }
 
 describe("faults", () => {
-  test("reset: the connection is reset and nothing is carried out", async () => {
+  test("the fault `reset` resets the connection without executing the call", async () => {
     const { update, changes, left: quotaLeft } = await struckBy("reset");
     await expect(update(0)).rejects.toMatchObject({ cause: { code: "ECONNRESET" } });
     expect(changes()).toBe(0);
     expect(await quotaLeft()).toBe(599);
   });
 
-  test("lost-answer: the call is carried out, the answer never comes", async () => {
+  test("the fault `lost-answer` executes the call without sending its response", async () => {
     const { update, changes, left: quotaLeft } = await struckBy("lost-answer");
     await expect(update(0)).rejects.toThrow("fetch failed");
     expect(changes()).toBe(1);
     expect(await quotaLeft()).toBe(598);
   });
 
-  test("hang: nothing comes until the client leaves", async () => {
+  test("the fault `hang` sends nothing until the client disconnects", async () => {
     const { sandbox, pair, changes, left: quotaLeft } = await struckBy("hang");
     const path = `/v1/sims/${sandbox.state.sims.simIdAt(0)}/update_speed_class`;
     const leaving = new AbortController();
@@ -42,7 +42,7 @@ describe("faults", () => {
     expect(await quotaLeft()).toBe(599);
   });
 
-  test("hang: closing the sandbox ends it", async () => {
+  test("closing the sandbox ends a hanging call", async () => {
     const { sandbox, update } = await struckBy("hang");
     const hanging = update(0);
     const fate = expect(hanging).rejects.toThrow("fetch failed");
@@ -51,7 +51,7 @@ describe("faults", () => {
     await fate;
   });
 
-  test("slow: the call is carried out at once and answered late", async () => {
+  test("the fault `slow` executes the call at once and delays its response", async () => {
     const { update, changes, clock } = await struckBy("slow", { slowMs: 3_000 });
     const answer = update(0);
     await vi.waitFor(() => expect(clock.sleepers).toBe(1));
@@ -60,7 +60,7 @@ describe("faults", () => {
     expect((await answer).status).toBe(200);
   });
 
-  test("truncated: the body ends before its length", async () => {
+  test("the fault `truncated` ends the body before its declared length", async () => {
     const { sandbox, pair, changes } = await struckBy("truncated");
     const path = `/v1/sims/${sandbox.state.sims.simIdAt(0)}/update_speed_class`;
     const headers = await pair();
@@ -85,7 +85,7 @@ describe("faults", () => {
     expect(changes()).toBe(1);
   });
 
-  test("html-502: a load balancer's page without rate-limit headers", async () => {
+  test("the fault `html-502` returns an HTML error page without rate-limit headers", async () => {
     const { update, changes, left: quotaLeft } = await struckBy("html-502");
     const answer = await update(0);
     expect(answer.status).toBe(502);
@@ -96,7 +96,7 @@ describe("faults", () => {
     expect(await quotaLeft()).toBe(599);
   });
 
-  test("empty-500: a status and no body", async () => {
+  test("the fault `empty-500` returns a status without a body", async () => {
     const { update, changes } = await struckBy("empty-500");
     const answer = await update(0);
     expect([answer.status, answer.text]).toEqual([500, ""]);
@@ -104,7 +104,7 @@ describe("faults", () => {
     expect(changes()).toBe(0);
   });
 
-  test("nested-error: an error body of the nested form", async () => {
+  test("the fault `nested-error` returns an error body in the nested form", async () => {
     const { update, changes } = await struckBy("nested-error");
     const answer = await update(0);
     expect(answer.status).toBe(500);
@@ -113,7 +113,7 @@ describe("faults", () => {
     expect(changes()).toBe(0);
   });
 
-  test("expire-pairs: this call and all later ones need a new pair", async () => {
+  test("the fault `expire-pairs` makes the current call and all later ones need a new pair", async () => {
     const { update, send } = await struckBy("expire-pairs");
     expect((await update(0)).json.code).toBe("AUM0003");
     expect((await update(0)).json.code).toBe("AUM0003");
@@ -121,8 +121,8 @@ describe("faults", () => {
   });
 });
 
-describe("the choice of a fault", () => {
-  test("takes those asked for first, one for each call, and counts them", async () => {
+describe("fault selection", () => {
+  test("queued faults are used first, one per call, and counted", async () => {
     const { sandbox, update } = await openSandbox();
     sandbox.faults.next("html-502", 2);
     sandbox.faults.next("empty-500");
@@ -132,7 +132,7 @@ describe("the choice of a fault", () => {
     expect(sandbox.faults.ordered).toEqual([]);
   });
 
-  test("can wait for a call of one operation", async () => {
+  test("a queued fault can wait for a call of a given operation", async () => {
     const { sandbox, call, update, send } = await openSandbox();
     const next = { fault: "html-502", operation: "updateSimSpeedClass" };
     expect((await send("POST", "/_sandbox/faults", { body: { next } })).json.faults.ordered).toBe(1);
@@ -142,21 +142,21 @@ describe("the choice of a fault", () => {
     expect([(await update(0)).status, (await update(0)).status]).toEqual([502, 200]);
   });
 
-  test("spares authentication unless told otherwise", async () => {
+  test("faults skip authentication unless configured to include it", async () => {
     const spared = await openSandbox({ faults: { "html-502": 1 } });
     const struck = await openSandbox({ faults: { "html-502": 1 }, faultsOnAuth: true });
     expect((await spared.send("POST", "/v1/auth", { body: {} })).status).toBe(400);
     expect((await struck.send("POST", "/v1/auth", { body: {} })).status).toBe(502);
   });
 
-  test("spares calls that a spent quota refuses", async () => {
+  test("faults skip calls that are refused because of a spent quota", async () => {
     const { sandbox, update } = await openSandbox({ limits: { Sim: 0 } });
     sandbox.faults.next("reset");
     expect((await update(0)).status).toBe(429);
     expect(sandbox.faults.ordered).toEqual(["reset"]);
   });
 
-  test("follows the probabilities, and the seed alone decides", () => {
+  test("faults follow the configured probabilities and depend only on the seed", () => {
     const rates = { reset: 0.1, slow: 0.3 };
     const drawn = (seed: number) => {
       const faults = new Faults({ seed, faults: rates, faultsOnAuth: false, slowMs: 1 });
@@ -169,7 +169,7 @@ describe("the choice of a fault", () => {
     expect(drawn(1)).not.toEqual(drawn(2));
   });
 
-  test("starts over after a reset", () => {
+  test("fault selection starts over after a reset", () => {
     const faults = new Faults({ seed: 3, faults: { reset: 0.5 }, faultsOnAuth: false, slowMs: 1 });
     const draw = () => Array.from({ length: 50 }, () => faults.draw({ isAuth: false }));
     const first = draw();
@@ -180,7 +180,7 @@ describe("the choice of a fault", () => {
     expect(draw()).toEqual(first);
   });
 
-  test("refuses probabilities that make no sense", () => {
+  test("invalid fault probabilities are rejected", () => {
     const faults = new Faults({ seed: 3, faults: {}, faultsOnAuth: false, slowMs: 1 });
     expect(() => faults.setRates({ reset: 0.7, slow: 0.7 })).toThrow("add up to more than 1");
     expect(() => faults.setRates({ reset: -1 })).toThrow("0 to 1");
@@ -190,7 +190,7 @@ describe("the choice of a fault", () => {
 });
 
 describe("latency", () => {
-  test("is added to every answer", async () => {
+  test("latency delays every response", async () => {
     const { sandbox, send, clock } = await openSandbox({ latencyMs: 200 });
     const answer = send("GET", "/v1/nowhere");
     await vi.waitFor(() => expect(clock.sleepers).toBe(1));
@@ -201,7 +201,7 @@ describe("latency", () => {
     expect(sandbox.options.latencyMs).toBe(200);
   });
 
-  test("can lie between two bounds", async () => {
+  test("latency can vary between two bounds", async () => {
     const { send, clock } = await openSandbox({ latencyMs: [100, 200] });
     const answer = send("GET", "/v1/nowhere");
     await vi.waitFor(() => expect(clock.sleepers).toBe(1));

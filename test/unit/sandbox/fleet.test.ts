@@ -16,8 +16,8 @@ async function page({ call }: OpenSandbox, { limit = 100, key = "" }: { limit?: 
 const firstIds = ({ sandbox }: OpenSandbox, count: number) =>
   Array.from({ length: count }, (_, place) => sandbox.state.sims.simIdAt(place));
 
-describe("SIMs that are added", () => {
-  test("by count are made by the seed's rule, at the end of the list", async () => {
+describe("added SIMs", () => {
+  test("SIMs added by count follow the seed and are listed last", async () => {
     const opened = await openSandbox({ sims: 3 });
     const added = opened.sandbox.fleet.add(2);
     const { json } = await (await openSandbox({ sims: 5 })).call("GET", "/v1/sims");
@@ -26,7 +26,7 @@ describe("SIMs that are added", () => {
     expect((await opened.update(4, "s1.slow")).json).toMatchObject({ simId: added[1], speedClass: "s1.slow" });
   });
 
-  test("by id have that id and an IMSI of their own", async () => {
+  test("a SIM added by id gets that id and its own IMSI", async () => {
     const opened = await openSandbox({ sims: 2 });
     opened.sandbox.fleet.addIds(["sim-a", "8942310000000000001"]);
     expect((await page(opened)).simIds).toEqual([...firstIds(opened, 2), "sim-a", "8942310000000000001"]);
@@ -35,7 +35,7 @@ describe("SIMs that are added", () => {
     expect(opened.sandbox.state.acceptedChanges(json.imsi)).toBe(1);
   });
 
-  test("one by one cost no more than at once", async () => {
+  test("adding 20,000 SIMs one at a time keeps every SIM findable", async () => {
     const { sandbox } = await openSandbox({ sims: 0 });
     for (let i = 0; i < 20_000; i += 1) sandbox.fleet.add(1);
     const { sims } = sandbox.state;
@@ -43,13 +43,13 @@ describe("SIMs that are added", () => {
     expect(sims.placeOfSimId(sims.simIdAt(19_999))).toBe(19_999);
   });
 
-  test("can be a million", async () => {
+  test("the sandbox can add a million SIMs at once", async () => {
     const { sandbox } = await openSandbox({ sims: 10 });
     expect(sandbox.fleet.add(1_000_000)).toHaveLength(1_000_000);
     expect(sandbox.state.sims.count).toBe(1_000_010);
   });
 
-  test("that are there already are refused, and nothing else is changed", async () => {
+  test("adding SIMs that already exist fails and changes nothing", async () => {
     const opened = await openSandbox({ sims: 2 });
     const { fleet, state } = opened.sandbox;
     const [first = "", second = ""] = firstIds(opened, 2);
@@ -65,7 +65,7 @@ describe("SIMs that are added", () => {
     expect(() => fleet.add(2)).not.toThrow();
   });
 
-  test("by count never get an id that a SIM elsewhere was given", async () => {
+  test("adding SIMs by count fails when a generated id is already in use", async () => {
     const { sandbox } = await openSandbox({ sims: 2 });
     sandbox.fleet.addIds(["sim-a", sandbox.state.sims.simIdAt(4)]);
     expect(() => sandbox.fleet.add(1)).toThrow("there already");
@@ -73,8 +73,8 @@ describe("SIMs that are added", () => {
   });
 });
 
-describe("SIMs that are removed", () => {
-  test("are not listed, and calls on them find no such SIM", async () => {
+describe("removed SIMs", () => {
+  test("a removed SIM is not listed and calls on it return 404", async () => {
     const opened = await openSandbox({ sims: 4 });
     const { sandbox, call, update } = opened;
     const [a = "", b = "", c = "", d = ""] = firstIds(opened, 4);
@@ -90,7 +90,7 @@ describe("SIMs that are removed", () => {
     expect(sandbox.state.sims.count).toBe(2);
   });
 
-  test("come back to their places, as they were", async () => {
+  test("a restored SIM returns to its place unchanged", async () => {
     const opened = await openSandbox({ sims: 3 });
     const before = (await opened.call("GET", "/v1/sims")).text;
     const [, second = ""] = firstIds(opened, 3);
@@ -102,7 +102,7 @@ describe("SIMs that are removed", () => {
     expect(opened.sandbox.state.sims.count).toBe(3);
   });
 
-  test("leave pages filled up, and the last page is known to be the last", async () => {
+  test("removing SIMs keeps pages full and still marks the last page", async () => {
     const opened = await openSandbox({ sims: 10 });
     const ids = firstIds(opened, 10);
     opened.sandbox.fleet.remove(ids.filter((_, place) => place % 2 === 1 || place > 5));
@@ -114,8 +114,8 @@ describe("SIMs that are removed", () => {
   });
 });
 
-describe("a list that is walked while the fleet changes", () => {
-  test("shows every SIM that was there throughout once, and none that is gone", async () => {
+describe("a list that is paged while the fleet changes", () => {
+  test("paging through a changing fleet lists each remaining SIM once and no removed SIM", async () => {
     const opened = await openSandbox({ sims: 8 });
     const { fleet } = opened.sandbox;
     const ids = firstIds(opened, 8);
@@ -132,7 +132,7 @@ describe("a list that is walked while the fleet changes", () => {
     expect(third.next).toBeNull();
   });
 
-  test("ends with an empty page when all that was left is gone", async () => {
+  test("paging ends with an empty page when all remaining SIMs were removed", async () => {
     const opened = await openSandbox({ sims: 4 });
     const { next } = await page(opened, { limit: 2 });
     opened.sandbox.fleet.remove(firstIds(opened, 4).slice(2));
@@ -140,8 +140,8 @@ describe("a list that is walked while the fleet changes", () => {
   });
 });
 
-describe("SIMs that are edited", () => {
-  test("show it in every answer, with the time of the edit, and count no change", async () => {
+describe("edited SIMs", () => {
+  test("an edited SIM shows its new fields and edit time everywhere, and the edit does not count as a change", async () => {
     const opened = await openSandbox({ sims: 3 });
     const { sandbox, clock, call } = opened;
     const [, simId = ""] = firstIds(opened, 3);
@@ -157,7 +157,7 @@ describe("SIMs that are edited", () => {
     expect(sandbox.state.acceptedChanges(simId)).toBe(1);
   });
 
-  test("can have a class that no call could set, until a call sets another", async () => {
+  test("an edit can set a speed class that no call could set", async () => {
     const opened = await openSandbox({ sims: 1 });
     const simId = opened.sandbox.state.sims.simIdAt(0);
     opened.sandbox.fleet.edit(simId, { speedClass: "u1.standard" });
@@ -167,7 +167,7 @@ describe("SIMs that are edited", () => {
     expect(opened.sandbox.state.speedClassOf(simId)).toBe("s1.slow");
   });
 
-  test("keep a time that the edit names", async () => {
+  test("an edited SIM keeps the modification time that the edit sets", async () => {
     const { sandbox } = await openSandbox({ sims: 1 });
     const simId = sandbox.state.sims.simIdAt(0);
     sandbox.fleet.edit(simId, { lastModifiedTime: 1_700_000_000_000 });
@@ -180,7 +180,7 @@ describe("SIMs that are edited", () => {
     [{ speedClass: "two words" }, "must be a name"],
     [{ speedClass: null }, "must be a name"],
     [{ lastModifiedTime: "now" }, "epoch milliseconds"],
-  ])("cannot be given %j", async (set, why) => {
+  ])("a SIM cannot be edited with %j", async (set, why) => {
     const { sandbox } = await openSandbox({ simIds: ["sim-a"] });
     const before = sandbox.state.recordOf("sim-a");
     const edit = [
@@ -192,8 +192,8 @@ describe("SIMs that are edited", () => {
   });
 });
 
-describe("changes of the fleet over HTTP", () => {
-  test("can be combined, and answer with the state and the ids that were added", async () => {
+describe("fleet changes over HTTP", () => {
+  test("a fleet change can combine additions, removals, and edits, and returns the state and the added ids", async () => {
     const { sandbox, send } = await openSandbox({ sims: 3 });
     const [a = "", b = ""] = firstIds({ sandbox } as OpenSandbox, 2);
     const body = {
@@ -211,7 +211,7 @@ describe("changes of the fleet over HTTP", () => {
     expect((await send("GET", `/_sandbox/sims/${b}`)).json).toMatchObject({ isListed: false, record: { simId: b } });
   });
 
-  test("may name every SIM of a large fleet", async () => {
+  test("a fleet change can name every SIM of a large fleet", async () => {
     const { sandbox, send } = await openSandbox({ sims: 20_000 });
     const remove = firstIds({ sandbox } as OpenSandbox, 19_999);
     expect((await send("POST", "/_sandbox/fleet", { body: { remove } })).json.sims).toBe(1);
@@ -225,14 +225,14 @@ describe("changes of the fleet over HTTP", () => {
     [{ edit: [{ id: "nobody", set: {} }] }, "at least one field"],
     [{ edit: [{ id: "nobody", set: { status: "ready" } }] }, "there is no SIM nobody"],
     [{ delete: ["nobody"] }, "delete"],
-  ])("of the body %j are refused and told why", async (body, why) => {
+  ])("a fleet change with the body %j is rejected with the reason", async (body, why) => {
     const { send } = await openSandbox();
     const { status, json } = await send("POST", "/_sandbox/fleet", { body });
     expect(status).toBe(400);
     expect(json.message).toContain(why);
   });
 
-  test("are undone by a reset", async () => {
+  test("a reset undoes fleet changes", async () => {
     const opened = await openSandbox({ simIds: ["sim-a", "sim-b"] });
     const before = (await opened.call("GET", "/v1/sims")).text;
     const edit = [{ id: "sim-b", set: { status: "terminated", speedClass: "u1.slow" } }];

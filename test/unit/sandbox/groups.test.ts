@@ -13,7 +13,7 @@ const meters = {
 const openAll = (options: Parameters<typeof openSandbox>[0] = {}) => openSandbox({ operations: "all", ...options });
 
 describe("groups", () => {
-  test("are those that the SIMs are in, and those of the options", async () => {
+  test("the group list contains the groups of the SIMs and of the options", async () => {
     const { call } = await openAll({ groups: [meters, { groupId: "g-new" }] });
     const { json } = await call("GET", "/v1/groups");
     const sims = (await call("GET", "/v1/sims")).json as { groupId: string | null }[];
@@ -32,7 +32,7 @@ describe("groups", () => {
     expect((await call("GET", "/v1/groups/none")).json.code).toBe("GRP0001");
   });
 
-  test("are listed in pages, as SIMs are", async () => {
+  test("groups are listed in pages like SIMs", async () => {
     const { call } = await openAll();
     const first = await call("GET", "/v1/groups?limit=3");
     const key = first.headers.get("x-svc-next-key") ?? "";
@@ -43,7 +43,7 @@ describe("groups", () => {
     expect(quotaOf(second)).toEqual([60, 58, 60]);
   });
 
-  test("are found by a tag and its value, exactly or by how it begins", async () => {
+  test("groups can be searched by a tag value, by exact match or prefix", async () => {
     const { call } = await openAll({ groups: [{ groupId: "g-1", name: "meters-old" }] });
     const names = async (query: string) =>
       (await call("GET", `/v1/groups?${query}`)).json.map(({ tags }: { tags: { name: string } }) => tags.name);
@@ -55,7 +55,7 @@ describe("groups", () => {
     expect([unknown.status, unknown.json.code]).toEqual([400, "GRP0003"]);
   });
 
-  test("take configuration key by key", async () => {
+  test("a group's configuration is updated key by key", async () => {
     const { call, clock, send } = await openAll({ groups: [meters] });
     clock.pass(5_000);
     const path = `/v1/groups/${meters.groupId}/configuration`;
@@ -86,19 +86,19 @@ describe("groups", () => {
     ["SoracomFunnel", ["a"], "GRP0002"],
     ["Soracom%20Funnel", [], "GRP0002"],
     ["SoracomFunnel", "[", "SBX0001"],
-  ])("refuse for %s the configuration %j", async (namespace, body, code) => {
+  ])("a group's configuration for %s rejects %j", async (namespace, body, code) => {
     const { call } = await openAll();
     const answer = await call("PUT", `/v1/groups/${meters.groupId}/configuration/${namespace}`, { body });
     expect([answer.status, answer.json.code]).toEqual([400, code]);
   });
 
-  test("that are not there take none", async () => {
+  test("configuring an unknown group returns 404", async () => {
     const { call } = await openAll();
     const { status, json } = await call("PUT", "/v1/groups/none/configuration/SoracomFunk", { body: [] });
     expect([status, json.code]).toEqual([404, "GRP0001"]);
   });
 
-  test("can be entered and left by SIMs", async () => {
+  test("SIMs can join and leave groups", async () => {
     const { call, sandbox } = await openAll({ sims: 1, groups: [{ groupId: "g-new" }] });
     sandbox.fleet.edit(sandbox.state.sims.simIdAt(0), { groupId: "g-new" });
     expect((await call("GET", "/v1/sims")).json).toMatchObject([{ groupId: "g-new" }]);

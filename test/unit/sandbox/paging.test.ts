@@ -23,37 +23,37 @@ async function walk(
 }
 
 describe("paging", () => {
-  test("goes through all SIMs in pages of 100", async () => {
+  test("paging lists all SIMs in pages of 100", async () => {
     const opened = await openSandbox({ sims: 250 });
     const { ids, lengths } = await walk(opened);
     expect(lengths).toEqual([100, 100, 50]);
     expect(ids).toEqual(Array.from({ length: 250 }, (_, i) => opened.sandbox.state.sims.simIdAt(i)));
   });
 
-  test("goes through all subscribers by IMSI", async () => {
+  test("paging lists all subscribers by IMSI", async () => {
     const opened = await openSandbox({ sims: 150 });
     const { ids } = await walk(opened, { path: "/v1/subscribers" });
     expect(ids).toEqual(Array.from({ length: 150 }, (_, i) => opened.sandbox.state.sims.imsiAt(i)));
   });
 
-  test("takes a limit, up to the longest page", async () => {
+  test("a page limit is capped at the maximum page size", async () => {
     const opened = await openSandbox({ sims: 50, pageSize: 5, maxPageSize: 20 });
     expect((await walk(opened, { limit: "30" })).lengths).toEqual([20, 20, 10]);
     expect((await walk(opened, { limit: "25" })).lengths).toEqual([20, 20, 10]);
     expect((await walk(opened, { limit: "10" })).lengths).toEqual([10, 10, 10, 10, 10]);
   });
 
-  test.each(["0", "-1", "1.5", "many", ""])("refuses a limit of %j", async (limit) => {
+  test.each(["0", "-1", "1.5", "many", ""])("a page limit of %j is refused", async (limit) => {
     const { call } = await openSandbox();
     const { status, json } = await call("GET", `/v1/sims?limit=${limit}`);
     expect([status, json.code]).toEqual([400, "SIM0005"]);
   });
 
-  test("an empty fleet is one empty page", async () => {
+  test("an empty fleet is listed as one empty page", async () => {
     expect((await walk(await openSandbox({ sims: 0 }))).lengths).toEqual([0]);
   });
 
-  test.each(["link", "key"] as const)("can name the next page in %s alone", async (paging) => {
+  test.each(["link", "key"] as const)("the sandbox can name the next page in %s only", async (paging) => {
     const opened = await openSandbox({ sims: 150, paging });
     const { headers } = await opened.call("GET", "/v1/sims");
     expect(headers.has("link")).toBe(paging === "link");
@@ -61,10 +61,13 @@ describe("paging", () => {
     expect((await walk(opened, { by: paging })).lengths).toEqual([100, 50]);
   });
 
-  test.each(["link", "key"] as const)("hostile cursors come back whole when %s is encoded well", async (by) => {
-    const opened = await openSandbox({ sims: 150, hostileCursors: true });
-    expect((await walk(opened, { by })).ids).toHaveLength(150);
-  });
+  test.each(["link", "key"] as const)(
+    "a hostile cursor round-trips intact when %s is encoded correctly",
+    async (by) => {
+      const opened = await openSandbox({ sims: 150, hostileCursors: true });
+      expect((await walk(opened, { by })).ids).toHaveLength(150);
+    },
+  );
 
   test("a hostile cursor that was not encoded is refused", async () => {
     const { call } = await openSandbox({ sims: 150, hostileCursors: true });
@@ -73,7 +76,7 @@ describe("paging", () => {
     expect([status, json.code]).toEqual([400, "SIM0004"]);
   });
 
-  test("a cursor that was never given out is refused", async () => {
+  test("a cursor that was never issued is refused", async () => {
     const { call } = await openSandbox({ sims: 150 });
     const key = (await call("GET", "/v1/sims")).headers.get("x-svc-next-key") ?? "";
     for (const path of [
@@ -86,7 +89,7 @@ describe("paging", () => {
     }
   });
 
-  test("short and empty pages lose no SIM and are the same for the same seed", async () => {
+  test("short and empty pages omit no SIM and are the same for the same seed", async () => {
     const options = { sims: 400, pageSize: 20, shortPages: 0.3, emptyPages: 0.3, limits: { Sim: 1e6 } };
     const opened = await openSandbox(options);
     const { ids, lengths } = await walk(opened);

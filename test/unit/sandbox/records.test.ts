@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { openSandbox } from "./open-sandbox.ts";
 import { publicRecord } from "./public-record.ts";
 
-describe("the shape svc", () => {
-  test("has imsi, msisdn and subscription at the top, and no profiles", async () => {
+describe("the record shape svc", () => {
+  test("svc records have imsi, msisdn, and subscription at the top level and no profiles", async () => {
     const { call } = await openSandbox();
     const { json } = await call("GET", "/v1/sims");
     expect(json[0]).toMatchObject({ imsi: expect.any(String), msisdn: expect.any(String) });
@@ -13,8 +13,8 @@ describe("the shape svc", () => {
   });
 });
 
-describe("the shape soracom", () => {
-  test("has them under profiles alone, next to a secret of each SIM's own", async () => {
+describe("the record shape soracom", () => {
+  test("soracom records keep subscriber fields under profiles and have a distinct secret per SIM", async () => {
     const { call, sandbox } = await openSandbox({ records: "soracom" });
     const { json } = await call("GET", "/v1/sims");
     const plain = (await (await openSandbox()).call("GET", "/v1/sims")).json;
@@ -36,7 +36,7 @@ describe("the shape soracom", () => {
     expect(keys.size).toBe(100);
   });
 
-  test("has the fields and values of the public definition in 400 records, edited and changed ones among them", async () => {
+  test("all 400 soracom records match the public definition, including edited and changed ones", async () => {
     const { call, sandbox } = await openSandbox({ records: "soracom", sims: 400 });
     const simId = (place: number): string => sandbox.state.sims.simIdAt(place);
     sandbox.fleet.edit(simId(1), { groupId: null, tags: {}, expiryAction: null, imeiLock: null });
@@ -51,7 +51,7 @@ describe("the shape soracom", () => {
     expect(records.some((record) => publicRecord.parse(record).groupId === undefined)).toBe(true);
   });
 
-  test("has every public field in some record, and a fleet of which most are active and none terminated", async () => {
+  test("soracom records cover every public field, and most SIMs of the fleet are active and none are terminated", async () => {
     const { call, sandbox, clock } = await openSandbox({ records: "soracom", sims: 400, operations: "all" });
     const simId = sandbox.state.sims.simIdAt(0);
     await call("POST", `/v1/sims/${simId}/report_local_info`);
@@ -65,7 +65,7 @@ describe("the shape soracom", () => {
     expect(shareOf("terminated")).toBe(0);
   });
 
-  test("is that of an updated record too, and the same for the same seed", async () => {
+  test("an updated record has the soracom shape as well and is the same for the same seed", async () => {
     const { call, update, sandbox, clock } = await openSandbox({ records: "soracom" });
     clock.pass(1_500);
     const { json } = await update(5, "s1.slow");
@@ -76,7 +76,7 @@ describe("the shape soracom", () => {
     expect((await again.call("GET", "/v1/sims")).json[5].profiles).toEqual(json.profiles);
   });
 
-  test("shows edits where a field lies", async () => {
+  test("an edit of a soracom record changes the field where it is nested", async () => {
     const { call, sandbox } = await openSandbox({ records: "soracom", simIds: ["sim-a"] });
     sandbox.fleet.edit("sim-a", { status: "standby", subscription: "plan-KM1", tags: { note: 'a "b"' } });
     const [record] = (await call("GET", "/v1/sims")).json;
@@ -86,7 +86,7 @@ describe("the shape soracom", () => {
     expect(record.profiles["sim-a"].subscribers[imsi]).toMatchObject({ status: "standby", subscription: "plan-KM1" });
   });
 
-  test("leaves the records of the earlier wording as they are", async () => {
+  test("records of the earlier API wording are the same in both shapes", async () => {
     const imsis = async (records: "svc" | "soracom") => (await openSandbox({ records })).call("GET", "/v1/subscribers");
     expect((await imsis("soracom")).text).toBe((await imsis("svc")).text);
   });

@@ -3,7 +3,7 @@ import { hasLuhnDigit } from "#fleet/sim/sim.ts";
 import { openSandbox } from "./open-sandbox.ts";
 
 describe("SIM records", () => {
-  test("have ids with a check digit, an IMSI of their own and fields beyond the interface", async () => {
+  test("SIM records have ids with a check digit, a unique IMSI, and extra fields", async () => {
     const { call } = await openSandbox({ sims: 500 });
     const { json } = await call("GET", "/v1/sims?limit=500");
     expect(json).toHaveLength(500);
@@ -18,13 +18,13 @@ describe("SIM records", () => {
     expect(new Set(json.map(({ groupId }: { groupId: string }) => groupId)).size).toBeGreaterThan(2);
   });
 
-  test("are the same for the same seed and others for another", async () => {
+  test("SIM records depend only on the seed", async () => {
     const pageOf = async (seed: number) => (await (await openSandbox({ seed })).call("GET", "/v1/sims")).text;
     expect(await pageOf(7)).toBe(await pageOf(7));
     expect(await pageOf(7)).not.toBe(await pageOf(8));
   });
 
-  test("can be a given list", async () => {
+  test("options can set the list of SIM ids", async () => {
     const { call, sandbox } = await openSandbox({ simIds: ["sim-a", "8942310000000000000"] });
     const { json } = await call("GET", "/v1/sims");
     expect(json.map(({ simId }: { simId: string }) => simId)).toEqual(["sim-a", "8942310000000000000"]);
@@ -32,7 +32,7 @@ describe("SIM records", () => {
     expect(sandbox.state.speedClassOf("sim-b")).toBeUndefined();
   });
 
-  test("a million of them are found by both keys", async () => {
+  test("a fleet of a million SIMs is searchable by SIM id and by IMSI", async () => {
     const { sandbox } = await openSandbox({ sims: 1_000_000 });
     const { sims } = sandbox.state;
     expect(sims.placeOfSimId(sims.simIdAt(999_999))).toBe(999_999);
@@ -42,8 +42,8 @@ describe("SIM records", () => {
   });
 });
 
-describe("updating a speed class", () => {
-  test("answers with the whole updated record and is counted", async () => {
+describe("speed class updates", () => {
+  test("a speed class update returns the full updated record and is counted", async () => {
     const { sandbox, update, clock } = await openSandbox();
     clock.pass(1_234);
     const { status, json } = await update(3, "s1.slow");
@@ -58,7 +58,7 @@ describe("updating a speed class", () => {
     expect(sandbox.state.totals).toMatchObject({ calls: 3, byOperation: { auth: 1, updateSimSpeedClass: 2 } });
   });
 
-  test("works on the IMSI in the earlier wording", async () => {
+  test("a speed class update addresses the SIM by its IMSI in the earlier API wording", async () => {
     const { sandbox, call } = await openSandbox();
     const imsi = sandbox.state.sims.imsiAt(0);
     const body = { speedClass: "s1.minimum" };
@@ -70,7 +70,7 @@ describe("updating a speed class", () => {
     expect(sandbox.state.speedClassOf(sandbox.state.sims.simIdAt(0))).toBe("s1.minimum");
   });
 
-  test("refuses SIMs that are not there, also where the key is of the other wording", async () => {
+  test("a speed class update of an unknown SIM or with the wrong kind of id is refused", async () => {
     const { sandbox, call } = await openSandbox();
     const body = { speedClass: "s1.fast" };
     for (const path of [
@@ -91,7 +91,7 @@ describe("updating a speed class", () => {
     ["no JSON", "{", "SBX0001"],
     ["a JSON array", [], "SBX0001"],
     ["an empty body", "", "SBX0001"],
-  ])("refuses a body with %s", async (_, body, code) => {
+  ])("a speed class update with %s is refused", async (_, body, code) => {
     const { sandbox, call } = await openSandbox();
     const simId = sandbox.state.sims.simIdAt(0);
     const { status, json } = await call("POST", `/v1/sims/${simId}/update_speed_class`, { body });
@@ -99,15 +99,15 @@ describe("updating a speed class", () => {
     expect(sandbox.state.acceptedChanges(simId)).toBe(0);
   });
 
-  test("known classes are an option", async () => {
+  test("an option sets the known speed classes", async () => {
     const { update } = await openSandbox({ speedClasses: ["u1.slow"] });
     expect((await update(0, "u1.slow")).status).toBe(200);
     expect((await update(0, "s1.fast")).status).toBe(400);
   });
 });
 
-describe("errors", () => {
-  test("are in the language that a call asks for, or else in that of the sandbox", async () => {
+describe("sandbox errors", () => {
+  test("error messages use the language of the request, or else that of the sandbox", async () => {
     const { send } = await openSandbox();
     const japanese = await openSandbox({ language: "ja" });
     const messageIn = async (headers: Record<string, string>) =>
@@ -119,7 +119,7 @@ describe("errors", () => {
   });
 
   test.each(["/", "/v1", "/v1/sims/", "/v1/sims/1/2/3", "/v2/sims", "/v1/sims/1", "/v1/auth/x", "/_sandbox"])(
-    "%s is no known path",
+    "the unknown path %s returns 404",
     async (path) => {
       const { call } = await openSandbox();
       const { status, json } = await call("GET", path);
@@ -127,13 +127,13 @@ describe("errors", () => {
     },
   );
 
-  test("a known path with another method is refused with 405", async () => {
+  test("a known path with another method returns 405", async () => {
     const { call } = await openSandbox();
     const { status, json } = await call("DELETE", "/v1/sims");
     expect([status, json.code]).toEqual([405, "SBX0405"]);
   });
 
-  test("a body that is not said to be JSON is refused with 415", async () => {
+  test("a body without a JSON content type returns 415", async () => {
     const { send } = await openSandbox();
     const body = '{"authKeyId":"keyId-sandbox","authKey":"secret-sandbox"}';
     const answer = (type: string) => send("POST", "/v1/auth", { body, headers: { "content-type": type } });
@@ -141,7 +141,7 @@ describe("errors", () => {
     expect((await answer("application/json; charset=utf-8")).status).toBe(200);
   });
 
-  test("a body that is too large is refused with 413", async () => {
+  test("a body that is too large returns 413", async () => {
     const { call, sandbox } = await openSandbox({ maxBodyBytes: 100 });
     const path = `/v1/sims/${sandbox.state.sims.simIdAt(0)}/update_speed_class`;
     const { status, json } = await call("POST", path, { body: { speedClass: "s1.fast", note: "x".repeat(100) } });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { openSandbox, quotaOf } from "./open-sandbox.ts";
 
 describe("quotas", () => {
-  test("every answer of a group tells limit, calls left and seconds, good or bad", async () => {
+  test("every response of a group reports its limit, remaining calls, and seconds to refresh, even for errors", async () => {
     const { call, send, update, pair, clock } = await openSandbox({ limits: { Sim: 10 } });
     await pair();
     expect(quotaOf(await call("GET", "/v1/sims"))).toEqual([10, 9, 60]);
@@ -14,7 +14,7 @@ describe("quotas", () => {
     expect(quotaOf(await call("POST", "/v1/sims/none/update_speed_class", { body: {} }))).toEqual([10, 4, 59]);
   });
 
-  test("groups are apart, and paths of no group carry no quota", async () => {
+  test("each group has its own quota, and ungrouped paths have none", async () => {
     const { call, send } = await openSandbox();
     await call("GET", "/v1/sims");
     expect(quotaOf(await call("POST", "/v1/credentials/a", { body: {} }))).toEqual([60, 59, 60]);
@@ -23,7 +23,7 @@ describe("quotas", () => {
     expect(quotaOf(await send("GET", "/.well-known/jwks.json"))).toEqual([null, null, null]);
   });
 
-  test("a spent quota locks the whole group out until the refresh, at no cost", async () => {
+  test("a spent quota blocks the entire group until its refresh without further cost", async () => {
     const { call, update, sandbox, pair, clock } = await openSandbox({ limits: { Sim: 2 } });
     await pair();
     await update(0);
@@ -45,7 +45,7 @@ describe("quotas", () => {
     ]);
   });
 
-  test("authentication is limited per address of the caller", async () => {
+  test("authentication is limited per caller address", async () => {
     const { send, sandbox } = await openSandbox({ limits: { Auth: 1 } });
     await send("POST", "/v1/auth", { body: {} });
     expect((await send("POST", "/v1/auth", { body: {} })).status).toBe(429);
@@ -54,7 +54,7 @@ describe("quotas", () => {
     expect(sandbox.throttle.windows("Auth")).toMatchObject([{ caller: "127.0.0.1", accepted: 1, throttled: 1 }]);
   });
 
-  test("the 429 is in Japanese for who asks", async () => {
+  test("a 429 is in Japanese when the request asks for it", async () => {
     const { send } = await openSandbox({ limits: { Auth: 0 } });
     const { json } = await send("POST", "/v1/auth", { headers: { "X-Svc-Lang": "ja" } });
     expect(json.message).toContain("上限");
@@ -66,7 +66,7 @@ describe("seconds before refresh", () => {
     ["up", [60, 60, 59, 1]],
     ["down", [60, 59, 58, 0]],
     ["nearest", [60, 60, 59, 0]],
-  ] as const)("are rounded %s", async (rounding, expected) => {
+  ] as const)("the seconds before refresh are rounded %s", async (rounding, expected) => {
     const { sandbox, clock } = await openSandbox({ rounding });
     const seconds = () => sandbox.throttle.accept("Sim", "").secondsBeforeRefresh;
     const read = [seconds()];
@@ -79,7 +79,7 @@ describe("seconds before refresh", () => {
     expect(read).toEqual(expected);
   });
 
-  test("follow a period of a fraction of a second", async () => {
+  test("the seconds before refresh support a period of a fraction of a second", async () => {
     const { sandbox, clock } = await openSandbox({ periodSeconds: 0.5, limits: { Sim: 1 } });
     expect(sandbox.throttle.accept("Sim", "").secondsBeforeRefresh).toBe(1);
     expect(sandbox.throttle.isSpent("Sim", "")).toBe(true);
@@ -88,8 +88,8 @@ describe("seconds before refresh", () => {
   });
 });
 
-describe("windows", () => {
-  test("can be under way at the start", async () => {
+describe("rate-limit windows", () => {
+  test("a window can already be in progress at startup", async () => {
     const { sandbox, clock } = await openSandbox({ windowOffsetMs: 50_000 });
     expect(sandbox.throttle.accept("Sim", "").secondsBeforeRefresh).toBe(10);
     clock.pass(10_000);
@@ -98,7 +98,7 @@ describe("windows", () => {
     expect(sandbox.throttle.accept("Sim", "").secondsBeforeRefresh).toBe(55);
   });
 
-  test("can open at the first call after the former has ended", async () => {
+  test("a window can open at the first call after the previous one ended", async () => {
     const { sandbox, clock } = await openSandbox({ anchored: "first-call" });
     clock.pass(7_000);
     expect(sandbox.throttle.accept("Sim", "").secondsBeforeRefresh).toBe(60);
@@ -108,8 +108,8 @@ describe("windows", () => {
   });
 });
 
-describe("a competitor", () => {
-  test("spends at a steady rate, in every window, from the start", async () => {
+describe("competitors", () => {
+  test("a competitor spends quota at a steady rate in every window from the start", async () => {
     const { sandbox, clock } = await openSandbox({ limits: { Sim: 100 }, competitor: { Sim: 1 } });
     clock.pass(10_500);
     expect(sandbox.throttle.accept("Sim", "").remaining).toBe(89);
@@ -121,7 +121,7 @@ describe("a competitor", () => {
     ]);
   });
 
-  test("can spend all that is left, and can be ended", async () => {
+  test("a competitor can spend the remaining quota and can be stopped", async () => {
     const { sandbox, clock } = await openSandbox({ limits: { Sim: 5 } });
     sandbox.throttle.compete("Sim", 10);
     clock.pass(2_000);
@@ -132,8 +132,8 @@ describe("a competitor", () => {
   });
 });
 
-describe("a change of the limit", () => {
-  test("holds at once, within the window", async () => {
+describe("limit changes", () => {
+  test("a limit change applies at once within the current window", async () => {
     const { sandbox } = await openSandbox({ limits: { Sim: 5 } });
     sandbox.throttle.accept("Sim", "");
     sandbox.throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
@@ -142,7 +142,7 @@ describe("a change of the limit", () => {
     expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ limit: 10, remaining: 8 });
   });
 
-  test("can come later, by option, and undone by a reset", async () => {
+  test("an option can schedule a limit change, which a reset undoes", async () => {
     const limitChanges = [{ group: "Sim", limit: 3, afterMs: 1_000 } as const];
     const { sandbox, clock } = await openSandbox({ limits: { Sim: 5 }, limitChanges });
     expect(sandbox.throttle.accept("Sim", "").limit).toBe(5);

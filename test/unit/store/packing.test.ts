@@ -46,8 +46,8 @@ const settled: fc.Arbitrary<Settled> = fc.record({
   finishedAtMs: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
 });
 
-describe("rows and outcomes in their packed form", () => {
-  it("rows come back as they went in, numbered from the segment's first", () => {
+describe("packed rows and outcomes", () => {
+  it("packed rows round-trip with numbers from the first row of the segment", () => {
     const rows = fc
       .tuple(fc.nat({ max: 1_000_000 }), fc.nat({ max: 20 }))
       .chain(([first, count]) =>
@@ -61,7 +61,7 @@ describe("rows and outcomes in their packed form", () => {
     );
   });
 
-  it("outcomes come back as they went in, at the places of their rows", () => {
+  it("packed outcomes round-trip with the positions of their rows", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(), settled), { maxLength: 30 }), (entries) => {
         const outcomes = new Map(entries);

@@ -19,8 +19,8 @@ async function refusalOf(opening: Promise<unknown>): Promise<string> {
 
 const fields = { key: new Secret("canary-of-the-seal"), cert: new Secret("line\nline ü") };
 
-describe("a seal", () => {
-  it("gives back what was sealed, and shows nothing of it", async () => {
+describe("the seal", () => {
+  it("a seal returns the sealed values and reveals nothing of them", async () => {
     const seal = new Seal({ key: key(1), previousKey: undefined });
     const sealed = await seal.seal("r-1", fields);
     expect(sealed).not.toContain("canary");
@@ -29,7 +29,7 @@ describe("a seal", () => {
     expect(await seal.seal("r-1", fields)).not.toBe(sealed);
   });
 
-  it("opens with the key before, while the new one seals", async () => {
+  it("a seal opens with the previous key while the new key seals", async () => {
     const sealed = await new Seal({ key: key(1), previousKey: undefined }).seal("r-1", fields);
     const changed = new Seal({ key: key(2), previousKey: key(1) });
     expect(clear(await changed.open("r-1", sealed))).toEqual(clear(fields));
@@ -37,7 +37,7 @@ describe("a seal", () => {
     expect(clear(await new Seal({ key: key(2), previousKey: undefined }).open("r-1", again))).toEqual(clear(fields));
   });
 
-  it("says what is to be done where no key opens it", async () => {
+  it("a seal that no key opens is reported with the setting to change", async () => {
     const sealed = await new Seal({ key: key(1), previousKey: undefined }).seal("r-1", fields);
     const other = new Seal({ key: key(2), previousKey: key(3) });
     expect(await refusalOf(other.open("r-1", sealed))).toMatch(
@@ -45,7 +45,7 @@ describe("a seal", () => {
     );
   });
 
-  it("does not open for anything else, nor when a byte of it is another", async () => {
+  it("a seal does not open for another purpose or with a modified byte", async () => {
     const seal = new Seal({ key: key(1), previousKey: undefined });
     const sealed = await seal.seal("r-1", fields);
     expect(await refusalOf(seal.open("r-2", sealed))).toContain("is for something else");

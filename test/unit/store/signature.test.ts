@@ -86,8 +86,8 @@ function prefiltersOf(filter: Filter, sims: readonly SimFields[]): string[] {
   return sims.map((_, place) => see(place));
 }
 
-describe("a signature", () => {
-  it("is 52 printable characters that scripts can join as text", () => {
+describe("SIM signatures", () => {
+  it("a signature is 52 printable characters that scripts can concatenate", () => {
     const text = fc.string({ unit: "grapheme", maxLength: 5 });
     fc.assert(
       fc.property(fc.dictionary(text, text), (tags) => {
@@ -98,7 +98,7 @@ describe("a signature", () => {
     expect(signatures.of(new Map(), new Dictionary(["a", "b"], () => 0)).slice(40)).toBe("11".padEnd(12, "0"));
   });
 
-  it("is the same from whichever process, whatever was signed before", () => {
+  it("a signature is the same in every process and independent of earlier signatures", () => {
     const fields = fieldsOf({ speedClass: "s1.fast", tags: { site: "berlin" } }, ["speedClass", "tags"]);
     const first = new Signatures().of(fields, noCodes);
     const other = new Signatures();
@@ -106,14 +106,14 @@ describe("a signature", () => {
     expect(other.of(fields, noCodes)).toBe(first);
   });
 
-  it("stands for a SIM that is not there as for one without fields", () => {
+  it("a missing SIM has the signature of a SIM without fields", () => {
     const see = prefilter(parseFilter("a=1"), Buffer.alloc(0), noCodes.lookup);
     expect(see(simsPerChunk - 1)).toBe("differs");
     expect(prefilter(parseFilter("a not exists"), Buffer.alloc(0), noCodes.lookup)(0)).toBe("matches");
   });
 });
 
-describe("the codes of a signature", () => {
+describe("signature codes", () => {
   const codes = new Map([
     ["0=a", 2],
     ["0=b", 3],
@@ -132,7 +132,7 @@ describe("the codes of a signature", () => {
   const see = (text: string): string[] =>
     seenIn([{ speedClass: "a" }, { speedClass: "b", status: "a" }, {}, { speedClass: "c" }], text);
 
-  it("of narrow columns tell a value that has none of its own from none at all", () => {
+  it("narrow signature codes distinguish a value without a code from a missing value", () => {
     // oslo has a code; rome and pisa never get one; lima has none yet.
     const of = (text: string): string[] =>
       seenIn([{ tags: { site: "oslo" } }, { tags: { site: "rome" } }, {}, { tags: { site: "lima" } }], text);
@@ -146,7 +146,7 @@ describe("the codes of a signature", () => {
     expect(of("tags.site not exists")).toEqual(["differs", "differs", "matches", "may-match"]);
   });
 
-  it("follow a dictionary that has given another column meanwhile", () => {
+  it("signature codes follow a dictionary that gained a column", () => {
     const given = ["tags.site"];
     const growing = new Dictionary(given, () => 5);
     const sim = fieldsOf({ tags: { site: "oslo", floor: "2" } }, ["tags"]);
@@ -156,7 +156,7 @@ describe("the codes of a signature", () => {
     expect(signatures.of(new Map(), growing).slice(40, 42)).toBe("11");
   });
 
-  it("are sure of what is there and of what is not, and leave the rest to be looked up", () => {
+  it("signature codes decide known values and leave the others to a lookup", () => {
     // The last SIM's class has no code yet: only its bits are known.
     expect(see("speedClass=a")).toEqual(["matches", "differs", "differs", "differs"]);
     expect(see("speedClass!=a")).toEqual(["differs", "matches", "matches", "matches"]);
@@ -167,7 +167,7 @@ describe("the codes of a signature", () => {
     expect(see("status not exists")).toEqual(["matches", "differs", "matches", "matches"]);
   });
 
-  it("are left as they are by an answer that does not tell of the field", () => {
+  it("signature codes stay unchanged by a response without the field", () => {
     const answer = signatures.ofAnswer(fieldsOf({ speedClass: "a" }, ["speedClass"]), ["speedClass"]);
     expect(answer.slice(32)).toBe("00~~~~~~" + "~".repeat(12));
     const whole = signatures.ofAnswer(fieldsOf({ status: "a", tags: {} }, ["status", "tags"]), ["status", "tags"]);
@@ -175,7 +175,7 @@ describe("the codes of a signature", () => {
   });
 });
 
-describe("what a signature says of a filter", () => {
+describe("signature filters", () => {
   const name = fc.constantFrom("a", "b", "a.b", "a.b.c", "a.b.c.d", "tags", "tags.x", "status", "groupId");
   const text = fc.oneof(
     fc.constantFrom("", "1", "2", "true", "null", "{}", "[]", '{"c":1}', "x"),
@@ -218,7 +218,7 @@ describe("what a signature says of a filter", () => {
     ];
   }
 
-  it("never denies what is there, and is sure only of what holds, for every kind of condition", () => {
+  it("a signature filter never excludes a match and is certain only when it is right", () => {
     const fieldNames = fc.uniqueArray(name, { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(record, fieldNames, fc.array(condition, { maxLength: 3 }), fc.nat(100), (any_, names, some, pick) => {
@@ -236,13 +236,13 @@ describe("what a signature says of a filter", () => {
     );
   });
 
-  it("is about the SIM at its place in the chunk", () => {
+  it("a signature filter refers to the SIM at its position in the chunk", () => {
     const sims = ["a", "b", "a", "c"].map((status) => fieldsOf({ status }, ["status"]));
     expect(prefiltersOf(parseFilter("status=a"), sims)).toEqual(["may-match", "differs", "may-match", "differs"]);
   });
 });
 
-describe("ten thousand SIMs with the fields that are kept by default", () => {
+describe("signatures of 10,000 SIMs with default fields", () => {
   const fleet = new Sims({ ...defaultOptions, clock: systemClock, sims: 10_000 });
   const choice = { fields: usualFields.slice(1), secrets: new Set(secretFields), places: {} };
   const sims = Array.from({ length: 10_000 }, (_, i) => {
@@ -264,7 +264,7 @@ describe("ten thousand SIMs with the fields that are kept by default", () => {
     "speedClass=s1.fast and tags.site=oslo",
     "speedClass=s1.slow and status=inactive",
     `imsi=${fleet.imsiAt(7)}`,
-  ])("%s: fewer than one in twenty is looked up in vain", async (text, { annotate }) => {
+  ])("the filter %s looks up fewer than 5% of 10,000 SIMs unnecessarily", async (text, { annotate }) => {
     const filter = parseFilter(text);
     const see = prefilter(filter, chunk, noCodes.lookup);
     const seen = sims.map((_, place) => see(place));
@@ -273,7 +273,7 @@ describe("ten thousand SIMs with the fields that are kept by default", () => {
     expect(vain.length / sims.length).toBeLessThan(0.05);
   });
 
-  it("of two hundred values that no SIM has, fewer than one look in fifty is in vain", async ({ annotate }) => {
+  it("filters on 200 absent values look up fewer than 2% of 10,000 SIMs unnecessarily", async ({ annotate }) => {
     const looks = Array.from({ length: 200 }, (_, i) => {
       const see = prefilter(parseFilter(`tags.site=nowhere-${i}`), chunk, noCodes.lookup);
       return sims.filter((_sim, place) => see(place) !== "differs").length;

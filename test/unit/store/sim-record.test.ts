@@ -37,8 +37,8 @@ const record = fc
   .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>);
 const names = ["speedClass", "tags", "a"];
 
-describe("a SIM's record", () => {
-  it("is a header line and a line for each field", () => {
+describe("SIM records in the store", () => {
+  it("a stored SIM record has a header line and one line per field", () => {
     const fields = fieldsOf({ speedClass: "s1.fast", n: 7, tags: { site: "a=b", "x y": "z" } }, [
       "speedClass",
       "n",
@@ -47,13 +47,13 @@ describe("a SIM's record", () => {
     expect(recordOf(fields)).toBe("7 sync 1000 2000 -\nspeedClass=s1.fast\nn:7\ntags.site=a=b\ntags.x%20y=z");
   });
 
-  it("tells when and by whom it was seen", () => {
+  it("a stored SIM record contains when and by whom the SIM was seen", () => {
     const seen = { ordinal: 7, fields: new Map(), addedAtMs: 1_000, updatedAtMs: 2_000 };
     expect(decodeSim("7 sync 1000 2000 -\n")).toEqual({ ...seen, updatedBy: "sync" });
     expect(decodeSim("7 run 1000 2000 3000\n")).toEqual({ ...seen, updatedBy: "run", goneAtMs: 3_000 });
   });
 
-  it("comes back from a store of UTF-8 as it was, whatever the platform says", () => {
+  it("a stored SIM record round-trips through UTF-8 for any platform value", () => {
     fc.assert(
       fc.property(record, (value) => {
         const fields = fieldsOf(value, names);
@@ -64,7 +64,7 @@ describe("a SIM's record", () => {
     );
   });
 
-  it("has one line for each field, which a script splits at its first = or :", () => {
+  it("a stored SIM record has one line per field that a script can split at its first = or :", () => {
     fc.assert(
       fc.property(record, (value) => {
         const fields = fieldsOf(value, names);
@@ -75,7 +75,7 @@ describe("a SIM's record", () => {
     );
   });
 
-  it("keeps the first part of a member's name readable for scripts", () => {
+  it("a stored SIM record keeps the first part of a member's name readable for scripts", () => {
     fc.assert(
       fc.property(fc.dictionary(hostile, hostile, { minKeys: 1, maxKeys: 3 }), (tags) => {
         for (const name of fieldsOf({ tags }, ["tags"]).keys()) expect(encodeName(name)).toMatch(/^tags\./);
@@ -84,8 +84,8 @@ describe("a SIM's record", () => {
   });
 });
 
-describe("a field's name", () => {
-  it("comes back, and never has what separates names, values and lines", () => {
+describe("encoded field names", () => {
+  it("an encoded field name round-trips and contains no separator", () => {
     fc.assert(
       fc.property(hostile, (name) => {
         const encoded = encodeName(name);
@@ -95,13 +95,13 @@ describe("a field's name", () => {
     );
   });
 
-  it("stays as it is where nothing in it separates", () => {
+  it("a field name without separators is encoded unchanged", () => {
     for (const name of ["speedClass", "tags.a/b", "tags.東京", "tags.", "a_b-c"]) expect(encodeName(name)).toBe(name);
   });
 });
 
-describe("a digest", () => {
-  it("is eleven characters without a space, the same for the same text and another for another", () => {
+describe("record digests", () => {
+  it("a record digest is eleven characters without spaces and depends only on the text", () => {
     const texts = Array.from({ length: 2_000 }, (_, i) => `record ${i}`);
     const digests = texts.map(digestOf);
     expect(new Set(digests).size).toBe(texts.length);
@@ -109,7 +109,7 @@ describe("a digest", () => {
     for (const digest of digests) expect(digest).toMatch(/^[\w-]{11}$/);
   });
 
-  it("can be told from the marks that stand in its place", () => {
+  it("a record digest is distinct from the marks used in its place", () => {
     for (let i = 0; i < 2_000; i += 1) expect(digestOf(`record ${i}`)).not.toMatch(/[!?]/);
   });
 });

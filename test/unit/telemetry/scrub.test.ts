@@ -57,8 +57,8 @@ const shapes: readonly [string, (log: ReturnType<typeof createLogger>) => void][
 ];
 
 // Shows S1.
-describe("a live secret does not leave in a line of the log", () => {
-  it.each(shapes)("%s", (_name, write) => {
+describe("live secrets in log lines", () => {
+  it.each(shapes)("a live secret never appears in a log line: %s", (_name, write) => {
     hold(canary);
     const lines: string[] = [];
     write(createLogger({ level: "trace", destination: { write: (line) => lines.push(line) } }));
@@ -67,7 +67,7 @@ describe("a live secret does not leave in a line of the log", () => {
     expect(() => JSON.parse(lines[0] ?? "")).not.toThrow();
   });
 
-  it("whatever its characters and whatever stands around it", () => {
+  it("a live secret is scrubbed from any surrounding text and encoding", () => {
     const secret = fc
       .string({ unit: "grapheme", minLength: 6, maxLength: 40 })
       .filter((text) => text.trim().length > 5);
@@ -90,21 +90,21 @@ describe("a live secret does not leave in a line of the log", () => {
     );
   });
 
-  it("but is no longer looked for once it is forgotten", () => {
+  it("a forgotten secret is no longer scrubbed", () => {
     const secret = hold("old-token-1");
     expect(scrub("old-token-1")).toBe("[secret]");
     secret.forget();
     expect(scrub("old-token-1")).toBe("old-token-1");
   });
 
-  it("and a secret that holds another is blotted out whole", () => {
+  it("a secret that contains another secret is scrubbed completely", () => {
     hold("inner-1");
     hold("before-inner-1-after");
     expect(scrub("x before-inner-1-after y")).toBe("x [secret] y");
   });
 });
 
-describe("what has the shape of a secret is blotted out unknown", () => {
+describe("text shaped like a secret", () => {
   it.each([
     ["X-Svc-Token: abc.def", "X-Svc-Token: [secret]"],
     ["x-acme-api-key=api-1234, next", "x-acme-api-key=[secret], next"],
@@ -115,17 +115,17 @@ describe("what has the shape of a secret is blotted out unknown", () => {
     ["redis://user:hunter2@host:6379/0", "redis://user:[secret]@host:6379/0"],
     ["GET /v1?token=abc&x=1", "GET /v1?token=[secret]&x=1"],
     ["got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln today", "got [secret] today"],
-  ])("%s", (text, clean) => expect(scrub(text)).toBe(clean));
+  ])("text shaped like a secret is scrubbed: %s", (text, clean) => expect(scrub(text)).toBe(clean));
 
   it.each([
     "the token has expired",
     "8942310123456789012 s1.fast",
     "https://example.com/v1/sims?limit=10",
     "key=simId",
-  ])("%s stays", (text) => expect(scrub(text)).toBe(text));
+  ])("text without a secret is left unchanged: %s", (text) => expect(scrub(text)).toBe(text));
 });
 
-describe("lines", () => {
+describe("log lines", () => {
   const clock = { wallMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() };
   const written = (
     options: Parameters<typeof createLogger>[0],
@@ -136,17 +136,17 @@ describe("lines", () => {
     return lines;
   };
 
-  it("hold time, level and message, and nothing of the machine", () => {
+  it("a log line has time, level, and message and nothing about the machine", () => {
     expect(written({}, (log) => log.info({ run: "r1" }, "started"))).toEqual([
       '{"level":"info","time":"1970-01-01T00:00:00.000Z","run":"r1","message":"started"}\n',
     ]);
   });
 
-  it("below the level are not written", () => {
+  it("a log line below the level is not written", () => {
     expect(written({ level: "warn" }, (log) => log.info("x"))).toEqual([]);
   });
 
-  it("hold an error's code and facts, and a stack only for a fault of our own", () => {
+  it("a log line has the code and details of an error and a stack only for internal errors", () => {
     const refused = new PlatformError("PLATFORM_REJECTED", "no", { operation: "listSims", status: 400 });
     const [line = "", internal = ""] = written({}, (log) => {
       log.error({ error: refused }, "x");
@@ -163,7 +163,7 @@ describe("lines", () => {
     expect(JSON.parse(internal).error.stack).toContain("oops");
   });
 
-  it("can be written for people, with control characters escaped", () => {
+  it("log lines can be human-readable with control characters escaped", () => {
     const lines = written({ format: "lines" }, (log) => {
       log.warn({ run: "r1" }, "stop\u001b[2J");
       log.error({ error: new SimfleetError("USAGE", "wrong") }, "failed");

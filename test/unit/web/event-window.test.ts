@@ -12,14 +12,14 @@ import {
 const event = (id: string) => ({ id, type: "sync.completed" as const, at: "", profile: "default", fields: {} });
 const ids = (events: readonly { id: string }[]): string[] => events.map(({ id }) => id);
 
-describe("the window of events", () => {
-  it("has each event once, newest first, in whatever order they come", () => {
+describe("the event window", () => {
+  it("the event window shows each event once and newest first for any arrival order", () => {
     const first = withEvents(emptyWindow, [event("9-0"), event("10-1"), event("10-0")]);
     const second = withEvents(first, [event("10-1"), event("11-0"), event("2-0")]);
     expect(ids(second.shown)).toEqual(["11-0", "10-1", "10-0", "9-0", "2-0"]);
   });
 
-  it("stands still while it is paused, and catches up afterwards", () => {
+  it("the event window stays unchanged while paused and catches up when resumed", () => {
     const before = paused(withEvents(emptyWindow, [event("1-0")]));
     const meanwhile = withEvents(withEvents(before, [event("2-0")]), [event("3-0")]);
     expect(ids(meanwhile.shown)).toEqual(["1-0"]);
@@ -28,21 +28,21 @@ describe("the window of events", () => {
     expect(resumed(meanwhile).isPaused).toBe(false);
   });
 
-  it("does not grow without end", () => {
+  it("the event window is limited to 500 events", () => {
     const many = Array.from({ length: 2_000 }, (_, i) => event(`${i}-0`));
     const { shown } = withEvents(emptyWindow, many);
     expect(shown).toHaveLength(500);
     expect(shown[0]?.id).toBe("1999-0");
   });
 
-  it("compares ids as numbers", () => {
+  it("event ids are compared as numbers", () => {
     expect(compareIds("9-0", "10-0")).toBeLessThan(0);
     expect(compareIds("10-2", "10-10")).toBeLessThan(0);
   });
 });
 
-describe("the run that an event tells of", () => {
-  it("is in its own field, or the cause of something else", () => {
+describe("the run of an event", () => {
+  it("the run of an event is in its run field or in its cause", () => {
     expect(runOf({ fields: { run: "r-1", cause: "s-1" } })).toBe("r-1");
     expect(runOf({ fields: { cause: "r-2", by: "run" } })).toBe("r-2");
     expect(runOf({ fields: { cause: "s-1", by: "outside" } })).toBeUndefined();
@@ -50,8 +50,8 @@ describe("the run that an event tells of", () => {
   });
 });
 
-describe("what is shown of an event", () => {
-  it("leaves out what is empty, and the outcomes that no row of a run has", () => {
+describe("displayed event fields", () => {
+  it("displayed event fields omit empty values and zero counts of outcomes", () => {
     const fields = { run: "r-1", done: "2", failed: "0", reason: "" };
     expect(fieldsOf({ type: "run.completed", fields })).toEqual([
       ["run", "r-1"],

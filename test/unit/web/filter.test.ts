@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
 import { equals } from "../../../web/src/pure/filter.ts";
 
-describe("a filter that the dashboard writes", () => {
+describe("filters written by the dashboard", () => {
   it.each([
     "s1.fast",
     "two words",
@@ -15,7 +15,7 @@ describe("a filter that the dashboard writes", () => {
     "ü",
     "",
     "#1",
-  ])("means %j", (value) => {
+  ])("a filter written by the dashboard parses back to the value %j", (value) => {
     const { conditions } = parseFilter(equals("tags.site", value));
     expect(conditions).toEqual([{ kind: "equals", field: "tags.site", value }]);
   });

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import * as format from "../../../web/src/pure/format.ts";
 import { duration as durationOfCommands } from "../../../src/cli/output.ts";
 
-describe("numbers and times as text", () => {
-  it("group digits and agree with their noun", () => {
+describe("number and time formatting", () => {
+  it("a count groups its digits and agrees with its noun", () => {
     expect(format.counted(1, "row")).toBe("1 row");
     expect(format.counted(1_234_567, "row")).toBe("1,234,567 rows");
     expect(format.counted(2, "process", "processes")).toBe("2 processes");
@@ -18,11 +18,11 @@ describe("numbers and times as text", () => {
     [3_600, "1 h"],
     [11_520, "3 h 12 min"],
     [187_200, "2 d 4 h"],
-  ])("tell %d seconds as %s", (seconds, text) => {
+  ])("a duration of %d seconds is formatted as %s", (seconds, text) => {
     expect(format.duration(seconds)).toBe(text);
   });
 
-  it("tell lengths of time as the command line does, where nothing is left out", () => {
+  it("an exact duration is formatted the same in the dashboard and the command line", () => {
     for (const seconds of [4, 125, 11_520, 187_200]) {
       expect(format.duration(seconds)).toBe(durationOfCommands(seconds * 1_000));
     }
@@ -34,17 +34,17 @@ describe("numbers and times as text", () => {
     [-300, "5 min ago"],
     [7_200, "in 2 h"],
     [-86_400 * 400, "400 d ago"],
-  ])("tell how far an instant is: %d s as %s", (seconds, text) => {
+  ])("a time %d s from now is formatted as %s", (seconds, text) => {
     const nowMs = Date.parse("2026-11-22T08:00:00Z");
     expect(format.distance(new Date(nowMs + seconds * 1_000).toISOString(), nowMs)).toBe(text);
   });
 
-  it("leave what is no instant as it came", () => {
+  it("an invalid time is shown unchanged", () => {
     expect(format.distance("soon", 0)).toBe("soon");
     expect(format.localTime("soon")).toBe("soon");
   });
 
-  it("show UTC beside the reader's clock", () => {
+  it("a time is shown in UTC beside the reader's local time", () => {
     expect(format.utcTime("2026-11-22T08:00:05.123Z")).toBe("2026-11-22 08:00 UTC");
     expect(format.localTime("2026-11-22T08:00:05Z")).toMatch(/^2026-11-2[123] \d\d:\d\d:05$/);
     expect(format.clockTime(Date.parse("2026-11-22T08:00:00Z"))).toMatch(/^\d\d:\d\d$/);
@@ -56,17 +56,17 @@ describe("numbers and times as text", () => {
     [9_999, 10_000, ">99 %"],
     [10_000, 10_000, "100 %"],
     [0, 0, "0 %"],
-  ])("never call %d of %d more or less than it is", (part, whole, text) => {
+  ])("the percentage of %d of %d is 0 or 100 only when exact", (part, whole, text) => {
     expect(format.percent(part, whole)).toBe(text);
   });
 
-  it("tell sizes of files", () => {
+  it("file sizes are formatted with units", () => {
     expect(format.fileSize(812)).toBe("812 B");
     expect(format.fileSize(4_200_000)).toBe("4.2 MB");
     expect(format.fileSize(5e12)).toBe("5000.0 GB");
   });
 
-  it("show a field's value, and a dash where there is none", () => {
+  it("a field value is shown as text, and a missing one as a dash", () => {
     expect([undefined, null, "", "s1.fast", 4, { a: 1 }].map(format.valueText)).toEqual([
       "–",
       "–",

@@ -21,12 +21,12 @@ const local = "2027-01-31T09:00";
 const texts = { at: local, tries: " 3 ", note: "", pin: "1234", groupId: "of another operation" };
 const set = { at: new Date(local).toISOString(), tries: "3", pin: "1234" };
 
-describe("the values of an operation's form", () => {
-  it("are sent without empty ones, and a time with its zone", () => {
+describe("the operation form", () => {
+  it("the operation form sends values without empty ones, and a time with its time zone", () => {
     expect(operation.setOf(report, "filter", texts)).toEqual(set);
   });
 
-  it("never have a secret in an address", () => {
+  it("the operation form never puts a secret in a URL", () => {
     const { pin, ...others } = set;
     expect(pin).toBe("1234");
     expect(operation.setOf(report, "file", texts)).toEqual(others);
@@ -35,25 +35,25 @@ describe("the values of an operation's form", () => {
     });
   });
 
-  it("are missing where they are required and neither given nor in the inventory", () => {
+  it("the operation form reports required inputs that are neither entered nor in the inventory", () => {
     expect(operation.missingInputs(report, {})).toEqual(["at", "pin"]);
     expect(operation.missingInputs(report, texts)).toEqual([]);
     expect(operation.columnsFor(report, { at: local })).toEqual(["simId", "pin"]);
   });
 
-  it("are refused beforehand where the server would refuse them", () => {
+  it("the operation form rejects values that the server would reject", () => {
     const faults = operation.inputFaults(report, "filter", { ...texts, tries: "3.5", note: "too long" });
     expect(Object.keys(faults)).toEqual(["tries", "note"]);
     expect(operation.inputFaults(report, "filter", texts)).toEqual({});
   });
 });
 
-describe("what to know about an operation", () => {
-  it("is nothing where it is normal and has an undo", () => {
+describe("operation warnings", () => {
+  it("a normal operation with an undo has no warnings", () => {
     expect(operation.cautionsOf(reportOfOperation(setSpeedClass))).toEqual([]);
   });
 
-  it("is its danger, its missing undo, and that a lost call is not repeated", () => {
+  it("an operation warns about its danger, a missing undo, and calls that are not retried", () => {
     const { undo, ...without } = described;
     expect(undo).toBeDefined();
     const [danger, ...others] = operation.cautionsOf(
@@ -65,7 +65,7 @@ describe("what to know about an operation", () => {
     expect(operation.cautionsOf(costly)).toEqual(["Calls cost money for SIMs with status=standby."]);
   });
 
-  it("is in a plan the number of SIMs and of calls", () => {
+  it("a plan warns about the number of affected SIMs and calls", () => {
     expect(operation.cautionsOfPlan({ costly: 0, irreversible: 0, hasUndo: true })).toEqual([]);
     expect(operation.cautionsOfPlan({ costly: 1, irreversible: 1_200, hasUndo: false })).toEqual([
       "The change of 1,200 SIMs is irreversible.",
@@ -75,21 +75,23 @@ describe("what to know about an operation", () => {
   });
 });
 
-describe("the typed number", () => {
-  it.each(["1200", "1,200", " 1 200 "])("may be %j", (text) => expect(operation.isSameCount(text, 1_200)).toBe(true));
-  it.each(["", "120", "12000", "all"])("may not be %j", (text) =>
+describe("the typed confirmation count", () => {
+  it.each(["1200", "1,200", " 1 200 "])("the confirmation count may be typed as %j", (text) =>
+    expect(operation.isSameCount(text, 1_200)).toBe(true),
+  );
+  it.each(["", "120", "12000", "all"])("the confirmation count may not be typed as %j", (text) =>
     expect(operation.isSameCount(text, 1_200)).toBe(false),
   );
 });
 
-describe("an undo", () => {
+describe("undo in the dashboard", () => {
   const [none, one, two] = [{ undo: [] }, { undo: ["a"] }, { undo: ["a", "b"] }];
 
-  it("needs an operation that has one", () => {
+  it("undo is offered only for an operation that supports it", () => {
     expect([undefined, none, one, two].map((of) => operation.canUndo(of))).toEqual([false, false, true, true]);
   });
 
-  it("can be undone itself unless it has two ways", () => {
+  it("an undo run can itself be undone unless its operation undoes in two ways", () => {
     expect([one, two].map((undone) => operation.canUndo(one, undone))).toEqual([true, false]);
   });
 });

@@ -7,12 +7,12 @@ const full = {
   ...{ maxFailures: "2.5 %", canary: "100", rate: "60" },
 };
 
-describe("the options of a new run", () => {
-  it("leave out what was left empty", () => {
+describe("the form of a new run", () => {
+  it("the form of a new run omits options left empty", () => {
     expect(queryOf(emptyForm, "default")).toEqual({ profile: "default" });
   });
 
-  it("are what the route of plans takes", () => {
+  it("the form of a new run produces the query that the plan route accepts", () => {
     expect(faultsOf(full)).toEqual({});
     expect(orderQuery.parse(queryOf(full, "default"))).toEqual({
       ...{ profile: "default", name: "monthly", partial: "true", skipUnchanged: "true" },
@@ -27,7 +27,7 @@ describe("the options of a new run", () => {
     ["rate", "-1"],
     ["maxFailures", "5 rows"],
     ["maxFailures", "%"],
-  ] as const)("are refused beforehand where the route would refuse them: %s %s", (field, value) => {
+  ] as const)("the form of a new run rejects values that the plan route rejects: %s %s", (field, value) => {
     const form = { ...emptyForm, [field]: value };
     expect(Object.keys(faultsOf(form))).toEqual([field]);
     expect(orderQuery.safeParse(queryOf(form, "default")).success).toBe(false);

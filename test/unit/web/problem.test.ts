@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { Problem, adviceOf, problemFrom, problemOf } from "../../../web/src/pure/problem.ts";
 import { allows, refusalOf } from "../../../web/src/pure/role.ts";
 
-describe("what went wrong", () => {
-  it("is what the server says, with the places that it names", () => {
+describe("dashboard problems", () => {
+  it("a problem shows the server's message and the locations it names", () => {
     const body = {
       title: "x",
       detail: "The file cannot be taken in",
@@ -24,13 +24,13 @@ describe("what went wrong", () => {
     [404, "Not found."],
     [413, "The file is larger than the server accepts."],
     [502, "The server answered with status 502."],
-  ])("is said in words where %d comes without any", (status, message) => {
+  ])("a %d response without a message is explained in words", (status, message) => {
     for (const body of ["", "<html>nginx</html>", "[]", "null", '"text"']) {
       expect(problemOf(status, body).message).toBe(message);
     }
   });
 
-  it("is told apart from a network that does not answer", () => {
+  it("a problem distinguishes an unreachable worker from other errors", () => {
     expect(problemFrom(new TypeError("Failed to fetch"))).toMatchObject({
       status: 0,
       message: "The worker does not answer.",
@@ -40,7 +40,7 @@ describe("what went wrong", () => {
     expect(problemFrom("odd").message).toBe("odd");
   });
 
-  it("comes with what to do, where the message does not say it", () => {
+  it("a problem includes advice unless its message already gives it", () => {
     expect([0, 403, 429, 500, 502].map((status) => adviceOf({ status, code: undefined }))).not.toContain(undefined);
     expect(adviceOf({ status: 503, code: "STORE_UNAVAILABLE" })).toContain("Redis");
     expect(adviceOf({ status: 409, code: "RUN_STATE" })).toBeUndefined();
@@ -48,7 +48,7 @@ describe("what went wrong", () => {
 });
 
 describe("roles", () => {
-  it("may what the ones before them may", () => {
+  it("each role may do everything that the lower roles may", () => {
     expect(allows("viewer", "viewer")).toBe(true);
     expect(allows("operator", "admin")).toBe(false);
     expect(refusalOf("admin", "operator")).toBeUndefined();

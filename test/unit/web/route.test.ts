@@ -1,25 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { hrefOf, routeOf, titleOf, views } from "../../../web/src/pure/route.ts";
 
-describe("an address of the dashboard", () => {
-  it.each(views)("leads to %s and back", (view) => {
+describe("dashboard URLs", () => {
+  it.each(views)("the dashboard URL of the view %s parses back to it", (view) => {
     expect(routeOf(hrefOf(view))).toEqual({ view, query: {} });
   });
 
-  it("names one thing and a query, whatever characters they have", () => {
+  it("a dashboard URL encodes an id and a query with any characters", () => {
     const href = hrefOf("runs", "r-1/ü?#", { outcome: "failed", where: "tags.a=b & c", empty: "", none: undefined });
     expect(routeOf(href)).toEqual({ view: "runs", id: "r-1/ü?#", query: { outcome: "failed", where: "tags.a=b & c" } });
   });
 
-  it("is the fleet where it names nothing that is known", () => {
+  it("an unknown dashboard URL leads to the fleet view", () => {
     for (const hash of ["", "#", "#/", "#/elsewhere/x", "#nonsense"]) expect(routeOf(hash).view).toBe("fleet");
   });
 
-  it("can be spoiled without harm", () => {
+  it("a malformed dashboard URL is handled without an error", () => {
     expect(routeOf("#/runs/%E0%A4%A")).toEqual({ view: "runs", id: "%E0%A4%A", query: {} });
   });
 
-  it("gives the window its title", () => {
+  it("a dashboard URL determines the window title", () => {
     expect(titleOf({ view: "new", query: {} })).toBe("New run · simfleet");
     expect(titleOf({ view: "runs", id: "r-1", query: {} })).toBe("Run r-1 · simfleet");
     expect(titleOf({ view: "sims", id: "8942", query: {} })).toBe("SIM 8942 · simfleet");

@@ -9,8 +9,8 @@ import { rotationStates } from "../../../src/jobs/credentials/record.ts";
 
 const none = { total: 0, done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0, cancelled: 0, pending: 0 };
 
-describe("the bar of a run", () => {
-  it("has a part for every outcome that there is, which add up to the whole", () => {
+describe("the progress bar of a run", () => {
+  it("the progress bar has a segment per outcome, and the segments add up to the total", () => {
     const counts = { ...none, total: 8, done: 4, failed: 2, pending: 2 };
     expect(settledRows(counts)).toBe(6);
     expect(segmentsOf(counts)).toEqual([
@@ -22,8 +22,8 @@ describe("the bar of a run", () => {
   });
 });
 
-describe("what can be done with a run", () => {
-  it("is something or nothing in every state, and never an end of what is over", () => {
+describe("the actions of a run", () => {
+  it("every run state has its own actions, and a run that is over cannot be cancelled", () => {
     const counts = { ...none, total: 3, done: 1, failed: 1, pending: 1 };
     const actions = Object.fromEntries(runStates.map((state) => [state, actionsFor({ state, counts, hasUndo: true })]));
     expect(actions).toEqual({
@@ -36,7 +36,7 @@ describe("what can be done with a run", () => {
     });
   });
 
-  it("is no retry where no row failed or was cancelled, and no undo where none is done", () => {
+  it("retry requires failed or cancelled rows, and undo requires done rows", () => {
     const actions = (counts: Partial<typeof none>) =>
       actionsFor({ state: "completed", counts: { ...none, total: 2, ...counts }, hasUndo: true });
     expect(actions({ done: 2 })).toEqual(["undo"]);
@@ -46,14 +46,14 @@ describe("what can be done with a run", () => {
     expect(actions({ skipped: 2 })).toEqual([]);
   });
 
-  it("is no undo where the operation has none", () => {
+  it("undo is not offered for an operation without an undo", () => {
     const counts = { ...none, total: 2, done: 1, failed: 1 };
     expect(actionsFor({ state: "completed", counts, hasUndo: false })).toEqual(["retry"]);
   });
 });
 
 describe("the rate of a run", () => {
-  it("is that of the last two minutes, and unknown before one was watched", () => {
+  it("the rate of a run covers the last two minutes and is unknown during the first", () => {
     const rate = new Rate();
     for (let second = 0; second < 60; second += 1) rate.add(10 * second, 1_000 * second);
     expect(rate.perMinute()).toBeUndefined();
@@ -63,7 +63,7 @@ describe("the rate of a run", () => {
     expect(rate.perMinute()).toBe(0);
   });
 
-  it("begins anew where the count falls back", () => {
+  it("the rate of a run restarts when the count decreases", () => {
     const rate = new Rate();
     rate.add(500, 0);
     rate.add(10, 100_000);
@@ -71,8 +71,8 @@ describe("the rate of a run", () => {
   });
 });
 
-describe("the bucket of a profile's runs", () => {
-  it("is that of the API group of their operation", () => {
+describe("the bucket shown for a profile's runs", () => {
+  it("the bucket shown for a run belongs to the API group of its operation", () => {
     const named = (bucket: string) => ({ bucket }) as Parameters<typeof bucketOf>[0][number];
     const buckets = ["default.Credential", "default.Sim", "japan.Sim", "ip.here.Auth"].map(named);
     expect(bucketOf(buckets, { profile: "japan" })?.bucket).toBe("japan.Sim");
@@ -82,18 +82,18 @@ describe("the bucket of a profile's runs", () => {
 });
 
 describe("the steps of a rotation", () => {
-  it("are in one of its two courses, for every state but those of a rotation that is taken back or failed", () => {
+  it("every rotation state is a step of a strategy except rolling-back and failed", () => {
     const known = (state: RotationReport["state"]) =>
       ["successor", "in-place"].some((strategy) => stepsOf({ state, strategy }).length > 0);
     expect(rotationStates.filter((state) => !known(state))).toEqual(["rolling-back", "failed"]);
   });
 
-  it("are past up to the state", () => {
+  it("rotation steps up to the current state are marked as past", () => {
     const past = stepsOf({ state: "handed-over", strategy: "in-place" }).map(({ isPast }) => isPast);
     expect(past).toEqual([true, true, true, false, false]);
   });
 
-  it("lead to an end", () => {
+  it("a rotation is in progress in every state except done, failed, and never", () => {
     expect([...rotationStates, "never" as const].filter((state) => !isInProgress({ state }))).toEqual([
       "done",
       "failed",

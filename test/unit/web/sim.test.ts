@@ -7,19 +7,19 @@ const stored = leavesOf({
 });
 
 describe("the fields of a SIM", () => {
-  it("are one for each member of an object, without the facts about the record", () => {
+  it("SIM fields are listed per object member without metadata of the record", () => {
     expect([...stored.keys()]).toEqual(["simId", "imsi", "status", "groupId", "tags.site", "speedClass"]);
     expect([...leavesOf({ a: { b: { c: [1] } }, none: null })]).toEqual([["a.b.c", [1]]]);
   });
 });
 
-describe("two readings of a SIM", () => {
+describe("the comparison of two SIM readings", () => {
   const fresh = leavesOf({
     ...{ simId: "a", status: "inactive", tags: { site: "berlin", floor: "2" }, speedClass: "s1.fast", serial: "x" },
     profiles: { a: { primaryImsi: "440" } },
   });
 
-  it("differ in what was changed, removed or added, and not in what is kept at another place", () => {
+  it("the comparison shows changed, removed, and added fields but no field that only moved", () => {
     const different = comparedFields(stored, fresh).filter(({ isDifferent }) => isDifferent);
     expect(different.map(({ field, stored: before, fresh: now }) => [field, before, now])).toEqual([
       ["status", "active", "inactive"],
@@ -28,18 +28,18 @@ describe("two readings of a SIM", () => {
     ]);
   });
 
-  it("leave the rest of the platform's record", () => {
+  it("the comparison lists the remaining fields of the platform's record separately", () => {
     expect(otherFields(stored, fresh).map(([field]) => field)).toEqual(["serial", "profiles.a.primaryImsi"]);
   });
 
-  it("differ in another IMSI", () => {
+  it("the comparison shows a different IMSI", () => {
     const other = comparedFields(stored, leavesOf({ profiles: { a: { primaryImsi: "441" } } }));
     expect(other.find(({ field }) => field === "imsi")?.isDifferent).toBe(true);
   });
 });
 
-describe("a number that is a time", () => {
-  it("is one of this century in milliseconds", () => {
+describe("numbers that are times", () => {
+  it("a number counts as a time if it is a millisecond timestamp of this century", () => {
     expect(instantOf(1_795_000_000_000)).toBe("2026-11-18T11:06:40.000Z");
     for (const value of [295_053_768_385_126, 1_795_000_000, "1795000000000", null]) {
       expect(instantOf(value)).toBeUndefined();

@@ -16,8 +16,8 @@ import { FolderHarness, settleMs } from "./folder-harness.ts";
 
 const namesOf = (harness: FolderHarness): string[] => harness.runs.submitted.map(({ name }) => name);
 
-describe("a file", () => {
-  it("is taken when it has looked the same for long enough, not before", async () => {
+describe("files in a drop folder", () => {
+  it("a file is picked up once it has been unchanged for the settle time", async () => {
     const harness = new FolderHarness();
     harness.write("fleet.csv", "simId\n");
     await harness.fingerprint();
@@ -29,7 +29,7 @@ describe("a file", () => {
     expect(harness.runs.reported).toEqual(["file.taken fleet.csv"]);
   });
 
-  it("that is written to waits anew, also when its length or its time stays as it was", async () => {
+  it("a file that is written to restarts its settle time, even with the same length or modification time", async () => {
     const harness = new FolderHarness();
     harness.write("fleet.csv", "aaaa");
     utimesSync(join(harness.path, "fleet.csv"), 1_000, 1_000);
@@ -45,7 +45,7 @@ describe("a file", () => {
     expect(harness.runs.submitted).toMatchObject([{ content: "ccccdddd" }]);
   });
 
-  it("whose time lies in the past or the future is taken no sooner and no later", async () => {
+  it("a modification time in the past or the future does not affect when a file is picked up", async () => {
     const harness = new FolderHarness();
     for (const [name, seconds] of [
       ["past.csv", 1_000],
@@ -60,7 +60,7 @@ describe("a file", () => {
     expect(namesOf(harness)).toEqual(["past.csv", "future.csv"]);
   });
 
-  it("that another has replaced just before it is taken waits in processing/ until it has stood still", async () => {
+  it("a file replaced just before its pickup waits in processing/ until it has settled", async () => {
     const harness = new FolderHarness();
     harness.write("fleet.csv", "whole");
     await harness.fingerprint();
@@ -79,7 +79,7 @@ describe("a file", () => {
   });
 
   it.each([".fleet.csv", ".fleet.csv.Xy12", "fleet.csv.part", "fleet.csv.tmp", "fleet.csv~", "fleet.txt", "fleet"])(
-    "called %s is left alone",
+    "a file with the name %s is ignored",
     async (name) => {
       const harness = new FolderHarness();
       await harness.drop(name);
@@ -88,7 +88,7 @@ describe("a file", () => {
     },
   );
 
-  it("that is a link, a folder or a pipe is left alone", async () => {
+  it("a link, a folder, or a pipe in the drop folder is ignored", async () => {
     const harness = new FolderHarness();
     harness.write("target.txt");
     symlinkSync(join(harness.path, "target.txt"), join(harness.path, "link.csv"));
@@ -101,7 +101,7 @@ describe("a file", () => {
     expect(harness.files()).toEqual(["link.csv", "pipe.csv", "target.txt"]);
   });
 
-  it("is one of many: the oldest goes first", async () => {
+  it("the oldest file in a drop folder is picked up first", async () => {
     const harness = new FolderHarness();
     for (const [i, name] of ["c.csv", "B.CSV", "a.csv"].entries()) {
       harness.write(name);
@@ -113,8 +113,8 @@ describe("a file", () => {
   });
 });
 
-describe("the end of a file", () => {
-  it("is in done/, with its results, and the run's id in both names", async () => {
+describe("the end of a file's processing", () => {
+  it("a processed file is in done/ with its results and the run's id in both names", async () => {
     const harness = new FolderHarness();
     await harness.drop("fleet.csv");
     await harness.fingerprint(60_000);
@@ -128,7 +128,7 @@ describe("the end of a file", () => {
     expect(harness.runs.reported).toEqual(["file.taken fleet.csv", "file.done fleet.csv"]);
   });
 
-  it("is in failed/ when rows failed, or the run was aborted or cancelled", async () => {
+  it("a file is in failed/ when rows failed or its run was aborted or cancelled", async () => {
     const harness = new FolderHarness();
     await harness.drop("fleet.csv");
     harness.runs.end({ isGood: false, state: "aborted", reason: "3 rows failed" });
@@ -137,7 +137,7 @@ describe("the end of a file", () => {
     expect(harness.runs.reported.at(-1)).toBe("file.failed fleet.csv 3 rows failed");
   });
 
-  it("is in failed/ when it was written to after it had been taken", async () => {
+  it("a file is in failed/ when it was written to after its pickup", async () => {
     const harness = new FolderHarness();
     await harness.drop("fleet.csv", "first half\n");
     const runId = harness.runs.lastRunId;
@@ -149,7 +149,7 @@ describe("the end of a file", () => {
     expect(harness.runs.reported.at(-1)).toContain("file.failed fleet.csv The file was written to");
   });
 
-  it("is in failed/ with the reasons when it is refused", async () => {
+  it("a refused file is in failed/ with the reasons", async () => {
     const harness = new FolderHarness();
     harness.runs.refusal = { reason: "2 of 9 rows cannot be sent.", faults: ["line 3: no class", "line 5: no key"] };
     await harness.drop("fleet.csv");
@@ -163,7 +163,7 @@ describe("the end of a file", () => {
     ]);
   });
 
-  it("is not a refusal while somebody still writes to it", async () => {
+  it("a file is not refused while it is still being written", async () => {
     const harness = new FolderHarness();
     harness.runs.refusal = { reason: "half a row", faults: [] };
     harness.runs.meanwhile = (path) => appendFileSync(path, "the other half\n");
@@ -177,7 +177,7 @@ describe("the end of a file", () => {
     expect(harness.runs.submitted).toMatchObject([{ content: "simId,speedClass\nthe other half\n" }]);
   });
 
-  it("overwrites nothing when files of one name come again and again", async () => {
+  it("repeated files with the same name do not overwrite each other", async () => {
     const harness = new FolderHarness();
     for (const content of ["one\n", "two\n", "three\n"]) await harness.drop("fleet.csv", content);
     harness.runs.end();
@@ -187,7 +187,7 @@ describe("the end of a file", () => {
     expect(kept).toEqual(["one\n", "two\n", "three\n"]);
   });
 
-  it("has a name that fits, however long the file's was", async () => {
+  it("a processed file with a very long name gets a shortened name", async () => {
     const harness = new FolderHarness();
     await harness.drop(`${"ü".repeat(120)}.csv`);
     harness.runs.end();
@@ -196,8 +196,8 @@ describe("the end of a file", () => {
   });
 });
 
-describe("several watchers", () => {
-  it("take each file once, and one goes on where another is gone", async () => {
+describe("multiple drop folder workers", () => {
+  it("multiple workers process each file once, and one continues when another is gone", async () => {
     const harness = new FolderHarness();
     const other = harness.worker();
     for (let i = 0; i < 20; i += 1) harness.write(`f${i}.csv`);
@@ -216,8 +216,8 @@ describe("several watchers", () => {
   });
 });
 
-describe("trouble", () => {
-  it("with one file is told once and tried again, and holds up no other", async () => {
+describe("drop folder problems", () => {
+  it("a problem with one file is reported once, retried, and does not block other files", async () => {
     const harness = new FolderHarness();
     await harness.drop("first.csv");
     const results = harness.runs.results.bind(harness.runs);
@@ -239,7 +239,7 @@ describe("trouble", () => {
     expect(harness.files("processing")).toEqual([]);
   });
 
-  it("is tried again later and later, and begins anew once it has passed", async () => {
+  it("a failing file is retried with growing delays, which reset after a success", async () => {
     const harness = new FolderHarness();
     let tries = 0;
     harness.runs.fault = new Error("EIO: the disk");
@@ -255,7 +255,7 @@ describe("trouble", () => {
     expect(namesOf(harness)).toEqual(["fleet.csv"]);
   });
 
-  it("with the folder itself is told once, and makes no folder where a mount should be", async () => {
+  it("a missing drop folder is reported once and is not created", async () => {
     const harness = new FolderHarness();
     rmSync(harness.path, { recursive: true });
     for (let i = 0; i < 3; i += 1) await harness.fingerprint(120_000);
@@ -267,14 +267,14 @@ describe("trouble", () => {
   });
 });
 
-describe("a name that cannot be shown as it is", () => {
+describe("unprintable file names", () => {
   it.each([
     ["a line break", Buffer.from("fleet\nof today.csv"), "fleet_of today.RUN"],
     ["an escape sequence", Buffer.from("\x1b[31mfleet.csv"), "_[31mfleet.RUN"],
     ["a line break at its end", Buffer.from("fleet.csv\n"), "fleet.csv_.RUN"],
     ["a change of direction", Buffer.from("fleet\u202Evsc.csv"), "fleet_vsc.RUN"],
     ["bytes that are not UTF-8", Buffer.from([0x66, 0xe4, 0x2e, 0x63, 0x73, 0x76]), "f_.RUN"],
-  ])("with %s refuses the file, under a name that can be", async (_, rawName, shown) => {
+  ])("a file name with %s is refused and shown under a printable name", async (_, rawName, shown) => {
     const harness = new FolderHarness();
     writeFileSync(Buffer.concat([Buffer.from(`${harness.path}/`), rawName]), "simId\n");
     await harness.fingerprint();
@@ -289,7 +289,7 @@ describe("a name that cannot be shown as it is", () => {
     expect(harness.incidents).toEqual([expect.stringMatching(/ was refused and lies in failed\/ as /)]);
   });
 
-  it("is given a better one where the file was taken by an earlier version", async () => {
+  it("a file with an unprintable name that an earlier version picked up gets a printable one", async () => {
     const harness = new FolderHarness();
     await harness.fingerprint();
     writeFileSync(join(harness.path, "processing", "a\nb.r-20261120-103045-abcdefgh.csv"), "simId\n");
@@ -300,8 +300,8 @@ describe("a name that cannot be shown as it is", () => {
 
 const mkfifo = "mkfifo";
 
-describe("whoever may write to the folder", () => {
-  it("gets nothing read by putting a link or a pipe in the place of a file that was taken", async () => {
+describe("a drop folder that others can write to", () => {
+  it("replacing a picked-up file with a link or a pipe makes the worker read nothing from it", async () => {
     const harness = new FolderHarness();
     writeFileSync(join(harness.path, "secret.txt"), "marker-0815\n");
     for (const [name, exchange] of [
@@ -331,7 +331,7 @@ describe("whoever may write to the folder", () => {
     ]);
   });
 
-  it("stops the watch with a link in the place of one of its folders, and moves nothing through it", async () => {
+  it("a link in place of one of its folders stops the drop folder, and nothing is moved through it", async () => {
     for (const place of ["processing", "done", "failed"]) {
       const harness = new FolderHarness();
       mkdirSync(join(harness.path, "elsewhere"));
@@ -345,7 +345,7 @@ describe("whoever may write to the folder", () => {
     }
   });
 
-  it.runIf(process.geteuid?.() === 0)("stops the watch with a folder of another user", async () => {
+  it.runIf(process.geteuid?.() === 0)("a folder that belongs to another user stops the drop folder", async () => {
     const harness = new FolderHarness();
     mkdirSync(join(harness.path, "processing"));
     chownSync(join(harness.path, "processing"), 12_345, 12_345);

@@ -7,12 +7,12 @@ import { examples, openPreparedSim, simId } from "./prepared-sim.ts";
 const all = simActionOperations.map((operation) => [operation.name, operation] as const);
 const writes = all.filter(([, { method }]) => method !== "GET");
 
-test("every operation on a SIM has an example", () => {
+test("every SIM operation of the sandbox has an example", () => {
   expect(Object.keys(examples).toSorted()).toEqual(all.map(([name]) => name).toSorted());
 });
 
 describe.each(all)("%s", (name, operation) => {
-  test("succeeds with its status and sets what it says", async () => {
+  test("a SIM operation succeeds with its documented status and sets its fields", async () => {
     const { act, record, clock, sandbox } = await openPreparedSim();
     clock.pass(2_500);
     const { status, json } = await act(operation);
@@ -25,7 +25,7 @@ describe.each(all)("%s", (name, operation) => {
     expect(sandbox.state.totals.byOperation).toMatchObject({ [name]: 1 });
   });
 
-  test("answers 404 for a SIM that does not exist or is removed, and has no effect", async () => {
+  test("a SIM operation returns 404 and has no effect for an unknown or removed SIM", async () => {
     const { act, sandbox, effects } = await openPreparedSim();
     expect(await act(operation, "89423100000")).toMatchObject({ status: 404, json: { code: "SIM0001" } });
     sandbox.fleet.remove([simId]);
@@ -33,7 +33,7 @@ describe.each(all)("%s", (name, operation) => {
     expect(effects()).toEqual({});
   });
 
-  test("needs a pair and spends the quota of its group", async () => {
+  test("a SIM operation requires a pair and spends the quota of its group", async () => {
     const { act, call, send, sandbox } = await openPreparedSim({ limits: { Sim: 2, Subscriber: 2, Group: 2 } });
     const path = `/${operation.path.replaceAll("*", sandbox.state.sims.imsiAt(0))}`;
     expect((await send(operation.method, path)).json.code).toBe("AUM0001");
@@ -45,7 +45,7 @@ describe.each(all)("%s", (name, operation) => {
     expect((await call("GET", "/v1/groups")).status).toBe(200);
   });
 
-  test("is not served where only the interface is", async () => {
+  test("a SIM operation is not served when only core operations are enabled", async () => {
     const { call } = await openSandbox({ simIds: [simId] });
     const { status, json } = await call(operation.method, `/${operation.path.replaceAll("*", simId)}`);
     expect([status, json.code]).toEqual([404, "SBX0404"]);
@@ -53,7 +53,7 @@ describe.each(all)("%s", (name, operation) => {
 });
 
 describe.each(writes)("%s", (name, operation) => {
-  test("counts each call that took effect, by SIM and in all", async () => {
+  test("each effective call of a write operation is counted per SIM and in total", async () => {
     const { act, effects, sandbox, send } = await openPreparedSim();
     await act(operation);
     expect(effects()).toEqual({ [name]: 1 });
@@ -64,7 +64,7 @@ describe.each(writes)("%s", (name, operation) => {
     expect(sandbox.state.effectTotals).toEqual({});
   });
 
-  test("leaves a record of the public definition, and lists it as it is", async () => {
+  test("a write operation leaves a record that matches the public definition and is listed unchanged", async () => {
     const { act, call, clock } = await openPreparedSim();
     await act(operation);
     clock.pass(60_000);
@@ -73,7 +73,7 @@ describe.each(writes)("%s", (name, operation) => {
     expect((await call("GET", "/v1/sims")).json).toEqual([json]);
   });
 
-  test("takes effect although its answer is lost", async () => {
+  test("a write operation takes effect although its response is lost", async () => {
     const { act, effects, sandbox, pair } = await openPreparedSim();
     await pair();
     sandbox.faults.next("lost-answer");
@@ -82,7 +82,7 @@ describe.each(writes)("%s", (name, operation) => {
   });
 
   test.each(["reset", "html-502", "empty-500", "nested-error"] as const)(
-    "has no effect under the fault %s",
+    "a write operation has no effect under the fault %s",
     async (fault) => {
       const { act, effects, sandbox, pair, record } = await openPreparedSim();
       await pair();
@@ -94,20 +94,20 @@ describe.each(writes)("%s", (name, operation) => {
     },
   );
 
-  test("is refused for a terminated SIM", async () => {
+  test("a write operation is refused for a terminated SIM", async () => {
     const { act, effects, sandbox } = await openPreparedSim();
     sandbox.fleet.edit(simId, { status: "terminated" });
     expect(await act(operation)).toMatchObject({ status: 400, json: { code: "SIM0006" } });
     expect(effects()).toEqual({});
   });
 
-  test("is refused with 403 for a pair of another coverage", async () => {
+  test("a write operation is refused with 403 for a pair of another coverage", async () => {
     const { act } = await openPreparedSim({ serves: ["jp"] });
     expect((await act(operation)).json.code).toBe("AUM0004");
   });
 });
 
-test("a change of the speed class counts as an effect, and a terminated SIM refuses it", async () => {
+test("a speed class change counts as an effect and is refused for a terminated SIM", async () => {
   const { update, effects, sandbox } = await openPreparedSim();
   await update(0);
   await update(0);

@@ -51,14 +51,14 @@ test("the deployment soracom describes every write of the sandbox", () => {
 });
 
 describe.each(operations)("%s of the deployment soracom", (_, described) => {
-  test("is an operation of the sandbox, of the same group and with its statuses", () => {
+  test("an operation of the deployment exists in the sandbox with the same group and statuses", () => {
     const played = locate("all", described.path)?.byMethod.get(described.method);
     expect(played?.group).toBe(described.group);
     const statuses = simActionOperations.find(({ name }) => name === played?.name)?.statuses;
     expect(statuses).toEqual(expect.arrayContaining([...described.statuses]));
   });
 
-  test("succeeds with a status of its own and sets the fields that it names", async () => {
+  test("an operation of the deployment succeeds with a documented status and sets the fields it names", async () => {
     const { call, sandbox, record } = await openPreparedSim();
     const ids: typeof inputs = { ...inputs, simId, imsi: sandbox.state.sims.imsiAt(0) };
     const path = described.path.replaceAll(/\{(\w+)\}/g, (_mark, name: string) => String(ids[name]));

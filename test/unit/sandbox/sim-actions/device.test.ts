@@ -4,8 +4,8 @@ import { imei, openPreparedSim, type PreparedSim, simId } from "./prepared-sim.t
 const sims = `/v1/sims/${simId}`;
 const goOffline = ({ sandbox }: PreparedSim) => sandbox.fleet.edit(simId, { sessionStatus: { online: false } });
 
-describe("a session", () => {
-  test("that is deleted comes back at once, so that each call deletes one", async () => {
+describe("device sessions", () => {
+  test("a deleted session reconnects at once so that each call deletes one", async () => {
     const { post, record, effects, call } = await openPreparedSim();
     const { json } = await post("delete_session");
     expect(json).toMatchObject({ sessionStatus: { online: false }, previousSession: { imei } });
@@ -16,14 +16,14 @@ describe("a session", () => {
     expect(events.slice(0, 4)).toEqual(["Created", "Deleted", "Created", "Deleted"]);
   });
 
-  test("that does not exist cannot be deleted", async () => {
+  test("deleting a session that does not exist fails", async () => {
     const prepared = await openPreparedSim();
     goOffline(prepared);
     expect(await prepared.post("delete_session")).toMatchObject({ status: 400, json: { code: "SEM0016" } });
     expect(prepared.effects()).toEqual({});
   });
 
-  test("ends when the SIM is no longer active", async () => {
+  test("a session ends when its SIM is no longer active", async () => {
     const { post, record, call, clock } = await openPreparedSim();
     clock.pass(1_000);
     await post("deactivate");
@@ -36,14 +36,14 @@ describe("a session", () => {
   });
 });
 
-describe("an IMEI lock without an IMEI", () => {
-  test("is set to the device of the session", async () => {
+describe("IMEI locks without an IMEI", () => {
+  test("an IMEI lock without an IMEI locks to the device of the current session", async () => {
     const { post, record } = await openPreparedSim();
     expect((await post("set_imei_lock")).status).toBe(200);
     expect(record()["imeiLock"]).toEqual({ imei });
   });
 
-  test("is refused while the SIM is offline", async () => {
+  test("an IMEI lock without an IMEI is refused while the SIM is offline", async () => {
     const prepared = await openPreparedSim();
     goOffline(prepared);
     expect((await prepared.post("set_imei_lock")).json.code).toBe("SIM0015");
@@ -52,7 +52,7 @@ describe("an IMEI lock without an IMEI", () => {
 });
 
 describe("local information", () => {
-  test("appears some seconds after it was asked for", async () => {
+  test("local information appears a few seconds after it was requested", async () => {
     const { post, call, clock } = await openPreparedSim();
     const read = async () => (await call("GET", sims)).json;
     expect((await post("report_local_info")).text).toBe("");
@@ -63,8 +63,8 @@ describe("local information", () => {
   });
 });
 
-describe("a ping", () => {
-  test("returns success and the round-trip time, or that the device does not reply", async () => {
+describe("pings", () => {
+  test("a ping returns the round-trip time or reports that the device does not reply", async () => {
     const prepared = await openPreparedSim();
     expect((await prepared.post("downlink/ping")).json).toEqual({ success: true, rtt: expect.any(Number) });
     goOffline(prepared);
@@ -73,7 +73,7 @@ describe("a ping", () => {
 });
 
 describe("bundles", () => {
-  test("are replaced, and lie beside the subscription", async () => {
+  test("bundles are replaced and stored beside the subscription", async () => {
     const { call, sandbox, record } = await openPreparedSim();
     const imsi = sandbox.state.sims.imsiAt(0);
     const { json } = await call("PUT", `/v1/subscribers/${imsi}/bundles`, { body: ["a", "b"] });

@@ -12,7 +12,7 @@ async function historyOf({ call }: PreparedSim, query = ""): Promise<Entry[]> {
   return (await call("GET", `${path}?${query}`)).json as Entry[];
 }
 
-test("a history begins with ready and has each change of status, class and group with its time", async () => {
+test("a SIM's history begins with ready and records each change of status, class, and group with its time", async () => {
   const prepared = await openPreparedSim();
   const { post, update, clock } = prepared;
   const before = (await historyOf(prepared)).length;
@@ -33,7 +33,7 @@ test("a history begins with ready and has each change of status, class and group
   expect(await historyOf(prepared)).toEqual(entries.toReversed());
 });
 
-test("a change from outside is in the history as well", async () => {
+test("a SIM's history includes changes made outside the API", async () => {
   const prepared = await openPreparedSim();
   const { sandbox, clock, post } = prepared;
   clock.pass(1_000);
@@ -47,7 +47,7 @@ test("a change from outside is in the history as well", async () => {
   ]);
 });
 
-test("a period, an order and pages of a history can be asked for", async () => {
+test("a SIM's history can be filtered by period, sorted, and paged", async () => {
   const prepared = await openPreparedSim();
   const { call, clock, post } = prepared;
   const startedMs = clock.wallMs();
@@ -67,7 +67,7 @@ test("a period, an order and pages of a history can be asked for", async () => {
   expect((await call("GET", `/v1/sims?last_evaluated_key=${encodeURIComponent(key)}`)).json.code).toBe("SIM0004");
 });
 
-test("a reset ends the history", async () => {
+test("a reset clears the history of a SIM", async () => {
   const prepared = await openPreparedSim();
   const { sandbox, post } = prepared;
   await post("deactivate");

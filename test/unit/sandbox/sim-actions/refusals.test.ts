@@ -25,7 +25,7 @@ test.each([
   [`GET ${sims}/statuses/history?limit=0`, undefined, 400, "SIM0020"],
   [`GET ${sims}/statuses/history?sort=up`, undefined, 400, "SIM0020"],
   [`GET ${sims}/statuses/history?from=today`, undefined, 400, "SIM0020"],
-])("%s with %j gets %i %s", async (line, body, status, code) => {
+])("%s with %j returns %i %s", async (line, body, status, code) => {
   const [method = "", path = ""] = line.split(" ");
   const { call, record, effects } = await openPreparedSim();
   const before = record();
@@ -45,13 +45,13 @@ test.each([["bundle-a"], [["a", "a"]], [[""]], [[1]]])("bundles %j are refused",
 test.each([
   [1, 160, "x"],
   [2, 70, "あ"],
-])("an SMS of encoding %i may have %i characters", async (encodingType, length, character) => {
+])("an SMS with encoding %i may have %i characters", async (encodingType, length, character) => {
   const { post, effects } = await openPreparedSim();
   expect((await post("send_sms", { payload: character.repeat(length), encodingType })).status).toBe(202);
   expect(effects()).toEqual({ sendSimSms: 1 });
 });
 
-test("what is not there cannot be removed twice, except where removing it is harmless", async () => {
+test("removing a missing item fails, except for operations where a repeat is harmless", async () => {
   const { post, call } = await openPreparedSim();
   expect((await call("DELETE", `${sims}/tags/site`)).status).toBe(204);
   expect((await call("DELETE", `${sims}/tags/site`)).json.code).toBe("SIM0011");
@@ -62,7 +62,7 @@ test("what is not there cannot be removed twice, except where removing it is har
   }
 });
 
-test("the name of a tag is percent-decoded", async () => {
+test("a tag name in a path is percent-decoded", async () => {
   const { call, record } = await openPreparedSim();
   await call("PUT", `${sims}/tags`, { body: [{ tagName: "a/b %20é", tagValue: "1" }] });
   expect((await call("DELETE", `${sims}/tags/${encodeURIComponent("a/b %20é")}`)).status).toBe(204);

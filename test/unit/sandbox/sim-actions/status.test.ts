@@ -11,24 +11,27 @@ const machine: Readonly<Record<string, { to: SimStatus; from: readonly SimStatus
   terminate: { to: "terminated", from: ["ready", "active", "inactive", "standby", "suspended"] },
 };
 
-describe.each(simStatuses)("from the status %s", (from) => {
-  test.each(Object.entries(machine))("%s leads where it may", async (path, { to, from: allowed }) => {
-    const { post, record, sandbox } = await openPreparedSim();
-    sandbox.fleet.edit(simId, { status: from });
-    const { status, json } = await post(path);
-    if (allowed.includes(from)) {
-      expect([status, record()["status"]]).toEqual([200, to]);
-    } else {
-      expect([status, record()["status"]]).toEqual([400, from]);
-      expect(json).toEqual({
-        code: from === "terminated" ? "SIM0006" : "SIM0007",
-        message: expect.any(String),
-      });
-    }
-  });
+describe.each(simStatuses)("SIMs with the status %s", (from) => {
+  test.each(Object.entries(machine))(
+    "%s succeeds only from the statuses that allow it",
+    async (path, { to, from: allowed }) => {
+      const { post, record, sandbox } = await openPreparedSim();
+      sandbox.fleet.edit(simId, { status: from });
+      const { status, json } = await post(path);
+      if (allowed.includes(from)) {
+        expect([status, record()["status"]]).toEqual([200, to]);
+      } else {
+        expect([status, record()["status"]]).toEqual([400, from]);
+        expect(json).toEqual({
+          code: from === "terminated" ? "SIM0006" : "SIM0007",
+          message: expect.any(String),
+        });
+      }
+    },
+  );
 });
 
-test("setting the present status leaves the history as it is", async () => {
+test("setting the current status leaves the history unchanged", async () => {
   const { post, call } = await openPreparedSim();
   const history = async () => (await call("GET", `/v1/sims/${simId}/statuses/history`)).text;
   const before = await history();
@@ -36,7 +39,7 @@ test("setting the present status leaves the history as it is", async () => {
   expect(await history()).toBe(before);
 });
 
-test("a SIM that is protected is not terminated", async () => {
+test("a SIM with termination protection cannot be terminated", async () => {
   const { post, record } = await openPreparedSim();
   await post("disable_termination");
   expect((await post("terminate")).json.code).toBe("SIM0009");
@@ -51,7 +54,7 @@ test.each([
   ["plan-KM1", "set_to_standby", 400],
   ["plan-KM1", "suspend", 400],
   ["plan01s", "set_to_standby", 200],
-])("a SIM of %s answers %s with %i", async (subscription, path, status) => {
+])("a SIM with the subscription %s answers %s with %i", async (subscription, path, status) => {
   const { post, sandbox } = await openPreparedSim();
   sandbox.fleet.edit(simId, { subscription });
   const answer = await post(path);
@@ -59,7 +62,7 @@ test.each([
   if (status === 400) expect(answer.json.code).toBe("SIM0008");
 });
 
-test("a refusal is in Japanese for who asks", async () => {
+test("a refusal is in Japanese when the request asks for it", async () => {
   const { call, sandbox } = await openPreparedSim();
   sandbox.fleet.edit(simId, { status: "terminated" });
   const { json } = await call("POST", `/v1/sims/${simId}/activate`, { headers: { "X-Svc-Lang": "ja" } });
