@@ -151,6 +151,6 @@ test("the command and the API both list audit entries of commands and requests",
 });
 
 test.each(["x", "+", "(1-1"])("the invalid audit cursor %s is refused by the command as well", async (cursor) => {
-    const { code, stderr } = await give(`audit list --cursor ${cursor}`);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("is not a valid cursor")]);
+  const { code, stderr } = await give(`audit list --cursor ${cursor}`);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("is not a valid cursor")]);
 });
