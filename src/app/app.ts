@@ -8,6 +8,7 @@ import { join } from "node:path";
 import type { PlatformClient } from "#api/client.ts";
 import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { letNewSpaceGrow } from "#core/heap-room.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import type { Feed } from "#events/feed.ts";
@@ -341,6 +342,7 @@ export class App {
   }
 
   async #execute(reference: SegmentReference, signal: AbortSignal): Promise<JobResult> {
+    letNewSpaceGrow();
     const context = {
       ledger: this.ledger,
       inventory: this.inventory,

@@ -1,16 +1,35 @@
 /**
- * Limits how much memory V8 may take beyond what is in use: one fixed setting, made when a process starts. By default V8
- * takes more and more memory in a process that allocates a lot, and does not return it: 12 MB in an idle worker that has
- * just loaded its modules, 100 MB and more in a command that streams a file or a fleet. So garbage is collected early,
- * which costs processor time (docs/decisions/008-simpler-forms.md).
+ * Limits how much memory V8 may take beyond what is in use. By default V8 takes more and more memory in a process that
+ * allocates a lot, and does not return it: 12 MB in an idle worker that has just loaded its modules, 100 MB and more in a
+ * command that streams a file or a fleet. So garbage is collected early, which costs processor time; a process that works on
+ * a run gets more room for new objects, up to a bound (docs/decisions/008-simpler-forms.md).
  */
-import { setFlagsFromString } from "node:v8";
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { every } from "./time.ts";
 
 /** How much the heap may grow before a collection, in percent of the memory in use. */
 const growthPercent = 60;
+/** The space for new objects in a process that works on a run; calls leave much garbage. */
+const newSpaceBytes = 16 * 1_024 * 1_024;
+const checkEveryMs = 50;
+
+let isGrowing = false;
 
 /** From now on garbage is collected early, and the space for new objects keeps its current size. Call it first. */
 export function keepHeapSmall(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`);
   setFlagsFromString("--semi-space-growth-factor=1");
+}
+
+/** Lets the space for new objects grow up to its bound, for good. */
+export function letNewSpaceGrow(): void {
+  if (isGrowing) return;
+  isGrowing = true;
+  setFlagsFromString("--semi-space-growth-factor=2");
+  const stop = every(checkEveryMs, () => {
+    const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
+    if ((space?.space_size ?? 0) < newSpaceBytes) return;
+    setFlagsFromString("--semi-space-growth-factor=1");
+    stop();
+  });
 }
