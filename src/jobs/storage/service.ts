@@ -7,7 +7,8 @@ import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
 import { storageParts } from "./usage.ts";
 
 const dayMs = 86_400_000;
-const sweepEveryMs = 3_600_000;
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
 
 export interface StorageDeps extends SweepDeps {
   readonly feed: Feed;
@@ -19,6 +20,10 @@ export type StorageService = ReturnType<typeof storageService>;
 
 export function storageService(deps: StorageDeps) {
   const { redis, keys, clock, retention } = deps;
+
+  // Every hour, or more often where data is kept for less than ten hours.
+  const shortestMs = Math.min(retention.rowsMs, retention.runsMs, retention.goneSimsMs);
+  const sweepEveryMs = Math.max(minuteMs, Math.min(hourMs, Math.round(shortestMs / 10)));
 
   const memory = (): Promise<RedisMemory> => redisMemory(redis);
 
@@ -61,11 +66,11 @@ export function storageService(deps: StorageDeps) {
   };
 
   /**
-   * Sweeps if no process has done so for an hour.
+   * Sweeps if it is time, and no other process has done so.
    * @returns undefined if another process has
    */
   const sweepIfDue = async (signal: AbortSignal): Promise<SweepReport | undefined> => {
-    const isDue = await redis.set(keys.swept(), clock.wallMs(), "PX", sweepEveryMs - 60_000, "NX");
+    const isDue = await redis.set(keys.swept(), clock.wallMs(), "PX", sweepEveryMs - 5_000, "NX");
     if (isDue === null) return undefined;
     await recordUsage(deps, { atMs: clock.wallMs(), usedBytes: (await memory()).usedBytes });
     return sweep(deps, signal);
