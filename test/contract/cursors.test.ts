@@ -1,0 +1,49 @@
+/** Whatever a cursor says, a list answers with a page or says that the cursor is not valid; it never fails. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { seeds } from "../support/long.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+
+const numRuns = seeds(200, 10_000);
+
+test("any cursor of any list gives a page or an error that says so", async () => {
+  await using harness = await ControlHarness.open({ works: true, http: "  requestsPerMinute: 1000000\n" });
+  const body = harness.csv(3);
+  const headers = { "content-type": "text/csv" };
+  const started = await harness.ask("/v1/runs", { as: "operator", method: "POST", body, headers });
+  const { runId } = (await started.json()) as { runId: string };
+  const lists = ["/runs", `/runs/${runId}/rows`, "/sims", "/changes", "/audit", "/deliveries", `/sims/x/runs`];
+  const piece = fc.constantFrom(
+    "0",
+    "1",
+    "-",
+    "9".repeat(16),
+    ":",
+    ".",
+    "r-20261120",
+    runId,
+    "{",
+    '"',
+    "%",
+    "null",
+    " ",
+  );
+  const cursor = fc.oneof(
+    fc.array(fc.oneof(piece, fc.string({ unit: "binary", maxLength: 4 })), { minLength: 1, maxLength: 6 }),
+    fc.base64String({ minLength: 4, maxLength: 60 }).map((text) => [text]),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...lists), cursor, async (list, parts) => {
+      const path = `/v1${list}?cursor=${encodeURIComponent(parts.join("").toWellFormed())}`;
+      const answer = await harness.ask(path, { as: "admin" });
+      const document = (await answer.json()) as { code?: string };
+      expect([path, answer.status, document.code]).toEqual([path, expect.toSatisfy(isExpected), document.code]);
+      if (answer.status !== 200) expect(document.code).toMatch(/^(REQUEST_INVALID|USAGE|RUN_NOT_FOUND|NOT_FOUND)$/);
+    }),
+    { numRuns },
+  );
+});
+
+function isExpected(status: number): boolean {
+  return [200, 400, 404].includes(status);
+}
