@@ -3,12 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { PlanReport, RowReport, RunReport, SimRun } from "#jobs/runs/contract.ts";
-import { until } from "../support/until.ts";
+import type { PlanReport, RunReport, SimRun } from "#jobs/runs/contract.ts";
 import { ControlHarness } from "./support/control-harness.ts";
+import { csv, json, RunRequests } from "./support/run-requests.ts";
 
-const csv = { "content-type": "text/csv" };
-const json = { "content-type": "application/json" };
 const secretValue = "do-not-show-this-7F3A";
 
 const deployment = `
@@ -28,6 +26,14 @@ simOperations:
 `;
 
 let harness: ControlHarness;
+let requests: RunRequests;
+const send: RunRequests["send"] = (...request) => requests.send(...request);
+const ended: RunRequests["ended"] = (runId) => requests.ended(runId);
+const rowsOf: RunRequests["rowsOf"] = (runId) => requests.rowsOf(runId);
+const become: RunRequests["become"] = (...change) => requests.become(...change);
+function ask<T>(...request: Parameters<RunRequests["ask"]>): Promise<T> {
+  return requests.ask<T>(...request);
+}
 beforeAll(async () => {
   harness = await ControlHarness.open({
     works: true,
@@ -39,42 +45,9 @@ beforeAll(async () => {
       return `deployment: ${join(folder, "own.yaml")}\nseal: { keyFile: ${join(folder, "seal-key")} }\n`;
     },
   });
+  requests = new RunRequests(harness);
 }, 60_000);
 afterAll(() => harness[Symbol.asyncDispose]());
-
-async function send(path: string, init: RequestInit = {}, as = "operator"): Promise<{ status: number; body: unknown }> {
-  const answer = await harness.ask(path, { as, ...init });
-  const text = await answer.text();
-  return {
-    status: answer.status,
-    body: answer.headers.get("content-type")?.includes("json") ? JSON.parse(text) : text,
-  };
-}
-
-async function ask<T>(path: string, init: RequestInit = {}, as = "operator"): Promise<T> {
-  const { status, body } = await send(path, init, as);
-  expect(status, JSON.stringify(body)).toBeLessThan(300);
-  return body as T;
-}
-
-async function ended(runId: string): Promise<RunReport> {
-  await until("the run has ended", async () => (await ask<RunReport>(`/v1/runs/${runId}`)).finishedAt !== null);
-  return ask(`/v1/runs/${runId}`);
-}
-
-async function rowsOf(runId: string): Promise<readonly RowReport[]> {
-  return (await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows`)).rows;
-}
-
-/** Gives SIMs these fields, and reads the fleet. */
-async function become(fields: Readonly<Record<string, unknown>>, places: readonly number[]): Promise<void> {
-  for (const place of places) harness.sandbox.fleet.edit(harness.simId(place), fields);
-  await ask("/v1/syncs?restart=true", { method: "POST" });
-  await until(
-    "the sync has ended",
-    async () => (await ask<{ state: string }>("/v1/syncs/default")).state === "finished",
-  );
-}
 
 beforeEach(() => become({ status: "active", terminationEnabled: false, tags: {}, groupId: null }, [0, 1, 2, 3]));
 

@@ -76,6 +76,11 @@ export function operationNamed(operations: SimOperations, name: string): SimOper
   );
 }
 
+/** Whether all calls of these operations may be sent again. */
+export function isRepeatable(operations: readonly Pick<SimOperation, "repeat">[]): boolean {
+  return operations.every(({ repeat }) => repeat === "safe");
+}
+
 /** A field of a SIM's record and its value as text; null: the record has no such field. */
 export type FieldChange = readonly [field: string, value: string | null];
 

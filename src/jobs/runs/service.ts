@@ -194,7 +194,10 @@ export class RunService {
     }: Signature & { outcomes?: readonly Outcome[] | undefined; confirm?: number | undefined },
   ): Promise<RunReport> {
     const run = await readWhenEnded(runId, this.#submitDeps);
-    const submission = { ...(await retrySubmission(run, this.#ledger, outcomes)), confirm };
+    const submission = {
+      ...(await retrySubmission(run, this.#ledger, { outcomes, newRunId: signature.runId })),
+      confirm,
+    };
     assertConfirmed(submission.operations[0], submission);
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
   }
@@ -212,16 +215,14 @@ export class RunService {
    * inventory, so callers should sync just before.
    */
   async undo(runId: string, signature: Signature): Promise<RunReport> {
-    const submission = await this.#undoSubmission(runId);
+    const submission = await this.#undoSubmission(runId, signature.runId);
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
   }
 
-  async #undoSubmission(runId: string): Promise<Submission> {
+  async #undoSubmission(runId: string, newRunId?: string): Promise<Submission> {
     const run = await readWhenEnded(runId, this.#submitDeps);
-    return undoSubmission(run, {
-      ...this.#submitDeps,
-      operationNamed: (name) => this.operation(name, run.profile),
-    });
+    const deps = { ...this.#submitDeps, operationNamed: (name: string) => this.operation(name, run.profile) };
+    return undoSubmission(run, deps, newRunId);
   }
 
   /** Renders the verdict of every row of a plan, as lines of a CSV file. */

@@ -10,6 +10,7 @@ import { withoutContent } from "#intake/columns.ts";
 import type { PlanReport } from "./contract.ts";
 import type { Queues } from "./work/queues.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import type { RowGroup } from "./ledger/follow-up.ts";
 import { type StoredRow, isCallable } from "./ledger/packing.ts";
 import type { RunHead, SegmentSpan } from "./ledger/run-record.ts";
 import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
@@ -41,6 +42,8 @@ export interface Submission {
   readonly confirm?: number | undefined;
   readonly retryOf?: string;
   readonly undoOf?: string;
+  /** Rows that no other run may take from the run that this one retries or undoes. */
+  readonly takes?: readonly RowGroup[];
 }
 
 /** Who submits a run, and its id if that was fixed in advance. */
@@ -86,7 +89,7 @@ function storedRow(source: RowSource, { row, duplicateOf, before }: ClassifiedRo
 
 /**
  * @throws errors of reading the rows, such as IntakeError for a file that has changed; SimfleetError USAGE if the run
- *   has more changes than the policy allows. Nothing of the run is kept then.
+ *   has more changes than the policy allows, RUN_STATE if another run has taken its rows. Nothing of the run is kept then.
  */
 export async function submitRun(
   submission: SignedSubmission,
@@ -140,7 +143,7 @@ export async function submitRun(
   };
   const waits = submission.needsPerson === true || needsApproval(policy, { calls: writer.calls, operations });
   const state = writer.calls === 0 ? "completed" : waits ? "awaiting-approval" : "running";
-  const committed = await ledger.commit(head, state, draftId);
+  const committed = await ledger.commit(head, state, draftId, submission.takes);
   if (committed === "exists" && submission.runId === undefined) {
     throw new SimfleetError("RUN_STATE", `The new id ${runId} belongs to another run: submit the rows again`);
   }

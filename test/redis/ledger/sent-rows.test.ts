@@ -28,7 +28,10 @@ it("end as unknown when their run is cancelled, and are not retried", async () =
     ["unknown", "sent at 2026-09-21T14:13:20.000Z; an answer was lost, so the change may have been made"],
     ["cancelled", ""],
   ]);
-  expect(await retrySubmission(run, ledger, ["failed", "cancelled"])).toMatchObject({ total: 2, calls: 2 });
+  expect(await retrySubmission(run, ledger, { outcomes: ["failed", "cancelled"] })).toMatchObject({
+    total: 2,
+    calls: 2,
+  });
   expect((await readSettled(runId, deps)).tally).toEqual(run.tally);
 });
 

@@ -27,8 +27,18 @@ import {
   unpackOutcomes,
   unpackRows,
 } from "./packing.ts";
+import { type RowGroup, alreadyTaken, takenField } from "./follow-up.ts";
 import type { RunProblem, SegmentState, Settlement, SettleReply, ShownSim } from "./settlement.ts";
-import { type RunHead, type RunRecord, decodeRecord, decodeStatus, encodeHead, statusFields } from "./run-record.ts";
+import {
+  type RunHead,
+  type RunRecord,
+  decodeRecord,
+  decodeStatus,
+  encodeHead,
+  startOf,
+  statusFields,
+} from "./run-record.ts";
+import { failOnAny, fromPairs, mapValues } from "./replies.ts";
 import { Signatures } from "#jobs/inventory/store/signature.ts";
 import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
 
@@ -80,16 +90,41 @@ export class Ledger {
    * Commits a drafted run: from now on it is listed and its rows are processed. If a run with this id exists already, it is
    * kept and the draft is deleted.
    * @param draftId id under which the rows were drafted
+   * @param takes rows that only one run may take from the run that this one retries or undoes
    * @returns `exists` if there already was a run with this id
-   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired
+   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE if another run has taken
+   *   some of these rows: the draft is deleted
    */
-  async commit(head: RunHead, state: RunState, draftId: string): Promise<"committed" | "exists"> {
+  async commit(
+    head: RunHead,
+    state: RunState,
+    draftId: string,
+    takes: readonly RowGroup[] = [],
+  ): Promise<"committed" | "exists"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
+    const sourceId = head.retryOf ?? head.undoOf ?? "";
     const draft = this.#keys.runDraft(draftId);
     const keys = [this.#keys.run(runId), draft, this.#keys.runInput(runId), this.#keys.runs(), this.#keys.events()];
+    if (takes.length > 0) keys.push(this.#keys.run(sourceId));
     const fields = Object.entries({ ...encodeHead(head), ...startOf(head, state) }).flat();
-    const args = [runId, segments.length, createdAtMs, this.#bounds.most, submittedBy, ...fields];
-    const reply = (await commitScript.run(this.#redis, keys, args)) as "committed" | "exists" | "expired";
+    const args = [
+      runId,
+      segments.length,
+      createdAtMs,
+      this.#bounds.most,
+      submittedBy,
+      takes.length,
+      ...takes.map(takenField),
+    ];
+    const reply = (await commitScript.run(this.#redis, keys, [...args, ...fields])) as
+      | "committed"
+      | "exists"
+      | "expired"
+      | [field: string, by: string];
+    if (typeof reply !== "string") {
+      const group = takes.find((one) => takenField(one) === reply[0]) ?? "undo";
+      throw alreadyTaken(sourceId, group, reply[1]);
+    }
     if (reply !== "expired") return reply;
     throw new SimfleetError(
       "STORE_UNAVAILABLE",
@@ -348,29 +383,6 @@ export class Ledger {
       keys.runFinished(runId),
     ];
   }
-}
-
-/** Converts the flat field-value list that scripts return. */
-function fromPairs(flat: readonly string[]): Record<string, string> {
-  const hash: Record<string, string> = {};
-  for (let at = 0; at < flat.length; at += 2) hash[flat[at] ?? ""] = flat[at + 1] ?? "";
-  return hash;
-}
-
-function mapValues<T>(hash: Readonly<Record<string, string>>, decode: (text: string) => T): Map<number, T> {
-  return new Map(Object.entries(hash).map(([place, text]) => [Number(place), decode(text)]));
-}
-
-/** A run without any call is completed as soon as it starts. */
-function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
-  if (state === "awaiting-approval") return { state };
-  return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
-}
-
-/** ioredis returns a transaction's failures as values; this throws the first one. */
-function failOnAny(replies: [Error | null, unknown][] | null): void {
-  const failed = replies === null ? new Error("the transaction was refused") : replies.find(([error]) => error)?.[0];
-  if (failed) throw failed;
 }
 
 /** The verb for a move that was refused: `resumed`, `approved`, `cancelled`. */

@@ -2,6 +2,7 @@
 import { type Problem, problemIn } from "#engine/problem.ts";
 import type { RunOptions, RunState, Tally } from "#fleet/run.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import { type TakenRows, takenIn } from "./follow-up.ts";
 
 /** A segment of consecutive rows: the index of its first row, and the number of its rows that make a call. */
 export interface SegmentSpan {
@@ -58,6 +59,8 @@ export interface RunRecord extends RunHead {
   readonly finishedAtMs: number | undefined;
   /** Why it was aborted, cancelled or paused, if a reason is known. */
   readonly reason: string | undefined;
+  /** The runs that took rows of this one, which no other run may take. */
+  readonly taken: TakenRows;
   /** Why its calls currently get no usable response. */
   readonly problem: Problem | undefined;
 }
@@ -93,6 +96,12 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     ...(head.undoOf === undefined ? {} : { undoOf: head.undoOf }),
     ...(head.submittedBy === undefined ? {} : { submittedBy: head.submittedBy }),
   };
+}
+
+/** The fields of a new run that say whether it has started. A run without any call is completed as soon as it starts. */
+export function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
+  if (state === "awaiting-approval") return { state };
+  return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
 }
 
 /** @param hands number of leases on the run, as read-run.lua counts them */
@@ -134,6 +143,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     startedAtMs: instant("startedAtMs"),
     finishedAtMs: isEnding ? undefined : instant("finishedAtMs"),
     reason: hash.reason || undefined,
+    taken: takenIn(hash),
     problem: problemIn(hash),
   };
 }

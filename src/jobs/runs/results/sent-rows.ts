@@ -4,6 +4,7 @@
  */
 import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
+import { isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { doubtOf } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
@@ -15,8 +16,7 @@ export async function readSettled(
   { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
 ): Promise<RunRecord> {
   const run = await ledger.run(runId);
-  const isSafe = run.operations.every(({ repeat }) => repeat === "safe");
-  if (isSafe || !isRunOver(run.state) || run.isEnding || run.tally.cancelled === 0) return run;
+  if (isRepeatable(run.operations) || !isRunOver(run.state) || run.isEnding || run.tally.cancelled === 0) return run;
   let settled = 0;
   for (const segment of run.segments.keys()) settled += await settleSegment(run, segment, { ledger, clock });
   return settled === 0 ? run : ledger.run(runId);

@@ -1,0 +1,149 @@
+/** Retries and undos: what they send, and that calls which must not be repeated are taken by one run only. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { RunReport } from "#jobs/runs/contract.ts";
+import { until } from "../support/until.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+import { runCommand } from "./support/run-command.ts";
+import { json, RunRequests } from "./support/run-requests.ts";
+
+const deployment = `
+extends: soracom
+brand: Svc
+simOperations:
+  rename-once:
+    summary: Set the name tag by a call that must not be repeated
+    method: PUT
+    path: /v1/sims/{simId}/tags
+    group: Sim
+    input: { name: { required: true } }
+    body: [{ tagName: name, tagValue: "{name}" }]
+    statuses: [200]
+    answer: record
+    sets: { tags.name: "{name}" }
+    repeat: unsafe
+    undo: { operation: rename-once, set: { name: "{before.tags.name}" } }
+`;
+
+let harness: ControlHarness;
+let requests: RunRequests;
+beforeAll(async () => {
+  harness = await ControlHarness.open({
+    works: true,
+    sandbox: { operations: "all", records: "soracom", sims: 30, periodSeconds: 1, limits: { Sim: 10_000 } },
+    env: { SIMFLEET_COVERAGE: "g" },
+    prepare: async (folder) => {
+      await writeFile(join(folder, "own.yaml"), deployment);
+      return `deployment: ${join(folder, "own.yaml")}\n`;
+    },
+  });
+  requests = new RunRequests(harness);
+}, 60_000);
+afterAll(() => harness[Symbol.asyncDispose]());
+afterEach(async () => {
+  const { runs } = await harness.app.runs.list({ limit: 10, state: "running" });
+  await Promise.all(runs.map(({ runId }) => harness.app.runs.control.cancel(runId).catch(() => undefined)));
+});
+
+/** A file for SIMs from one place to another. */
+function file(header: string, from: number, to: number, value: string): string {
+  const places = Array.from({ length: to - from }, (_, i) => from + i);
+  return `simId,${header}\n${places.map((place) => `${harness.simId(place)},${value}\n`).join("")}`;
+}
+
+/** Three messages, of which the answer of the first is lost and the others are not sent. */
+async function cancelledAfterLoss(from: number): Promise<string> {
+  harness.sandbox.faults.next("lost-answer", 1, "sendSimSms");
+  const { runId } = await requests.start("operation=send-sms&rate=1", file("payload", from, from + 3, "hello"));
+  const counts = async () => (await requests.ask<RunReport>(`/v1/runs/${runId}`)).counts;
+  await until("the answer is lost", async () => (await counts()).unknown === 1);
+  await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+  expect(await counts()).toMatchObject({ unknown: 1, cancelled: 2 });
+  return runId;
+}
+
+function retry(runId: string, outcomes?: readonly string[], key?: string) {
+  const headers = { ...json, ...(key === undefined ? {} : { "idempotency-key": key }) };
+  const body = JSON.stringify(outcomes === undefined ? {} : { outcomes });
+  return requests.send(`/v1/runs/${runId}/retry`, { method: "POST", body, headers });
+}
+
+function refused(by: string, what: string) {
+  return {
+    status: 409,
+    body: {
+      code: "RUN_STATE",
+      detail: expect.stringContaining(`${what} by run ${by}; retry that run instead`) as string,
+    },
+  };
+}
+
+describe("a retry of an unsafe run", () => {
+  test("that is the second one is refused and names the first, by HTTP and by command", async () => {
+    const runId = await cancelledAfterLoss(0);
+    const first = (await retry(runId)).body as RunReport;
+    expect(first).toMatchObject({ retryOf: runId, counts: { total: 2 } });
+    const what = `The cancelled rows of run ${runId} were already retried`;
+    expect(await retry(runId)).toMatchObject(refused(first.runId, what));
+    expect(await retry(runId, ["unknown", "cancelled"])).toMatchObject(refused(first.runId, what));
+    for (const where of ["local", "remote"] as const) {
+      const { code, stderr } = await runCommand(harness, ["runs", "retry", runId, "--yes", "--detach"], where);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${what} by run ${first.runId}; retry that run`)]);
+    }
+    await requests.ask(`/v1/runs/${first.runId}/cancel`, { method: "POST" });
+    expect((await retry(first.runId)).status).toBe(202);
+  });
+
+  test("may take each outcome once, and is the same run under the same key", async () => {
+    const runId = await cancelledAfterLoss(3);
+    const effects = (): number => harness.sandbox.state.effectsOn(harness.simId(3))["sendSimSms"] ?? 0;
+    expect((await retry(runId, ["cancelled"])).status).toBe(202);
+    const lost = await retry(runId, ["unknown"], "again");
+    expect(lost).toMatchObject({ status: 202, body: { counts: { total: 1 } } });
+    expect(await retry(runId, ["unknown"], "again")).toEqual(lost);
+    const { runId: newRunId } = lost.body as RunReport;
+    // The process died before it answered: the request is carried out again under the same id.
+    expect(await harness.app.runs.retry(runId, { outcomes: ["unknown"], by: "anna", runId: newRunId })).toMatchObject({
+      runId: newRunId,
+    });
+    await requests.ended(newRunId);
+    expect(effects()).toBe(2);
+    expect(await retry(runId, ["unknown"])).toMatchObject(
+      refused(newRunId, `The unknown rows of run ${runId} were already retried`),
+    );
+  });
+
+  test("wins alone against others at the same time", async () => {
+    const runId = await cancelledAfterLoss(6);
+    const answers = await Promise.all([retry(runId), retry(runId), retry(runId, ["cancelled", "unknown"])]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409, 409]);
+    const winner = answers.find(({ status }) => status === 202)?.body as RunReport;
+    for (const answer of answers.filter(({ status }) => status === 409)) {
+      expect(answer).toMatchObject(refused(winner.runId, "were already retried"));
+    }
+    expect(await harness.redis().keys("*:draft:*")).toEqual([]);
+  });
+});
+
+test("a run whose calls may be repeated is retried as often as wanted", async () => {
+  const { runId } = await requests.start("operation=put-tag&rate=1&set.tagName=a", file("tagValue", 9, 12, "b"));
+  await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+  expect([(await retry(runId)).status, (await retry(runId)).status]).toEqual([202, 202]);
+});
+
+test("an undo by calls that must not be repeated is made once", async () => {
+  await requests.become({ tags: { name: "old" } }, [12, 13]);
+  const { runId } = await requests.start("operation=rename-once", file("name", 12, 14, "new"));
+  await requests.ended(runId);
+  const undo = () => requests.send(`/v1/runs/${runId}/undo`, { method: "POST" });
+  const answers = await Promise.all([undo(), undo()]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409]);
+  const undoId =
+    answers.map(({ body }) => body as Partial<RunReport>).find((body) => body.undoOf === runId)?.runId ?? "";
+  const what = `Run ${runId} was already undone`;
+  expect(answers.find(({ status }) => status === 409)).toMatchObject(refused(undoId, what));
+  expect(await requests.ended(undoId)).toMatchObject({ counts: { done: 2 } });
+  expect(await undo()).toMatchObject(refused(undoId, what));
+  expect(harness.sandbox.state.effectsOn(harness.simId(12))["putSimTags"]).toBe(2);
+});
