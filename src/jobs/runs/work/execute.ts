@@ -220,7 +220,11 @@ class SegmentWork {
     const isSafe = operation.repeat === "safe";
     const options = isSafe
       ? this.#callOptions
-      : { ...this.#callOptions, beforeSending: () => this.#unsafe.markSent(place) };
+      : {
+          ...this.#callOptions,
+          beforeSending: () => this.#unsafe.markSent(place),
+          afterUnauthorized: () => this.#unsafe.unmark(place),
+        };
     try {
       if (this.#unsafe.wasSent(place)) return await this.#unsafe.settle(place, lost());
       const inputs = hasSecrets(operation) ? await this.#context.openInputs(operation, row.inputs) : row.inputs;

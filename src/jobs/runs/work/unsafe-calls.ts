@@ -30,8 +30,6 @@ export class UnsafeCalls {
     readonly tries: Map<number, Tries>;
     readonly signal: AbortSignal;
   };
-  /** Marked by this process. */
-  readonly #marked = new Set<number>();
 
   constructor(deps: {
     ledger: Pick<Ledger, "markSent" | "recordTries">;
@@ -50,29 +48,32 @@ export class UnsafeCalls {
 
   /** Must be awaited right before the call leaves. @throws SentByAnother */
   async markSent(place: number): Promise<void> {
-    if (this.#marked.has(place)) return; // the call is repeated after a 401, which did nothing
     const { ledger, clock, runId, segment, tries } = this.#deps;
     const marked: Tries = { attempts: 0, reason: "", ...tries.get(place), sentAtMs: clock.wallMs() };
     if (!(await ledger.markSent(runId, segment, { place, tries: marked }))) throw new SentByAnother();
     tries.set(place, marked);
-    this.#marked.add(place);
+  }
+
+  /** Takes the mark back: the platform has not carried out the call. */
+  async unmark(place: number): Promise<void> {
+    const { ledger, runId, segment, tries } = this.#deps;
+    const { sentAtMs: _, ...others } = tries.get(place) ?? { attempts: 0, reason: "" };
+    await ledger.recordTries(runId, segment, new Map([[place, others]]));
+    tries.set(place, others);
   }
 
   /** Follows up on the result of a call. */
   async after(place: number, result: TryResult, row: LostRow): Promise<TryResult> {
     if (!this.wasSent(place)) return result;
-    const { ledger, runId, segment, tries } = this.#deps;
-    const { sentAtMs, ...others } = tries.get(place) ?? { attempts: 0, reason: "" };
+    const { tries } = this.#deps;
     switch (result.kind) {
       case "unknown":
-        tries.set(place, { ...others, reason: result.reason, ...(sentAtMs === undefined ? {} : { sentAtMs }) });
+        tries.set(place, { attempts: 0, ...tries.get(place), reason: result.reason });
         return this.settle(place, row);
       case "postponed":
       case "refused":
       case "failed-try":
-        await ledger.recordTries(runId, segment, new Map([[place, others]]));
-        tries.set(place, others);
-        this.#marked.delete(place);
+        await this.unmark(place);
         return result;
       default:
         return result;
