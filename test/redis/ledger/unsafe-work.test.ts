@@ -1,15 +1,35 @@
 /** The work on single calls that must not be repeated: when a row counts as sent, and how a lost answer is followed up. */
 import { expect, it } from "vitest";
 import type { PlatformClientOptions } from "#api/client-options.ts";
+import { systemClock } from "#core/time.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { answer, type Handler, OpenPermits } from "../../unit/api/support.ts";
 import { submit } from "./run-of.ts";
-import { sendSms } from "./unsafe-operations.ts";
-import { UnsafeWork } from "./unsafe-work.ts";
+import { sendSms, terminate } from "./unsafe-operations.ts";
+import { toTerminate, UnsafeWork } from "./unsafe-work.ts";
 
-const work = new UnsafeWork(openTestRedis());
+let offsetMs = 0;
+const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + offsetMs };
+const work = new UnsafeWork(openTestRedis(), clock);
 const { ledger } = work;
+
+/** The SIM of the first row. */
+const firstSim = "8942300000000000001";
+
+/** Loses the answer to a call for the first SIM; `read` answers the read of its record. */
+function losingFirst(read: Handler): Handler {
+  return (request, response) => {
+    if (request.method === "GET") read(request, response);
+    else if (request.url?.includes(firstSim) === true) request.socket.destroy();
+    else answer(response, 200, { status: "terminated" });
+  };
+}
+
+const shows =
+  (status: string): Handler =>
+  (_, response) =>
+    answer(response, 200, { status });
 
 /** Grants a number of permits; a later caller waits until it is stopped. */
 class FewPermits extends OpenPermits {
@@ -47,4 +67,31 @@ it("a row stays pending when its run is stopped between a 401 and the repetition
   expect(result).toMatchObject({ kind: "finished" });
   expect(calls.map(({ path }) => path)).toEqual([expect.stringMatching(/send_sms$/)]);
   expect(await work.rows(runId)).toMatchObject([{ outcome: "done" }]);
+});
+
+it.each<[string, Handler, number]>([
+  ["the record does not show the change yet", shows("active"), 120_000],
+  ["the record cannot be read now", (_, response) => answer(response, 502, ""), 2_000],
+])("rows go on while one waits for its read-back because %s", async (_, read, waitMs) => {
+  const { runId } = await submit(ledger, [[1, 1, 1]], { operations: [terminate] }, toTerminate);
+  const { result, calls } = await work.execute(runId, losingFirst(read));
+  expect(calls.map(({ method }) => method)).toEqual(["POST", "GET", "POST", "POST"]);
+  expect(result).toMatchObject({ kind: "postponed", scope: "job" });
+  expect((result as { delayMs: number }).delayMs).toBeGreaterThan(waitMs - 2_000);
+  expect((result as { delayMs: number }).delayMs).toBeLessThanOrEqual(waitMs);
+  expect((await work.rows(runId)).map(({ outcome }) => outcome)).toEqual(["pending", "done", "done"]);
+
+  // A job that comes back early, in whatever process, makes no call.
+  const early = await work.execute(runId, losingFirst(read));
+  expect(early).toMatchObject({ result: { kind: "postponed", scope: "job" }, calls: [] });
+  offsetMs += waitMs;
+  const late = await work.execute(runId, losingFirst(shows("terminated")));
+  expect(late.result).toMatchObject({ kind: "finished" });
+  expect(late.calls.map(({ method }) => method)).toEqual(["GET"]);
+  const [row] = await work.rows(runId);
+  expect(row).toMatchObject({
+    outcome: "done",
+    reason: expect.stringContaining("the record shows the change") as string,
+  });
+  expect(row?.reason).not.toContain("the process ended");
 });

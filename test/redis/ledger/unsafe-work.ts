@@ -4,7 +4,7 @@ import { getSim } from "#api/operations/read-sim.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import type { Tries } from "#jobs/runs/ledger/packing.ts";
+import type { StoredRow, Tries } from "#jobs/runs/ledger/packing.ts";
 import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
@@ -62,4 +62,9 @@ export class UnsafeWork {
   async triesOf(runId: string): Promise<ReadonlyMap<number, Tries>> {
     return (await this.ledger.segment(await this.ledger.run(runId), 0)).tries;
   }
+}
+
+/** A row as a termination has it. */
+export function toTerminate(row: StoredRow): StoredRow {
+  return { ...row, inputs: [], before: ["active"] };
 }

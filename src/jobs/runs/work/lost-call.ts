@@ -60,7 +60,7 @@ export async function settleLostCall(
     const isHopeless = result.kind === "rejected" || thrown.code === "PLATFORM_FORBIDDEN";
     if (isHopeless || clock.wallMs() > sentAtMs + mostReadingMs) return unknown;
     if (result.kind === "postponed" || result.kind === "refused") return result;
-    return postponed(rereadMs, thrown.message);
+    return { kind: "waiting", delayMs: rereadMs };
   }
   const names = changes.map(([field]) => field);
   const { fields } = pickFields(record, { ...account.selection, fields: names });
@@ -73,9 +73,5 @@ export async function settleLostCall(
   if (operation.answer === "accepted") return unknown;
   const leftMs = sentAtMs + settledAfterMs - clock.wallMs();
   if (leftMs <= 0) return { kind: "lost", outcome: "failed", reason: `${sent}; the record does not show the change` };
-  return postponed(leftMs, "waiting to read what a call did whose answer was lost");
-}
-
-function postponed(delayMs: number, reason: string): TryResult {
-  return { kind: "postponed", delayMs, scope: "job", wasThrottled: false, isProblem: false, reason };
+  return { kind: "waiting", delayMs: leftMs };
 }

@@ -80,6 +80,15 @@ export class UnsafeCalls {
     }
   }
 
+  /** Records when to find out again what a call did, for whichever process works on the row then. */
+  async readLater(place: number, delayMs: number): Promise<void> {
+    const { ledger, clock, runId, segment, tries } = this.#deps;
+    const readAtMs = Math.ceil(clock.wallMs() + delayMs);
+    const waiting: Tries = { attempts: 0, reason: "", ...tries.get(place), readAtMs };
+    await ledger.recordTries(runId, segment, new Map([[place, waiting]]));
+    tries.set(place, waiting);
+  }
+
   /** Finds out what a call did whose response was lost. */
   settle(place: number, row: LostRow): Promise<TryResult> {
     const { clock, signal, tries } = this.#deps;
