@@ -1,5 +1,5 @@
 /** Rows that were sent and must not be repeated, in a run that is ended before their outcome is known. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { readSettled } from "#jobs/runs/results/sent-rows.ts";
@@ -39,4 +39,24 @@ it("stay as they are while their run goes on", async () => {
   const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
   await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs: 1 } });
   expect((await readSettled(runId, deps)).tally).toMatchObject({ unknown: 0, pending: 1 });
+});
+
+it("are looked for once, in the segments that have such rows", async () => {
+  const { runId } = await submit(ledger, [[1], [1, 1], [1]], { operations: [sendSms] });
+  await ledger.markSent(runId, 1, { place: 1, tries: { attempts: 0, reason: "", sentAtMs: 1 } });
+  await ledger.move(runId, "cancelled", ["running"]);
+  const segments = vi.spyOn(ledger, "segment");
+  const searches = vi.spyOn(ledger, "triedSegments");
+  for (let shown = 0; shown < 3; shown += 1) {
+    expect((await readSettled(runId, deps)).tally).toMatchObject({ unknown: 1, cancelled: 3 });
+  }
+  expect(segments.mock.calls.map(([, segment]) => segment)).toEqual([1]);
+  expect(searches).toHaveBeenCalledTimes(1);
+});
+
+it.each(["paused", "cancelled"] as const)("are not added to a run that is %s", async (state) => {
+  const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
+  await ledger.move(runId, state, ["running"]);
+  expect(await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs: 1 } })).toBe(false);
+  expect((await readSettled(runId, deps)).tally).toMatchObject({ unknown: 0 });
 });

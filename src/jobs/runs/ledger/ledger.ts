@@ -18,9 +18,6 @@ import {
   type StoredRow,
   type Tries,
   decodeSettled,
-  answeredLetter,
-  outcomeLetters,
-  encodeSettled,
   indexesOf,
   packOutcomes,
   packRows,
@@ -28,7 +25,13 @@ import {
   unpackRows,
 } from "./packing.ts";
 import { type RowGroup, alreadyTaken, takenField } from "./follow-up.ts";
-import type { RunProblem, SegmentState, Settlement, SettleReply, ShownSim } from "./settlement.ts";
+import {
+  type RunProblem,
+  type SegmentState,
+  type Settlement,
+  type SettleReply,
+  encodeSettlement,
+} from "./settlement.ts";
 import {
   type RunHead,
   type RunRecord,
@@ -277,11 +280,7 @@ export class Ledger {
     const { runId, profile } = run;
     const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
     args.push(profile, this.#bounds.most, runId);
-    for (const { place, key, weight, settled, shown, isAnswered } of settlements) {
-      const letter = isAnswered === true ? answeredLetter : outcomeLetters[settled.outcome];
-      const row = `${place} ${letter} ${weight} ${key} ${encodeSettled(settled)}`;
-      args.push(shown === undefined ? row : `${row}\n${this.#encodeShown(shown)}`);
-    }
+    for (const settlement of settlements) args.push(encodeSettlement(settlement, this.#signatures));
     const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, profile)];
     const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",
@@ -289,12 +288,6 @@ export class Ledger {
       number,
     ];
     return { state, pending, canaryHeld: held === 1 };
-  }
-
-  #encodeShown({ set, fields, mentioned }: ShownSim): string {
-    const signature = this.#signatures.ofAnswer(fields, mentioned);
-    const names = [set, mentioned].map((some) => some.map(encodeName).join(","));
-    return [...names, signature, encodeFields(fields)].join("\n");
   }
 
   /** Stores attempts that did not settle a row, so that counting continues after a restart. */
@@ -306,15 +299,22 @@ export class Ledger {
 
   /**
    * Marks a row as sent; must be called right before a call that must not be repeated leaves.
-   * @returns false if the row is marked or settled already: the call must not be made
+   * @returns false if the row is marked or settled already, or the run is not running: the call must not be made
    */
   async markSent(runId: string, segment: number, { place, tries }: { place: number; tries: Tries }): Promise<boolean> {
-    const keys = [
-      this.#keys.segmentTries(runId, segment),
-      this.#keys.segmentOutcomes(runId, segment),
-      this.#keys.runFinished(runId),
-    ];
+    const keys = this.#segmentKeys(runId, segment);
     return (await markScript.run(this.#redis, keys, [segment, place, JSON.stringify(tries)])) === 1;
+  }
+
+  /** Segments with rows that were tried and have no outcome, or had none when they were tried. */
+  async triedSegments({ runId, segments }: RunHead): Promise<number[]> {
+    const reads = segments.map((_, segment) => this.#redis.exists(this.#keys.segmentTries(runId, segment)));
+    return (await Promise.all(reads)).flatMap((found, segment) => (found === 1 ? [segment] : []));
+  }
+
+  /** Records that all sent rows of a run that is over have an outcome. */
+  async noteSentSettled(runId: string): Promise<void> {
+    await this.#redis.hset(this.#keys.run(runId), "areSentSettled", 1);
   }
 
   /** Records why no row of the run can be processed; the problem lasts until the next usable response. */
@@ -336,15 +336,12 @@ export class Ledger {
   async finishSegment({ runId, segments }: RunHead, segment: number): Promise<boolean> {
     const records = await this.#redis.hgetall(this.#keys.segmentOutcomes(runId, segment));
     const outcomes = new Map(Object.entries(records).map(([place, record]) => [Number(place), record]));
-    const reply = await finishScript.run(
-      this.#redis,
-      [
-        this.#keys.segmentOutcomes(runId, segment),
-        this.#keys.segmentTries(runId, segment),
-        this.#keys.runFinished(runId),
-      ],
-      [segment, outcomes.size, packOutcomes(outcomes), segments[segment]?.callable ?? 0],
-    );
+    const reply = await finishScript.run(this.#redis, this.#segmentKeys(runId, segment).slice(1), [
+      segment,
+      outcomes.size,
+      packOutcomes(outcomes),
+      segments[segment]?.callable ?? 0,
+    ]);
     return reply === 1;
   }
 

@@ -59,6 +59,8 @@ export interface RunRecord extends RunHead {
   readonly finishedAtMs: number | undefined;
   /** Why it was aborted, cancelled or paused, if a reason is known. */
   readonly reason: string | undefined;
+  /** The run is over, and rows that were sent without an answer have got their outcomes (sent-rows.ts). */
+  readonly areSentSettled: boolean;
   /** The runs that took rows of this one, which no other run may take. */
   readonly taken: TakenRows;
   /** Why its calls currently get no usable response. */
@@ -143,6 +145,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     startedAtMs: instant("startedAtMs"),
     finishedAtMs: isEnding ? undefined : instant("finishedAtMs"),
     reason: hash.reason || undefined,
+    areSentSettled: hash.areSentSettled !== undefined,
     taken: takenIn(hash),
     problem: problemIn(hash),
   };

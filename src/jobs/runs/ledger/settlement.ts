@@ -1,7 +1,10 @@
 /** What the ledger takes and returns for the rows of a segment. */
 import type { RunState } from "#fleet/run.ts";
 import type { SimFields } from "#fleet/sim/sim-fields.ts";
-import type { Settled, StoredRow, Tries } from "./packing.ts";
+import { encodeName } from "#fleet/sim/field-text.ts";
+import type { Signatures } from "#jobs/inventory/store/signature.ts";
+import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
+import { type Settled, type StoredRow, type Tries, answeredLetter, encodeSettled, outcomeLetters } from "./packing.ts";
 
 /** Why a run currently makes no progress. */
 export interface RunProblem {
@@ -46,4 +49,15 @@ export interface SettleReply {
   readonly pending: number;
   /** Whether this settled the last canary row successfully: the rest of the run may start. */
   readonly canaryHeld: boolean;
+}
+
+/** A settlement as settle.lua takes it. */
+export function encodeSettlement(settlement: Settlement, signatures: Signatures): string {
+  const { place, key, weight, settled, shown, isAnswered } = settlement;
+  const letter = isAnswered === true ? answeredLetter : outcomeLetters[settled.outcome];
+  const row = `${place} ${letter} ${weight} ${key} ${encodeSettled(settled)}`;
+  if (shown === undefined) return row;
+  const { set, fields, mentioned } = shown;
+  const names = [set, mentioned].map((some) => some.map(encodeName).join(","));
+  return [row, ...names, signatures.ofAnswer(fields, mentioned), encodeFields(fields)].join("\n");
 }

@@ -16,9 +16,13 @@ export async function readSettled(
   { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
 ): Promise<RunRecord> {
   const run = await ledger.run(runId);
-  if (isRepeatable(run.operations) || !isRunOver(run.state) || run.isEnding || run.tally.cancelled === 0) return run;
+  const isOver = isRunOver(run.state) && !run.isEnding;
+  if (isRepeatable(run.operations) || !isOver || run.tally.cancelled === 0 || run.areSentSettled) return run;
   let settled = 0;
-  for (const segment of run.segments.keys()) settled += await settleSegment(run, segment, { ledger, clock });
+  for (const segment of await ledger.triedSegments(run)) {
+    settled += await settleSegment(run, segment, { ledger, clock });
+  }
+  await ledger.noteSentSettled(runId);
   return settled === 0 ? run : ledger.run(runId);
 }
 

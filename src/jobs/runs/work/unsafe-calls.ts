@@ -8,7 +8,7 @@ import type { Tries } from "../ledger/packing.ts";
 import { type LostRow, settleLostCall } from "./lost-call.ts";
 import type { TryResult } from "./row-attempt.ts";
 
-/** The row was sent by another process, or before this one read it: the call is not made. */
+/** The row was sent by another process, or the run has just stopped: the call is not made. */
 export class SentByAnother extends Error {
   readonly result: TryResult = {
     kind: "postponed",
@@ -16,7 +16,7 @@ export class SentByAnother extends Error {
     scope: "job",
     wasThrottled: false,
     isProblem: false,
-    reason: "another worker has sent a row",
+    reason: "another worker has sent a row, or the run has stopped",
   };
 }
 
