@@ -37,7 +37,14 @@ function ask<T>(...request: Parameters<RunRequests["ask"]>): Promise<T> {
 beforeAll(async () => {
   harness = await ControlHarness.open({
     works: true,
-    sandbox: { operations: "all", records: "soracom", sims: 30, periodSeconds: 1, limits: { Sim: 10_000 } },
+    sandbox: {
+      operations: "all",
+      records: "soracom",
+      sims: 30,
+      periodSeconds: 1,
+      limits: { Sim: 10_000 },
+      slowMs: 200,
+    },
     env: { SIMFLEET_COVERAGE: "g", SIMFLEET_CHANGES_APPROVAL_FOR: "irreversible" },
     prepare: async (folder) => {
       await writeFile(join(folder, "own.yaml"), deployment);
@@ -215,6 +222,17 @@ describe("a call that must not be repeated", () => {
       { outcome: "done", reason: expect.stringContaining("the record shows the change") as string },
     ]);
   });
+});
+
+test("two rows of one SIM whose calls overlap leave both changes in the inventory", async () => {
+  const key = harness.simId(9);
+  await become({ tags: {} }, [9]);
+  // The first call is carried out at once, and answered after the second.
+  harness.sandbox.faults.next("slow", 1, "putSimTags");
+  const body = `simId,tagName,tagValue\n${key},a,1\n${key},b,2\n`;
+  const { runId } = await requests.start("operation=put-tag", body);
+  expect(await ended(runId)).toMatchObject({ counts: { done: 2 } });
+  expect(await ask(`/v1/sims/${key}`)).toMatchObject({ tags: { a: "1", b: "2" } });
 });
 
 describe("a secret input", () => {

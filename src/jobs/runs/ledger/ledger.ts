@@ -61,6 +61,7 @@ const problemScript = runScript("record-run-problem.lua");
 const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
 const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const markScript = Script.load(new URL("./mark-sent.lua", import.meta.url));
+const claimScript = Script.load(new URL("./claim-sims.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
 const readAtOnce = 100;
@@ -257,17 +258,16 @@ export class Ledger {
 
   /**
    * Records which SIMs a run is about to change, and to which values, until each has its outcome. A sync that sees such a
-   * change before the run has settled it can then attribute it to the run.
+   * change before the run has settled it can then attribute it to the run. Claims of the run's other rows are kept.
    * @param changes by SIM
    */
   async claim(run: Pick<RunHead, "runId" | "profile">, changes: ReadonlyMap<string, SimChange>): Promise<void> {
     if (changes.size === 0) return;
-    const claims = new Map<string, string>();
-    for (const [key, { set, fields }] of changes) {
-      const absent = set.filter((field) => !fields.has(field));
-      claims.set(key, [run.runId, encodeFields(fields), ...absent.map(encodeName)].join("\n"));
-    }
-    await this.#redis.hset(this.#keys.simsClaims(run.profile), claims);
+    const claims = [...changes].flatMap(([key, { set, fields }]) => {
+      const absent = set.filter((field) => !fields.has(field)).map(encodeName);
+      return [key, [...(fields.size === 0 ? [] : [encodeFields(fields)]), ...absent].join("\n")];
+    });
+    await claimScript.run(this.#redis, [this.#keys.simsClaims(run.profile)], [run.runId, ...claims]);
   }
 
   /** Writes outcomes (the first outcome of a row is final) and updates the run's state (see settle.lua). */

@@ -26,8 +26,6 @@ export interface SegmentState {
 
 /** A SIM after a change: it is written to the inventory together with the outcome. */
 export interface ShownSim {
-  /** Fields that the change set or removed. */
-  readonly set: readonly string[];
   readonly fields: SimFields;
   /** Fields in the response, with or without a value; the others keep their known value. */
   readonly mentioned: readonly string[];
@@ -35,6 +33,10 @@ export interface ShownSim {
 
 export interface Settlement {
   readonly shown?: ShownSim | undefined;
+  /** Fields that the row sets or removes: the run's claim on them ends. Default none. */
+  readonly set?: readonly string[] | undefined;
+  /** When the SIM had last changed in the inventory before the call; absent: it was not known. */
+  readonly basisMs?: number | undefined;
   readonly place: number;
   /** The SIM's key. */
   readonly key: string;
@@ -53,11 +55,15 @@ export interface SettleReply {
 
 /** A settlement as settle.lua takes it. */
 export function encodeSettlement(settlement: Settlement, signatures: Signatures): string {
-  const { place, key, weight, settled, shown, isAnswered } = settlement;
+  const { place, key, weight, settled, shown, isAnswered, set = [], basisMs } = settlement;
   const letter = isAnswered === true ? answeredLetter : outcomeLetters[settled.outcome];
-  const row = `${place} ${letter} ${weight} ${key} ${encodeSettled(settled)}`;
+  const row = `${place} ${letter} ${weight} ${key} ${listed(set) || "-"} ${encodeSettled(settled)}`;
   if (shown === undefined) return row;
-  const { set, fields, mentioned } = shown;
-  const names = [set, mentioned].map((some) => some.map(encodeName).join(","));
-  return [row, ...names, signatures.ofAnswer(fields, mentioned), encodeFields(fields)].join("\n");
+  const { fields, mentioned } = shown;
+  const signature = signatures.ofAnswer(fields, mentioned);
+  return [row, listed(mentioned), basisMs ?? "-", signature, encodeFields(fields)].join("\n");
+}
+
+function listed(names: readonly string[]): string {
+  return names.map(encodeName).join(",");
 }

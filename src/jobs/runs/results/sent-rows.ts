@@ -4,9 +4,9 @@
  */
 import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
+import { changesOf, isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { doubtOf } from "../ledger/packing.ts";
+import { doubtOf, operationOf } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import type { Settlement } from "../ledger/settlement.ts";
 
@@ -39,6 +39,7 @@ async function settleSegment(
     const reason = `sent at ${new Date(sentAtMs).toISOString()}${doubtOf({ ...others, sentAtMs })}`;
     sent.push({
       ...{ place, key: row.key, weight: row.weight },
+      set: changesOf(operationOf(run, row), row.key, row.inputs).map(([field]) => field),
       settled: {
         ...{ outcome: "unknown", reason, previous: row.before },
         ...{ attempts: attempts + 1, finishedAtMs: clock.wallMs() },

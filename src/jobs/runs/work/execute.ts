@@ -87,10 +87,8 @@ class SegmentWork {
   readonly #signal: AbortSignal;
   readonly #outcomeWriter: OutcomeWriter;
   readonly #tries: Map<number, Tries>;
-  /** Values of the fields that each row sets, by place, as the inventory had them when the work on the segment began. */
-  readonly #before: ReadonlyMap<number, FieldValues>;
-  /** What each row changes, by place. */
-  readonly #changes: ReadonlyMap<number, readonly FieldChange[]>;
+  /** As the work on the segment began. */
+  readonly #open: OpenRows;
   readonly #pending = new Map<number, StoredRow>();
   readonly #unsafe: UnsafeCalls;
   readonly #callOptions: CallOptions;
@@ -106,8 +104,7 @@ class SegmentWork {
     signal: AbortSignal;
   }) {
     const { run, segment, open, context, signal } = deps;
-    this.#before = open.before;
-    this.#changes = open.changes;
+    this.#open = open;
     this.#run = run;
     this.#segment = segment;
     this.#context = context;
@@ -213,7 +210,7 @@ class SegmentWork {
       const inputs = hasSecrets(operation) ? await this.#context.openInputs(operation, row.inputs) : row.inputs;
       const made = await makeCall(
         account,
-        { operation, row: { key: row.key, inputs }, changes: this.#changes.get(place) ?? [] },
+        { operation, row: { key: row.key, inputs }, changes: this.#changesOf(place) },
         options,
       );
       const result = "reason" in made ? { ...made, reason: withoutSecrets(made.reason, operation, inputs) } : made;
@@ -326,6 +323,8 @@ class SegmentWork {
     const attempts = this.#tries.get(place)?.attempts ?? 0;
     await this.#outcomeWriter.settle({
       shown: end.shown,
+      set: this.#changesOf(place).map(([field]) => field),
+      basisMs: this.#open.changedAtMs.get(row.key),
       ...(end.isAnswered === true ? { isAnswered: true } : {}),
       place,
       key: row.key,
@@ -346,10 +345,13 @@ class SegmentWork {
    * crash a sync may have seen this very change before the run could settle it.
    */
   #valuesBefore(place: number, row: StoredRow): FieldValues {
-    const present = this.#before.get(place);
+    const present = this.#open.before.get(place);
     if (present === undefined || row.before === undefined) return row.before ?? present;
-    const changes = this.#changes.get(place) ?? [];
-    return changes.every(([, after], i) => after === present[i]) ? row.before : present;
+    return this.#changesOf(place).every(([, after], i) => after === present[i]) ? row.before : present;
+  }
+
+  #changesOf(place: number): readonly FieldChange[] {
+    return this.#open.changes.get(place) ?? [];
   }
 
   /** The longest of several delays applies. */

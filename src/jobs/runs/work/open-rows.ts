@@ -15,6 +15,8 @@ export interface OpenRows {
   readonly changes: ReadonlyMap<number, readonly FieldChange[]>;
   /** Values of the fields that each row sets, by place, as the inventory has them now. */
   readonly before: ReadonlyMap<number, FieldValues>;
+  /** When the inventory had last changed each SIM, by key; SIMs that it does not know are absent. */
+  readonly changedAtMs: ReadonlyMap<string, number>;
 }
 
 /** Reads the open rows of a segment, and claims their SIMs for the run. */
@@ -44,7 +46,13 @@ export async function claimOpenRows(
   const before = new Map(
     rows.map(([place], i) => [place, beforeOf(changes.get(place) ?? [], known[i], facts)] as const),
   );
-  return { state, rows, changes, before };
+  const changedAtMs = new Map(
+    rows.flatMap(([, { key }], i) => {
+      const sim = known[i];
+      return sim === undefined ? [] : [[key, sim.updatedAtMs] as const];
+    }),
+  );
+  return { state, rows, changes, before, changedAtMs };
 }
 
 /** A SIM can have several rows, such as one for each tag. */
