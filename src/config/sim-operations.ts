@@ -206,7 +206,6 @@ function* stepFaults(
     return;
   }
   if (undo.inputs.some(({ isSecret }) => isSecret)) yield [`${key}.operation`, "must not have secret inputs."];
-  if (undo.danger === "irreversible") yield [`${key}.operation`, "must not be irreversible: nobody confirms an undo."];
   if (undo.group !== operation.group)
     yield [`${key}.operation`, `must spend the quota of the same group, ${operation.group}.`];
   const names = undo.inputs.map((field) => field.name);

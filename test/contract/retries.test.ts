@@ -24,6 +24,30 @@ simOperations:
     sets: { tags.name: "{name}" }
     repeat: unsafe
     undo: { operation: rename-once, set: { name: "{before.tags.name}" } }
+  rename:
+    summary: Set the name tag
+    method: PUT
+    path: /v1/sims/{simId}/tags
+    group: Sim
+    input: { name: { required: true } }
+    body: [{ tagName: name, tagValue: "{name}" }]
+    statuses: [200]
+    answer: record
+    sets: { tags.name: "{name}" }
+    repeat: safe
+    undo: { operation: rename-for-good, set: { name: "{before.tags.name}" } }
+  rename-for-good:
+    summary: Set the name tag for good
+    method: PUT
+    path: /v1/sims/{simId}/tags
+    group: Sim
+    input: { name: { required: true } }
+    body: [{ tagName: name, tagValue: "{name}" }]
+    statuses: [200]
+    answer: record
+    sets: { tags.name: "{name}" }
+    repeat: safe
+    danger: irreversible
 `;
 
 let harness: ControlHarness;
@@ -146,4 +170,65 @@ test("an undo by calls that must not be repeated is made once", async () => {
   expect(await requests.ended(undoId)).toMatchObject({ counts: { done: 2 } });
   expect(await undo()).toMatchObject(refused(undoId, what));
   expect(harness.sandbox.state.effectsOn(harness.simId(12))["putSimTags"]).toBe(2);
+});
+
+describe("calls that cannot be undone", () => {
+  /** Needs its number by every surface, and takes no other. */
+  async function needsNumber(path: string, words: readonly string[], calls: number): Promise<void> {
+    const post = (body: object) => requests.send(path, { method: "POST", body: JSON.stringify(body), headers: json });
+    for (const body of [{}, { confirm: calls + 1 }]) {
+      expect(await post(body)).toMatchObject({
+        status: 409,
+        body: { code: "NOT_CONFIRMED", detail: expect.stringContaining(`--confirm ${calls}`) as string },
+      });
+    }
+    for (const where of ["local", "remote"] as const) {
+      for (const more of [["--yes"], []]) {
+        const { code, stderr } = await runCommand(harness, [...words, ...more], where);
+        expect([code, stderr]).toEqual([
+          2,
+          expect.stringContaining(`confirm the number of SIMs with --confirm ${calls}`),
+        ]);
+      }
+    }
+    const { code, stdout } = await runCommand(harness, [...words, "--confirm", String(calls), "--detach"], "local");
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^r-/)]);
+  }
+
+  test("are retried with their number, which leaves out duplicate rows", async () => {
+    await requests.become({ terminationEnabled: true, status: "active" }, [15, 16, 17]);
+    const rows = [15, 16, 16, 17].map((place) => `${harness.simId(place)}\n`).join("");
+    const { runId } = await requests.start("operation=terminate&confirm=3&rate=1", `simId\n${rows}`);
+    await until("one is terminated", async () => (await harness.app.runs.show(runId)).counts.done === 1);
+    await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+    expect(await requests.ask(`/v1/runs/${runId}/retry/plan`)).toEqual({
+      ...{ operation: "terminate", total: 3, calls: 2, costly: 0, irreversible: 2 },
+    });
+    await needsNumber(`/v1/runs/${runId}/retry`, ["runs", "retry", runId], 2);
+  });
+
+  test("are confirmed with their number where they undo others", async () => {
+    await requests.become({ tags: { name: "old" } }, [18, 19]);
+    const { runId } = await requests.start("operation=rename", file("name", 18, 20, "new"));
+    await requests.ended(runId);
+    expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toMatchObject({
+      ...{ operation: "rename-for-good", calls: 2, irreversible: 2 },
+    });
+    await needsNumber(`/v1/runs/${runId}/undo`, ["runs", "undo", runId, "--no-sync"], 2);
+  });
+});
+
+test("the plan of an undo and of a retry counts calls that cost money", async () => {
+  await requests.become({ status: "active" }, [20, 21]);
+  const { runId } = await requests.start("operation=suspend", file("note", 20, 22, ""));
+  await requests.ended(runId);
+  const undo = { operation: "activate", total: 2, calls: 2, irreversible: 0 };
+  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toEqual({ ...undo, costly: 2 });
+  // A SIM that is no longer suspended is left alone.
+  await requests.become({ status: "inactive" }, [21]);
+  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toEqual({ ...undo, calls: 1, costly: 1 });
+  const lost = await cancelledAfterLoss(22);
+  expect(await requests.ask(`/v1/runs/${lost}/retry/plan?outcome=unknown&outcome=cancelled`)).toEqual({
+    ...{ operation: "send-sms", total: 3, calls: 3, costly: 3, irreversible: 0 },
+  });
 });

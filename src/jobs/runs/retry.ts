@@ -2,12 +2,14 @@
 import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
 import { isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
+import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { assertNotTaken } from "./ledger/follow-up.ts";
-import { type StoredRow, isCallable } from "./ledger/packing.ts";
+import type { StoredRow } from "./ledger/packing.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { assertEnded } from "./ended-run.ts";
 import { rowResults } from "./results/results.ts";
+import { type RowCounts, countRows } from "./plan/row-counts.ts";
 import { inBatches } from "./plan/row-source.ts";
 import type { Submission } from "./submit.ts";
 
@@ -21,17 +23,13 @@ export const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
  */
 export async function retrySubmission(
   run: RunRecord,
-  ledger: Ledger,
+  { ledger, inventory }: { readonly ledger: Ledger; readonly inventory: Inventory },
   { outcomes, newRunId }: { readonly outcomes: readonly Outcome[]; readonly newRunId?: string | undefined },
-): Promise<Submission> {
+): Promise<Submission & RowCounts> {
   assertEnded(run, "redone");
-  const counts = { total: 0, calls: 0 };
   const found = new Set<Outcome>();
-  for await (const { row, outcome } of unsuccessful(run, ledger, outcomes)) {
-    counts.total += 1;
-    if (isCallable(row)) counts.calls += 1;
-    found.add(outcome);
-  }
+  const rows = inBatches(rowsOf(unsuccessful(run, ledger, outcomes), found));
+  const counts = await countRows(rows, { ...run, inventory });
   if (counts.calls === 0) {
     throw new SimfleetError(
       "RUN_STATE",
@@ -56,8 +54,17 @@ export async function retrySubmission(
   };
 }
 
-async function* rowsOf(results: AsyncIterable<{ readonly row: StoredRow }>): AsyncGenerator<StoredRow> {
-  for await (const { row } of results) yield row;
+/** @param found takes the outcomes of the rows */
+async function* rowsOf(results: AsyncIterable<Unsuccessful>, found?: Set<Outcome>): AsyncGenerator<StoredRow> {
+  for await (const { row, outcome } of results) {
+    found?.add(outcome);
+    yield row;
+  }
+}
+
+interface Unsuccessful {
+  readonly row: StoredRow;
+  readonly outcome: Outcome;
 }
 
 /** The rows with these outcomes, numbered anew. */
@@ -65,7 +72,7 @@ async function* unsuccessful(
   run: RunRecord,
   ledger: Ledger,
   outcomes: readonly Outcome[],
-): AsyncGenerator<{ readonly row: StoredRow; readonly outcome: Outcome }> {
+): AsyncGenerator<Unsuccessful> {
   const newIndexes = new Map<number, number>();
   let index = 0;
   for await (const { row, outcome } of rowResults(run, ledger)) {

@@ -17,6 +17,7 @@ import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classi
 import { failureLimit } from "./plan/plan.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
 import { type RunPolicy, assertConfirmed, assertWithinPolicy, needsApproval } from "./policy.ts";
+import { isIrreversible } from "./plan/row-counts.ts";
 import type { RowSource } from "./plan/row-source.ts";
 
 /** Rows per segment: few enough to switch between runs often, enough to fit a million rows into two thousand jobs. */
@@ -38,7 +39,7 @@ export interface Submission {
   readonly rows: AsyncIterable<readonly StoredRow[]>;
   /** It waits for approval, whatever the policy says. */
   readonly needsPerson?: boolean;
-  /** The number of calls of an irreversible operation, as a person confirmed it. */
+  /** The number of calls that cannot be undone, as a person confirmed it. */
   readonly confirm?: number | undefined;
   readonly retryOf?: string;
   readonly undoOf?: string;
@@ -112,7 +113,7 @@ export async function submitRun(
     // The inventory, and with it the number of calls, may have changed since the plan.
     assertWithinPolicy(policy, writer);
     if (submission.needsPerson !== true) {
-      assertConfirmed(submission.operations[0], { calls: writer.calls, confirm: submission.confirm });
+      assertConfirmed(submission.operations, { irreversible: writer.irreversible, confirm: submission.confirm });
     }
   } catch (thrown) {
     await ledger.discard(draftId).catch(() => undefined);
@@ -156,12 +157,15 @@ class SegmentWriter {
   readonly segments: SegmentSpan[] = [];
   /** Rows written that make a call. */
   calls = 0;
+  /** Calls among them that cannot be undone. */
+  irreversible = 0;
   canarySegments = 0;
   rows = 0;
   rejected = 0;
   skipped = 0;
   readonly #ledger: Ledger;
   readonly #draftId: string;
+  readonly #operations: RunHead["operations"];
   readonly #size: number;
   #canaryLeft: number;
   #open: StoredRow[] = [];
@@ -169,6 +173,7 @@ class SegmentWriter {
   constructor(ledger: Ledger, draftId: string, submission: Submission) {
     this.#ledger = ledger;
     this.#draftId = draftId;
+    this.#operations = submission.operations;
     const { least, most, segmentsWanted } = rowsPerSegment;
     this.#size = Math.min(most, Math.max(least, Math.ceil(submission.total / segmentsWanted)));
     this.#canaryLeft = submission.options.canary ?? 0;
@@ -179,6 +184,7 @@ class SegmentWriter {
     this.rows += 1;
     if (row.problem !== undefined) this.rejected += 1;
     if (row.skipped !== undefined) this.skipped += 1;
+    if (isIrreversible(this.#operations, row)) this.irreversible += 1;
     const closesCanary = this.#canaryLeft > 0 && isCallable(row) && --this.#canaryLeft === 0;
     if (closesCanary || this.#open.length >= this.#size) {
       await this.end();

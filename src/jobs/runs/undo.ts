@@ -18,8 +18,9 @@ import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import { assertEnded } from "./ended-run.ts";
 import { assertNotTaken } from "./ledger/follow-up.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { type StoredRow, isCallable, operationOf } from "./ledger/packing.ts";
+import { type StoredRow, operationOf } from "./ledger/packing.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
+import { type RowCounts, countRows } from "./plan/row-counts.ts";
 import { inBatches } from "./plan/row-source.ts";
 import { type RowResult, rowResults } from "./results/results.ts";
 import type { Submission } from "./submit.ts";
@@ -46,14 +47,10 @@ export async function undoSubmission(
   run: RunRecord,
   deps: UndoDeps,
   newRunId: string | undefined,
-): Promise<Submission> {
+): Promise<Submission & RowCounts> {
   assertEnded(run, "undone");
   const plan = undoPlanOf(run, deps);
-  const counts = { total: 0, calls: 0 };
-  for await (const batch of undoRows(run, plan, deps)) {
-    counts.total += batch.length;
-    counts.calls += batch.filter(isCallable).length;
-  }
+  const counts = await countRows(undoRows(run, plan, deps), { ...run, ...plan, ...deps });
   if (counts.total === 0) {
     throw new SimfleetError("RUN_STATE", `Run ${run.runId} changed nothing: there is nothing to undo`);
   }

@@ -68,7 +68,7 @@ it("reports rows as pending until the calls in flight have ended", async () => {
   const ending = await ledger.run(head.runId);
   expect(ending).toMatchObject({ isEnding: true, tally: { done: 0, rejected: 1, cancelled: 0, pending: 4 } });
   expect(await outcomes(head.runId)).toEqual(["pending", "pending", "rejected", "pending", "pending"]);
-  await expect(retrySubmission(ending, ledger, { outcomes: ["cancelled"] })).rejects.toThrow(
+  await expect(retrySubmission(ending, context, { outcomes: ["cancelled"] })).rejects.toThrow(
     /calls of it are still out/,
   );
 

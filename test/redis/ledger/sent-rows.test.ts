@@ -1,6 +1,7 @@
 /** Rows that were sent and must not be repeated, in a run that is ended before their outcome is known. */
 import { expect, it, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { readSettled } from "#jobs/runs/results/sent-rows.ts";
 import { rowResults } from "#jobs/runs/results/results.ts";
@@ -11,6 +12,7 @@ import { sendSms } from "./unsafe-operations.ts";
 
 const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
+const inventory = new Inventory({ redis, keys });
 const deps = { ledger, clock: systemClock };
 
 it("end as unknown when their run is cancelled, and are not retried", async () => {
@@ -28,7 +30,7 @@ it("end as unknown when their run is cancelled, and are not retried", async () =
     ["unknown", "sent at 2026-09-21T14:13:20.000Z; an answer was lost, so the change may have been made"],
     ["cancelled", ""],
   ]);
-  expect(await retrySubmission(run, ledger, { outcomes: ["failed", "cancelled"] })).toMatchObject({
+  expect(await retrySubmission(run, { ...deps, inventory }, { outcomes: ["failed", "cancelled"] })).toMatchObject({
     total: 2,
     calls: 2,
   });
