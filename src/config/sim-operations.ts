@@ -180,7 +180,7 @@ function* placeholderFaults({ path, body = null, sets, inputs }: SimOperation): 
 }
 
 function* inputFaults(
-  { name, type, isRequired, isSecret, values }: InputField,
+  { name, type, isRequired, isSecret, values, pattern: expression }: InputField,
   inPath: ReadonlySet<string>,
 ): Generator<Fault> {
   const at = `input.${name}`;
@@ -189,6 +189,9 @@ function* inputFaults(
   if (inPath.has(name) && isSecret) yield [`${at}.secret`, "must not be true for a part of the path."];
   if (values !== undefined && type !== "text" && type !== "list") {
     yield [`${at}.values`, `means nothing to an input of type ${type}.`];
+  }
+  if (expression !== undefined && (type === "boolean" || type === "time")) {
+    yield [`${at}.pattern`, `means nothing to an input of type ${type}.`];
   }
 }
 

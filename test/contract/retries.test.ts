@@ -2,11 +2,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { RunReport } from "#jobs/runs/contract.ts";
+import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
-import { json, RunRequests } from "./support/run-requests.ts";
+import { csv, json, RunRequests } from "./support/run-requests.ts";
 
 const deployment = `
 extends: soracom
@@ -231,4 +231,27 @@ test("the plan of an undo and of a retry counts calls that cost money", async ()
   expect(await requests.ask(`/v1/runs/${lost}/retry/plan?outcome=unknown&outcome=cancelled`)).toEqual({
     ...{ operation: "send-sms", total: 3, calls: 3, costly: 3, irreversible: 0 },
   });
+});
+
+test("a value with a line break counts as unchanged, and is restored by an undo", async () => {
+  const set = async (value: string): Promise<string> => {
+    const { runId } = await requests.start(
+      "operation=put-tag&set.tagName=note",
+      file("tagValue", 25, 26, `"${value}"`),
+    );
+    await requests.ended(runId);
+    return runId;
+  };
+  await requests.become({ tags: { note: "old\nnote" } }, [25]);
+  const runId = await set("new\nnote");
+  expect(await requests.rowsOf(runId)).toMatchObject([
+    { outcome: "done", changes: [{ field: "tags.note", before: "old\nnote", after: "new\nnote" }] },
+  ]);
+  const plan = await requests.ask<PlanReport>("/v1/plans?operation=put-tag&set.tagName=note", {
+    ...{ method: "POST", body: file("tagValue", 25, 26, '"new\nnote"'), headers: csv },
+  });
+  expect(plan.verdicts).toMatchObject({ unchanged: 1, change: 0 });
+  const undo = await requests.ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
+  expect(await requests.ended(undo.runId)).toMatchObject({ counts: { done: 1 } });
+  expect(await requests.ask(`/v1/sims/${harness.simId(25)}/fresh`)).toMatchObject({ tags: { note: "old\nnote" } });
 });

@@ -6,7 +6,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { parseFilter } from "../filter.ts";
 import type { FieldValue } from "../sim/field-value.ts";
-import type { SimFields } from "../sim/sim-fields.ts";
+import { type SimFields, valueOfText } from "../sim/sim-fields.ts";
 import { type KeyColumn, keyColumnOf, type Wording } from "../sim/sim.ts";
 import type { Danger } from "./danger.ts";
 import { type InputField, readInput } from "./input.ts";
@@ -217,8 +217,7 @@ export function simChangeOf(operation: SimOperation, changes: readonly FieldChan
     set.push(field);
     // As the platform shows it: text as it is, anything else as JSON.
     if (value === null) continue;
-    if (!prepares[i]?.isText) fields.set(field, { json: value });
-    else fields.set(field, value.includes("\n") ? { json: JSON.stringify(value) } : { text: value });
+    fields.set(field, prepares[i]?.isText === true ? valueOfText(value) : { json: value });
   }
   return { set, fields };
 }

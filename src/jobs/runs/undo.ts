@@ -13,7 +13,7 @@ import {
   valuesOf,
 } from "#fleet/sim-operation/sim-operation.ts";
 import { type ValueOf, fillText } from "#fleet/sim-operation/template.ts";
-import { type Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
+import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import { assertEnded } from "./ended-run.ts";
 import { assertNotTaken } from "./ledger/follow-up.ts";
@@ -119,7 +119,7 @@ function undoRow(
   const operation = operationOf(run, row);
   const given = changesOf(operation, key, inputs);
   const step = previous === undefined ? undefined : stepFor(plan, { operation, row, previous });
-  const present = given.map(([field]) => fieldTextOf(sim, field) ?? null);
+  const present = given.map(([field]) => fieldInputOf(sim, field) ?? null);
   const undo = {
     ...{ index, line: index + 2, key, weight: 1 },
     inputs: step?.inputs ?? [],

@@ -8,7 +8,7 @@ import {
   changesOf,
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { ResolvedRow } from "#intake/read-rows.ts";
-import { type Inventory, type InventoryFacts, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
+import { type Inventory, type InventoryFacts, fieldInputOf, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import { costCheck } from "./costs.ts";
 import type { RowSource } from "./row-source.ts";
@@ -157,7 +157,7 @@ export function beforeOf(
   if (sim === undefined) return undefined;
   const values: (string | null)[] = [];
   for (const [field] of changes) {
-    const value = fieldTextOf(sim, field);
+    const value = fieldInputOf(sim, field);
     const isKept = value !== undefined || fields.some((kept) => field === kept || field.startsWith(`${kept}.`));
     if (!isKept) return undefined;
     values.push(value ?? null);

@@ -7,7 +7,7 @@ import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { FieldChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
-import { type Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
+import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { ShownSim } from "../ledger/settlement.ts";
 import { type FieldValues, type Settled, type StoredRow, type Tries, doubtOf, operationOf } from "../ledger/packing.ts";
@@ -192,9 +192,9 @@ class SegmentWork {
     const lost = (): LostRow => ({ operation, row, before: this.#valuesBefore(place, row), account });
     if (row.onlyIf !== undefined && !this.#unsafe.wasSent(place)) {
       const present = await this.#context.inventory.sim(this.#run.profile, row.key);
-      const changed = row.onlyIf.find(([field, value]) => (fieldTextOf(present, field) ?? null) !== value);
+      const changed = row.onlyIf.find(([field, value]) => (fieldInputOf(present, field) ?? null) !== value);
       if (changed !== undefined) {
-        return { kind: "skipped", reason: noLonger(changed, fieldTextOf(present, changed[0])) };
+        return { kind: "skipped", reason: noLonger(changed, fieldInputOf(present, changed[0])) };
       }
     }
     const isSafe = operation.repeat === "safe";

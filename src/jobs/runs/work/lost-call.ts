@@ -5,7 +5,7 @@
 import type { Account } from "#api/account.ts";
 import { PlatformError } from "#core/errors.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
-import { pickFields, textOf } from "#fleet/sim/sim-fields.ts";
+import { inputTextOf, pickFields } from "#fleet/sim/sim-fields.ts";
 import { type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation.ts";
 import type { FieldValues, StoredRow } from "../ledger/packing.ts";
 import type { TryResult } from "./row-attempt.ts";
@@ -66,7 +66,7 @@ export async function settleLostCall(
   const { fields } = pickFields(record, { ...account.selection, fields: names });
   const isDone = changes.every(([field, after]) => {
     const value = fields.get(field);
-    return (value === undefined ? null : textOf(value)) === after;
+    return (value === undefined ? null : inputTextOf(value)) === after;
   });
   if (isDone) return { kind: "lost", outcome: "done", reason: `${sent}; the record shows the change` };
   // An accepted change may come later than any time that could be waited for.
