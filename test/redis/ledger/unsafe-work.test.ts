@@ -95,3 +95,45 @@ it.each<[string, Handler, number]>([
   });
   expect(row?.reason).not.toContain("the process ended");
 });
+
+it("a row ends as unknown when its record may not be read, and the others go on", async () => {
+  const { runId } = await submit(ledger, [[1, 1]], { operations: [terminate] }, toTerminate);
+  const forbidden: Handler = (_, response) => answer(response, 403, { code: "F1", message: "not allowed" });
+  const { result, calls } = await work.execute(runId, losingFirst(forbidden));
+  expect(result).toMatchObject({ kind: "finished" });
+  expect(calls.map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
+  expect(await work.rows(runId)).toMatchObject([
+    { outcome: "unknown", reason: expect.stringContaining("It is not sent again: it may have been done") as string },
+    { outcome: "done" },
+  ]);
+  expect((await ledger.run(runId)).problem).toBeUndefined();
+});
+
+it("a pause while a read-back waits for the quota keeps the row as sent, and a later job reads it", async () => {
+  const { runId } = await submit(ledger, [[1]], { operations: [terminate] }, toTerminate);
+  const permits = new FewPermits(1);
+  const working = work.execute(runId, losingFirst(shows("active")), { permits });
+  await until("the read-back waits for the quota", () => permits.waiting === 1);
+  await ledger.move(runId, "paused", ["running"]);
+  const { result, calls } = await working;
+  expect(result).toEqual({ kind: "parked" });
+  expect(calls.map(({ method }) => method)).toEqual(["POST"]);
+  expect((await work.triesOf(runId)).get(0)?.sentAtMs).toBeDefined();
+
+  await ledger.move(runId, "running", ["paused"]);
+  const later = await work.execute(runId, losingFirst(shows("terminated")));
+  expect(later.calls.map(({ method }) => method)).toEqual(["GET"]);
+  expect(await work.rows(runId)).toMatchObject([{ outcome: "done" }]);
+});
+
+it("a pause while the read-back of a row that was sent before waits for the quota does not fail the job", async () => {
+  const { runId } = await submit(ledger, [[1]], { operations: [terminate] }, toTerminate);
+  const sentAtMs = clock.wallMs();
+  await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs } });
+  const permits = new FewPermits(0);
+  const working = work.execute(runId, losingFirst(shows("active")), { permits });
+  await until("the read-back waits for the quota", () => permits.waiting === 1);
+  await ledger.move(runId, "paused", ["running"]);
+  expect((await working).result).toEqual({ kind: "parked" });
+  expect((await work.triesOf(runId)).get(0)).toMatchObject({ sentAtMs });
+});
