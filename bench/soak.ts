@@ -68,7 +68,7 @@ const pid = worker.child.pid ?? 0;
 const redis = new Redis({ path: join(folder, "data", "redis", "redis.sock") });
 const open: ClientRequest[] = [];
 const samples: Sample[] = [];
-const counts = { runs: 0, syncs: 0, events: 0 };
+const counts = { runs: 0, syncs: 0, events: 0, overloaded: 0 };
 const stopping = new AbortController();
 const browser = existsSync(browserPath)
   ? await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] })
@@ -99,6 +99,7 @@ console.log(
 console.log(
   `${values.streams} event streams with ${counts.events} events, dashboard ${browser ? "open in Chromium" : "not open"}`,
 );
+if (counts.overloaded > 0) console.log(`${counts.overloaded} requests were repeated after OVERLOADED`);
 let isFlat = true;
 console.table(
   measures.map((measure) => {
@@ -173,6 +174,12 @@ async function ask(method: string, path: string, body?: string): Promise<unknown
     headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "content-type": "text/csv" }) },
     ...(body === undefined ? {} : { body }),
   });
+  if (answer.status === 503) {
+    // Where other work takes the processor, the worker asks to come back.
+    counts.overloaded += 1;
+    await sleep(1_000);
+    return ask(method, path, body);
+  }
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
   return answer.json();
 }

@@ -80,6 +80,8 @@ export interface CallOptions {
    * rejects, nothing is sent. It is called again if the request is repeated after a 401.
    */
   readonly beforeSending?: (() => Promise<void>) | undefined;
+  /** Awaited after a 401, before the request is repeated with a new pair: the platform has not carried it out. */
+  readonly afterUnauthorized?: (() => Promise<void>) | undefined;
   /** Number of calls still to make, if the caller knows it; used by the permits. */
   readonly backlog?: (() => number) | undefined;
 }

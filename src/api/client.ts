@@ -182,6 +182,7 @@ export class PlatformClient {
         if (thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_FORBIDDEN") this.#keeper.accepted(pair);
         if (thrown.code !== "PLATFORM_UNAUTHORIZED" || !this.#keeper.invalidate(pair)) throw thrown;
         if (!isFirst) throw refusedTwice(thrown);
+        await options.afterUnauthorized?.();
       }
     }
   }

@@ -180,7 +180,7 @@ function* placeholderFaults({ path, body = null, sets, inputs }: SimOperation): 
 }
 
 function* inputFaults(
-  { name, type, isRequired, isSecret, values }: InputField,
+  { name, type, isRequired, isSecret, values, pattern: expression }: InputField,
   inPath: ReadonlySet<string>,
 ): Generator<Fault> {
   const at = `input.${name}`;
@@ -189,6 +189,9 @@ function* inputFaults(
   if (inPath.has(name) && isSecret) yield [`${at}.secret`, "must not be true for a part of the path."];
   if (values !== undefined && type !== "text" && type !== "list") {
     yield [`${at}.values`, `means nothing to an input of type ${type}.`];
+  }
+  if (expression !== undefined && (type === "boolean" || type === "time")) {
+    yield [`${at}.pattern`, `means nothing to an input of type ${type}.`];
   }
 }
 
@@ -206,7 +209,6 @@ function* stepFaults(
     return;
   }
   if (undo.inputs.some(({ isSecret }) => isSecret)) yield [`${key}.operation`, "must not have secret inputs."];
-  if (undo.danger === "irreversible") yield [`${key}.operation`, "must not be irreversible: nobody confirms an undo."];
   if (undo.group !== operation.group)
     yield [`${key}.operation`, `must spend the quota of the same group, ${operation.group}.`];
   const names = undo.inputs.map((field) => field.name);

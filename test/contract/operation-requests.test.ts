@@ -3,12 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { PlanReport, RowReport, RunReport, SimRun } from "#jobs/runs/contract.ts";
-import { until } from "../support/until.ts";
+import type { PlanReport, RunReport, SimRun } from "#jobs/runs/contract.ts";
 import { ControlHarness } from "./support/control-harness.ts";
+import { csv, json, RunRequests } from "./support/run-requests.ts";
 
-const csv = { "content-type": "text/csv" };
-const json = { "content-type": "application/json" };
 const secretValue = "do-not-show-this-7F3A";
 
 const deployment = `
@@ -28,10 +26,25 @@ simOperations:
 `;
 
 let harness: ControlHarness;
+let requests: RunRequests;
+const send: RunRequests["send"] = (...request) => requests.send(...request);
+const ended: RunRequests["ended"] = (runId) => requests.ended(runId);
+const rowsOf: RunRequests["rowsOf"] = (runId) => requests.rowsOf(runId);
+const become: RunRequests["become"] = (...change) => requests.become(...change);
+function ask<T>(...request: Parameters<RunRequests["ask"]>): Promise<T> {
+  return requests.ask<T>(...request);
+}
 beforeAll(async () => {
   harness = await ControlHarness.open({
     works: true,
-    sandbox: { operations: "all", records: "soracom", sims: 30, periodSeconds: 1, limits: { Sim: 10_000 } },
+    sandbox: {
+      operations: "all",
+      records: "soracom",
+      sims: 30,
+      periodSeconds: 1,
+      limits: { Sim: 10_000 },
+      slowMs: 200,
+    },
     env: { SIMFLEET_COVERAGE: "g", SIMFLEET_CHANGES_APPROVAL_FOR: "irreversible" },
     prepare: async (folder) => {
       await writeFile(join(folder, "own.yaml"), deployment);
@@ -39,42 +52,9 @@ beforeAll(async () => {
       return `deployment: ${join(folder, "own.yaml")}\nseal: { keyFile: ${join(folder, "seal-key")} }\n`;
     },
   });
+  requests = new RunRequests(harness);
 }, 60_000);
 afterAll(() => harness[Symbol.asyncDispose]());
-
-async function send(path: string, init: RequestInit = {}, as = "operator"): Promise<{ status: number; body: unknown }> {
-  const answer = await harness.ask(path, { as, ...init });
-  const text = await answer.text();
-  return {
-    status: answer.status,
-    body: answer.headers.get("content-type")?.includes("json") ? JSON.parse(text) : text,
-  };
-}
-
-async function ask<T>(path: string, init: RequestInit = {}, as = "operator"): Promise<T> {
-  const { status, body } = await send(path, init, as);
-  expect(status, JSON.stringify(body)).toBeLessThan(300);
-  return body as T;
-}
-
-async function ended(runId: string): Promise<RunReport> {
-  await until("the run has ended", async () => (await ask<RunReport>(`/v1/runs/${runId}`)).finishedAt !== null);
-  return ask(`/v1/runs/${runId}`);
-}
-
-async function rowsOf(runId: string): Promise<readonly RowReport[]> {
-  return (await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows`)).rows;
-}
-
-/** Gives SIMs these fields, and reads the fleet. */
-async function become(fields: Readonly<Record<string, unknown>>, places: readonly number[]): Promise<void> {
-  for (const place of places) harness.sandbox.fleet.edit(harness.simId(place), fields);
-  await ask("/v1/syncs?restart=true", { method: "POST" });
-  await until(
-    "the sync has ended",
-    async () => (await ask<{ state: string }>("/v1/syncs/default")).state === "finished",
-  );
-}
 
 beforeEach(() => become({ status: "active", terminationEnabled: false, tags: {}, groupId: null }, [0, 1, 2, 3]));
 
@@ -245,6 +225,17 @@ describe("calls that must not be repeated", () => {
       { outcome: "done", reason: expect.stringContaining("the record shows the change") as string },
     ]);
   });
+});
+
+test("two rows of one SIM whose calls overlap leave both changes in the inventory", async () => {
+  const key = harness.simId(9);
+  await become({ tags: {} }, [9]);
+  // The first call is carried out at once, and answered after the second.
+  harness.sandbox.faults.next("slow", 1, "putSimTags");
+  const body = `simId,tagName,tagValue\n${key},a,1\n${key},b,2\n`;
+  const { runId } = await requests.start("operation=put-tag", body);
+  expect(await ended(runId)).toMatchObject({ counts: { done: 2 } });
+  expect(await ask(`/v1/sims/${key}`)).toMatchObject({ tags: { a: "1", b: "2" } });
 });
 
 describe("secret inputs", () => {

@@ -6,7 +6,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { parseFilter } from "../filter.ts";
 import type { FieldValue } from "../sim/field-value.ts";
-import type { SimFields } from "../sim/sim-fields.ts";
+import { type SimFields, valueOfText } from "../sim/sim-fields.ts";
 import { type KeyColumn, keyColumnOf, type Wording } from "../sim/sim.ts";
 import type { Danger } from "./danger.ts";
 import { type InputField, readInput } from "./input.ts";
@@ -74,6 +74,11 @@ export function operationNamed(operations: SimOperations, name: string): SimOper
     "OPERATION_NOT_FOUND",
     `The deployment has no operation ${name}.${suggestion(name, names)} simfleet operations list shows those there are`,
   );
+}
+
+/** Whether all calls of these operations may be sent again. */
+export function isRepeatable(operations: readonly Pick<SimOperation, "repeat">[]): boolean {
+  return operations.every(({ repeat }) => repeat === "safe");
 }
 
 /** A field of a SIM's record and its value as text; null: the record has no such field. */
@@ -212,8 +217,7 @@ export function simChangeOf(operation: SimOperation, changes: readonly FieldChan
     set.push(field);
     // As the platform shows it: text as it is, anything else as JSON.
     if (value === null) continue;
-    if (!prepares[i]?.isText) fields.set(field, { json: value });
-    else fields.set(field, value.includes("\n") ? { json: JSON.stringify(value) } : { text: value });
+    fields.set(field, prepares[i]?.isText === true ? valueOfText(value) : { json: value });
   }
   return { set, fields };
 }

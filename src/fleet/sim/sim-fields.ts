@@ -109,6 +109,16 @@ export function textOf(value: FieldValue): string {
   return "text" in value ? value.text : value.json;
 }
 
+/** A text as it is stored: with a line break or another control character it becomes JSON. */
+export function valueOfText(text: string): FieldValue {
+  return hasControl(text) ? { json: JSON.stringify(text) } : { text };
+}
+
+/** A value as inputs have it: as `textOf`, but a text is itself also where it is stored as JSON. */
+export function inputTextOf(value: FieldValue): string {
+  return "json" in value && value.json.startsWith('"') ? (JSON.parse(value.json) as string) : textOf(value);
+}
+
 /** The fields as one JSON object, with members in their objects again. */
 export function documentOf(fields: SimFields): Record<string, unknown> {
   const document: Record<string, unknown> = {};

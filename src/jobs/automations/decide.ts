@@ -7,7 +7,7 @@ import type { Automation } from "#fleet/automation.ts";
 import { matches } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
 import { type SimOperation, changesOf, inputsOf } from "#fleet/sim-operation/sim-operation.ts";
-import { type Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
+import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import type { AutomationLog } from "./record.ts";
 
@@ -74,7 +74,7 @@ function decideOn(
     if (known === undefined || known.goneAtMs !== undefined) return "gone";
     const operation = operationOf(action.operation, profile);
     const changes = changesOf(operation, sim ?? "", inputsOf(operation, action.set));
-    const isAlready = changes.every(([field, after]) => (fieldTextOf(known, field) ?? null) === after);
+    const isAlready = changes.every(([field, after]) => (fieldInputOf(known, field) ?? null) === after);
     if (changes.length > 0 && isAlready) return "unchanged";
   }
   return chain.includes(name) ? "loop" : "act";

@@ -24,9 +24,13 @@ export const dropFolderSection = group({
     variable: "SIMFLEET_DROP_FOLDER_OPERATION",
     fallback: "`set-speed-class`",
   }),
-  set: setting(inputValues.optional(), "Values for all rows by input of the operation; the others are columns.", {
-    variable: "SIMFLEET_DROP_FOLDER_SET",
-  }),
+  set: setting(
+    inputValues.optional(),
+    "Values for all rows by input of the operation; the others are columns. As a variable: `groupId=g-1`, several separated by commas.",
+    {
+      variable: "SIMFLEET_DROP_FOLDER_SET",
+    },
+  ),
   speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`.", {
     variable: "SIMFLEET_DROP_FOLDER_SPEED_CLASS",
   }),

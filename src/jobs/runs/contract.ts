@@ -1,19 +1,9 @@
 /** The routes of runs, and of the plans that they are started from. */
 import { z } from "zod";
-import {
-  count,
-  currentProblem,
-  flag,
-  id,
-  instant,
-  list,
-  ofPage,
-  ofProfile,
-  pageOf,
-  several,
-} from "#contract/fields.ts";
+import { count, currentProblem, id, instant, list, ofPage, ofProfile, pageOf, several } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 import { outcomes, rowProblemCodes, runStates } from "#fleet/run.ts";
+import { orderQuery, orderQueryWith } from "./order-query.ts";
 
 export const runReport = z.object({
   runId: z.string(),
@@ -122,52 +112,6 @@ const planRow = z.object({
 });
 
 export type PlanRow = Readonly<z.infer<typeof planRow>>;
-
-const orderFields = {
-  ...ofProfile,
-  operation: z.string().min(1).max(64).optional().describe("what to do to each SIM; default set-speed-class"),
-  speedClass: z.string().min(1).max(100).optional().describe("short for set.speedClass"),
-  name: z.string().min(1).max(200).optional().describe("a name for the run"),
-  partial: flag.describe("process only the valid rows of a file with invalid ones"),
-  skipUnchanged: flag.describe("skip SIMs that the operation would not change, by the inventory"),
-  rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
-  maxFailures: z
-    .string()
-    .regex(/^(?:\d{1,9}|(?:100|\d{1,2})(?:\.\d+)?%)$/, "has to be a number of rows, or a share such as 5%")
-    .optional()
-    .describe("abort when more rows than this fail: a number or a percentage such as 5%"),
-  canary: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe("process the first n rows, and the rest only if all of them succeed"),
-  confirm: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .optional()
-    .describe("the number of calls of an irreversible operation, which has to be given"),
-} as const;
-
-/** The query of rows: the fields, and values for all rows as `set.<input>`. */
-function orderQueryWith<const T extends z.ZodRawShape>(fields: T) {
-  return z.looseObject({ ...orderFields, ...fields }).superRefine((query, context) => {
-    for (const [name, value] of Object.entries(query)) {
-      if (name in orderFields || name in fields) continue;
-      if (!/^set\.[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name))
-        context.addIssue({ code: "unrecognized_keys", keys: [name] });
-      else if (typeof value !== "string" || value.length > 2_000) {
-        context.addIssue({ code: "custom", path: [name], message: "has to be one text of at most 2,000 characters" });
-      }
-    }
-  });
-}
-
-export const orderQuery = orderQueryWith({});
-
-/** How rows are to be planned and run, as the query has it. */
-export type OrderQuery = z.output<typeof orderQuery>;
 
 const ofPlan = z.strictObject({ planId: id });
 const ofRun = z.strictObject({ runId: id });
@@ -350,6 +294,9 @@ export const deleteRun = route({
   status: 204,
 });
 
+/** The number of calls that cannot be undone, from a person. */
+const confirm = z.number().int().min(0).optional().describe("the number of calls of an irreversible operation");
+
 export const retryRun = route({
   method: "POST",
   path: "/runs/:runId/retry",
@@ -360,11 +307,33 @@ export const retryRun = route({
   body: z
     .strictObject({
       outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("retry rows with these outcomes instead"),
-      confirm: z.number().int().min(0).optional().describe("the number of calls of an irreversible operation"),
+      confirm,
     })
     .nullish(),
   answer: runReport,
   status: 202,
+});
+
+const followUpPlan = z.object({
+  operation: z.string().describe("what the calls do"),
+  total: count,
+  calls: count,
+  costly: count.describe("calls that cost money, as far as the inventory knows"),
+  irreversible: count.describe("calls that cannot be undone and have to be confirmed with their number"),
+});
+
+/** What a retry or an undo would do. */
+export type FollowUpPlan = Readonly<z.infer<typeof followUpPlan>>;
+
+export const planRetry = route({
+  method: "GET",
+  path: "/runs/:runId/retry/plan",
+  role: "viewer",
+  tag: "runs",
+  summary: "Count the rows that a retry of a run would send again",
+  params: ofRun,
+  query: z.strictObject({ outcome: several(z.enum(outcomes)) }),
+  answer: followUpPlan,
 });
 
 export const planUndo = route({
@@ -373,8 +342,9 @@ export const planUndo = route({
   role: "viewer",
   tag: "runs",
   summary: "Count the rows that an undo of a run would restore",
+  description: "The calls are for SIMs that still are as the run left them.",
   params: ofRun,
-  answer: z.object({ total: count, calls: count.describe("rows whose SIMs still are as the run left them") }),
+  answer: followUpPlan,
 });
 
 export const undoRun = route({
@@ -385,6 +355,7 @@ export const undoRun = route({
   summary: "Restore what a run changed in a new run, except for SIMs changed since",
   description: "It uses the inventory: run a sync just before.",
   params: ofRun,
+  body: z.strictObject({ confirm }).nullish(),
   answer: runReport,
   status: 202,
 });

@@ -5,8 +5,9 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { FailureLimit } from "#fleet/run.ts";
 import * as routes from "./contract.ts";
-import type { OrderQuery, PlanDocument, RunReport } from "./contract.ts";
+import type { PlanDocument, RunReport } from "./contract.ts";
 import { assertHasRows } from "./ledger/run-record.ts";
+import type { OrderQuery } from "./order-query.ts";
 import type { Plan } from "./plan/plan.ts";
 import { reportOfPlan } from "./plan/plan-report.ts";
 import type { PlanStore, StoredPlan } from "./plan/plan-store.ts";
@@ -202,13 +203,11 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       ...newRun(deps),
       create: (runId) => runs.retry(params.runId, { outcomes: body?.outcomes, confirm: body?.confirm, by, runId }),
     })),
-    endpoint(routes.planUndo, async ({ params }) => {
-      const { total, calls } = await runs.planUndo(params.runId);
-      return { total, calls };
-    }),
-    creating(routes.undoRun, ({ params, by }) => ({
+    endpoint(routes.planRetry, ({ params, query: { outcome } }) => runs.planRetry(params.runId, asList(outcome))),
+    endpoint(routes.planUndo, ({ params }) => runs.planUndo(params.runId)),
+    creating(routes.undoRun, ({ params, body, by }) => ({
       ...newRun(deps),
-      create: (runId) => runs.undo(params.runId, { by, runId }),
+      create: (runId) => runs.undo(params.runId, { confirm: body?.confirm, by, runId }),
     })),
   ];
 }

@@ -2,6 +2,7 @@
 import { SimfleetError } from "#core/errors.ts";
 import type { Danger } from "#fleet/sim-operation/danger.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import type { RunHead } from "./ledger/run-record.ts";
 
 export interface RunPolicy {
   /** A run with more changes than this is refused; undefined: no limit. */
@@ -22,20 +23,25 @@ export function assertWithinPolicy({ mostChanges }: RunPolicy, { calls }: { read
 }
 
 /**
- * An irreversible operation needs its number of calls from a person.
- * @param confirm the number that was given
+ * Calls that cannot be undone need their number from a person.
+ * @param counts the number of these calls, and the number that was given
  * @throws SimfleetError NOT_CONFIRMED
  */
 export function assertConfirmed(
-  { name, danger }: Pick<SimOperation, "name" | "danger">,
-  { calls, confirm }: { readonly calls: number; readonly confirm: number | undefined },
+  operations: RunHead["operations"],
+  { irreversible, confirm }: { readonly irreversible: number; readonly confirm: number | undefined },
 ): void {
-  if (danger !== "irreversible" || calls === 0 || confirm === calls) return;
-  const given = confirm === undefined ? "was not confirmed" : `was confirmed for ${confirm}, not ${calls}`;
+  if (irreversible === 0 || confirm === irreversible) return;
+  const given = confirm === undefined ? "was not confirmed" : `was confirmed for ${confirm}, not ${irreversible}`;
   throw new SimfleetError(
     "NOT_CONFIRMED",
-    `${name} cannot be undone, and ${given} SIMs: nothing was started. Confirm the number with --confirm ${calls}`,
+    `${mostDangerous(operations).name} cannot be undone, and ${given} SIMs: nothing was started. Confirm the number with --confirm ${irreversible}`,
   );
+}
+
+/** The operation of a run to name before it starts: one that cannot be undone, or the first. */
+export function mostDangerous(operations: RunHead["operations"]): SimOperation {
+  return operations.find(({ danger }) => danger === "irreversible") ?? operations[0];
 }
 
 export function needsApproval(

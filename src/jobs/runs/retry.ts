@@ -1,11 +1,15 @@
 /** Builds a new run from the unsuccessful rows of a run that has ended. */
 import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
+import { isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
+import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { type StoredRow, isCallable } from "./ledger/packing.ts";
+import { assertNotTaken } from "./ledger/follow-up.ts";
+import type { StoredRow } from "./ledger/packing.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { assertEnded } from "./ended-run.ts";
 import { rowResults } from "./results/results.ts";
+import { type RowCounts, countRows } from "./plan/row-counts.ts";
 import { inBatches } from "./plan/row-source.ts";
 import type { Submission } from "./submit.ts";
 
@@ -13,27 +17,30 @@ import type { Submission } from "./submit.ts";
 export const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
 
 /**
- * @throws SimfleetError RUN_STATE if the run has not ended, or no row has such an outcome
+ * @param newRunId the id of the retry, if it was fixed in advance
+ * @throws SimfleetError RUN_STATE if the run has not ended, no row has such an outcome, or another run has taken rows whose
+ *   calls must not be repeated
  */
 export async function retrySubmission(
   run: RunRecord,
-  ledger: Ledger,
-  outcomes: readonly Outcome[],
-): Promise<Submission> {
+  { ledger, inventory }: { readonly ledger: Ledger; readonly inventory: Inventory },
+  { outcomes, newRunId }: { readonly outcomes: readonly Outcome[]; readonly newRunId?: string | undefined },
+): Promise<Submission & RowCounts> {
   assertEnded(run, "redone");
-  const counts = { total: 0, calls: 0 };
-  for await (const row of unsuccessful(run, ledger, outcomes)) {
-    counts.total += 1;
-    if (isCallable(row)) counts.calls += 1;
-  }
+  const found = new Set<Outcome>();
+  const rows = inBatches(rowsOf(unsuccessful(run, ledger, outcomes), found));
+  const counts = await countRows(rows, { ...run, inventory });
   if (counts.calls === 0) {
     throw new SimfleetError(
       "RUN_STATE",
       `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to retry`,
     );
   }
+  const takes = isRepeatable(run.operations) ? [] : [...found];
+  assertNotTaken(run, takes, newRunId);
   return {
     ...counts,
+    takes,
     name: `${run.name} (retry)`,
     profile: run.profile,
     bucket: run.bucket,
@@ -43,11 +50,29 @@ export async function retrySubmission(
     source: run.source,
     sha256: run.sha256,
     retryOf: run.runId,
-    rows: inBatches(unsuccessful(run, ledger, outcomes)),
+    rows: inBatches(rowsOf(unsuccessful(run, ledger, outcomes))),
   };
 }
 
-async function* unsuccessful(run: RunRecord, ledger: Ledger, outcomes: readonly Outcome[]): AsyncGenerator<StoredRow> {
+/** @param found takes the outcomes of the rows */
+async function* rowsOf(results: AsyncIterable<Unsuccessful>, found?: Set<Outcome>): AsyncGenerator<StoredRow> {
+  for await (const { row, outcome } of results) {
+    found?.add(outcome);
+    yield row;
+  }
+}
+
+interface Unsuccessful {
+  readonly row: StoredRow;
+  readonly outcome: Outcome;
+}
+
+/** The rows with these outcomes, numbered anew. */
+async function* unsuccessful(
+  run: RunRecord,
+  ledger: Ledger,
+  outcomes: readonly Outcome[],
+): AsyncGenerator<Unsuccessful> {
   const newIndexes = new Map<number, number>();
   let index = 0;
   for await (const { row, outcome } of rowResults(run, ledger)) {
@@ -55,7 +80,7 @@ async function* unsuccessful(run: RunRecord, ledger: Ledger, outcomes: readonly 
     newIndexes.set(row.index, index);
     const { duplicateOf, ...own } = row;
     const first = duplicateOf === undefined ? undefined : newIndexes.get(duplicateOf);
-    yield { ...own, index, ...(first === undefined ? {} : { duplicateOf: first }) };
+    yield { row: { ...own, index, ...(first === undefined ? {} : { duplicateOf: first }) }, outcome };
     index += 1;
   }
 }

@@ -28,9 +28,10 @@ import { readWhenEnded } from "./ended-run.ts";
 import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan/plan.ts";
 import { reportOfPlan } from "./plan/plan-report.ts";
 import { planRows } from "./plan/plan-rows.ts";
-import { type RunPolicy, assertConfirmed } from "./policy.ts";
+import type { RowCounts } from "./plan/row-counts.ts";
+import { type RunPolicy, assertConfirmed, mostDangerous } from "./policy.ts";
 import type { QuotaView } from "./plan/quota-estimate.ts";
-import type { RowReport, PlanRow, RunReport, SimRun } from "./contract.ts";
+import type { FollowUpPlan, RowReport, PlanRow, RunReport, SimRun } from "./contract.ts";
 import { runsOfSim } from "./results/runs-of-sim.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results/results.ts";
@@ -53,10 +54,13 @@ export interface Order {
   readonly set: Readonly<Record<string, string>>;
   /** Name of the run; the file name or the filter by default. */
   readonly name?: string | undefined;
-  /** The number of calls of an irreversible operation, as a person confirmed it. */
+  /** The number of calls that cannot be undone, as a person confirmed it. */
   readonly confirm?: number | undefined;
   readonly options: RunOptions;
 }
+
+/** Who submits a retry or an undo, and the number of calls that cannot be undone, as confirmed. */
+type Confirmed = Signature & { readonly confirm?: number | undefined };
 
 export class RunService {
   readonly control: RunControl;
@@ -164,7 +168,7 @@ export class RunService {
     assertAllValid(reportOfPlan(plan), options);
     // Nobody can confirm a number beforehand: a run that nobody attends waits for a person.
     const needsPerson = order.isUnattended === true && operation.danger === "irreversible";
-    if (!needsPerson) assertConfirmed(operation, { calls: plan.calls, confirm });
+    if (!needsPerson) assertConfirmed([operation], { irreversible: reportOfPlan(plan).irreversible, confirm });
     const head = await submitRun(
       {
         name: order.name ?? sourceName,
@@ -194,41 +198,55 @@ export class RunService {
    */
   async retry(
     runId: string,
-    {
-      outcomes = retriedByDefault,
-      confirm,
-      ...signature
-    }: Signature & { outcomes?: readonly Outcome[] | undefined; confirm?: number | undefined },
+    { outcomes, ...signature }: Confirmed & { outcomes?: readonly Outcome[] | undefined },
   ): Promise<RunReport> {
-    const run = await readWhenEnded(runId, this.#submitDeps);
-    const submission = { ...(await retrySubmission(run, this.#ledger, outcomes)), confirm };
-    assertConfirmed(submission.operations[0], submission);
-    return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
+    return this.#submitFollowUp(await this.#retrySubmission(runId, outcomes, signature.runId), signature);
+  }
+
+  /**
+   * Counts the rows of a retry of the run.
+   * @throws SimfleetError RUN_STATE if there is nothing to retry, or another run has taken the rows
+   */
+  async planRetry(runId: string, outcomes?: readonly Outcome[]): Promise<FollowUpPlan> {
+    return followUpPlan(await this.#retrySubmission(runId, outcomes));
   }
 
   /**
    * Counts the rows of an undo of the run.
    * @throws SimfleetError RUN_STATE if the run has not ended, or has changed nothing
    */
-  async planUndo(runId: string): Promise<{ total: number; calls: number }> {
-    return this.#undoSubmission(runId);
+  async planUndo(runId: string): Promise<FollowUpPlan> {
+    return followUpPlan(await this.#undoSubmission(runId));
   }
 
   /**
    * Restores what a run that has ended changed, in a new run that refers to it; later changes are kept. It relies on the
    * inventory, so callers should sync just before.
+   * @throws SimfleetError RUN_STATE, NOT_CONFIRMED
    */
-  async undo(runId: string, signature: Signature): Promise<RunReport> {
-    const submission = await this.#undoSubmission(runId);
+  async undo(runId: string, signature: Confirmed): Promise<RunReport> {
+    return this.#submitFollowUp(await this.#undoSubmission(runId, signature.runId), signature);
+  }
+
+  async #submitFollowUp(submission: Submission & RowCounts, signature: Confirmed): Promise<RunReport> {
+    const { irreversible, operations } = submission;
+    assertConfirmed(operations, { irreversible, confirm: signature.confirm });
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
   }
 
-  async #undoSubmission(runId: string): Promise<Submission> {
+  async #retrySubmission(
+    runId: string,
+    outcomes: readonly Outcome[] = retriedByDefault,
+    newRunId?: string,
+  ): Promise<Submission & RowCounts> {
     const run = await readWhenEnded(runId, this.#submitDeps);
-    return undoSubmission(run, {
-      ...this.#submitDeps,
-      operationNamed: (name) => this.operation(name, run.profile),
-    });
+    return retrySubmission(run, this.#submitDeps, { outcomes, newRunId });
+  }
+
+  async #undoSubmission(runId: string, newRunId?: string): Promise<Submission & RowCounts> {
+    const run = await readWhenEnded(runId, this.#submitDeps);
+    const deps = { ...this.#submitDeps, operationNamed: (name: string) => this.operation(name, run.profile) };
+    return undoSubmission(run, deps, newRunId);
   }
 
   /** Renders the verdict of every row of a plan, as lines of a CSV file. */
@@ -343,6 +361,10 @@ export class RunService {
   buckets(): Promise<BucketState[]> {
     return this.#limiter.buckets();
   }
+}
+
+function followUpPlan({ operations, total, calls, costly, irreversible }: Submission & RowCounts): FollowUpPlan {
+  return { operation: mostDangerous(operations).name, total, calls, costly, irreversible };
 }
 
 /** A value for all rows is part of an address or a command line, which others may read. @throws SimfleetError USAGE */

@@ -10,6 +10,7 @@ import { withoutContent } from "#intake/columns.ts";
 import type { PlanReport } from "./contract.ts";
 import type { Queues } from "./work/queues.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import type { RowGroup } from "./ledger/follow-up.ts";
 import { type StoredRow, isCallable } from "./ledger/packing.ts";
 import type { RunHead, SegmentSpan } from "./ledger/run-record.ts";
 import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
@@ -18,6 +19,7 @@ import type { SealInputs } from "./sealed-inputs.ts";
 import type { RedisMemory } from "#redis/memory.ts";
 import { assertRoom, isRefusedForMemory, outOfRoom } from "./room.ts";
 import { type RunPolicy, assertConfirmed, assertWithinPolicy, needsApproval } from "./policy.ts";
+import { isIrreversible } from "./plan/row-counts.ts";
 import type { RowSource } from "./plan/row-source.ts";
 
 /** Rows per segment: few enough to switch between runs often, enough to fit a million rows into two thousand jobs. */
@@ -39,10 +41,12 @@ export interface Submission {
   readonly rows: AsyncIterable<readonly StoredRow[]>;
   /** It waits for approval, whatever the policy says. */
   readonly needsPerson?: boolean;
-  /** The number of calls of an irreversible operation, as a person confirmed it. */
+  /** The number of calls that cannot be undone, as a person confirmed it. */
   readonly confirm?: number | undefined;
   readonly retryOf?: string;
   readonly undoOf?: string;
+  /** Rows that no other run may take from the run that this one retries or undoes. */
+  readonly takes?: readonly RowGroup[];
 }
 
 /** Who submits a run, and its id if that was fixed in advance. */
@@ -97,7 +101,8 @@ interface SubmitDeps {
 
 /**
  * @throws errors of reading the rows, such as IntakeError for a file that has changed; SimfleetError USAGE if the run
- *   has more changes than the policy allows, STORE_FULL if Redis has no room for it. Nothing of the run is kept then.
+ *   has more changes than the policy allows, STORE_FULL if Redis has no room for it, RUN_STATE if another run has taken its
+ *   rows. Nothing of the run is kept then.
  */
 export async function submitRun(submission: SignedSubmission, deps: SubmitDeps): Promise<RunHead> {
   const { ledger, queues, clock, policy } = deps;
@@ -131,7 +136,7 @@ export async function submitRun(submission: SignedSubmission, deps: SubmitDeps):
   };
   const waits = submission.needsPerson === true || needsApproval(policy, { calls: writer.calls, operations });
   const state = writer.calls === 0 ? "completed" : waits ? "awaiting-approval" : "running";
-  const committed = await ledger.commit(head, state, draftId);
+  const committed = await ledger.commit(head, state, draftId, submission.takes);
   if (committed === "exists" && submission.runId === undefined) {
     throw new SimfleetError("RUN_STATE", `The new id ${runId} belongs to another run: submit the rows again`);
   }
@@ -156,7 +161,7 @@ async function writeRows(submission: Submission, draftId: string, deps: SubmitDe
     // The inventory, and with it the number of calls, may have changed since the plan.
     assertWithinPolicy(policy, writer);
     if (submission.needsPerson !== true) {
-      assertConfirmed(submission.operations[0], { calls: writer.calls, confirm: submission.confirm });
+      assertConfirmed(submission.operations, { irreversible: writer.irreversible, confirm: submission.confirm });
     }
     return writer;
   } catch (thrown) {
@@ -170,12 +175,15 @@ class SegmentWriter {
   readonly segments: SegmentSpan[] = [];
   /** Rows written that make a call. */
   calls = 0;
+  /** Calls among them that cannot be undone. */
+  irreversible = 0;
   canarySegments = 0;
   rows = 0;
   rejected = 0;
   skipped = 0;
   readonly #ledger: Ledger;
   readonly #draftId: string;
+  readonly #operations: RunHead["operations"];
   readonly #size: number;
   #canaryLeft: number;
   #open: StoredRow[] = [];
@@ -183,6 +191,7 @@ class SegmentWriter {
   constructor(ledger: Ledger, draftId: string, submission: Submission) {
     this.#ledger = ledger;
     this.#draftId = draftId;
+    this.#operations = submission.operations;
     const { least, most, segmentsWanted } = rowsPerSegment;
     this.#size = Math.min(most, Math.max(least, Math.ceil(submission.total / segmentsWanted)));
     this.#canaryLeft = submission.options.canary ?? 0;
@@ -193,6 +202,7 @@ class SegmentWriter {
     this.rows += 1;
     if (row.problem !== undefined) this.rejected += 1;
     if (row.skipped !== undefined) this.skipped += 1;
+    if (isIrreversible(this.#operations, row)) this.irreversible += 1;
     const closesCanary = this.#canaryLeft > 0 && isCallable(row) && --this.#canaryLeft === 0;
     if (closesCanary || this.#open.length >= this.#size) {
       await this.end();

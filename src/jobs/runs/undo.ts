@@ -9,15 +9,18 @@ import {
   type SimOperation,
   type UndoStep,
   changesOf,
+  isRepeatable,
   valuesOf,
 } from "#fleet/sim-operation/sim-operation.ts";
 import { type ValueOf, fillText } from "#fleet/sim-operation/template.ts";
-import { type Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
+import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
 import { assertEnded } from "./ended-run.ts";
+import { assertNotTaken } from "./ledger/follow-up.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { type StoredRow, isCallable, operationOf } from "./ledger/packing.ts";
+import { type StoredRow, operationOf } from "./ledger/packing.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
+import { type RowCounts, countRows } from "./plan/row-counts.ts";
 import { inBatches } from "./plan/row-source.ts";
 import { type RowResult, rowResults } from "./results/results.ts";
 import type { Submission } from "./submit.ts";
@@ -36,22 +39,28 @@ interface UndoPlan {
 }
 
 /**
- * @throws SimfleetError RUN_STATE if the run has not ended, has changed nothing, or cannot be undone
+ * @param newRunId the id of the undo, if it was fixed in advance
+ * @throws SimfleetError RUN_STATE if the run has not ended, has changed nothing, cannot be undone, or was undone by calls
+ *   that must not be repeated
  */
-export async function undoSubmission(run: RunRecord, deps: UndoDeps): Promise<Submission> {
+export async function undoSubmission(
+  run: RunRecord,
+  deps: UndoDeps,
+  newRunId: string | undefined,
+): Promise<Submission & RowCounts> {
   assertEnded(run, "undone");
   const plan = undoPlanOf(run, deps);
-  const counts = { total: 0, calls: 0 };
-  for await (const batch of undoRows(run, plan, deps)) {
-    counts.total += batch.length;
-    counts.calls += batch.filter(isCallable).length;
-  }
+  const counts = await countRows(undoRows(run, plan, deps), { ...run, ...plan, ...deps });
   if (counts.total === 0) {
     throw new SimfleetError("RUN_STATE", `Run ${run.runId} changed nothing: there is nothing to undo`);
   }
+  const groups = isRepeatable(plan.operations) ? [] : (["undo"] as const);
+  assertNotTaken(run, groups, newRunId);
   const [operation] = plan.operations;
   return {
     ...counts,
+    // An undo that leaves all SIMs as they are may be followed by another, after a sync.
+    takes: counts.calls === 0 ? [] : groups,
     name: `${run.name} (undo)`,
     profile: run.profile,
     bucket: run.bucket,
@@ -110,7 +119,7 @@ function undoRow(
   const operation = operationOf(run, row);
   const given = changesOf(operation, key, inputs);
   const step = previous === undefined ? undefined : stepFor(plan, { operation, row, previous });
-  const present = given.map(([field]) => fieldTextOf(sim, field) ?? null);
+  const present = given.map(([field]) => fieldInputOf(sim, field) ?? null);
   const undo = {
     ...{ index, line: index + 2, key, weight: 1 },
     inputs: step?.inputs ?? [],

@@ -72,6 +72,10 @@ export const routes: Readonly<Record<string, Route>> = {
     }),
   },
   "POST /v1/runs/{runId}/undo": ofRun("undo", "overId", 202),
+  "GET /v1/runs/{runId}/retry/plan": {
+    ...{ role: "viewer", status: 200 },
+    example: ({ failedId }) => ({ path: `/v1/runs/${failedId}/retry/plan?outcome=rejected` }),
+  },
   "GET /v1/runs/{runId}/undo/plan": {
     ...{ role: "viewer", status: 200 },
     example: ({ overId }) => ({ path: `/v1/runs/${overId}/undo/plan` }),

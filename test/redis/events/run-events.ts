@@ -69,8 +69,11 @@ export class RunEvents {
     const { head, segments } = runOf([allSims.map(() => 1)], { runId: "r-before" });
     await this.#ledger.draftSegment(head.runId, 0, segments[0] ?? []);
     await this.#ledger.commit(head, "running", head.runId);
-    const shown = { set: ["speedClass"], ...pickFields({ speedClass: classBefore }, selection) };
-    const settlements = allSims.map((key, place) => ({ place, key, weight: 1, settled: settledAs("done"), shown }));
+    const answered = { shown: pickFields({ speedClass: classBefore }, selection), set: ["speedClass"] };
+    const settlements = allSims.map((key, place) => ({
+      ...{ place, key, weight: 1, settled: settledAs("done") },
+      ...answered,
+    }));
     await this.#ledger.settle(head, 0, settlements, { calls: 0, throttled: 0 });
   }
 

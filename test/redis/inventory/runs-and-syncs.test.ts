@@ -20,8 +20,28 @@ function runOn(fleet: FleetHarness): Promise<RunHead> {
 /** Settles the run's row as the answer to a change, whose record was this. */
 async function settle(fleet: FleetHarness, run: RunHead, key: string, record: Record<string, unknown>): Promise<void> {
   const settled = settledAs("done");
-  const shown = { set: ["speedClass"], ...pickFields(record, fleet.account.selection) };
-  await fleet.ledger.settle(run, 0, [{ place: 0, key, weight: 1, settled, shown }], noCounts);
+  const basisMs = (await fleet.inventory.sim(fleet.profile, key))?.updatedAtMs;
+  const shown = pickFields(record, fleet.account.selection);
+  const row = { place: 0, key, weight: 1, settled, shown, set: ["speedClass"], basisMs };
+  await fleet.ledger.settle(run, 0, [row], noCounts);
+}
+
+/** The tags that a record has. */
+const tagged = (tags: Readonly<Record<string, string>>) => ({ tags });
+
+/** Row `place` of a run has set the tag of this name; its response had this record. */
+function taggedBy(
+  fleet: FleetHarness,
+  { place, key, tag, basisMs }: { place: number; key: string; tag: string; basisMs: number | undefined },
+  record: Readonly<Record<string, unknown>>,
+) {
+  const shown = pickFields(record, fleet.account.selection);
+  return { place, key, weight: 1, settled: settledAs("done"), shown, set: [`tags.${tag}`], basisMs };
+}
+
+function claimOfTags(key: string, ...tags: readonly string[]) {
+  const fields = new Map(tags.map((tag) => [`tags.${tag}`, { text: tag }] as const));
+  return new Map([[key, { set: [...fields.keys()], fields }]]);
 }
 
 async function classOf(fleet: FleetHarness, key: string): Promise<string | undefined> {
@@ -97,6 +117,63 @@ describe("responses to changes of a run", () => {
       found.push(...batch.map((sim) => sim.key));
     }
     expect(found).toEqual([key]);
+  });
+});
+
+describe("two rows of one SIM", () => {
+  it.each([
+    ["a known SIM", true, "a"],
+    ["a known SIM", true, "b"],
+    ["a SIM that no sync has read", false, "a"],
+    ["a SIM that no sync has read", false, "b"],
+  ])(
+    "two rows of one SIM keep the fields of both when their calls overlap: %s (known: %s), %s is answered first",
+    async (_, isKnown, first) => {
+      const fleet = await open({ sims: 3, seed: 4 });
+      const key = fleet.sandbox.state.sims.simIdAt(1);
+      fleet.sandbox.fleet.edit(key, { tags: {} });
+      if (isKnown) await fleet.sync();
+      const basisMs = (await fleet.inventory.sim(fleet.profile, key))?.updatedAtMs;
+      const run = await submit(fleet.ledger, [[1, 1]], { profile: fleet.profile });
+      // The platform has set a before b.
+      const a = taggedBy(fleet, { place: 0, key, tag: "a", basisMs }, tagged({ a: "a" }));
+      const b = taggedBy(fleet, { place: 1, key, tag: "b", basisMs }, tagged({ a: "a", b: "b" }));
+      const answers = first === "a" ? [a, b] : [b, a];
+      if (isKnown) for (const one of answers) await fleet.ledger.settle(run, 0, [one], noCounts);
+      else await fleet.ledger.settle(run, 0, answers, noCounts);
+      expect((await fleet.known()).get(key)?.tags).toEqual({ a: "a", b: "b" });
+    },
+  );
+
+  it("rows of one SIM have claims of their own, which end one by one, in one segment or in two", async () => {
+    const fleet = await open({ sims: 3 });
+    const key = fleet.sandbox.state.sims.simIdAt(1);
+    fleet.sandbox.fleet.edit(key, { tags: {} });
+    await fleet.sync();
+    const basisMs = (await fleet.inventory.sim(fleet.profile, key))?.updatedAtMs;
+    const run = await submit(fleet.ledger, [[1, 1], [1]], { profile: fleet.profile });
+    await fleet.ledger.claim(run, claimOfTags(key, "a", "b"));
+    await fleet.ledger.claim(run, claimOfTags(key, "c"));
+    // The response to b shows a as well, whose own response has not arrived.
+    const b = taggedBy(fleet, { place: 1, key, tag: "b", basisMs }, tagged({ a: "a", b: "b" }));
+    await fleet.ledger.settle(run, 0, [b], noCounts);
+    fleet.sandbox.fleet.edit(key, { tags: { a: "a", b: "b", c: "c" } });
+    await fleet.sync();
+    expect(await fleet.events(["sim.changed"])).toMatchObject([
+      { field: "tags.a", by: "run", cause: run.runId },
+      { field: "tags.b", by: "run", cause: run.runId },
+      { field: "tags.c", by: "run", cause: run.runId },
+    ]);
+    const claims = () => redis.hget(keys.simsClaims(fleet.profile), key);
+    expect((await claims())?.split("\n").toSorted()).toEqual([run.runId, "tags.a=a", "tags.c=c"].toSorted());
+    const [a, c] = [
+      taggedBy(fleet, { place: 0, key, tag: "a", basisMs }, tagged({ a: "a" })),
+      taggedBy(fleet, { place: 0, key, tag: "c", basisMs }, tagged({ a: "a", b: "b", c: "c" })),
+    ];
+    await fleet.ledger.settle(run, 0, [a], noCounts);
+    await fleet.ledger.settle(run, 1, [c], noCounts);
+    expect(await claims()).toBeNull();
+    expect(await fleet.events(["sim.changed"])).toHaveLength(3);
   });
 });
 

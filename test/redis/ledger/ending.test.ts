@@ -68,7 +68,9 @@ it("a run reports rows as pending until its calls in flight have ended", async (
   const ending = await ledger.run(head.runId);
   expect(ending).toMatchObject({ isEnding: true, tally: { done: 0, rejected: 1, cancelled: 0, pending: 4 } });
   expect(await outcomes(head.runId)).toEqual(["pending", "pending", "rejected", "pending", "pending"]);
-  await expect(retrySubmission(ending, ledger, ["cancelled"])).rejects.toThrow(/calls of it are still out/);
+  await expect(retrySubmission(ending, context, { outcomes: ["cancelled"] })).rejects.toThrow(
+    /calls of it are still out/,
+  );
 
   // Longer than the watch looks away: it goes on to tell of its calls although the run is over.
   await systemClock.sleep(700);

@@ -1,6 +1,7 @@
 /** Rows that were sent and must not be repeated, in a run that is ended before their outcome is known. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { readSettled } from "#jobs/runs/results/sent-rows.ts";
 import { rowResults } from "#jobs/runs/results/results.ts";
@@ -11,6 +12,7 @@ import { sendSms } from "./unsafe-operations.ts";
 
 const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
+const inventory = new Inventory({ redis, keys });
 const deps = { ledger, clock: systemClock };
 
 it("sent rows end as unknown when their run is cancelled and are not retried", async () => {
@@ -28,7 +30,10 @@ it("sent rows end as unknown when their run is cancelled and are not retried", a
     ["unknown", "sent at 2026-09-21T14:13:20.000Z; an answer was lost, so the change may have been made"],
     ["cancelled", ""],
   ]);
-  expect(await retrySubmission(run, ledger, ["failed", "cancelled"])).toMatchObject({ total: 2, calls: 2 });
+  expect(await retrySubmission(run, { ...deps, inventory }, { outcomes: ["failed", "cancelled"] })).toMatchObject({
+    total: 2,
+    calls: 2,
+  });
   expect((await readSettled(runId, deps)).tally).toEqual(run.tally);
 });
 
@@ -36,4 +41,24 @@ it("sent rows stay unchanged while their run is in progress", async () => {
   const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
   await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs: 1 } });
   expect((await readSettled(runId, deps)).tally).toMatchObject({ unknown: 0, pending: 1 });
+});
+
+it("sent rows of an ended run are searched once, in the segments that have such rows", async () => {
+  const { runId } = await submit(ledger, [[1], [1, 1], [1]], { operations: [sendSms] });
+  await ledger.markSent(runId, 1, { place: 1, tries: { attempts: 0, reason: "", sentAtMs: 1 } });
+  await ledger.move(runId, "cancelled", ["running"]);
+  const segments = vi.spyOn(ledger, "segment");
+  const searches = vi.spyOn(ledger, "triedSegments");
+  for (let shown = 0; shown < 3; shown += 1) {
+    expect((await readSettled(runId, deps)).tally).toMatchObject({ unknown: 1, cancelled: 3 });
+  }
+  expect(segments.mock.calls.map(([, segment]) => segment)).toEqual([1]);
+  expect(searches).toHaveBeenCalledTimes(1);
+});
+
+it.each(["paused", "cancelled"] as const)("no row is marked as sent in a run that is %s", async (state) => {
+  const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
+  await ledger.move(runId, state, ["running"]);
+  expect(await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs: 1 } })).toBe(false);
+  expect((await readSettled(runId, deps)).tally).toMatchObject({ unknown: 0 });
 });

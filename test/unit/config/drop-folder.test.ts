@@ -48,6 +48,22 @@ describe("drop folder settings", () => {
     });
   });
 
+  it("the drop folder takes the values of an operation from the environment", () => {
+    const env = {
+      ...{ SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_DROP_FOLDER_OPERATION: "put-tag" },
+      SIMFLEET_DROP_FOLDER_SET: "tagName=site, tagValue=a=12",
+    };
+    expect(load("dropFolder: { path: in }", env)).toMatchObject({
+      ...{ operation: "put-tag", set: { tagName: "site", tagValue: "a=12" } },
+    });
+    expect(faultsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "tag=site" })).toEqual([
+      expect.stringMatching(/^dropFolder\.set\.tag .*put-tag/),
+    ]);
+    expect(faultsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "site" })).toEqual([
+      expect.stringMatching(/^SIMFLEET_DROP_FOLDER_SET must be a mapping of inputs to values/),
+    ]);
+  });
+
   it("the drop folder uses the selected profile unless it names another", () => {
     const yaml = "profile: plant\nprofiles: { plant: { coverage: g }, other: { coverage: g } }\n";
     expect(load(`${yaml}dropFolder: { path: in }`)?.profile).toBe("plant");

@@ -72,6 +72,16 @@ test.each<[string, string, string]>([
   ],
   ["a filter that cannot be read", `${valid}\n    requires: "status ~ x"`, "requires The filter"],
   [
+    "a pattern of a time",
+    valid.replace("required: true", 'required: true, type: time, pattern: "[0-9]+"'),
+    "input.name.pattern means nothing to an input of type time.",
+  ],
+  [
+    "a pattern of a boolean",
+    valid.replace("required: true", 'required: true, type: boolean, pattern: "true"'),
+    "input.name.pattern means nothing to an input of type boolean.",
+  ],
+  [
     "a pattern that is none",
     valid.replace("required: true", 'required: true, pattern: "["'),
     "input.name.pattern must be a regular expression",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { emptyForm, faultsOf, queryOf } from "../../../web/src/pure/plan-options.ts";
-import { orderQuery } from "#jobs/runs/contract.ts";
+import { orderQuery } from "#jobs/runs/order-query.ts";
 
 const full = {
   ...{ name: " monthly ", operation: "set-group", texts: { groupId: "g-1" }, partial: true, skipUnchanged: true },

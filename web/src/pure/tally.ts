@@ -39,7 +39,7 @@ interface Deciding extends Pick<RunReport, "state" | "counts"> {
 export type RunAction = "approve" | "pause" | "resume" | "cancel" | "retry" | "undo";
 
 /** Rows that a retry includes: rejected rows would be rejected again, and unknown ones may be done. */
-export function retriedRows({ failed, cancelled }: Tally): number {
+function retriedRows({ failed, cancelled }: Tally): number {
   return failed + cancelled;
 }
 

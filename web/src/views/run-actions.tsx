@@ -5,10 +5,10 @@ import { Button, useAction } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { confirmed } from "../parts/question.tsx";
 import { goTo } from "../place.ts";
-import { counted } from "../pure/format.ts";
+import { counted, grouped } from "../pure/format.ts";
 import { hrefOf } from "../pure/route.ts";
-import type { OperationReport, RunReport } from "../pure/shapes.ts";
-import { type RunAction, actionsFor, retriedRows } from "../pure/tally.ts";
+import type { FollowUpPlan, OperationReport, RunReport } from "../pure/shapes.ts";
+import { type RunAction, actionsFor } from "../pure/tally.ts";
 import { refusal } from "../session.ts";
 
 const verbs: Readonly<Record<RunAction, string>> = {
@@ -40,12 +40,13 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
   const { runId } = report;
   const route = `/v1/runs/${encodeURIComponent(runId)}`;
   const work = async (action: RunAction): Promise<string | undefined> => {
-    if (!(await isMeant(action, report, operation))) return undefined;
-    const confirm = retriedRows(report.counts);
-    const needsNumber = action === "retry" && operation?.danger === "irreversible";
+    const isFollowUp = action === "retry" || action === "undo";
+    const plan = isFollowUp ? await ask<FollowUpPlan>(`${route}/${action}/plan`) : undefined;
+    if (!(await isMeant({ action, report, operation, plan }))) return undefined;
+    const confirm = plan?.irreversible ?? 0;
     const answer = await ask<RunReport>(`${route}/${action}`, {
       method: "POST",
-      ...(needsNumber ? { body: { confirm } } : {}),
+      ...(confirm > 0 ? { body: { confirm } } : {}),
     });
     if (answer.runId === runId) {
       onChanged(answer);
@@ -82,15 +83,21 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
   );
 }
 
-function isMeant(
-  action: RunAction,
-  { runId, name, profile, counts }: RunReport,
-  operation: OperationReport | undefined,
-): Promise<boolean> | true {
+/** @param plan of a retry or an undo */
+function isMeant({
+  action,
+  report: { runId, name, profile, counts },
+  operation,
+  plan = { operation: "", total: 0, calls: 0, costly: 0, irreversible: 0 },
+}: {
+  action: RunAction;
+  report: RunReport;
+  operation: OperationReport | undefined;
+  plan: FollowUpPlan | undefined;
+}): Promise<boolean> | true {
   const run = name === "" ? runId : `${name} (${runId})`;
-  const isIrreversible = operation?.danger === "irreversible";
-  const typed = (rows: number): { isDangerous?: boolean; typed?: number } =>
-    isIrreversible ? { isDangerous: true, typed: rows } : {};
+  const costs =
+    plan.costly === 0 ? "" : ` Calls that cost money, as far as the inventory knows: ${grouped(plan.costly)}.`;
   switch (action) {
     case "cancel":
       return confirmed({
@@ -102,17 +109,18 @@ function isMeant(
     case "undo":
       return confirmed({
         title: `Undo ${run}?`,
-        text: `A new run restores what this one changed on up to ${counted(counts.done, "SIM")} of the profile ${profile}, except where it was changed since.`,
-        yes: `Restore ${counted(counts.done, "SIM")}`,
+        text: `A new run restores what this one changed on up to ${counted(plan.calls, "SIM")} of the profile ${profile}, except where it was changed since.${costs}`,
+        yes: `Restore ${counted(plan.calls, "SIM")}`,
         isDangerous: true,
+        ...typed(plan.irreversible),
       });
     case "retry": {
-      const rows = counted(retriedRows(counts), "row");
+      const rows = counted(plan.total, "row");
       return confirmed({
         title: `Retry ${run}?`,
-        text: `A new run sends the failed and cancelled rows again: ${rows}.${leftOutText(counts)}`,
+        text: `A new run sends the failed and cancelled rows again: ${rows}, in ${counted(plan.calls, "call")}.${costs}${leftOutText(counts)}`,
         yes: `Retry ${rows}`,
-        ...typed(retriedRows(counts)),
+        ...typed(plan.irreversible),
       });
     }
     case "approve":
@@ -120,12 +128,17 @@ function isMeant(
         title: `Approve ${run}?`,
         text: `It changes up to ${counted(counts.pending, "SIM")} of the profile ${profile}, and starts immediately.`,
         yes: "Approve and start",
-        ...typed(counts.pending),
+        ...typed(operation?.danger === "irreversible" ? counts.pending : 0),
       });
     case "pause":
     case "resume":
       return true;
   }
+}
+
+/** The question for calls that cannot be undone wants their number. */
+function typed(calls: number): { isDangerous?: boolean; typed?: number } {
+  return calls > 0 ? { isDangerous: true, typed: calls } : {};
 }
 
 /** The rows that a retry leaves out, and why. */

@@ -5,7 +5,7 @@
  */
 import { decodeName, encodeName } from "#fleet/sim/field-text.ts";
 import { type Filter, matches } from "#fleet/filter.ts";
-import { textOf } from "#fleet/sim/sim-fields.ts";
+import { inputTextOf, textOf } from "#fleet/sim/sim-fields.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
@@ -188,6 +188,12 @@ function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | und
     if (condition.kind === "in") return [...new Set(condition.values)];
   }
   return undefined;
+}
+
+/** A field's value as inputs have it: for comparison with what a row asks for. */
+export function fieldInputOf(sim: KnownSim | undefined, name: string): string | undefined {
+  const value = sim?.fields.get(name);
+  return value === undefined ? fieldTextOf(sim, name) : inputTextOf(value);
 }
 
 /** A field's value as filters see it; an object has no value of its own and exists if it has a member. */

@@ -32,23 +32,6 @@ local signatures, lines = ARGV[11], ARGV[12]
 local length = #page_digests / DIGEST
 local count = { sims = is_last and page_length or 0, added = 0, changed = 0, returned = 0 }
 
--- A value that a run is just setting is attributed to the run, even if the listing shows it first.
-local function by_of_claim(sim)
-  local run, set
-  return function(field, after)
-    if not run then
-      local claim = redis.call('HGET', inv.claims, sim) or ''
-      local lines
-      run, lines = string.match(claim, '^([^\n]+)\n(.*)$')
-      run = run or ''
-      set = {}
-      for name, value in string.gmatch(lines or '', '([^=:\n]+)([^\n]*)') do set[name] = value end
-    end
-    if run ~= '' and set[field] == (after or '') then return 'run', run end
-    return 'outside', sync_id
-  end
-end
-
 local function take(sim, seen)
   local text = redis.call('HGET', inv.sims, sim)
   if not text then return end -- the page names a SIM twice that is about to be written
@@ -62,7 +45,7 @@ local function take(sim, seen)
     if digest == UNLISTED then
       for name, value in pairs(after) do before[name] = before[name] or value end
     end
-    local emitted = emit_changes(inv, sim, before, after, quiet, by_of_claim(sim))
+    local emitted = emit_changes(inv, sim, before, after, quiet, by_of_claim(inv, sim, sync_id))
     if emitted > 0 then count.changed = count.changed + 1 end
     record.lines = seen.lines
     record.updated = inv.now

@@ -140,6 +140,24 @@ local function emit_changes(inv, sim, before, after, quiet, by_of)
   return emitted
 end
 
+-- A value that a run is just setting is attributed to the run, whatever shows it first: a listing, or the response to the
+-- run's other row for the SIM. Anything else was changed outside, as `cause` has found.
+local function by_of_claim(inv, sim, cause)
+  local run, set
+  return function(field, after)
+    if not run then
+      local claim = redis.call('HGET', inv.claims, sim) or ''
+      local lines
+      run, lines = string.match(claim, '^([^\n]+)\n(.*)$')
+      run = run or ''
+      set = {}
+      for name, value in string.gmatch(lines or '', '([^=:\n]+)([^\n]*)') do set[name] = value end
+    end
+    if run ~= '' and set[field] == (after or '') then return 'run', run end
+    return 'outside', cause
+  end
+end
+
 -- Redis allocates twice the needed size for growing strings: rewrite the previous chunk at its size, and create the new one whole.
 local function begin_chunk(inv, chunk)
   if chunk > 0 then
@@ -203,29 +221,43 @@ local function welcome_back(inv, sim, record, by, cause)
   return true
 end
 
+-- The lines of the fields among these names.
+local function only(lines, set)
+  local kept = {}
+  for name, value in string.gmatch(lines, '([^=:\n]+)([=:][^\n]*)') do
+    if covers(set, name) then kept[#kept + 1] = name .. value end
+  end
+  return table.concat(kept, '\n')
+end
+
 -- Stores the response to one of our changes: `seen.set` has the fields that the change set, `returned` those that the
--- response contained; the others stay unchanged.
+-- response contained; the others stay unchanged. `seen.basis` is the time of the SIM's last change before the call, '-' if
+-- it was not known. If the SIM has changed since, calls have overlapped and this response may be older than what is
+-- stored: only the fields that the change set are taken then.
 local function take_answer(inv, sim, seen, returned, run)
+  if inv.is_new[sim] then write_new(inv) end
   local text = redis.call('HGET', inv.sims, sim)
   if not text then
-    if inv.is_new[sim] then return end
     room_for_new(inv)
     add_slots(inv, string.gsub(seen.signature, '~', '0'), UNLISTED)
     return add_lines(inv, sim, seen.lines, 'run', run)
   end
   local record = split_record(text)
   welcome_back(inv, sim, record, 'run', run)
-  local before, after = fields_of(record.lines), fields_of(seen.lines)
-  local lines = { seen.lines }
+  local seen_lines = seen.lines
+  if record.updated ~= seen.basis then seen_lines, returned = only(seen.lines, seen.set), seen.set end
+  local before, after = fields_of(record.lines), fields_of(seen_lines)
+  local lines = { seen_lines }
   for name, value in pairs(before) do
     if not covers(returned, name) then
       after[name] = value
       lines[#lines + 1] = name .. value
     end
   end
-  local emitted = emit_changes(inv, sim, before, after, NO_FIELDS, function(field)
+  local by_claim = by_of_claim(inv, sim, run)
+  local emitted = emit_changes(inv, sim, before, after, NO_FIELDS, function(field, value)
     if covers(seen.set, field) then return 'run', run end
-    return 'outside', run
+    return by_claim(field, value)
   end)
   if emitted > 0 then
     table.sort(lines)

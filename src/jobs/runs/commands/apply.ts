@@ -5,12 +5,13 @@ import type { App } from "#app/app.ts";
 import type { Client } from "#contract/client.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { createPlan, downloadResults, type PlanReport, type RunReport, startRun } from "../contract.ts";
+import { createPlan, downloadResults, type RunReport, startRun } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
-import { ask, type Caller, type Context, asCount, confirm, isTerminal, withCommon } from "#cli/context.ts";
+import { type Caller, type Context, asCount, withCommon } from "#cli/context.ts";
 import { follow } from "./follow-run.ts";
 import { type Output, grouped } from "#cli/output.ts";
+import { confirmation } from "./confirmation.ts";
 import { planText } from "./plan-text.ts";
 import { countsText, runText } from "./run-text.ts";
 import { whereOption } from "#cli/where.ts";
@@ -52,7 +53,7 @@ export function applyCommand(context: Context): Command {
       assertAllValid(plan, { partial: options.partial === true });
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       if (options.detach !== true) await app?.client(app.config.profile).whoAmI(context.io.interrupt);
-      const confirmed = await confirmation(plan, options, context);
+      const confirmed = await confirmation({ ...plan, question: changesQuestion(plan.calls) }, options, context.io);
       if (confirmed === undefined) {
         output.say("Nothing was started.");
         return 2;
@@ -70,28 +71,6 @@ export function applyCommand(context: Context): Command {
     });
     context.io.setExitCode(exitCode);
   }) as unknown as Command;
-}
-
-/**
- * Asks before a run starts. An irreversible operation needs its number of SIMs, typed or given.
- * @returns what the run is started with; undefined: it must not be started
- */
-async function confirmation(
-  { operation, calls, irreversible }: PlanReport,
-  { yes, confirm: given }: { yes?: true | undefined; confirm?: number | undefined },
-  { io }: Context,
-): Promise<{ confirm?: number } | undefined> {
-  if (irreversible === 0) return yes === true || (await confirm(io, changesQuestion(calls))) ? {} : undefined;
-  if (given !== undefined) return { confirm: given };
-  if (yes === true || !isTerminal(io)) {
-    throw new SimfleetError(
-      "NOT_CONFIRMED",
-      `${operation} cannot be undone: confirm the number of SIMs with --confirm ${irreversible}. Nothing was started`,
-    );
-  }
-  const answer = await ask(io, `${operation} cannot be undone. Type the number of SIMs (${grouped(irreversible)}): `);
-  const typed = answer?.replaceAll(/[,.'\s]/g, "") ?? "";
-  return /^\d{1,9}$/.test(typed) ? { confirm: Number(typed) } : undefined;
 }
 
 function changesQuestion(calls: number): string {

@@ -1,6 +1,7 @@
 /** Renders a plan as text for a terminal. */
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import type { PlanReport } from "../contract.ts";
+import { costText } from "./confirmation.ts";
 import { duration, grouped } from "#cli/output.ts";
 
 const problemsShown = 10;
@@ -27,7 +28,7 @@ export function planText(plan: PlanReport): string {
   const more = problemsInAll - Math.min(problems.length, problemsShown);
   if (more > 0) lines.push(`    … and ${grouped(more)} more; --out FILE writes every row's verdict`);
   lines.push(...warnings.map((warning) => `  warning: ${warning}`));
-  if (plan.costly > 0) lines.push(`  ${grouped(plan.costly)} of the calls cost money, as far as the inventory knows`);
+  if (plan.costly > 0) lines.push(`  ${costText(plan)}`);
   if (plan.irreversible > 0) lines.push(`  ${grouped(plan.irreversible)} of the calls cannot be undone`);
   else if (!plan.hasUndo) lines.push(`  ${plan.operation} has no undo`);
   lines.push(`${grouped(calls)} ${calls === 1 ? "call" : "calls"}, ${timeText(estimateSeconds)}`);

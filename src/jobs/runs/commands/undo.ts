@@ -1,17 +1,19 @@
 /** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
 import { Command } from "@commander-js/extra-typings";
 import { startSync } from "#jobs/inventory/contract.ts";
-import { planUndo, showRun, undoRun } from "../contract.ts";
-import { type Caller, type Context, confirm, withCommon } from "#cli/context.ts";
+import { type FollowUpPlan, planUndo, showRun, undoRun } from "../contract.ts";
+import { type Caller, type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
 import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
 import { type Output, grouped } from "#cli/output.ts";
 import { showToEnd } from "./apply.ts";
+import { type Confirming, type ConfirmOptions, confirmation, costText } from "./confirmation.ts";
 
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
     .description("restore what a run changed in a new run, except for SIMs changed since")
     .argument("<run>", "id of a finished run")
     .option("--yes", "skip the confirmation; required without a terminal")
+    .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
     .option("--no-sync", "use the inventory as it is, without syncing first")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
@@ -21,7 +23,7 @@ export function undoCommand(context: Context): Command {
         caller,
         context,
         output,
-        isAgreed: options.yes === true,
+        given: options,
         syncs: options.sync,
         isDetached: options.detach === true,
       }),
@@ -34,7 +36,7 @@ interface UndoOptions {
   readonly caller: Caller;
   readonly context: Context;
   readonly output: Output;
-  readonly isAgreed: boolean;
+  readonly given: ConfirmOptions;
   readonly syncs: boolean;
   readonly isDetached: boolean;
 }
@@ -42,34 +44,42 @@ interface UndoOptions {
 /** @throws SimfleetError RUN_STATE when there is nothing to undo */
 async function undo(
   runId: string,
-  { caller, context, output, isAgreed, syncs, isDetached }: UndoOptions,
+  { caller, context, output, given, syncs, isDetached }: UndoOptions,
 ): Promise<number> {
   const { client, app } = caller;
-  const { interrupt, stdin } = context.io;
+  const { io } = context;
   const { profile } = await client.call(showRun, { params: { runId } });
   // Reports that there is nothing to undo before a useless sync.
-  const { total } = await client.call(planUndo, { params: { runId } });
-  await app?.client(profile).whoAmI(interrupt);
-  // Without a terminal the confirmation fails: do that before the sync.
-  if (!isAgreed && stdin.isTTY !== true) await confirm(context.io, "");
+  let plan = await client.call(planUndo, { params: { runId } });
+  await app?.client(profile).whoAmI(io.interrupt);
   if (syncs) {
+    // Without a terminal the confirmation may fail: do that before the sync.
+    if (!isTerminal(io)) await confirmation(confirming(plan), given, io);
     output.say("Syncing first, so that later changes are not overwritten …");
     await client.call(startSync, { query: { profile, restart: "true" } });
-    const { report, exitCode } = await followSync({ ...caller, output, profile, interrupt });
+    const { report, exitCode } = await followSync({ ...caller, output, profile, interrupt: io.interrupt });
     if (report.state !== "finished") return exitCode;
+    plan = await client.call(planUndo, { params: { runId } });
   }
-  if (!isAgreed) {
-    const question = `Restore the previous state of up to ${grouped(total)} ${total === 1 ? "SIM" : "SIMs"}?`;
-    if (!(await confirm(context.io, question))) {
-      output.say("Nothing was started.");
-      return 2;
-    }
+  if (plan.costly > 0) output.say(`${costText(plan)}.`);
+  const confirmed = await confirmation(confirming(plan), given, io);
+  if (confirmed === undefined) {
+    output.say("Nothing was started.");
+    return 2;
   }
-  const report = await client.call(undoRun, { params: { runId } });
+  const report = await client.call(undoRun, { params: { runId }, body: confirmed });
   if (isDetached) {
     output.answer(report, (shown) => shown.runId);
     return 0;
   }
   output.say(`Run ${report.runId} restores ${grouped(report.counts.total)} rows of ${runId}.`);
   return showToEnd({ caller, output, context, runId: report.runId });
+}
+
+function confirming(plan: FollowUpPlan): Confirming {
+  const { total } = plan;
+  return {
+    ...plan,
+    question: `Restore the previous state of up to ${grouped(total)} ${total === 1 ? "SIM" : "SIMs"}?`,
+  };
 }

@@ -18,16 +18,20 @@ import {
   type StoredRow,
   type Tries,
   decodeSettled,
-  answeredLetter,
-  outcomeLetters,
-  encodeSettled,
   indexesOf,
   packOutcomes,
   packRows,
   unpackOutcomes,
   unpackRows,
 } from "./packing.ts";
-import type { RunProblem, SegmentState, Settlement, SettleReply, ShownSim } from "./settlement.ts";
+import { type RowGroup, alreadyTaken, takenField } from "./follow-up.ts";
+import {
+  type RunProblem,
+  type SegmentState,
+  type Settlement,
+  type SettleReply,
+  encodeSettlement,
+} from "./settlement.ts";
 import {
   type RunHead,
   type RunRecord,
@@ -36,8 +40,10 @@ import {
   decodeStatus,
   encodeHead,
   leaseMs,
+  startOf,
   statusFields,
 } from "./run-record.ts";
+import { failOnAny, fromPairs, mapValues } from "./replies.ts";
 import { Signatures } from "#jobs/inventory/store/signature.ts";
 import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
 
@@ -57,6 +63,7 @@ const problemScript = runScript("record-run-problem.lua");
 const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
 const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const markScript = Script.load(new URL("./mark-sent.lua", import.meta.url));
+const claimScript = Script.load(new URL("./claim-sims.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
 const readAtOnce = 100;
@@ -87,16 +94,41 @@ export class Ledger {
    * Commits a drafted run: from now on it is listed and its rows are processed. If a run with this id exists already, it is
    * kept and the draft is deleted.
    * @param draftId id under which the rows were drafted
+   * @param takes rows that only one run may take from the run that this one retries or undoes
    * @returns `exists` if there already was a run with this id
-   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired
+   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE if another run has taken
+   *   some of these rows: the draft is deleted
    */
-  async commit(head: RunHead, state: RunState, draftId: string): Promise<"committed" | "exists"> {
+  async commit(
+    head: RunHead,
+    state: RunState,
+    draftId: string,
+    takes: readonly RowGroup[] = [],
+  ): Promise<"committed" | "exists"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
+    const sourceId = head.retryOf ?? head.undoOf ?? "";
     const draft = this.#keys.runDraft(draftId);
     const keys = [this.#keys.run(runId), draft, this.#keys.runInput(runId), this.#keys.runs(), this.#keys.events()];
+    if (takes.length > 0) keys.push(this.#keys.run(sourceId));
     const fields = Object.entries({ ...encodeHead(head), ...startOf(head, state) }).flat();
-    const args = [runId, segments.length, createdAtMs, this.#bounds.most, submittedBy, ...fields];
-    const reply = (await commitScript.run(this.#redis, keys, args)) as "committed" | "exists" | "expired";
+    const args = [
+      runId,
+      segments.length,
+      createdAtMs,
+      this.#bounds.most,
+      submittedBy,
+      takes.length,
+      ...takes.map(takenField),
+    ];
+    const reply = (await commitScript.run(this.#redis, keys, [...args, ...fields])) as
+      | "committed"
+      | "exists"
+      | "expired"
+      | [field: string, by: string];
+    if (typeof reply !== "string") {
+      const group = takes.find((one) => takenField(one) === reply[0]) ?? "undo";
+      throw alreadyTaken(sourceId, group, reply[1]);
+    }
     if (reply !== "expired") return reply;
     throw new SimfleetError(
       "STORE_UNAVAILABLE",
@@ -233,17 +265,16 @@ export class Ledger {
 
   /**
    * Records which SIMs a run is about to change, and to which values, until each has its outcome. A sync that sees such a
-   * change before the run has settled it can then attribute it to the run.
+   * change before the run has settled it can then attribute it to the run. Claims of the run's other rows are kept.
    * @param changes by SIM
    */
   async claim(run: Pick<RunHead, "runId" | "profile">, changes: ReadonlyMap<string, SimChange>): Promise<void> {
     if (changes.size === 0) return;
-    const claims = new Map<string, string>();
-    for (const [key, { set, fields }] of changes) {
-      const absent = set.filter((field) => !fields.has(field));
-      claims.set(key, [run.runId, encodeFields(fields), ...absent.map(encodeName)].join("\n"));
-    }
-    await this.#redis.hset(this.#keys.simsClaims(run.profile), claims);
+    const claims = [...changes].flatMap(([key, { set, fields }]) => {
+      const absent = set.filter((field) => !fields.has(field)).map(encodeName);
+      return [key, [...(fields.size === 0 ? [] : [encodeFields(fields)]), ...absent].join("\n")];
+    });
+    await claimScript.run(this.#redis, [this.#keys.simsClaims(run.profile)], [run.runId, ...claims]);
   }
 
   /** Writes outcomes (the first outcome of a row is final) and updates the run's state (see settle.lua). */
@@ -256,11 +287,7 @@ export class Ledger {
     const { runId, profile } = run;
     const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
     args.push(profile, this.#bounds.most, runId);
-    for (const { place, key, weight, settled, shown, isAnswered } of settlements) {
-      const letter = isAnswered === true ? answeredLetter : outcomeLetters[settled.outcome];
-      const row = `${place} ${letter} ${weight} ${key} ${encodeSettled(settled)}`;
-      args.push(shown === undefined ? row : `${row}\n${this.#encodeShown(shown)}`);
-    }
+    for (const settlement of settlements) args.push(encodeSettlement(settlement, this.#signatures));
     const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, profile)];
     const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",
@@ -268,12 +295,6 @@ export class Ledger {
       number,
     ];
     return { state, pending, canaryHeld: held === 1 };
-  }
-
-  #encodeShown({ set, fields, mentioned }: ShownSim): string {
-    const signature = this.#signatures.ofAnswer(fields, mentioned);
-    const names = [set, mentioned].map((some) => some.map(encodeName).join(","));
-    return [...names, signature, encodeFields(fields)].join("\n");
   }
 
   /** Stores attempts that did not settle a row, so that counting continues after a restart. */
@@ -285,15 +306,22 @@ export class Ledger {
 
   /**
    * Marks a row as sent; must be called right before a call that must not be repeated leaves.
-   * @returns false if the row is marked or settled already: the call must not be made
+   * @returns false if the row is marked or settled already, or the run is not running: the call must not be made
    */
   async markSent(runId: string, segment: number, { place, tries }: { place: number; tries: Tries }): Promise<boolean> {
-    const keys = [
-      this.#keys.segmentTries(runId, segment),
-      this.#keys.segmentOutcomes(runId, segment),
-      this.#keys.runFinished(runId),
-    ];
+    const keys = this.#segmentKeys(runId, segment);
     return (await markScript.run(this.#redis, keys, [segment, place, JSON.stringify(tries)])) === 1;
+  }
+
+  /** Segments with rows that were tried and have no outcome, or had none when they were tried. */
+  async triedSegments({ runId, segments }: RunHead): Promise<number[]> {
+    const reads = segments.map((_, segment) => this.#redis.exists(this.#keys.segmentTries(runId, segment)));
+    return (await Promise.all(reads)).flatMap((found, segment) => (found === 1 ? [segment] : []));
+  }
+
+  /** Records that all sent rows of a run that is over have an outcome. */
+  async noteSentSettled(runId: string): Promise<void> {
+    await this.#redis.hset(this.#keys.run(runId), "areSentSettled", 1);
   }
 
   /** Records why no row of the run can be processed; the problem lasts until the next usable response. */
@@ -315,16 +343,13 @@ export class Ledger {
   async finishSegment({ runId, segments }: RunHead, segment: number): Promise<boolean> {
     const records = await this.#redis.hgetall(this.#keys.segmentOutcomes(runId, segment));
     const outcomes = new Map(Object.entries(records).map(([place, record]) => [Number(place), record]));
-    const reply = await finishScript.run(
-      this.#redis,
-      [
-        this.#keys.segmentOutcomes(runId, segment),
-        this.#keys.segmentTries(runId, segment),
-        this.#keys.runFinished(runId),
-        this.#keys.run(runId),
-      ],
-      [segment, outcomes.size, packOutcomes(outcomes), segments[segment]?.callable ?? 0],
-    );
+    const keys = [...this.#segmentKeys(runId, segment).slice(1), this.#keys.run(runId)];
+    const reply = await finishScript.run(this.#redis, keys, [
+      segment,
+      outcomes.size,
+      packOutcomes(outcomes),
+      segments[segment]?.callable ?? 0,
+    ]);
     return reply === 1;
   }
 
@@ -363,29 +388,6 @@ export class Ledger {
       keys.runFinished(runId),
     ];
   }
-}
-
-/** Converts the flat field-value list that scripts return. */
-function fromPairs(flat: readonly string[]): Record<string, string> {
-  const hash: Record<string, string> = {};
-  for (let at = 0; at < flat.length; at += 2) hash[flat[at] ?? ""] = flat[at + 1] ?? "";
-  return hash;
-}
-
-function mapValues<T>(hash: Readonly<Record<string, string>>, decode: (text: string) => T): Map<number, T> {
-  return new Map(Object.entries(hash).map(([place, text]) => [Number(place), decode(text)]));
-}
-
-/** A run without any call is completed as soon as it starts. */
-function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
-  if (state === "awaiting-approval") return { state };
-  return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
-}
-
-/** ioredis returns a transaction's failures as values; this throws the first one. */
-function failOnAny(replies: [Error | null, unknown][] | null): void {
-  const failed = replies === null ? new Error("the transaction was refused") : replies.find(([error]) => error)?.[0];
-  if (failed) throw failed;
 }
 
 /** The verb for a move that was refused: `resumed`, `approved`, `cancelled`. */

@@ -50,6 +50,8 @@ export interface Tries {
   readonly unknownSinceMs?: number;
   /** When a call that must not be repeated was sent. Written before the call, so that no process sends it again. */
   readonly sentAtMs?: number;
+  /** When to find out again what such a call did, whose response was lost. */
+  readonly readAtMs?: number;
 }
 
 /** A note for a row that ends while the effect of a call is unknown; empty if there is no such call. */

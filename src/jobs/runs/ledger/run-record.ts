@@ -3,6 +3,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { type Problem, problemIn } from "#engine/problem.ts";
 import type { RunOptions, RunState, Tally } from "#fleet/run.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import { type TakenRows, takenIn } from "./follow-up.ts";
 
 /** A lease on a run expires after this time without renewal: its process died or lost Redis. */
 export const leaseMs = 10_000;
@@ -66,6 +67,10 @@ export interface RunRecord extends RunHead {
   readonly archive: string | undefined;
   /** Why it was aborted, cancelled or paused, if a reason is known. */
   readonly reason: string | undefined;
+  /** The run is over, and rows that were sent without an answer have got their outcomes (sent-rows.ts). */
+  readonly areSentSettled: boolean;
+  /** The runs that took rows of this one, which no other run may take. */
+  readonly taken: TakenRows;
   /** Why its calls currently get no usable response. */
   readonly problem: Problem | undefined;
 }
@@ -101,6 +106,12 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     ...(head.undoOf === undefined ? {} : { undoOf: head.undoOf }),
     ...(head.submittedBy === undefined ? {} : { submittedBy: head.submittedBy }),
   };
+}
+
+/** The fields of a new run that say whether it has started. A run without any call is completed as soon as it starts. */
+export function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
+  if (state === "awaiting-approval") return { state };
+  return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
 }
 
 /** @param hands number of leases on the run, as read-run.lua counts them */
@@ -144,6 +155,8 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     rowsRemovedAtMs: instant("rowsRemovedAtMs"),
     archive: hash.archive,
     reason: hash.reason || undefined,
+    areSentSettled: hash.areSentSettled !== undefined,
+    taken: takenIn(hash),
     problem: problemIn(hash),
   };
 }

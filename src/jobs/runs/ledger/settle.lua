@@ -4,9 +4,10 @@
 --       4 finished segments of the run (hash)   5 … 12 the inventory of the run's profile (take.lua)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 responses with 429   5 profile
 --       6 maximum number of events kept   7 run id
---       8 … one text per row: `place letter weight SIM record`, the letter being that of its outcome, or `a` if a response
---          made it skipped; if the response showed the SIM, four or more lines follow: the fields that the row set, the
---          returned fields (both separated by commas), their signature, and a line for each field
+--       8 … one text per row: `place letter weight SIM fields record`, the letter being that of its outcome, or `a` if a
+--          response made it skipped, the fields those that the row sets, separated by commas, or `-`; if the response
+--          showed the SIM, four or more lines follow: the returned fields, separated by commas, the time of the SIM's last
+--          change before the call or `-`, the signature of the returned fields, and a line for each
 --          (one text, since long argument lists are expensive for the sender)
 -- Returns { state, pending rows, 1 if this settled the last canary row successfully else 0 }
 -- Atomic: everything. A settled row keeps its outcome, so settling twice has no effect, even if the segment is already
@@ -40,15 +41,25 @@ local function set_of(names)
   return set
 end
 
-local function take_answer_of(sim, answer)
-  local set_fields, fields, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$')
-  take_answer(inv, sim, { signature = signature, lines = lines, set = set_of(set_fields) }, set_of(fields), run)
+local function take_answer_of(sim, answer, set)
+  local fields, basis, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$')
+  take_answer(inv, sim, { signature = signature, lines = lines, set = set, basis = basis }, set_of(fields), run)
 end
 
--- After this, a change that a listing shows is external.
-local function release_claim(sim)
+-- After this, a change of these fields that a listing shows is external. The other rows of the SIM keep their claims.
+local function release_claim(sim, set)
   local claim = redis.call('HGET', inv.claims, sim)
-  if claim and string.match(claim, '^[^\n]+') == run then redis.call('HDEL', inv.claims, sim) end
+  local owner, lines = string.match(claim or '', '^([^\n]+)\n(.*)$')
+  if owner ~= run then return end
+  local left = {}
+  for line in string.gmatch(lines, '[^\n]+') do
+    if not set[string.match(line, '^[^=:]+')] then left[#left + 1] = line end
+  end
+  if #left == 0 then
+    redis.call('HDEL', inv.claims, sim)
+  else
+    redis.call('HSET', inv.claims, sim, run .. '\n' .. table.concat(left, '\n'))
+  end
 end
 
 local has_tries = redis.call('EXISTS', KEYS[3]) == 1
@@ -58,15 +69,17 @@ local has_settled = false
 local has_answer = false
 
 for at = 8, #ARGV do
-  local place, letter, weight, sim, record, answer = string.match(ARGV[at], '^(%d+) (%a) (%d+) (%S+) ([^\n]*)(.*)$')
+  local place, letter, weight, sim, fields, record, answer =
+    string.match(ARGV[at], '^(%d+) (%a) (%d+) (%S+) (%S+) ([^\n]*)(.*)$')
   local outcome = OUTCOMES[letter]
   if not is_packed and redis.call('HSETNX', KEYS[2], place, record) == 1 then
     if has_tries then redis.call('HDEL', KEYS[3], place) end
     has_settled = true
     has_answer = has_answer or outcome == 'done' or outcome == 'rejected' or letter == 'a'
     weight = tonumber(weight)
-    if answer ~= '' then take_answer_of(sim, answer) end
-    release_claim(sim)
+    local set = set_of(fields)
+    if answer ~= '' then take_answer_of(sim, answer, set) end
+    release_claim(sim, set)
     count[outcome] = count[outcome] + weight
     if is_canary then canary_left = canary_left - 1 end
     if outcome == 'rejected' or outcome == 'failed' or outcome == 'unknown' then

@@ -1,7 +1,10 @@
 /** What the ledger takes and returns for the rows of a segment. */
 import type { RunState } from "#fleet/run.ts";
 import type { SimFields } from "#fleet/sim/sim-fields.ts";
-import type { Settled, StoredRow, Tries } from "./packing.ts";
+import { encodeName } from "#fleet/sim/field-text.ts";
+import type { Signatures } from "#jobs/inventory/store/signature.ts";
+import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
+import { type Settled, type StoredRow, type Tries, answeredLetter, encodeSettled, outcomeLetters } from "./packing.ts";
 
 /** Why a run currently makes no progress. */
 export interface RunProblem {
@@ -23,8 +26,6 @@ export interface SegmentState {
 
 /** A SIM after a change: it is written to the inventory together with the outcome. */
 export interface ShownSim {
-  /** Fields that the change set or removed. */
-  readonly set: readonly string[];
   readonly fields: SimFields;
   /** Fields in the response, with or without a value; the others keep their known value. */
   readonly mentioned: readonly string[];
@@ -32,6 +33,10 @@ export interface ShownSim {
 
 export interface Settlement {
   readonly shown?: ShownSim | undefined;
+  /** Fields that the row sets or removes: the run's claim on them ends. Default none. */
+  readonly set?: readonly string[] | undefined;
+  /** When the SIM had last changed in the inventory before the call; absent: it was not known. */
+  readonly basisMs?: number | undefined;
   readonly place: number;
   /** The SIM's key. */
   readonly key: string;
@@ -46,4 +51,19 @@ export interface SettleReply {
   readonly pending: number;
   /** Whether this settled the last canary row successfully: the rest of the run may start. */
   readonly canaryHeld: boolean;
+}
+
+/** A settlement as settle.lua takes it. */
+export function encodeSettlement(settlement: Settlement, signatures: Signatures): string {
+  const { place, key, weight, settled, shown, isAnswered, set = [], basisMs } = settlement;
+  const letter = isAnswered === true ? answeredLetter : outcomeLetters[settled.outcome];
+  const row = `${place} ${letter} ${weight} ${key} ${listed(set) || "-"} ${encodeSettled(settled)}`;
+  if (shown === undefined) return row;
+  const { fields, mentioned } = shown;
+  const signature = signatures.ofAnswer(fields, mentioned);
+  return [row, listed(mentioned), basisMs ?? "-", signature, encodeFields(fields)].join("\n");
+}
+
+function listed(names: readonly string[]): string {
+  return names.map(encodeName).join(",");
 }

@@ -8,8 +8,9 @@ import {
   changesOf,
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { ResolvedRow } from "#intake/read-rows.ts";
-import { type Inventory, type InventoryFacts, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
+import { type Inventory, type InventoryFacts, fieldInputOf, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
+import { costCheck } from "./costs.ts";
 import type { RowSource } from "./row-source.ts";
 
 /** What a run would do with a row. */
@@ -59,7 +60,7 @@ export async function* classifyRows(source: RowSource, fleet: KnownFleet): Async
 
 function classifier(operation: SimOperation, facts: InventoryFacts, operations: SimOperations) {
   const requires = filterOf(operation.requires);
-  const costlyWhen = filterOf(operation.costlyWhen);
+  const isCostlyFor = costCheck(operation);
   return (resolved: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
     const row = completed(resolved.row, operation, sim);
     const { key, inputs, problem: own } = row;
@@ -70,8 +71,6 @@ function classifier(operation: SimOperation, facts: InventoryFacts, operations: 
     const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf);
     const problem = isForbidden ? notAllowed(requires, { valueOf, operations }) : own;
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
-    const isCostly =
-      operation.danger === "costly" && (costlyWhen === undefined || !isListed || matches(costlyWhen, valueOf));
     const isUnknown = facts.isComplete && !isListed;
     const isDuplicate = resolved.duplicateOf !== undefined;
     const verdict = verdictOf({ problem, isDuplicate, isUnknown, isUnchanged: isAlready(changes, before) });
@@ -80,7 +79,7 @@ function classifier(operation: SimOperation, facts: InventoryFacts, operations: 
       row: problem === undefined ? row : { ...row, problem },
       verdict,
       changes,
-      isCostly,
+      isCostly: isCostlyFor(key, sim),
       ...(before === undefined ? {} : { before }),
     };
   };
@@ -158,7 +157,7 @@ export function beforeOf(
   if (sim === undefined) return undefined;
   const values: (string | null)[] = [];
   for (const [field] of changes) {
-    const value = fieldTextOf(sim, field);
+    const value = fieldInputOf(sim, field);
     const isKept = value !== undefined || fields.some((kept) => field === kept || field.startsWith(`${kept}.`));
     if (!isKept) return undefined;
     values.push(value ?? null);

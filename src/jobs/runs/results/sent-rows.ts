@@ -4,8 +4,9 @@
  */
 import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
+import { changesOf, isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { doubtOf } from "../ledger/packing.ts";
+import { doubtOf, operationOf } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import type { Settlement } from "../ledger/settlement.ts";
 
@@ -15,11 +16,14 @@ export async function readSettled(
   { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
 ): Promise<RunRecord> {
   const run = await ledger.run(runId);
-  const isSafe = run.operations.every(({ repeat }) => repeat === "safe");
+  const isOver = isRunOver(run.state) && !run.isEnding;
   if (run.rowsRemovedAtMs !== undefined) return run;
-  if (isSafe || !isRunOver(run.state) || run.isEnding || run.tally.cancelled === 0) return run;
+  if (isRepeatable(run.operations) || !isOver || run.tally.cancelled === 0 || run.areSentSettled) return run;
   let settled = 0;
-  for (const segment of run.segments.keys()) settled += await settleSegment(run, segment, { ledger, clock });
+  for (const segment of await ledger.triedSegments(run)) {
+    settled += await settleSegment(run, segment, { ledger, clock });
+  }
+  await ledger.noteSentSettled(runId);
   return settled === 0 ? run : ledger.run(runId);
 }
 
@@ -36,6 +40,7 @@ async function settleSegment(
     const reason = `sent at ${new Date(sentAtMs).toISOString()}${doubtOf({ ...others, sentAtMs })}`;
     sent.push({
       ...{ place, key: row.key, weight: row.weight },
+      set: changesOf(operationOf(run, row), row.key, row.inputs).map(([field]) => field),
       settled: {
         ...{ outcome: "unknown", reason, previous: row.before },
         ...{ attempts: attempts + 1, finishedAtMs: clock.wallMs() },

@@ -6,29 +6,15 @@
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import {
-  type FieldChange,
-  type SimChange,
-  type SimOperation,
-  changesOf,
-  simChangeOf,
-} from "#fleet/sim-operation/sim-operation.ts";
-import { type Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
+import type { FieldChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { SegmentState, ShownSim } from "../ledger/settlement.ts";
-import {
-  type FieldValues,
-  type Settled,
-  type StoredRow,
-  type Tries,
-  doubtOf,
-  isCallable,
-  operationOf,
-} from "../ledger/packing.ts";
+import type { ShownSim } from "../ledger/settlement.ts";
+import { type FieldValues, type Settled, type StoredRow, type Tries, doubtOf, operationOf } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import { beforeOf } from "../plan/classify.ts";
 import type { CallOptions } from "#api/client-options.ts";
 import { hasSecrets, withoutSecrets } from "../sealed-inputs.ts";
+import { type OpenRows, claimOpenRows } from "./open-rows.ts";
 import { makeCall } from "./row-call.ts";
 import type { LostRow } from "./lost-call.ts";
 import { SentByAnother, UnsafeCalls } from "./unsafe-calls.ts";
@@ -101,10 +87,8 @@ class SegmentWork {
   readonly #signal: AbortSignal;
   readonly #outcomeWriter: OutcomeWriter;
   readonly #tries: Map<number, Tries>;
-  /** Values of the fields that each row sets, by place, as the inventory had them when the work on the segment began. */
-  readonly #before: ReadonlyMap<number, FieldValues>;
-  /** What each row changes, by place. */
-  readonly #changes: ReadonlyMap<number, readonly FieldChange[]>;
+  /** As the work on the segment began. */
+  readonly #open: OpenRows;
   readonly #pending = new Map<number, StoredRow>();
   readonly #unsafe: UnsafeCalls;
   readonly #callOptions: CallOptions;
@@ -115,20 +99,17 @@ class SegmentWork {
   private constructor(deps: {
     run: RunRecord;
     segment: number;
-    state: SegmentState;
-    changes: ReadonlyMap<number, readonly FieldChange[]>;
-    before: ReadonlyMap<number, FieldValues>;
+    open: OpenRows;
     context: JobContext;
     signal: AbortSignal;
   }) {
-    const { run, segment, state, context, signal } = deps;
-    this.#before = deps.before;
-    this.#changes = deps.changes;
+    const { run, segment, open, context, signal } = deps;
+    this.#open = open;
     this.#run = run;
     this.#segment = segment;
     this.#context = context;
     this.#signal = signal;
-    this.#tries = new Map(state.tries);
+    this.#tries = new Map(open.state.tries);
     this.#doneBefore = run.tally.done;
     context.backlog.observe(run.runId, run.tally.pending);
     this.#outcomeWriter = new OutcomeWriter({ ...context, run, segment });
@@ -139,46 +120,32 @@ class SegmentWork {
       signal,
       ...(callsPerMinute === undefined ? {} : { pace: { id: run.runId, callsPerMinute } }),
     };
-    for (const [place, row] of openRows(state)) this.#pending.set(place, row);
+    for (const [place, row] of open.rows) this.#pending.set(place, row);
   }
 
   static async load(run: RunRecord, segment: number, context: JobContext, signal: AbortSignal): Promise<SegmentWork> {
-    const state = await context.ledger.segment(run, segment);
-    const rows = openRows(state);
-    const claims = new Map<string, SimChange>();
-    const changes = new Map<number, readonly FieldChange[]>();
-    for (const [place, row] of rows) {
-      const operation = operationOf(run, row);
-      const change = changesOf(operation, row.key, row.inputs);
-      changes.set(place, change);
-      if (change.length > 0) claims.set(row.key, joined(claims.get(row.key), simChangeOf(operation, change)));
-    }
-    const [known, facts] = await Promise.all([
-      context.inventory.lookUp(
-        run.profile,
-        rows.map(([, { key }]) => key),
-      ),
-      context.inventory.facts(run.profile),
-      context.ledger.claim(run, claims),
-    ]);
-    const before = new Map(
-      rows.map(([place], i) => [place, beforeOf(changes.get(place) ?? [], known[i], facts)] as const),
-    );
-    return new SegmentWork({ run, segment, state, changes, before, context, signal });
+    return new SegmentWork({ run, segment, open: await claimOpenRows(run, segment, context), context, signal });
   }
 
   /** Delay before the next pass, based on the remaining row with the most attempts. */
   backoffMs(): number {
-    const attempts = [...this.#pending.keys()].map((place) => this.#tries.get(place)?.attempts ?? 0);
+    const attempts = this.#dueRows().map(([place]) => this.#tries.get(place)?.attempts ?? 0);
     return backoffMs(retryBackoff, Math.max(1, ...attempts));
   }
 
-  /** Attempts each pending row once; returns undefined if rows that are worth another pass are left. */
+  /** The pending rows, except those whose record is read again later. */
+  #dueRows(): [number, StoredRow][] {
+    const nowMs = this.#context.clock.wallMs();
+    return [...this.#pending].filter(([place]) => (this.#tries.get(place)?.readAtMs ?? 0) <= nowMs);
+  }
+
+  /** Attempts each pending row that is due once; returns undefined if rows that are worth another pass are left. */
   async pass(): Promise<JobResult | undefined> {
     this.#stop = undefined;
     this.#incident = 0;
-    const rows = [...this.#pending].values();
-    const lanes = Array.from({ length: Math.min(this.#context.lanes, this.#pending.size) }, () => this.#lane(rows));
+    const due = this.#dueRows();
+    const rows = due.values();
+    const lanes = Array.from({ length: Math.min(this.#context.lanes, due.length) }, () => this.#lane(rows));
     const ended = await Promise.allSettled(lanes);
     await this.#outcomeWriter.flush();
     const failed = ended.find((lane) => lane.status === "rejected");
@@ -186,7 +153,20 @@ class SegmentWork {
     if (this.#pending.size === 0) return this.#finish();
     if (this.#outcomeWriter.state !== "running") return { kind: "parked" };
     if (this.#signal.aborted) return { kind: "handed-back" };
-    return this.#stop;
+    return this.#stop ?? this.#waitForRecords();
+  }
+
+  /** The result if all rows that are left wait for their records; undefined if another row is left. */
+  #waitForRecords(): JobResult | undefined {
+    if (this.#dueRows().length > 0) return undefined;
+    const times = [...this.#pending.keys()].map((place) => this.#tries.get(place)?.readAtMs ?? 0);
+    const delayMs = Math.max(1, Math.min(...times) - this.#context.clock.wallMs());
+    return {
+      kind: "postponed",
+      delayMs,
+      scope: "job",
+      reason: "waiting to read what calls did whose answers were lost",
+    };
   }
 
   async #finish(): Promise<JobResult> {
@@ -212,21 +192,25 @@ class SegmentWork {
     const lost = (): LostRow => ({ operation, row, before: this.#valuesBefore(place, row), account });
     if (row.onlyIf !== undefined && !this.#unsafe.wasSent(place)) {
       const present = await this.#context.inventory.sim(this.#run.profile, row.key);
-      const changed = row.onlyIf.find(([field, value]) => (fieldTextOf(present, field) ?? null) !== value);
+      const changed = row.onlyIf.find(([field, value]) => (fieldInputOf(present, field) ?? null) !== value);
       if (changed !== undefined) {
-        return { kind: "skipped", reason: noLonger(changed, fieldTextOf(present, changed[0])) };
+        return { kind: "skipped", reason: noLonger(changed, fieldInputOf(present, changed[0])) };
       }
     }
     const isSafe = operation.repeat === "safe";
     const options = isSafe
       ? this.#callOptions
-      : { ...this.#callOptions, beforeSending: () => this.#unsafe.markSent(place) };
+      : {
+          ...this.#callOptions,
+          beforeSending: () => this.#unsafe.markSent(place),
+          afterUnauthorized: () => this.#unsafe.unmark(place),
+        };
     try {
       if (this.#unsafe.wasSent(place)) return await this.#unsafe.settle(place, lost());
       const inputs = hasSecrets(operation) ? await this.#context.openInputs(operation, row.inputs) : row.inputs;
       const made = await makeCall(
         account,
-        { operation, row: { key: row.key, inputs }, changes: this.#changes.get(place) ?? [] },
+        { operation, row: { key: row.key, inputs }, changes: this.#changesOf(place) },
         options,
       );
       const result = "reason" in made ? { ...made, reason: withoutSecrets(made.reason, operation, inputs) } : made;
@@ -283,6 +267,8 @@ class SegmentWork {
           reason: result.error.message,
           refusal: result.error,
         });
+      case "waiting":
+        return this.#unsafe.readLater(place, result.delayMs);
       case "unknown":
       case "failed-try":
         return this.#tryAgain(place, row, result);
@@ -337,6 +323,8 @@ class SegmentWork {
     const attempts = this.#tries.get(place)?.attempts ?? 0;
     await this.#outcomeWriter.settle({
       shown: end.shown,
+      set: this.#changesOf(place).map(([field]) => field),
+      basisMs: this.#open.changedAtMs.get(row.key),
       ...(end.isAnswered === true ? { isAnswered: true } : {}),
       place,
       key: row.key,
@@ -357,10 +345,13 @@ class SegmentWork {
    * crash a sync may have seen this very change before the run could settle it.
    */
   #valuesBefore(place: number, row: StoredRow): FieldValues {
-    const present = this.#before.get(place);
+    const present = this.#open.before.get(place);
     if (present === undefined || row.before === undefined) return row.before ?? present;
-    const changes = this.#changes.get(place) ?? [];
-    return changes.every(([, after], i) => after === present[i]) ? row.before : present;
+    return this.#changesOf(place).every(([, after], i) => after === present[i]) ? row.before : present;
+  }
+
+  #changesOf(place: number): readonly FieldChange[] {
+    return this.#open.changes.get(place) ?? [];
   }
 
   /** The longest of several delays applies. */
@@ -369,17 +360,6 @@ class SegmentWork {
     const isLonger = this.#stop?.kind !== "postponed" || this.#stop.delayMs < delayMs;
     if (isLonger) this.#stop = { kind, delayMs, scope, reason, ...(refusal === undefined ? {} : { refusal }) };
   }
-}
-
-/** Rows that make a call and have no outcome yet, by position. */
-function openRows({ rows, settled }: SegmentState): [number, StoredRow][] {
-  return [...rows.entries()].filter(([place, row]) => isCallable(row) && !settled.has(place));
-}
-
-/** A SIM can have several rows, such as one for each tag. */
-function joined(before: SimChange | undefined, { set, fields }: SimChange): SimChange {
-  if (before === undefined) return { set, fields };
-  return { set: [...before.set, ...set], fields: new Map([...before.fields, ...fields]) };
 }
 
 function noLonger([field, expected]: FieldChange, present: string | undefined): string {

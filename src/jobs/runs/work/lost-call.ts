@@ -5,7 +5,7 @@
 import type { Account } from "#api/account.ts";
 import { PlatformError } from "#core/errors.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
-import { pickFields, textOf } from "#fleet/sim/sim-fields.ts";
+import { inputTextOf, pickFields } from "#fleet/sim/sim-fields.ts";
 import { type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation.ts";
 import type { FieldValues, StoredRow } from "../ledger/packing.ts";
 import type { TryResult } from "./row-attempt.ts";
@@ -60,22 +60,18 @@ export async function settleLostCall(
     const isHopeless = result.kind === "rejected" || thrown.code === "PLATFORM_FORBIDDEN";
     if (isHopeless || clock.wallMs() > sentAtMs + mostReadingMs) return unknown;
     if (result.kind === "postponed" || result.kind === "refused") return result;
-    return postponed(rereadMs, thrown.message);
+    return { kind: "waiting", delayMs: rereadMs };
   }
   const names = changes.map(([field]) => field);
   const { fields } = pickFields(record, { ...account.selection, fields: names });
   const isDone = changes.every(([field, after]) => {
     const value = fields.get(field);
-    return (value === undefined ? null : textOf(value)) === after;
+    return (value === undefined ? null : inputTextOf(value)) === after;
   });
   if (isDone) return { kind: "lost", outcome: "done", reason: `${sent}; the record shows the change` };
   // An accepted change may come later than any time that could be waited for.
   if (operation.answer === "accepted") return unknown;
   const leftMs = sentAtMs + settledAfterMs - clock.wallMs();
   if (leftMs <= 0) return { kind: "lost", outcome: "failed", reason: `${sent}; the record does not show the change` };
-  return postponed(leftMs, "waiting to read what a call did whose answer was lost");
-}
-
-function postponed(delayMs: number, reason: string): TryResult {
-  return { kind: "postponed", delayMs, scope: "job", wasThrottled: false, isProblem: false, reason };
+  return { kind: "waiting", delayMs: leftMs };
 }

@@ -59,11 +59,10 @@ export async function makeCall(
  */
 function shownAfter(change: SimChange, record: SimRecord | undefined, selection: FieldSelection): ShownSim {
   const set = change.set.filter((field) => isIn(selection.fields, field));
-  if (record === undefined) return { set, fields: only(change.fields, set), mentioned: set };
+  if (record === undefined) return { fields: only(change.fields, set), mentioned: set };
   const { fields, mentioned } = pickFields(record, selection);
   const missing = set.filter((field) => !isIn(mentioned, field));
   return {
-    set,
     fields: missing.length === 0 ? fields : new Map([...fields, ...only(change.fields, missing)]),
     mentioned: missing.length === 0 ? mentioned : [...mentioned, ...missing],
   };

@@ -8,7 +8,7 @@ import type { Tries } from "../ledger/packing.ts";
 import { type LostRow, settleLostCall } from "./lost-call.ts";
 import type { TryResult } from "./row-attempt.ts";
 
-/** The row was sent by another process, or before this one read it: the call is not made. */
+/** The row was sent by another process, or the run has just stopped: the call is not made. */
 export class SentByAnother extends Error {
   readonly result: TryResult = {
     kind: "postponed",
@@ -16,7 +16,7 @@ export class SentByAnother extends Error {
     scope: "job",
     wasThrottled: false,
     isProblem: false,
-    reason: "another worker has sent a row",
+    reason: "another worker has sent a row, or the run has stopped",
   };
 }
 
@@ -30,8 +30,6 @@ export class UnsafeCalls {
     readonly tries: Map<number, Tries>;
     readonly signal: AbortSignal;
   };
-  /** Marked by this process. */
-  readonly #marked = new Set<number>();
 
   constructor(deps: {
     ledger: Pick<Ledger, "markSent" | "recordTries">;
@@ -50,33 +48,45 @@ export class UnsafeCalls {
 
   /** Must be awaited right before the call leaves. @throws SentByAnother */
   async markSent(place: number): Promise<void> {
-    if (this.#marked.has(place)) return; // the call is repeated after a 401, which did nothing
     const { ledger, clock, runId, segment, tries } = this.#deps;
     const marked: Tries = { attempts: 0, reason: "", ...tries.get(place), sentAtMs: clock.wallMs() };
     if (!(await ledger.markSent(runId, segment, { place, tries: marked }))) throw new SentByAnother();
     tries.set(place, marked);
-    this.#marked.add(place);
+  }
+
+  /** Takes the mark back: the platform has not carried out the call. */
+  async unmark(place: number): Promise<void> {
+    const { ledger, runId, segment, tries } = this.#deps;
+    const { sentAtMs: _, ...others } = tries.get(place) ?? { attempts: 0, reason: "" };
+    await ledger.recordTries(runId, segment, new Map([[place, others]]));
+    tries.set(place, others);
   }
 
   /** Follows up on the result of a call. */
   async after(place: number, result: TryResult, row: LostRow): Promise<TryResult> {
     if (!this.wasSent(place)) return result;
-    const { ledger, runId, segment, tries } = this.#deps;
-    const { sentAtMs, ...others } = tries.get(place) ?? { attempts: 0, reason: "" };
+    const { tries } = this.#deps;
     switch (result.kind) {
       case "unknown":
-        tries.set(place, { ...others, reason: result.reason, ...(sentAtMs === undefined ? {} : { sentAtMs }) });
+        tries.set(place, { attempts: 0, ...tries.get(place), reason: result.reason });
         return this.settle(place, row);
       case "postponed":
       case "refused":
       case "failed-try":
-        await ledger.recordTries(runId, segment, new Map([[place, others]]));
-        tries.set(place, others);
-        this.#marked.delete(place);
+        await this.unmark(place);
         return result;
       default:
         return result;
     }
+  }
+
+  /** Records when to find out again what a call did, for whichever process works on the row then. */
+  async readLater(place: number, delayMs: number): Promise<void> {
+    const { ledger, clock, runId, segment, tries } = this.#deps;
+    const readAtMs = Math.ceil(clock.wallMs() + delayMs);
+    const waiting: Tries = { attempts: 0, reason: "", ...tries.get(place), readAtMs };
+    await ledger.recordTries(runId, segment, new Map([[place, waiting]]));
+    tries.set(place, waiting);
   }
 
   /** Finds out what a call did whose response was lost. */

@@ -1,0 +1,257 @@
+/** Retries and undos: what they send, and that calls which must not be repeated are taken by one run only. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
+import { until } from "../support/until.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+import { runCommand } from "./support/run-command.ts";
+import { csv, json, RunRequests } from "./support/run-requests.ts";
+
+const deployment = `
+extends: soracom
+brand: Svc
+simOperations:
+  rename-once:
+    summary: Set the name tag by a call that must not be repeated
+    method: PUT
+    path: /v1/sims/{simId}/tags
+    group: Sim
+    input: { name: { required: true } }
+    body: [{ tagName: name, tagValue: "{name}" }]
+    statuses: [200]
+    answer: record
+    sets: { tags.name: "{name}" }
+    repeat: unsafe
+    undo: { operation: rename-once, set: { name: "{before.tags.name}" } }
+  rename:
+    summary: Set the name tag
+    method: PUT
+    path: /v1/sims/{simId}/tags
+    group: Sim
+    input: { name: { required: true } }
+    body: [{ tagName: name, tagValue: "{name}" }]
+    statuses: [200]
+    answer: record
+    sets: { tags.name: "{name}" }
+    repeat: safe
+    undo: { operation: rename-for-good, set: { name: "{before.tags.name}" } }
+  rename-for-good:
+    summary: Set the name tag for good
+    method: PUT
+    path: /v1/sims/{simId}/tags
+    group: Sim
+    input: { name: { required: true } }
+    body: [{ tagName: name, tagValue: "{name}" }]
+    statuses: [200]
+    answer: record
+    sets: { tags.name: "{name}" }
+    repeat: safe
+    danger: irreversible
+`;
+
+let harness: ControlHarness;
+let requests: RunRequests;
+beforeAll(async () => {
+  harness = await ControlHarness.open({
+    works: true,
+    sandbox: { operations: "all", records: "soracom", sims: 30, periodSeconds: 1, limits: { Sim: 10_000 } },
+    env: { SIMFLEET_COVERAGE: "g" },
+    prepare: async (folder) => {
+      await writeFile(join(folder, "own.yaml"), deployment);
+      return `deployment: ${join(folder, "own.yaml")}\n`;
+    },
+  });
+  requests = new RunRequests(harness);
+}, 60_000);
+afterAll(() => harness[Symbol.asyncDispose]());
+afterEach(async () => {
+  const { runs } = await harness.app.runs.list({ limit: 10, state: "running" });
+  await Promise.all(runs.map(({ runId }) => harness.app.runs.control.cancel(runId).catch(() => undefined)));
+});
+
+/** A file for SIMs from one place to another. */
+function file(header: string, from: number, to: number, value: string): string {
+  const places = Array.from({ length: to - from }, (_, i) => from + i);
+  return `simId,${header}\n${places.map((place) => `${harness.simId(place)},${value}\n`).join("")}`;
+}
+
+/** Three messages, of which the answer of the first is lost and the others are not sent. */
+async function cancelledAfterLoss(from: number): Promise<string> {
+  harness.sandbox.faults.next("lost-answer", 1, "sendSimSms");
+  const { runId } = await requests.start("operation=send-sms&rate=1", file("payload", from, from + 3, "hello"));
+  const counts = async () => (await requests.ask<RunReport>(`/v1/runs/${runId}`)).counts;
+  await until("the answer is lost", async () => (await counts()).unknown === 1);
+  await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+  expect(await counts()).toMatchObject({ unknown: 1, cancelled: 2 });
+  return runId;
+}
+
+function retry(runId: string, outcomes?: readonly string[], key?: string) {
+  const headers = { ...json, ...(key === undefined ? {} : { "idempotency-key": key }) };
+  const body = JSON.stringify(outcomes === undefined ? {} : { outcomes });
+  return requests.send(`/v1/runs/${runId}/retry`, { method: "POST", body, headers });
+}
+
+function refused(by: string, what: string) {
+  return {
+    status: 409,
+    body: {
+      code: "RUN_STATE",
+      detail: expect.stringContaining(`${what} by run ${by}; retry that run instead`) as string,
+    },
+  };
+}
+
+describe("a retry of an unsafe run", () => {
+  test("a second retry of an unsafe run is refused and names the first, by HTTP and by command", async () => {
+    const runId = await cancelledAfterLoss(0);
+    const first = (await retry(runId)).body as RunReport;
+    expect(first).toMatchObject({ retryOf: runId, counts: { total: 2 } });
+    const what = `The cancelled rows of run ${runId} were already retried`;
+    expect(await retry(runId)).toMatchObject(refused(first.runId, what));
+    expect(await retry(runId, ["unknown", "cancelled"])).toMatchObject(refused(first.runId, what));
+    for (const where of ["local", "remote"] as const) {
+      const { code, stderr } = await runCommand(harness, ["runs", "retry", runId, "--yes", "--detach"], where);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${what} by run ${first.runId}; retry that run`)]);
+    }
+    await requests.ask(`/v1/runs/${first.runId}/cancel`, { method: "POST" });
+    expect((await retry(first.runId)).status).toBe(202);
+  });
+
+  test("a retry of an unsafe run takes each outcome once and is the same run under the same key", async () => {
+    const runId = await cancelledAfterLoss(3);
+    const effects = (): number => harness.sandbox.state.effectsOn(harness.simId(3))["sendSimSms"] ?? 0;
+    expect((await retry(runId, ["cancelled"])).status).toBe(202);
+    const lost = await retry(runId, ["unknown"], "again");
+    expect(lost).toMatchObject({ status: 202, body: { counts: { total: 1 } } });
+    expect(await retry(runId, ["unknown"], "again")).toEqual(lost);
+    const { runId: newRunId } = lost.body as RunReport;
+    // The process died before it answered: the request is carried out again under the same id.
+    expect(await harness.app.runs.retry(runId, { outcomes: ["unknown"], by: "anna", runId: newRunId })).toMatchObject({
+      runId: newRunId,
+    });
+    await requests.ended(newRunId);
+    expect(effects()).toBe(2);
+    expect(await retry(runId, ["unknown"])).toMatchObject(
+      refused(newRunId, `The unknown rows of run ${runId} were already retried`),
+    );
+  });
+
+  test("only one of several simultaneous retries of an unsafe run is accepted", async () => {
+    const runId = await cancelledAfterLoss(6);
+    const answers = await Promise.all([retry(runId), retry(runId), retry(runId, ["cancelled", "unknown"])]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409, 409]);
+    const winner = answers.find(({ status }) => status === 202)?.body as RunReport;
+    for (const answer of answers.filter(({ status }) => status === 409)) {
+      expect(answer).toMatchObject(refused(winner.runId, "were already retried"));
+    }
+    expect(await harness.redis().keys("*:draft:*")).toEqual([]);
+  });
+});
+
+test("a run whose calls may be repeated is retried as often as wanted", async () => {
+  const { runId } = await requests.start("operation=put-tag&rate=1&set.tagName=a", file("tagValue", 9, 12, "b"));
+  await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+  expect([(await retry(runId)).status, (await retry(runId)).status]).toEqual([202, 202]);
+});
+
+test("an undo by calls that must not be repeated is made once", async () => {
+  await requests.become({ tags: { name: "old" } }, [12, 13]);
+  const { runId } = await requests.start("operation=rename-once", file("name", 12, 14, "new"));
+  await requests.ended(runId);
+  const undo = () => requests.send(`/v1/runs/${runId}/undo`, { method: "POST" });
+  const answers = await Promise.all([undo(), undo()]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409]);
+  const undoId =
+    answers.map(({ body }) => body as Partial<RunReport>).find((body) => body.undoOf === runId)?.runId ?? "";
+  const what = `Run ${runId} was already undone`;
+  expect(answers.find(({ status }) => status === 409)).toMatchObject(refused(undoId, what));
+  expect(await requests.ended(undoId)).toMatchObject({ counts: { done: 2 } });
+  expect(await undo()).toMatchObject(refused(undoId, what));
+  expect(harness.sandbox.state.effectsOn(harness.simId(12))["putSimTags"]).toBe(2);
+});
+
+describe("calls that cannot be undone", () => {
+  /** Needs its number by every surface, and takes no other. */
+  async function needsNumber(path: string, words: readonly string[], calls: number): Promise<void> {
+    const post = (body: object) => requests.send(path, { method: "POST", body: JSON.stringify(body), headers: json });
+    for (const body of [{}, { confirm: calls + 1 }]) {
+      expect(await post(body)).toMatchObject({
+        status: 409,
+        body: { code: "NOT_CONFIRMED", detail: expect.stringContaining(`--confirm ${calls}`) as string },
+      });
+    }
+    for (const where of ["local", "remote"] as const) {
+      for (const more of [["--yes"], []]) {
+        const { code, stderr } = await runCommand(harness, [...words, ...more], where);
+        expect([code, stderr]).toEqual([
+          2,
+          expect.stringContaining(`confirm the number of SIMs with --confirm ${calls}`),
+        ]);
+      }
+    }
+    const { code, stdout } = await runCommand(harness, [...words, "--confirm", String(calls), "--detach"], "local");
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^r-/)]);
+  }
+
+  test("a retry of irreversible calls is confirmed with their number, which leaves out duplicate rows", async () => {
+    await requests.become({ terminationEnabled: true, status: "active" }, [15, 16, 17]);
+    const rows = [15, 16, 16, 17].map((place) => `${harness.simId(place)}\n`).join("");
+    const { runId } = await requests.start("operation=terminate&confirm=3&rate=1", `simId\n${rows}`);
+    await until("one is terminated", async () => (await harness.app.runs.show(runId)).counts.done === 1);
+    await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+    expect(await requests.ask(`/v1/runs/${runId}/retry/plan`)).toEqual({
+      ...{ operation: "terminate", total: 3, calls: 2, costly: 0, irreversible: 2 },
+    });
+    await needsNumber(`/v1/runs/${runId}/retry`, ["runs", "retry", runId], 2);
+  });
+
+  test("an undo by irreversible calls is confirmed with their number", async () => {
+    await requests.become({ tags: { name: "old" } }, [18, 19]);
+    const { runId } = await requests.start("operation=rename", file("name", 18, 20, "new"));
+    await requests.ended(runId);
+    expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toMatchObject({
+      ...{ operation: "rename-for-good", calls: 2, irreversible: 2 },
+    });
+    await needsNumber(`/v1/runs/${runId}/undo`, ["runs", "undo", runId, "--no-sync"], 2);
+  });
+});
+
+test("the plan of an undo and of a retry counts calls that cost money", async () => {
+  await requests.become({ status: "active" }, [20, 21]);
+  const { runId } = await requests.start("operation=suspend", file("note", 20, 22, ""));
+  await requests.ended(runId);
+  const undo = { operation: "activate", total: 2, calls: 2, irreversible: 0 };
+  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toEqual({ ...undo, costly: 2 });
+  // A SIM that is no longer suspended is left alone.
+  await requests.become({ status: "inactive" }, [21]);
+  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toEqual({ ...undo, calls: 1, costly: 1 });
+  const lost = await cancelledAfterLoss(22);
+  expect(await requests.ask(`/v1/runs/${lost}/retry/plan?outcome=unknown&outcome=cancelled`)).toEqual({
+    ...{ operation: "send-sms", total: 3, calls: 3, costly: 3, irreversible: 0 },
+  });
+});
+
+test("a value with a line break counts as unchanged, and is restored by an undo", async () => {
+  const set = async (value: string): Promise<string> => {
+    const { runId } = await requests.start(
+      "operation=put-tag&set.tagName=note",
+      file("tagValue", 25, 26, `"${value}"`),
+    );
+    await requests.ended(runId);
+    return runId;
+  };
+  await requests.become({ tags: { note: "old\nnote" } }, [25]);
+  const runId = await set("new\nnote");
+  expect(await requests.rowsOf(runId)).toMatchObject([
+    { outcome: "done", changes: [{ field: "tags.note", before: "old\nnote", after: "new\nnote" }] },
+  ]);
+  const plan = await requests.ask<PlanReport>("/v1/plans?operation=put-tag&set.tagName=note", {
+    ...{ method: "POST", body: file("tagValue", 25, 26, '"new\nnote"'), headers: csv },
+  });
+  expect(plan.verdicts).toMatchObject({ unchanged: 1, change: 0 });
+  const undo = await requests.ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
+  expect(await requests.ended(undo.runId)).toMatchObject({ counts: { done: 1 } });
+  expect(await requests.ask(`/v1/sims/${harness.simId(25)}/fresh`)).toMatchObject({ tags: { note: "old\nnote" } });
+});

@@ -1,0 +1,139 @@
+/** The work on single calls that must not be repeated: when a row counts as sent, and how a lost answer is followed up. */
+import { expect, it } from "vitest";
+import type { PlatformClientOptions } from "#api/client-options.ts";
+import { systemClock } from "#core/time.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
+import { answer, type Handler, OpenPermits } from "../../unit/api/support.ts";
+import { submit } from "./run-of.ts";
+import { sendSms, terminate } from "./unsafe-operations.ts";
+import { toTerminate, UnsafeWork } from "./unsafe-work.ts";
+
+let offsetMs = 0;
+const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + offsetMs };
+const work = new UnsafeWork(openTestRedis(), clock);
+const { ledger } = work;
+
+/** The SIM of the first row. */
+const firstSim = "8942300000000000001";
+
+/** Loses the answer to a call for the first SIM; `read` answers the read of its record. */
+function losingFirst(read: Handler): Handler {
+  return (request, response) => {
+    if (request.method === "GET") read(request, response);
+    else if (request.url?.includes(firstSim) === true) request.socket.destroy();
+    else answer(response, 200, { status: "terminated" });
+  };
+}
+
+const shows =
+  (status: string): Handler =>
+  (_, response) =>
+    answer(response, 200, { status });
+
+/** Grants a number of permits; a later caller waits until it is stopped. */
+class FewPermits extends OpenPermits {
+  left: number;
+  waiting = 0;
+
+  constructor(left: number) {
+    super();
+    this.left = left;
+  }
+
+  override acquire(request: Parameters<PlatformClientOptions["permits"]["acquire"]>[0]) {
+    if (request.bucket !== "default.Sim" || this.left-- > 0) return super.acquire(request);
+    this.waiting += 1;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const { signal } = request;
+    signal?.addEventListener("abort", () => reject(signal.reason as Error));
+    return promise;
+  }
+}
+
+it("a row stays pending when its run is stopped between a 401 and the repetition, and is sent later", async () => {
+  const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
+  const permits = new FewPermits(1);
+  const stop = new AbortController();
+  const refuse: Handler = (_, response) => answer(response, 401, "");
+  const working = work.execute(runId, refuse, { permits, signal: stop.signal });
+  await until("the repetition waits for the quota", () => permits.waiting === 1);
+  stop.abort(new Error("stopped"));
+  expect((await working).result).toEqual({ kind: "handed-back" });
+  expect((await work.triesOf(runId)).get(0)?.sentAtMs).toBeUndefined();
+  expect(await work.rows(runId)).toMatchObject([{ outcome: "pending" }]);
+
+  const { result, calls } = await work.execute(runId, (_, response) => answer(response, 202, ""));
+  expect(result).toMatchObject({ kind: "finished" });
+  expect(calls.map(({ path }) => path)).toEqual([expect.stringMatching(/send_sms$/)]);
+  expect(await work.rows(runId)).toMatchObject([{ outcome: "done" }]);
+});
+
+it.each<[string, Handler, number]>([
+  ["the record does not show the change yet", shows("active"), 120_000],
+  ["the record cannot be read now", (_, response) => answer(response, 502, ""), 2_000],
+])("rows go on while one waits for its read-back because %s", async (_, read, waitMs) => {
+  const { runId } = await submit(ledger, [[1, 1, 1]], { operations: [terminate] }, toTerminate);
+  const { result, calls } = await work.execute(runId, losingFirst(read));
+  expect(calls.map(({ method }) => method)).toEqual(["POST", "GET", "POST", "POST"]);
+  expect(result).toMatchObject({ kind: "postponed", scope: "job" });
+  expect((result as { delayMs: number }).delayMs).toBeGreaterThan(waitMs - 2_000);
+  expect((result as { delayMs: number }).delayMs).toBeLessThanOrEqual(waitMs);
+  expect((await work.rows(runId)).map(({ outcome }) => outcome)).toEqual(["pending", "done", "done"]);
+
+  // A job that comes back early, in whatever process, makes no call.
+  const early = await work.execute(runId, losingFirst(read));
+  expect(early).toMatchObject({ result: { kind: "postponed", scope: "job" }, calls: [] });
+  offsetMs += waitMs;
+  const late = await work.execute(runId, losingFirst(shows("terminated")));
+  expect(late.result).toMatchObject({ kind: "finished" });
+  expect(late.calls.map(({ method }) => method)).toEqual(["GET"]);
+  const [row] = await work.rows(runId);
+  expect(row).toMatchObject({
+    outcome: "done",
+    reason: expect.stringContaining("the record shows the change") as string,
+  });
+  expect(row?.reason).not.toContain("the process ended");
+});
+
+it("a row ends as unknown when its record may not be read, and the others go on", async () => {
+  const { runId } = await submit(ledger, [[1, 1]], { operations: [terminate] }, toTerminate);
+  const forbidden: Handler = (_, response) => answer(response, 403, { code: "F1", message: "not allowed" });
+  const { result, calls } = await work.execute(runId, losingFirst(forbidden));
+  expect(result).toMatchObject({ kind: "finished" });
+  expect(calls.map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
+  expect(await work.rows(runId)).toMatchObject([
+    { outcome: "unknown", reason: expect.stringContaining("It is not sent again: it may have been done") as string },
+    { outcome: "done" },
+  ]);
+  expect((await ledger.run(runId)).problem).toBeUndefined();
+});
+
+it("a pause while a read-back waits for the quota keeps the row as sent, and a later job reads it", async () => {
+  const { runId } = await submit(ledger, [[1]], { operations: [terminate] }, toTerminate);
+  const permits = new FewPermits(1);
+  const working = work.execute(runId, losingFirst(shows("active")), { permits });
+  await until("the read-back waits for the quota", () => permits.waiting === 1);
+  await ledger.move(runId, "paused", ["running"]);
+  const { result, calls } = await working;
+  expect(result).toEqual({ kind: "parked" });
+  expect(calls.map(({ method }) => method)).toEqual(["POST"]);
+  expect((await work.triesOf(runId)).get(0)?.sentAtMs).toBeDefined();
+
+  await ledger.move(runId, "running", ["paused"]);
+  const later = await work.execute(runId, losingFirst(shows("terminated")));
+  expect(later.calls.map(({ method }) => method)).toEqual(["GET"]);
+  expect(await work.rows(runId)).toMatchObject([{ outcome: "done" }]);
+});
+
+it("a pause while the read-back of a row that was sent before waits for the quota does not fail the job", async () => {
+  const { runId } = await submit(ledger, [[1]], { operations: [terminate] }, toTerminate);
+  const sentAtMs = clock.wallMs();
+  await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs } });
+  const permits = new FewPermits(0);
+  const working = work.execute(runId, losingFirst(shows("active")), { permits });
+  await until("the read-back waits for the quota", () => permits.waiting === 1);
+  await ledger.move(runId, "paused", ["running"]);
+  expect((await working).result).toEqual({ kind: "parked" });
+  expect((await work.triesOf(runId)).get(0)).toMatchObject({ sentAtMs });
+});

@@ -1,0 +1,70 @@
+/** Work on calls that must not be repeated, against a platform of a few lines. */
+import type { PlatformClientOptions } from "#api/client-options.ts";
+import { getSim } from "#api/operations/read-sim.ts";
+import { type Clock, systemClock } from "#core/time.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import type { StoredRow, Tries } from "#jobs/runs/ledger/packing.ts";
+import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
+import { execute } from "#jobs/runs/work/execute.ts";
+import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
+import { RunWatch } from "#jobs/runs/work/run-watch.ts";
+import type { openTestRedis } from "../../support/redis.ts";
+import { clientFor, type Handler, startOpenPlatform } from "../../unit/api/support.ts";
+import { accountOf } from "../inventory/sync-harness.ts";
+import { keptBounds, openInputs } from "./run-of.ts";
+
+const readSim = getSim({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" });
+
+export class UnsafeWork {
+  readonly ledger: Ledger;
+  readonly #inventory: Inventory;
+  readonly #clock: Clock;
+
+  constructor({ redis, keys }: Pick<ReturnType<typeof openTestRedis>, "redis" | "keys">, clock: Clock = systemClock) {
+    const storeDeps = { redis, keys, bounds: keptBounds, clock };
+    this.ledger = new Ledger(storeDeps);
+    this.#inventory = new Inventory(storeDeps);
+    this.#clock = clock;
+  }
+
+  /** Works on the first segment of a run until its job would end. */
+  async execute(
+    runId: string,
+    handler: Handler,
+    {
+      lanes = 1,
+      signal = new AbortController().signal,
+      permits,
+    }: {
+      readonly lanes?: number;
+      readonly signal?: AbortSignal;
+      readonly permits?: PlatformClientOptions["permits"];
+    } = {},
+  ) {
+    await using platform = await startOpenPlatform(handler);
+    await using client = clientFor(platform.url, permits === undefined ? {} : { permits });
+    const account = { ...accountOf(client, "sims"), readSim };
+    const context = {
+      ...{ ledger: this.ledger, inventory: this.#inventory, clock: this.#clock, backlog: new Backlog(), lanes },
+      ...{ watch: new RunWatch({ ledger: this.ledger }), accountFor: () => account, openInputs },
+    };
+    const result = await execute({ runId, segment: 0 }, context, signal);
+    return { result, calls: platform.seen.filter(({ path }) => path !== "/v1/auth") };
+  }
+
+  async rows(runId: string): Promise<RowResult[]> {
+    const rows: RowResult[] = [];
+    for await (const row of rowResults(await this.ledger.run(runId), this.ledger)) rows.push(row);
+    return rows;
+  }
+
+  async triesOf(runId: string): Promise<ReadonlyMap<number, Tries>> {
+    return (await this.ledger.segment(await this.ledger.run(runId), 0)).tries;
+  }
+}
+
+/** A row as a termination has it. */
+export function toTerminate(row: StoredRow): StoredRow {
+  return { ...row, inputs: [], before: ["active"] };
+}
