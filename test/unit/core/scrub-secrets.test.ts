@@ -144,11 +144,15 @@ const hard: readonly string[] = [
 it.each(hard)("scrubbing a long cell of %j takes linear time", (unit) => {
   hold("canaryKey0123456789abcdefXYZ");
   hold("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
-  const msPerByte = sizes.map((size) => {
-    const text = `token ${unit.repeat(Math.ceil(size / unit.length))}`;
-    return fastestMs(() => scrub(text)) / size;
-  });
-  const [first = 0] = msPerByte;
-  // Over 32 times the length, quadratic work per byte grows by 32; in the long form, by 128.
-  expect(msPerByte.at(-1)).toBeLessThan(16 * Math.max(first, 2e-6));
+  const growth = (): number => {
+    const msPerByte = sizes.map((size) => {
+      const text = `token ${unit.repeat(Math.ceil(size / unit.length))}`;
+      return fastestMs(() => scrub(text)) / size;
+    });
+    return (msPerByte.at(-1) ?? 0) / Math.max(msPerByte[0] ?? 0, 2e-6);
+  };
+  // Over 32 times the length, quadratic work per byte grows by 32; in the long form, by 128. Other processes may take the
+  // processor during a measurement, but not during each of three.
+  const isLinear = [1, 2, 3].some(() => growth() < 16);
+  expect(isLinear).toBe(true);
 });
