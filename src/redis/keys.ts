@@ -1,11 +1,14 @@
 /**
  * Defines all Redis keys. They share one prefix, so that an ACL user can be restricted to it and each test has its own
- * namespace in a shared Redis.
+ * namespace in a shared Redis. The prefix is a hash tag: a Redis Cluster keeps all keys in one slot, so scripts can change
+ * several of them and build keys from a common prefix (decision 010).
  */
 export class Keys {
   readonly prefix: string;
 
-  constructor(prefix = "simfleet") {
+  /** @param prefix begins with a hash tag, `{name}` */
+  constructor(prefix = "{simfleet}") {
+    if (!/^\{[^{}]+\}/.test(prefix)) throw new Error(`The key prefix ${prefix} does not begin with a hash tag`);
     this.prefix = prefix;
   }
 

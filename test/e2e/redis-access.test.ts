@@ -63,7 +63,7 @@ describe.concurrent("an ACL user as the documentation gives it", () => {
     expect((await harness.run(["freeze", "off"], env)).code).toBe(0);
     expect(await server.redis.acl("LOG")).toEqual([]);
     const keys = await server.redis.keys("*");
-    expect(keys.filter((key) => !key.startsWith("simfleet:"))).toEqual([]);
+    expect(keys.filter((key) => !key.startsWith("{simfleet}:"))).toEqual([]);
     expect(keys.length).toBeGreaterThan(0);
   });
 
