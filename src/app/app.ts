@@ -29,9 +29,11 @@ import { Consumer } from "#jobs/runs/work/consumer.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
 import { type SyncQueues, syncQueues } from "#jobs/inventory/queue.ts";
-import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/connection.ts";
+import type { RedisConnections } from "#redis/connection.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { openRedis } from "#redis/open.ts";
+import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
+import { redisTimeMs } from "#redis/time.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { AutomationService } from "#jobs/automations/service.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
@@ -202,9 +204,7 @@ export class App {
         env: deps.env,
         onError: (error) => deps.logger.debug({ error }, "Redis"),
       });
-      const probe = connections.connect("probe");
-      const redisFacts = await verifyRedis(probe, clock);
-      probe.disconnect();
+      const redisFacts = await verifyRedis(connections, clock);
       const redisPlace = config.redis?.address ?? `embedded, in ${join(config.dataDir, "redis")}`;
       const { logger, env } = deps;
       return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger, env });
@@ -366,7 +366,7 @@ export class App {
     const late = new AbortController();
     try {
       return await Promise.race([
-        this.#redis.ping().then(() => true),
+        redisTimeMs(this.#redis, this.#stores.keys).then(() => true),
         this.#clock.sleep(1_000, late.signal).then(() => false),
       ]);
     } catch {

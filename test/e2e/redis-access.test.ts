@@ -12,11 +12,11 @@ const password = "p@ss/w0rd-of-acl#1%";
 const adminToken = "admin-token-of-the-test-of-0123456789";
 const inUrl = encodeURIComponent(password);
 
-/** The line that docs/operations.md tells operators to use. */
+/** The line that docs/redis.md tells operators to use. */
 async function documentedUser(): Promise<string> {
-  const page = await readFile(join(root, "docs", "operations.md"), "utf8");
+  const page = await readFile(join(root, "docs", "redis.md"), "utf8");
   const line = /^user simfleet on >PASSWORD .*$/m.exec(page)?.[0];
-  if (line === undefined) throw new Error("docs/operations.md has no ACL line");
+  if (line === undefined) throw new Error("docs/redis.md has no ACL line");
   return line.replace("PASSWORD", () => password);
 }
 
