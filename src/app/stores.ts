@@ -8,7 +8,10 @@ import type { Clock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import type { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
+import { ReplicatedWrites } from "#redis/replicated-writes.ts";
+import type { RedisFacts } from "#redis/verify.ts";
 import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
 import { Freezes } from "#jobs/freezes/freezes.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
@@ -29,7 +32,20 @@ export interface Stores {
   readonly workerRegistry: WorkerRegistry;
 }
 
-export function buildStores({ redis, config, clock }: { redis: Redis; config: Config; clock: Clock }): Stores {
+export function buildStores({
+  redis,
+  config,
+  clock,
+  connections,
+  redisFacts,
+}: {
+  redis: Redis;
+  config: Config;
+  clock: Clock;
+  connections: RedisConnections;
+  redisFacts: RedisFacts;
+}): Stores {
+  const replicated = redisFacts.hasReplicas ? new ReplicatedWrites(() => connections.connect("replicated")) : undefined;
   const keys = new Keys();
   const { periodMs, reserve } = config.limits;
   const storeDeps = { redis, keys, bounds: config.events };
@@ -37,7 +53,7 @@ export function buildStores({ redis, config, clock }: { redis: Redis; config: Co
     ...{ keys, storeDeps },
     limiter: new Limiter({ redis, keys, periodMs, reserve, clock }),
     feed: new Feed({ ...storeDeps, clock }),
-    ledger: new Ledger({ ...storeDeps, clock }),
+    ledger: new Ledger({ ...storeDeps, clock, replicated }),
     inventory: new Inventory(storeDeps),
     freezes: new Freezes({ ...storeDeps, clock, windows: config.freezes }),
     syncs: new SyncLog(storeDeps),

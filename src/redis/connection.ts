@@ -5,6 +5,8 @@
  */
 import { isIP } from "node:net";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { systemClock } from "#core/time.ts";
+import { watchFailovers } from "./failover-watch.ts";
 import type {
   RedisClusterTarget,
   RedisSentinelTarget,
@@ -21,6 +23,8 @@ type Options = RedisOptions & { replyMapping?: "legacy" };
  */
 const silentMs = 15_000;
 const firstAnswerMs = 2_000;
+/** Until the old primary is a replica of the new one, which Sentinels see to after 8 s. */
+const longestFailoverMs = 15_000;
 /** Between two attempts while a failover is in progress. */
 const failoverRetryMs = 100;
 /** How often the nodes of a cluster are read, so that one that went silent is noticed. */
@@ -30,6 +34,7 @@ export class RedisConnections {
   readonly target: RedisTarget;
   readonly #open = new Set<Redis>();
   readonly #onError: (error: Error) => void = () => undefined;
+  #stopWatching: (() => void) | undefined;
 
   constructor(target: RedisTarget, onError?: (error: Error) => void) {
     this.target = target;
@@ -45,6 +50,7 @@ export class RedisConnections {
       enableReadyCheck: true,
       ...overrides,
     };
+    if ("sentinels" in target) this.#watch(target);
     const redis = "nodes" in target ? clusterOf(target, options) : this.#redis(target, options);
     redis.on("error", (error: Error) => this.#onError(error));
     this.#open.add(redis);
@@ -52,17 +58,27 @@ export class RedisConnections {
     return redis;
   }
 
+  #watch(target: RedisSentinelTarget): void {
+    this.#stopWatching ??= watchFailovers(target, {
+      // Each connection asks the Sentinels for the new primary, and sends it the commands in flight.
+      onSwitch: () => this.#open.forEach((redis) => redis.disconnect(true)),
+      onError: this.#onError,
+    });
+  }
+
   #redis(target: Exclude<RedisTarget, RedisClusterTarget>, options: Options): Redis {
     const retryStrategy = (attempt: number): number => {
       if ("embedded" in target)
         target.embedded.ensureRunning().catch((error: unknown) => this.#onError(error as Error));
-      return Math.min(50 * attempt, 1_000);
+      return retryDelayMs(attempt);
     };
     return new Redis({ retryStrategy, ...optionsOf(target), ...options });
   }
 
   /** Closes every connection that this object opened. */
   async close(): Promise<void> {
+    this.#stopWatching?.();
+    this.#stopWatching = undefined;
     await Promise.all([...this.#open].map((redis) => closeOne(redis)));
     this.#open.clear();
   }
@@ -94,9 +110,34 @@ function sentinelOptions(target: RedisSentinelTarget): Options {
     ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
     ...(tls === undefined ? {} : { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
     sentinelCommandTimeout: firstAnswerMs,
-    // Asks the Sentinels again, and sends the command to the new primary.
-    reconnectOnError: (error) => (isReplica(error) ? 2 : false),
+    ...whenRefused(),
   };
+}
+
+/**
+ * For a server that was replaced, or is alone because its replica was just promoted: asks the Sentinels again, and sends the
+ * command to the primary that they name. A primary without replicas is no failover if it stays so, but a fault to report.
+ */
+function whenRefused(): Pick<Options, "reconnectOnError" | "retryStrategy"> {
+  let aloneSinceMs: number | undefined;
+  let aloneAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    reconnectOnError: (error) => {
+      if (!error.message.startsWith("NOREPLICAS ")) return isReplica(error) ? 2 : false;
+      const nowMs = systemClock.monotonicMs();
+      if (nowMs - aloneAtMs > longestFailoverMs) aloneSinceMs = nowMs;
+      aloneAtMs = nowMs;
+      return nowMs - (aloneSinceMs ?? nowMs) > longestFailoverMs ? false : 2;
+    },
+    retryStrategy: (attempt) => {
+      const isAlone = systemClock.monotonicMs() - aloneAtMs < 1_000;
+      return isAlone ? 500 : retryDelayMs(attempt);
+    },
+  };
+}
+
+function retryDelayMs(attempt: number): number {
+  return Math.min(50 * attempt, 1_000);
 }
 
 /** A Cluster has the commands of a Redis; only this folder uses what differs, such as its nodes. */
@@ -104,7 +145,7 @@ function clusterOf(target: RedisClusterTarget, options: Options): Redis {
   const { tls, nodes } = target;
   const cluster = new Cluster([...nodes], {
     redisOptions: { socketTimeout: silentMs, ...options, ...loginOf(target), ...(tls === undefined ? {} : { tls }) },
-    clusterRetryStrategy: (attempt) => Math.min(50 * attempt, 1_000),
+    clusterRetryStrategy: retryDelayMs,
     // Commands wait for the end of a failover, however long it takes.
     maxRedirections: Number.POSITIVE_INFINITY,
     retryDelayOnMoved: 20,
