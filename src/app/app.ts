@@ -51,7 +51,7 @@ import { Accounts } from "./accounts.ts";
 import { AuthKeys } from "./authkeys.ts";
 import { redisTargetOf } from "./redis-target.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { buildStores, type Stores } from "./stores.ts";
+import { buildStores, openData, type Stores } from "./stores.ts";
 import { Unattended } from "./unattended.ts";
 import { ControlParts } from "./control.ts";
 import { Rotations } from "./credentials.ts";
@@ -205,6 +205,7 @@ export class App {
         onError: (error) => deps.logger.debug({ error }, "Redis"),
       });
       const redisFacts = await verifyRedis(connections, clock);
+      await openData(connections, { redisFacts, clock, logger: deps.logger });
       const redisPlace = config.redis?.address ?? `embedded, in ${join(config.dataDir, "redis")}`;
       const { logger, env } = deps;
       return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger, env });

@@ -9,6 +9,7 @@ import { Feed } from "#events/feed.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import type { RedisConnections } from "#redis/connection.ts";
+import { ensureDataVersion } from "#redis/data-version.ts";
 import { Keys } from "#redis/keys.ts";
 import { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import type { RedisFacts } from "#redis/verify.ts";
@@ -16,6 +17,7 @@ import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
 import { Freezes } from "#jobs/freezes/freezes.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
+import type { Logger } from "#telemetry/logger.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 
@@ -30,6 +32,26 @@ export interface Stores {
   readonly syncs: SyncLog;
   readonly users: AuthKeyUsers;
   readonly workerRegistry: WorkerRegistry;
+}
+
+/**
+ * Makes sure that the data in Redis can be read, and moves those of an older simfleet.
+ * @throws SimfleetError STORE_UNAVAILABLE
+ */
+export async function openData(
+  connections: RedisConnections,
+  { redisFacts, clock, logger }: { redisFacts: RedisFacts; clock: Clock; logger: Logger },
+): Promise<void> {
+  const redis = connections.connect("data-version");
+  const mayBeOld = redisFacts.topology !== "cluster";
+  try {
+    await ensureDataVersion({
+      ...{ redis, keys: new Keys(), mayBeOld, clock },
+      onMoved: (moved) => logger.info(moved, "the data of an older simfleet have been moved to new keys"),
+    });
+  } finally {
+    redis.disconnect();
+  }
 }
 
 export function buildStores({

@@ -12,6 +12,16 @@ export class Keys {
     this.prefix = prefix;
   }
 
+  /** String: version of what is stored (data-version.ts). */
+  dataVersion(): string {
+    return `${this.prefix}:data-version`;
+  }
+
+  /** String, expires after a few seconds: the process that moves data of an older version. */
+  dataVersionLock(): string {
+    return `${this.prefix}:data-version:lock`;
+  }
+
   /** Hash: state of one platform quota. */
   bucket(bucket: string): string {
     return `${this.prefix}:bucket:${bucket}`;
