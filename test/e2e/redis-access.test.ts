@@ -55,9 +55,7 @@ describe.concurrent("an ACL user as the documentation gives it", () => {
       document: { state: "completed", counts: { done: 40 } },
     });
     expect((await harness.run(["sims", "sync"], env)).code).toBe(0);
-    expect((await harness.run(["check"], env)).stdout).toContain(
-      `redis://simfleet@127.0.0.1:${server.port}, version 7`,
-    );
+    expect((await harness.run(["check"], env)).stdout).toContain(`redis://simfleet@127.0.0.1:${server.port}, version `);
     expect((await harness.run(["runs", "list"], env)).code).toBe(0);
     expect((await harness.run(["freeze", "on", "--reason", "stocktaking"], env)).code).toBe(0);
     expect((await harness.run(["freeze", "off"], env)).code).toBe(0);
@@ -77,7 +75,7 @@ describe.concurrent("an ACL user as the documentation gives it", () => {
       document: { counts: { done: 5 } },
     });
     const checked = await harness.run(["check"], env);
-    expect(checked.stdout).toContain(`redis://simfleet@127.0.0.1:${server.port}, version 7`);
+    expect(checked.stdout).toContain(`redis://simfleet@127.0.0.1:${server.port}, version `);
     expect(checked.stdout + checked.stderr).not.toMatch(/w0rd-of-acl/);
   });
 
@@ -160,7 +158,7 @@ describe.concurrent("TLS with certificates of an authority of one's own", () => 
         code: 0,
         document: { state: "completed", counts: { done: 30 } },
       });
-      expect((await harness.run(["check"], env)).stdout).toContain(`rediss://${host}:${server.port}/1, version 7`);
+      expect((await harness.run(["check"], env)).stdout).toContain(`rediss://${host}:${server.port}/1, version `);
     }
   });
 
@@ -171,7 +169,7 @@ describe.concurrent("TLS with certificates of an authority of one's own", () => 
     const tls = `{ caFile: ${ca}, certFile: ${client.cert}, keyFile: ${client.key} }`;
     await harness.write("simfleet.yaml", `redis: { url: "rediss://127.0.0.1:${server.port}", tls: ${tls} }\n`);
     const checked = await harness.run(["check", "--config", "simfleet.yaml"]);
-    expect(checked.stdout).toContain(`rediss://127.0.0.1:${server.port}, version 7`);
+    expect(checked.stdout).toContain(`rediss://127.0.0.1:${server.port}, version `);
   });
 
   test("refuses a server whose authority is not known, and a client without a certificate", async () => {
