@@ -120,7 +120,7 @@ try {
     await runOfNight(night);
     const { problems } = await sweep(sweepDeps, new AbortController().signal);
     if (problems.length > 0) throw new Error(problems.join("; "));
-    const { usedBytes } = await redisMemory(redis);
+    const { usedBytes } = await redisMemory(redis, keys);
     if (night === 31) atMonth = usedBytes;
     if (night > 31) mostAfterMonth = Math.max(mostAfterMonth, usedBytes);
     if ([1, 10, 31, 60, 180, 365, 366, 500, nights].includes(night)) {

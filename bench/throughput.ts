@@ -1,16 +1,19 @@
 /**
  * Rows per second without a quota, compared with a bare loop over the same HTTP library with the same number of
- * connections, alternating on the same sandbox (a separate process).
+ * connections, alternating on the same sandbox (a separate process). Also what such a run takes of Redis.
  *
  *   npm run bench:throughput
  *   npm run bench:throughput -- --rows 20000 --rounds 5
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
 import { systemClock } from "#core/time.ts";
+import { RedisConnections } from "#redis/connection.ts";
+import { EmbeddedRedis } from "#redis/embedded.ts";
+import { cpuSecondsOfRedis } from "./memory.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { runSimfleet, startSandboxProcess } from "./simfleet-process.ts";
 
@@ -31,7 +34,19 @@ await writeFile(file, csv);
 const sandbox = await startSandboxProcess([
   ...["--ids-from", file, "--limit", "Sim=1000000000", "--limit", "Auth=1000000"],
 ]);
-const env = { ...sandbox.environment, SIMFLEET_CONNECTIONS: String(connections), SIMFLEET_DATA_DIR: join(folder, "d") };
+const dataDir = join(folder, "d");
+const env = { ...sandbox.environment, SIMFLEET_CONNECTIONS: String(connections), SIMFLEET_DATA_DIR: dataDir };
+const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
+const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+const redisConnections = new RedisConnections({ embedded });
+const redis = redisConnections.connect("bench");
+
+/** Scripts that Redis has run so far, sent by digest or in full. */
+async function scriptsSoFar(): Promise<number> {
+  const stats = await redis.info("commandstats");
+  const calls = [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].map(([, count]) => Number(count));
+  return calls.reduce((sum, count) => sum + count, 0);
+}
 
 /** Rows per second of a loop that only sends. */
 async function bareLoop(): Promise<number> {
@@ -68,29 +83,39 @@ async function bareLoop(): Promise<number> {
   return rate;
 }
 
-async function simfleetRun(): Promise<number> {
+async function simfleetRun(): Promise<{ rate: number; redisShare: number; scriptsPerS: number }> {
+  const before = { cpuS: await cpuSecondsOfRedis(redis), scripts: await scriptsSoFar() };
   const report = JSON.parse(await runSimfleet(["apply", file, "--yes", "--json"], env)) as {
     startedAt: string;
     finishedAt: string;
   };
-  return (1_000 * rows) / (Date.parse(report.finishedAt) - Date.parse(report.startedAt));
+  const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1_000;
+  return {
+    rate: rows / seconds,
+    redisShare: ((await cpuSecondsOfRedis(redis)) - before.cpuS) / seconds,
+    scriptsPerS: ((await scriptsSoFar()) - before.scripts) / seconds,
+  };
 }
 
-const results: { bare: number; simfleet: number }[] = [];
+const results: ({ bare: number } & Awaited<ReturnType<typeof simfleetRun>>)[] = [];
 try {
   await bareLoop(); // warms the sandbox up
   for (let round = 0; round < Number(values.rounds); round += 1) {
-    results.push({ bare: await bareLoop(), simfleet: await simfleetRun() });
+    results.push({ bare: await bareLoop(), ...(await simfleetRun()) });
   }
 } finally {
   await sandbox.stop();
+  await redisConnections.close();
+  await embedded.close();
   await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 }
 console.log(`${rows} rows, ${connections} connections`);
 console.table(
-  results.map(({ bare, simfleet }) => ({
+  results.map(({ bare, rate, redisShare, scriptsPerS }) => ({
     "bare loop rows/s": Math.round(bare),
-    "simfleet rows/s": Math.round(simfleet),
-    ratio: (simfleet / bare).toFixed(2),
+    "simfleet rows/s": Math.round(rate),
+    ratio: (rate / bare).toFixed(2),
+    "Redis, of a core": redisShare.toFixed(2),
+    "scripts/s": Math.round(scriptsPerS),
   })),
 );

@@ -30,10 +30,12 @@ import { Consumer } from "#jobs/runs/work/consumer.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
 import { type SyncQueues, syncQueues } from "#jobs/inventory/queue.ts";
-import { type RedisConnections, type RedisFacts, verifyRedis } from "#redis/connection.ts";
+import type { RedisConnections } from "#redis/connection.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { redisMemory } from "#redis/memory.ts";
 import { openRedis } from "#redis/open.ts";
+import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
+import { redisTimeMs } from "#redis/time.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { AutomationService } from "#jobs/automations/service.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
@@ -53,7 +55,7 @@ import { AuthKeys } from "./authkeys.ts";
 import { redisTargetOf } from "./redis-target.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { openStorage } from "./storage.ts";
-import { buildStores, type Stores } from "./stores.ts";
+import { buildStores, openData, type Stores } from "./stores.ts";
 import { Unattended } from "./unattended.ts";
 import { ControlParts } from "./control.ts";
 import { Rotations } from "./credentials.ts";
@@ -139,7 +141,7 @@ export class App {
       ...{ ledger, runRemoval, inventory, limiter, workerRegistry, queues: this.#queues },
       ...{ clock: deps.clock, periodMs, policy, wordingOf, speedClasses: deployment.speedClasses },
       ...{ operations: deployment.simOperations, sealInputs: this.#inputSeal.seal },
-      memory: () => redisMemory(redis),
+      memory: () => redisMemory(redis, keys),
     });
     const queueDeps = { connect, keys, workerRegistry, clock: deps.clock };
     this.#syncQueues = syncQueues(queueDeps);
@@ -209,9 +211,8 @@ export class App {
         env: deps.env,
         onError: (error) => deps.logger.debug({ error }, "Redis"),
       });
-      const probe = connections.connect("probe");
-      const redisFacts = await verifyRedis(probe, clock);
-      probe.disconnect();
+      const redisFacts = await verifyRedis(connections, clock);
+      await openData(connections, { redisFacts, clock, logger: deps.logger });
       const redisPlace = config.redis?.address ?? `embedded, in ${join(config.dataDir, "redis")}`;
       const { logger, env } = deps;
       return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger, env });
@@ -374,7 +375,7 @@ export class App {
     const late = new AbortController();
     try {
       return await Promise.race([
-        this.#redis.ping().then(() => true),
+        redisTimeMs(this.#redis, this.#stores.keys).then(() => true),
         this.#clock.sleep(1_000, late.signal).then(() => false),
       ]);
     } catch {

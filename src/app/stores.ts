@@ -8,11 +8,16 @@ import type { Clock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import type { RedisConnections } from "#redis/connection.ts";
+import { ensureDataVersion } from "#redis/data-version.ts";
 import { Keys } from "#redis/keys.ts";
+import { ReplicatedWrites } from "#redis/replicated-writes.ts";
+import type { RedisFacts } from "#redis/verify.ts";
 import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
 import { Freezes } from "#jobs/freezes/freezes.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
+import type { Logger } from "#telemetry/logger.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { type RunRemoval, runRemoval } from "#jobs/runs/ledger/removal.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
@@ -31,7 +36,40 @@ export interface Stores {
   readonly workerRegistry: WorkerRegistry;
 }
 
-export function buildStores({ redis, config, clock }: { redis: Redis; config: Config; clock: Clock }): Stores {
+/**
+ * Makes sure that the data in Redis can be read, and moves those of an older simfleet.
+ * @throws SimfleetError STORE_UNAVAILABLE
+ */
+export async function openData(
+  connections: RedisConnections,
+  { redisFacts, clock, logger }: { redisFacts: RedisFacts; clock: Clock; logger: Logger },
+): Promise<void> {
+  const redis = connections.connect("data-version");
+  const mayBeOld = redisFacts.topology !== "cluster";
+  try {
+    await ensureDataVersion({
+      ...{ redis, keys: new Keys(), mayBeOld, clock },
+      onMoved: (moved) => logger.info(moved, "the data of an older simfleet have been moved to new keys"),
+    });
+  } finally {
+    redis.disconnect();
+  }
+}
+
+export function buildStores({
+  redis,
+  config,
+  clock,
+  connections,
+  redisFacts,
+}: {
+  redis: Redis;
+  config: Config;
+  clock: Clock;
+  connections: RedisConnections;
+  redisFacts: RedisFacts;
+}): Stores {
+  const replicated = redisFacts.hasReplicas ? new ReplicatedWrites(() => connections.connect("replicated")) : undefined;
   const keys = new Keys();
   const { periodMs, reserve } = config.limits;
   const storeDeps = { redis, keys, bounds: config.events };
@@ -39,7 +77,7 @@ export function buildStores({ redis, config, clock }: { redis: Redis; config: Co
     ...{ keys, storeDeps },
     limiter: new Limiter({ redis, keys, periodMs, reserve, clock }),
     feed: new Feed({ ...storeDeps, clock }),
-    ledger: new Ledger({ ...storeDeps, clock }),
+    ledger: new Ledger({ ...storeDeps, clock, replicated }),
     runRemoval: runRemoval({ ...storeDeps, clock }),
     inventory: new Inventory(storeDeps),
     freezes: new Freezes({ ...storeDeps, clock, windows: config.freezes }),

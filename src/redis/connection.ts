@@ -1,163 +1,175 @@
 /**
- * Connections to Redis, and the checks before the first use: reachable, recent enough, and configured to refuse writes when
- * full instead of evicting data. A lost connection is retried forever; commands wait for it in the meantime.
+ * Connections to Redis: to one server, to the primary that Sentinels name, or to a cluster. A lost connection is retried
+ * forever and a failover is followed; commands wait in the meantime, and those in flight are sent again. So every script
+ * and command must stand being repeated.
  */
 import { isIP } from "node:net";
-import { Redis, type RedisOptions } from "ioredis";
-import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, systemClock } from "#core/time.ts";
-import type { EmbeddedRedis } from "./embedded.ts";
+import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { systemClock } from "#core/time.ts";
+import { watchFailovers } from "./failover-watch.ts";
+import type {
+  RedisClusterTarget,
+  RedisSentinelTarget,
+  RedisServerTarget,
+  RedisTarget,
+  RemoteTarget,
+} from "./target.ts";
 
-const oldestVersion = [6, 2] as const;
-const firstConnectionMs = 5_000;
+type Options = RedisOptions & { replyMapping?: "legacy" };
 
-/** PEM texts; without `ca`, the certificate authorities built into Node.js are used. */
-export interface RedisTlsOptions {
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-}
-
-/** A server on the network. */
-export interface RedisServerTarget {
-  /** A host name or address; an IPv6 address without brackets. */
-  readonly host: string;
-  readonly port: number;
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  readonly database?: number | undefined;
-  /** Absent: the connection is not encrypted. */
-  readonly tls?: RedisTlsOptions | undefined;
-}
-
-/** The location of Redis: on the network, on a local socket, or embedded. */
-export type RedisTarget =
-  | RedisServerTarget
-  | { readonly socketPath: string; readonly password?: string | undefined }
-  | { readonly embedded: EmbeddedRedis };
+/**
+ * A server that went silent, with the network or its machine, closes no connection: after this time without an answer the
+ * connection is opened again, maybe to another server. Longer than any command blocks (10 s, in BullMQ).
+ */
+const silentMs = 15_000;
+const firstAnswerMs = 2_000;
+/** Until the old primary is a replica of the new one, which Sentinels see to after 8 s. */
+const longestFailoverMs = 15_000;
+/** Between two attempts while a failover is in progress. */
+const failoverRetryMs = 100;
+/** How often the nodes of a cluster are read, so that one that went silent is noticed. */
+const slotsRefreshMs = 5_000;
 
 export class RedisConnections {
-  readonly #target: RedisTarget;
+  readonly target: RedisTarget;
   readonly #open = new Set<Redis>();
   readonly #onError: (error: Error) => void = () => undefined;
+  #stopWatching: (() => void) | undefined;
 
   constructor(target: RedisTarget, onError?: (error: Error) => void) {
-    this.#target = target;
+    this.target = target;
     if (onError !== undefined) this.#onError = onError;
   }
 
   /** Opens one more connection; `overrides` are ioredis's own options. */
-  connect(name: string, overrides: RedisOptions & { replyMapping?: "legacy" } = {}): Redis {
-    const target = this.#target;
-    const options: RedisOptions & { replyMapping?: "legacy" } = {
+  connect(name: string, overrides: Options = {}): Redis {
+    const { target } = this;
+    const options: Options = {
       connectionName: `simfleet-${name}`,
       maxRetriesPerRequest: null,
       enableReadyCheck: true,
-      retryStrategy: (attempt: number) => {
-        if ("embedded" in target)
-          target.embedded.ensureRunning().catch((error: unknown) => this.#onError(error as Error));
-        return Math.min(50 * attempt, 1_000);
-      },
-      ...placeOf(target),
       ...overrides,
     };
-    const redis: Redis = new Redis(options);
+    if ("sentinels" in target) this.#watch(target);
+    const redis = "nodes" in target ? clusterOf(target, options) : this.#redis(target, options);
     redis.on("error", (error: Error) => this.#onError(error));
     this.#open.add(redis);
     redis.once("end", () => this.#open.delete(redis));
     return redis;
   }
 
+  #watch(target: RedisSentinelTarget): void {
+    this.#stopWatching ??= watchFailovers(target, {
+      // Each connection asks the Sentinels for the new primary, and sends it the commands in flight.
+      onSwitch: () => this.#open.forEach((redis) => redis.disconnect(true)),
+      onError: this.#onError,
+    });
+  }
+
+  #redis(target: Exclude<RedisTarget, RedisClusterTarget>, options: Options): Redis {
+    const retryStrategy = (attempt: number): number => {
+      if ("embedded" in target)
+        target.embedded.ensureRunning().catch((error: unknown) => this.#onError(error as Error));
+      return retryDelayMs(attempt);
+    };
+    return new Redis({ retryStrategy, ...optionsOf(target), ...options });
+  }
+
   /** Closes every connection that this object opened. */
   async close(): Promise<void> {
+    this.#stopWatching?.();
+    this.#stopWatching = undefined;
     await Promise.all([...this.#open].map((redis) => closeOne(redis)));
     this.#open.clear();
   }
 }
 
 /** Uses options only, since ioredis parses user names and passwords in URLs in its own way. */
-function placeOf(target: RedisTarget) {
+function optionsOf(target: Exclude<RedisTarget, RedisClusterTarget>): Options {
   if ("embedded" in target) return { path: target.embedded.socketPath };
-  const { password } = target;
-  const secret = password === undefined ? {} : { password };
-  if ("socketPath" in target) return { path: target.socketPath, ...secret };
-  const { host, port, username, database = 0, tls } = target;
+  if ("socketPath" in target) return { path: target.socketPath, ...loginOf(target) };
+  return "sentinels" in target ? sentinelOptions(target) : serverOptions(target);
+}
+
+function serverOptions(target: RedisServerTarget): Options {
+  const { host, port, database = 0, tls } = target;
+  const servername = isIP(host) === 0 ? { servername: host } : {};
   return {
-    host,
-    port,
-    db: database,
-    ...secret,
-    ...(username === undefined ? {} : { username }),
-    ...(tls === undefined ? {} : { tls: { ...tls, ...(isIP(host) === 0 ? { servername: host } : {}) } }),
+    ...{ host, port, db: database, socketTimeout: silentMs, ...loginOf(target) },
+    ...(tls === undefined ? {} : { tls: { ...tls, ...servername } }),
+    // The server has become a replica, and its name may lead to the new primary by now.
+    reconnectOnError: (error) => isReplica(error),
   };
+}
+
+function sentinelOptions(target: RedisSentinelTarget): Options {
+  const { sentinels, primary, database = 0, tls, sentinelUsername, sentinelPassword } = target;
+  return {
+    ...{ sentinels: [...sentinels], name: primary, db: database, socketTimeout: silentMs, ...loginOf(target) },
+    ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
+    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+    ...(tls === undefined ? {} : { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
+    sentinelCommandTimeout: firstAnswerMs,
+    ...whenRefused(),
+  };
+}
+
+/**
+ * For a server that was replaced, or is alone because its replica was just promoted: asks the Sentinels again, and sends the
+ * command to the primary that they name. A primary without replicas is no failover if it stays so, but a fault to report.
+ */
+function whenRefused(): Pick<Options, "reconnectOnError" | "retryStrategy"> {
+  let aloneSinceMs: number | undefined;
+  let aloneAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    reconnectOnError: (error) => {
+      if (!error.message.startsWith("NOREPLICAS ")) return isReplica(error) ? 2 : false;
+      const nowMs = systemClock.monotonicMs();
+      if (nowMs - aloneAtMs > longestFailoverMs) aloneSinceMs = nowMs;
+      aloneAtMs = nowMs;
+      return nowMs - (aloneSinceMs ?? nowMs) > longestFailoverMs ? false : 2;
+    },
+    retryStrategy: (attempt) => {
+      const isAlone = systemClock.monotonicMs() - aloneAtMs < 1_000;
+      return isAlone ? 500 : retryDelayMs(attempt);
+    },
+  };
+}
+
+function retryDelayMs(attempt: number): number {
+  return Math.min(50 * attempt, 1_000);
+}
+
+/** A Cluster has the commands of a Redis; only this folder uses what differs, such as its nodes. */
+function clusterOf(target: RedisClusterTarget, options: Options): Redis {
+  const { tls, nodes } = target;
+  const cluster = new Cluster([...nodes], {
+    redisOptions: { socketTimeout: silentMs, ...options, ...loginOf(target), ...(tls === undefined ? {} : { tls }) },
+    clusterRetryStrategy: retryDelayMs,
+    // Commands wait for the end of a failover, however long it takes.
+    maxRedirections: Number.POSITIVE_INFINITY,
+    retryDelayOnMoved: 20,
+    retryDelayOnFailover: failoverRetryMs,
+    retryDelayOnClusterDown: failoverRetryMs,
+    slotsRefreshTimeout: firstAnswerMs,
+    slotsRefreshInterval: slotsRefreshMs,
+    // verifyRedis reports a cluster that is down; ioredis would only try again.
+    enableReadyCheck: false,
+    // Certificates are issued to names, which the default replaces by addresses.
+    dnsLookup: (host, callback) => callback(null, host),
+  });
+  return cluster as unknown as Redis;
+}
+
+function loginOf({ username, password }: Partial<Pick<RemoteTarget, "username" | "password">>): Options {
+  return { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) };
+}
+
+function isReplica({ message }: Error): boolean {
+  return message.startsWith("READONLY ") || message.startsWith("UNBLOCKED ");
 }
 
 async function closeOne(redis: Redis): Promise<void> {
   if (redis.status === "ready") await redis.quit().catch(() => redis.disconnect());
   else redis.disconnect();
-}
-
-/** What `verifyRedis` found. */
-export interface RedisFacts {
-  readonly version: string;
-  readonly maxmemoryPolicy: string;
-}
-
-/**
- * Checks that Redis is reachable and suitable.
- * @throws SimfleetError STORE_UNAVAILABLE with the fault and its fix
- */
-export async function verifyRedis(redis: Redis, clock: Clock = systemClock): Promise<RedisFacts> {
-  const where = addressOf(redis);
-  let info: string;
-  const waiting = new AbortController();
-  try {
-    info = await Promise.race([
-      lastErrorInstead(redis, redis.info()),
-      clock.sleep(firstConnectionMs, waiting.signal).then(() => Promise.reject(new Error("no answer within 5 s"))),
-    ]);
-  } catch (thrown) {
-    throw new SimfleetError(
-      "STORE_UNAVAILABLE",
-      `Redis at ${where} cannot be used: ${messageOf(thrown).replace(/[.]$/, "")}. Is it up, and is SIMFLEET_REDIS_URL right?`,
-      { cause: thrown },
-    );
-  } finally {
-    waiting.abort();
-  }
-  const version = /^redis_version:(.+)$/m.exec(info)?.[1]?.trim() ?? "unknown";
-  if (!isRecent(version)) {
-    throw new SimfleetError(
-      "STORE_UNAVAILABLE",
-      `Redis at ${where} is version ${version}; simfleet needs ${oldestVersion.join(".")} or newer: upgrade it`,
-    );
-  }
-  const maxmemoryPolicy = /^maxmemory_policy:(.+)$/m.exec(info)?.[1]?.trim() ?? "unknown";
-  if (maxmemoryPolicy !== "noeviction") {
-    throw new SimfleetError(
-      "STORE_UNAVAILABLE",
-      `Redis at ${where} has maxmemory-policy ${maxmemoryPolicy} and would throw rows away when it is full: ` +
-        "set it with CONFIG SET maxmemory-policy noeviction, and in redis.conf",
-    );
-  }
-  return { version, maxmemoryPolicy };
-}
-
-/** An authentication or TLS failure emits an error event while commands just wait: fail with that error instead. */
-function lastErrorInstead<T>(redis: Redis, reply: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    reply.then(resolve, reject);
-    redis.on("error", reject);
-    reply.finally(() => redis.off("error", reject)).catch(() => undefined);
-  });
-}
-
-function isRecent(version: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major > oldestVersion[0] || (major === oldestVersion[0] && minor >= oldestVersion[1]);
-}
-
-function addressOf(redis: Redis): string {
-  const { path, host, port } = redis.options;
-  return path ?? (host?.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
 }

@@ -1,12 +1,25 @@
 /**
  * Defines all Redis keys. They share one prefix, so that an ACL user can be restricted to it and each test has its own
- * namespace in a shared Redis.
+ * namespace in a shared Redis. The prefix is a hash tag: a Redis Cluster keeps all keys in one slot, so scripts can change
+ * several of them and build keys from a common prefix (decision 010).
  */
 export class Keys {
   readonly prefix: string;
 
-  constructor(prefix = "simfleet") {
+  /** @param prefix begins with a hash tag, `{name}` */
+  constructor(prefix = "{simfleet}") {
+    if (!/^\{[^{}]+\}/.test(prefix)) throw new Error(`The key prefix ${prefix} does not begin with a hash tag`);
     this.prefix = prefix;
+  }
+
+  /** String: version of what is stored (data-version.ts). */
+  dataVersion(): string {
+    return `${this.prefix}:data-version`;
+  }
+
+  /** String, expires after a few seconds: the process that moves data of an older version. */
+  dataVersionLock(): string {
+    return `${this.prefix}:data-version:lock`;
   }
 
   /** Hash: state of one platform quota. */

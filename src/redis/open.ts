@@ -1,15 +1,16 @@
 /** Opens the configured Redis, or the embedded one if none is configured. */
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
-import { RedisConnections, type RedisServerTarget } from "./connection.ts";
+import { RedisConnections } from "./connection.ts";
 import { EmbeddedRedis } from "./embedded.ts";
+import type { RemoteTarget } from "./target.ts";
 
 /**
  * @param place the location of Redis, or the data directory of the embedded one
  * @throws SimfleetError STORE_UNAVAILABLE if the embedded server cannot be started
  */
 export async function openRedis(
-  place: RedisServerTarget | { readonly dataDir: string },
+  place: RemoteTarget | { readonly dataDir: string },
   deps: {
     cacheDir: string;
     path: string;
@@ -20,7 +21,7 @@ export async function openRedis(
   },
 ): Promise<RedisConnections> {
   const { lifecycle, onError } = deps;
-  if ("host" in place) {
+  if (!("dataDir" in place)) {
     const connections = new RedisConnections(place, onError);
     lifecycle.onStop("Redis connections", () => connections.close());
     return connections;

@@ -9,7 +9,7 @@ const hints: Readonly<Record<string, string>> = {
   OOM: "it is full: raise its maxmemory, or make room",
   MISCONF: "it cannot write its file: look at its log and its disk",
   READONLY: "it is a replica: SIMFLEET_REDIS_URL has to name the primary",
-  NOPERM: "its user may not do this: docs/operations.md has the ACL that simfleet needs",
+  NOPERM: "its user may not do this: docs/redis.md has the ACL that simfleet needs",
   NOAUTH: "it asks for a password: set SIMFLEET_REDIS_PASSWORD_FILE",
   WRONGPASS: "it does not take the password: check SIMFLEET_REDIS_PASSWORD_FILE",
   LOADING: "it is still reading its file: try again when it is done",

@@ -1,7 +1,7 @@
 /** A Lua script loaded from files. It is run by digest, and sent in full only if Redis does not have it cached. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { Redis } from "ioredis";
+import type { ChainableCommander, Redis } from "ioredis";
 
 export class Script {
   readonly #source: string;
@@ -15,6 +15,11 @@ export class Script {
   /** Reads the parts of one script, ordered by dependency. */
   static load(...deps: readonly URL[]): Script {
     return new Script(deps.map((part) => readFileSync(part, "utf8")).join("\n"));
+  }
+
+  /** Adds the script to a pipeline, in full: a pipeline cannot be sent again with what Redis did not have cached. */
+  addTo(pipeline: ChainableCommander, keys: readonly string[], args: readonly (string | number | Buffer)[]): void {
+    pipeline.eval(this.#source, keys.length, ...keys, ...args);
   }
 
   /** Runs the script; the caller knows the type of its result. */

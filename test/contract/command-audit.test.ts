@@ -119,14 +119,14 @@ test.each(Object.entries(examples))(
 test("a command changes nothing when its audit entry cannot be written", async () => {
   const redis = harness.redis();
   // A key of another type takes no entry.
-  await redis.rename("simfleet:audit", "simfleet:audit:aside");
-  await redis.set("simfleet:audit", "taken");
+  await redis.rename("{simfleet}:audit", "{simfleet}:audit:aside");
+  await redis.set("{simfleet}:audit", "taken");
   try {
     const ended = await give("freeze on");
     expect([ended.code, ended.stderr]).toEqual([4, expect.stringContaining("nothing was changed")]);
     expect(await harness.app.freezes.ordered()).toBeUndefined();
   } finally {
-    await redis.rename("simfleet:audit:aside", "simfleet:audit");
+    await redis.rename("{simfleet}:audit:aside", "{simfleet}:audit");
   }
 });
 

@@ -24,7 +24,7 @@ test("a worker killed between the audit entry and the result leaves no change wi
   const stuck = request(`${url}/v1/runs`, { method: "POST", headers: { ...headers, "content-type": "text/csv" } });
   stuck.on("error", () => undefined);
   stuck.write("simId,speedClass\n");
-  await until("the entry of the run is there", async () => (await redis.xlen("simfleet:audit")) === 1);
+  await until("the entry of the run is there", async () => (await redis.xlen("{simfleet}:audit")) === 1);
   const sent = Array.from({ length: 200 }, (__, n) =>
     fetch(`${url}/v1/freeze`, {
       method: "POST",
@@ -47,6 +47,6 @@ test("a worker killed between the audit entry and the result leaves no change wi
 });
 
 async function frozen(harness: CliHarness): Promise<number> {
-  const events = await (await harness.redis()).xrange("simfleet:events", "-", "+");
+  const events = await (await harness.redis()).xrange("{simfleet}:events", "-", "+");
   return events.filter(([, fields]) => fields.includes("changes.frozen")).length;
 }

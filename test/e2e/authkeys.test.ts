@@ -64,7 +64,7 @@ function privately(harness: CliHarness, name: string): Promise<unknown> {
 
 async function events(harness: CliHarness): Promise<string> {
   const redis = await harness.redis();
-  return JSON.stringify(await redis.xrange("simfleet:events", "-", "+"));
+  return JSON.stringify(await redis.xrange("{simfleet}:events", "-", "+"));
 }
 
 /** So many that a rotation on a slow machine ends before them, at ten a second; what is left is let go at once then. */
@@ -100,7 +100,7 @@ describe.concurrent("AuthKey rotations during a run", () => {
     const rotate = harness.start(["authkeys", "rotate", "--yes", "--json"]);
     await until("the rotation has a process", async () => (await titleOf(rotate)).includes("authkeys"));
     const titles = [await titleOf(rotate), await titleOf(worker)];
-    const sealed = (): Promise<string | null> => redis.hget("simfleet:authkeys:default:rotation", "sealed");
+    const sealed = (): Promise<string | null> => redis.hget("{simfleet}:authkeys:default:rotation", "sealed");
     await until("the new secret lies sealed", async () => (await sealed()) !== null, 60_000);
     const dumps = [await dumpOf(redis)];
     const rotated = await rotate.ended;
@@ -159,7 +159,7 @@ describe.concurrent("AuthKey rotations by the command line", () => {
     const { harness } = keyed;
     const redis = await harness.redis();
     const killed = harness.start(["authkeys", "rotate", "--yes"]);
-    const sealed = (): Promise<string | null> => redis.hget("simfleet:authkeys:default:rotation", "sealed");
+    const sealed = (): Promise<string | null> => redis.hget("{simfleet}:authkeys:default:rotation", "sealed");
     await until("the new secret lies sealed", async () => (await sealed()) !== null, 60_000);
     killed.kill("SIGKILL");
     await killed.ended;

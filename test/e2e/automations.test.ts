@@ -10,7 +10,7 @@ import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
 import { type RunDocument, CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
-const placesKey = "simfleet:events:places";
+const placesKey = "{simfleet}:events:places";
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const newSimsSlow = `automations:
   new-sims-slow: { on: sim.added, where: "speedClass!=s1.minimum", job: apply, speedClass: s1.minimum }
@@ -150,7 +150,7 @@ test.concurrent("an automation continues correctly after its worker was killed m
   await harness.worker();
   const [run] = await runs(harness);
   await harness.untilState(run?.runId ?? "", "completed");
-  const [head] = await redis.xrevrange("simfleet:events", "+", "-", "COUNT", 1);
+  const [head] = await redis.xrevrange("{simfleet}:events", "+", "-", "COUNT", 1);
   await untilPast(harness, head?.[0] ?? "");
   expect(added.map((id) => harness.sandbox.state.speedClassOf(id))).toEqual(added.map(() => "s1.minimum"));
   const all = await runs(harness);

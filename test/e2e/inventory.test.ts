@@ -305,7 +305,7 @@ describe.concurrent("syncs", () => {
       return stdout + stderr;
     });
     const redis = await harness.redis();
-    const stored = JSON.stringify(await redis.hgetall("simfleet:sims:default"));
+    const stored = JSON.stringify(await redis.hgetall("{simfleet}:sims:default"));
     expect(stored).toContain("primaryImsi");
     for (let place = 0; place < 30; place += 1) {
       const secret =

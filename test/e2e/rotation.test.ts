@@ -102,7 +102,7 @@ describe.concurrent("rotations", () => {
     const { document: status } = await harness.json<{ rotations: Report[] }>(["credentials", "status"]);
     expect(status.rotations).toEqual([expect.objectContaining({ name: "mqtt", state: "done", ageDays: 0 })]);
     expect(document.startedBy).toBe(`cli:${userInfo().username}`);
-    const events = await (await harness.redis()).xrange("simfleet:events", "-", "+");
+    const events = await (await harness.redis()).xrange("{simfleet}:events", "-", "+");
     const rotated = events.find(([, fields]) => fields.includes("credential.rotated"));
     expect(rotated?.[1]).toContain(`cli:${userInfo().username}`);
     const shown = await harness.run(["credentials", "status"]);

@@ -100,7 +100,7 @@ describe.concurrent("schedules", () => {
     await harness.fleet("fleet.csv", 40);
     const redis = await harness.redis();
     const started = async (): Promise<string[]> => {
-      const entries = await redis.xrange("simfleet:events", "-", "+");
+      const entries = await redis.xrange("{simfleet}:events", "-", "+");
       return entries.filter(([, pairs]) => pairs[1] === "schedule.started").map(([, pairs]) => pairs.join(" "));
     };
     const first = await harness.worker();

@@ -18,13 +18,18 @@ export function openTestRedis(): TestRedis {
   const place = inject("redis");
   if ("failure" in place) throw new Error(`There is no Redis to test with: ${place.failure}`);
   const connections = new RedisConnections(redisTarget(place.url));
-  const keys = new Keys(`t-${randomBytes(6).toString("hex")}`);
+  const keys = testKeys();
   const redis = connections.connect("test");
   afterAll(async () => {
     await removeKeys(redis, keys.prefix);
     await connections.close();
   });
   return { redis, keys, connect: () => connections.connect("test") };
+}
+
+/** Keys that no other test uses. */
+export function testKeys(): Keys {
+  return new Keys(`{t-${randomBytes(6).toString("hex")}}`);
 }
 
 async function removeKeys(redis: Redis, prefix: string): Promise<void> {

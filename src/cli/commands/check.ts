@@ -63,8 +63,7 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
   ];
   try {
     await context.withApp(config, async (app) => {
-      const { version, maxmemoryPolicy } = app.redisFacts;
-      findings.push(ok("redis", `${app.redisPlace}, version ${version}, maxmemory-policy ${maxmemoryPolicy}`));
+      findings.push(...redisFindings(app));
       findings.push(await checkClock(app));
       for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
       if (config.dropFolder !== undefined) findings.push(await checkDropFolder(config.dropFolder.path));
@@ -74,6 +73,15 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
     findings.push(wrong("redis", messageOf(thrown), thrown));
   }
   return findings;
+}
+
+function redisFindings({ redisFacts, redisPlace }: App): Finding[] {
+  const { topology, version, maxmemoryPolicy, warnings } = redisFacts;
+  const kind = { server: "", sentinel: "primary of Sentinels, ", cluster: "cluster, " }[topology];
+  return [
+    ok("redis", `${redisPlace}, ${kind}version ${version}, maxmemory-policy ${maxmemoryPolicy}`),
+    ...warnings.map((detail): Finding => ({ what: "redis", status: "warning", detail })),
+  ];
 }
 
 async function checkProfile(app: App, config: Config, name: string): Promise<Finding[]> {

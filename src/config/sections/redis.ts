@@ -4,7 +4,7 @@ import { z } from "zod";
 import { messageOf } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
-import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
+import { parseRedisUrl, type RedisAddress, type RedisTopology, type RedisUrl } from "./redis-url.ts";
 import type { Report } from "../report.ts";
 import { readSecretFile } from "../secrets/secret-file.ts";
 import { group, secret, setting } from "../setting.ts";
@@ -19,10 +19,15 @@ export interface RedisTls {
 }
 
 export interface RedisConfig {
-  readonly host: string;
-  readonly port: number;
+  readonly topology: RedisTopology;
+  readonly addresses: readonly RedisAddress[];
+  /** The name by which Sentinels know the primary. */
+  readonly primary: string | undefined;
   readonly username: string | undefined;
   readonly password: Secret | undefined;
+  /** For Sentinels that ask for a password of their own. */
+  readonly sentinelUsername: string | undefined;
+  readonly sentinelPassword: Secret | undefined;
   readonly database: number;
   /** Absent: the connection is not encrypted. */
   readonly tls: RedisTls | undefined;
@@ -34,7 +39,7 @@ export const redisSection = group({
   url: setting(
     // parseRedisUrl says more than that it is wrong.
     expecting("an address such as `redis://host:6379` or `rediss://host:6380/1`", z.string()).optional(),
-    "Redis 6.2 or newer, shared by all workers: `rediss://name@host:6380/1`. `rediss://` is TLS; name, port and database may be left out, and a password in it is better kept in a file.",
+    "Redis 6.2 or newer, shared by all workers: `rediss://name@host:6380/1`, `redis+sentinel://host:26379,host2:26379/NAME` or `redis+cluster://host:6379,host2:6379` ([redis.md](redis.md)). `rediss` is TLS; name, port and database may be left out, and a password in it is better kept in a file.",
     { variable: "SIMFLEET_REDIS_URL", fallback: "an embedded server", hidden: true },
   ),
   username: setting(
@@ -45,6 +50,16 @@ export const redisSection = group({
   ...secret("password", text(), {
     variable: "SIMFLEET_REDIS_PASSWORD",
     description: "Password for `redis.url`, where the address does not hold it; given in both, it is refused.",
+  }),
+  sentinelUsername: setting(
+    text().optional(),
+    "ACL user for the Sentinels of `redis.url`, where they ask for one. It needs a password.",
+    { variable: "SIMFLEET_REDIS_SENTINEL_USERNAME", fallback: "Redis's `default`" },
+  ),
+  ...secret("sentinelPassword", text(), {
+    variable: "SIMFLEET_REDIS_SENTINEL_PASSWORD",
+    description:
+      "Password for the Sentinels of `redis.url`. The user and password of the primary are not sent to them.",
   }),
   tls: group({
     caFile: setting(path.optional(), "PEM file of the authorities that sign the certificate of a `rediss://` server.", {
@@ -66,38 +81,54 @@ export const redisSection = group({
 
 type Written = z.output<typeof redisSection>;
 
+const sentinelPaths = ["redis.sentinelUsername", "redis.sentinelPassword"] as const;
 const tlsPaths = ["redis.tls.caFile", "redis.tls.certFile", "redis.tls.keyFile"] as const;
 
 /** @returns undefined where no address is given, which means the embedded server, or where it is faulty */
 export function readRedis(written: Written, report: Report): RedisConfig | undefined {
   if (written.url === undefined) {
     if (report.isGiven("redis.url")) return undefined;
-    for (const at of ["redis.username", "redis.password", ...tlsPaths]) {
+    for (const at of ["redis.username", "redis.password", ...sentinelPaths, ...tlsPaths]) {
       if (report.isGiven(at)) report.fault(at, "is set without redis.url (SIMFLEET_REDIS_URL).");
     }
     return undefined;
   }
   const url = parseRedisUrl(written.url);
-  if ("fault" in url) {
-    report.fault("redis.url", url.fault);
+  if ("faults" in url) {
+    for (const fault of url.faults) report.fault("redis.url", fault);
     return undefined;
   }
   checkUser(written, url, report);
-  if (!url.isTls && !isLoopback(url.host)) {
-    const message = `is not encrypted on its way to ${url.host}: passwords and data can be read on the network. Use rediss:// (TLS).`;
+  checkSentinel(written, url, report);
+  const open = url.isTls ? [] : url.addresses.filter(({ host }) => !isLoopback(host)).map(({ host }) => host);
+  if (open.length > 0) {
+    const message = `is not encrypted on its way to ${open.join(", ")}: passwords and data can be read on the network. Use ${schemeOf({ ...url, isTls: true })}:// (TLS).`;
     report.warn("redis.url", message);
   }
+  const { topology, addresses, primary, database } = url;
   const username = url.username ?? written.username;
-  const password = url.password ?? written.password;
   return {
-    host: url.host,
-    port: url.port,
-    username,
-    password: password === undefined ? undefined : new Secret(password),
-    database: url.database,
+    ...{ topology, addresses, primary, database, username },
+    password: secretOf(url.password ?? written.password),
+    sentinelUsername: written.sentinelUsername,
+    sentinelPassword: secretOf(written.sentinelPassword),
     tls: readTls(written.tls, url, report),
     address: addressOf(url, username),
   };
+}
+
+function secretOf(written: string | undefined): Secret | undefined {
+  return written === undefined ? undefined : new Secret(written);
+}
+
+function checkSentinel({ sentinelUsername }: Written, { topology }: RedisUrl, report: Report): void {
+  if (topology !== "sentinel") {
+    for (const at of sentinelPaths) {
+      if (report.isGiven(at)) report.fault(at, "needs Sentinels: redis.url is not a redis+sentinel:// address.");
+    }
+  } else if (sentinelUsername !== undefined && !report.isGiven("redis.sentinelPassword")) {
+    report.fault("redis.sentinelUsername", "names a user without a password: set redis.sentinelPasswordFile as well.");
+  }
 }
 
 /** The user and the password can be in the address or beside it. */
@@ -115,18 +146,24 @@ function checkUser({ username }: Written, url: RedisUrl, report: Report): void {
   }
 }
 
-function addressOf({ host, port, database, isTls }: RedisUrl, username: string | undefined): string {
+function addressOf(url: RedisUrl, username: string | undefined): string {
   const user = username === undefined ? "" : `${encodeURIComponent(username)}@`;
-  const place = host.includes(":") ? `[${host}]` : host;
-  const suffix = database === 0 ? "" : `/${database}`;
-  return `${isTls ? "rediss" : "redis"}://${user}${place}:${port}${suffix}`;
+  const hosts = url.addresses.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`);
+  const primary = url.primary === undefined ? "" : `/${url.primary}`;
+  const database = url.database === 0 ? "" : `/${url.database}`;
+  return `${schemeOf(url)}://${user}${hosts.join(",")}${primary}${database}`;
 }
 
-function readTls(written: Written["tls"], { isTls }: RedisUrl, report: Report): RedisTls | undefined {
+function schemeOf({ topology, isTls }: Pick<RedisUrl, "topology" | "isTls">): string {
+  return `${isTls ? "rediss" : "redis"}${topology === "server" ? "" : `+${topology}`}`;
+}
+
+function readTls(written: Written["tls"], url: RedisUrl, report: Report): RedisTls | undefined {
   const given = tlsPaths.filter((at) => report.isGiven(at));
   const faultsBefore = report.problems.length;
-  if (!isTls) {
-    for (const at of given) report.fault(at, "needs TLS: give redis.url as rediss:// instead of redis://.");
+  if (!url.isTls) {
+    const [plain, encrypted] = [url, { ...url, isTls: true }].map(schemeOf);
+    for (const at of given) report.fault(at, `needs TLS: give redis.url as ${encrypted}:// instead of ${plain}://.`);
     return undefined;
   }
   const ca = readCertificate("redis.tls.caFile", written.caFile, report);

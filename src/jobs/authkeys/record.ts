@@ -128,7 +128,7 @@ export function authKeyRotations(deps: StoreDeps) {
   };
 
   /** Redis's clock, ms. */
-  const nowMs = (): Promise<number> => redisTimeMs(deps.redis);
+  const nowMs = (): Promise<number> => redisTimeMs(deps.redis, keys);
 
   return { begin, record, move, nowMs };
 }

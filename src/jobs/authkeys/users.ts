@@ -6,6 +6,7 @@ import type { Redis } from "ioredis";
 import { every } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
+import { redisTimeMs } from "#redis/time.ts";
 
 /** How long an entry stays valid after the last renewal. */
 export const believedMs = 10_000;
@@ -67,8 +68,8 @@ export class AuthKeyUsers {
 
   /** The live processes and the AuthKey each uses, sorted by name. */
   async list(profile: string): Promise<AuthKeyUser[]> {
-    const [uses, time] = await Promise.all([this.#redis.hgetall(this.#keys.authKeyUsers(profile)), this.#redis.time()]);
-    const nowMs = Number(time[0]) * 1_000;
+    const uses = await this.#redis.hgetall(this.#keys.authKeyUsers(profile));
+    const nowMs = await redisTimeMs(this.#redis, this.#keys);
     return Object.entries(uses)
       .flatMap(([worker, use]) => {
         const [untilMs = "0", authKeyId = ""] = use.split(" ");

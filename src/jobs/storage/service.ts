@@ -25,7 +25,7 @@ export function storageService(deps: StorageDeps) {
   const shortestMs = Math.min(retention.rowsMs, retention.runsMs, retention.goneSimsMs);
   const sweepEveryMs = Math.max(minuteMs, Math.min(hourMs, Math.round(shortestMs / 10)));
 
-  const memory = (): Promise<RedisMemory> => redisMemory(redis);
+  const memory = (): Promise<RedisMemory> => redisMemory(redis, keys);
 
   const report = async (): Promise<StorageReport> => {
     const [used, parts, growthBytesPerDay] = await Promise.all([

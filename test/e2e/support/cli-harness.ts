@@ -214,7 +214,7 @@ export class CliHarness implements AsyncDisposable {
     const redis = await this.redis();
     await until(
       `${runId} is ${state}`,
-      async () => (await redis.hget(`simfleet:run:${runId}`, "state")) === state,
+      async () => (await redis.hget(`{simfleet}:run:${runId}`, "state")) === state,
       60_000,
     );
   }

@@ -1,6 +1,5 @@
 /** A redis-server on its own port: for tests that take it away during a run, or that use a user name or TLS. */
 import { type AddressInfo, createServer } from "node:net";
-import { join } from "node:path";
 import { inject } from "vitest";
 import { findRedisServer } from "#redis/find-server.ts";
 import type { RunningProcess } from "./process.ts";
@@ -42,21 +41,18 @@ export async function redisWithUsers(
   return startRedis(harness, at, ["--port", String(at), "--aclfile", aclFile]);
 }
 
-async function startRedis(
+/** Starts a server with options of the test's own. */
+export async function startRedis(
   harness: Pick<CliHarness, "folder" | "startProgram">,
   at: number,
   args: readonly string[],
+  folder = harness.folder,
 ): Promise<RedisOnPort> {
-  const server = await findRedisServer({ path: process.env.PATH ?? "", cacheDir: inject("cacheDir") });
-  const running = harness.startProgram(
-    server.binary,
-    [
-      ...args,
-      ...["--bind", "127.0.0.1", "--dir", join(harness.folder)],
-      ...["--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"],
-    ],
-    server.libraries === undefined ? {} : { LD_LIBRARY_PATH: server.libraries },
-  );
+  const running = await startServerProgram(harness, [
+    ...args,
+    ...["--bind", "127.0.0.1", "--dir", folder],
+    ...["--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"],
+  ]);
   await running.said(/Ready to accept connections/, "stdout");
   return {
     url: `redis://127.0.0.1:${at}`,
@@ -69,7 +65,17 @@ async function startRedis(
   };
 }
 
-function freePort(): Promise<number> {
+/** The same program that simfleet runs, with any options. */
+export async function startServerProgram(
+  harness: Pick<CliHarness, "startProgram">,
+  args: readonly string[],
+): Promise<RunningProcess> {
+  const server = await findRedisServer({ path: process.env.PATH ?? "", cacheDir: inject("cacheDir") });
+  const env = server.libraries === undefined ? {} : { LD_LIBRARY_PATH: server.libraries };
+  return harness.startProgram(server.binary, args, env);
+}
+
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

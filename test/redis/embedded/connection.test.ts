@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
-import { RedisConnections, type RedisTarget, verifyRedis } from "#redis/connection.ts";
+import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded.ts";
+import type { RedisTarget } from "#redis/target.ts";
+import { verifyRedis } from "#redis/verify.ts";
 import { until } from "../../support/until.ts";
 
 let folder: string;
@@ -19,7 +21,7 @@ beforeAll(async () => {
     cacheDir: inject("cacheDir"),
     path: process.env.PATH ?? "",
   });
-  server = open({ embedded });
+  server = open({ embedded }).connect("test");
 });
 afterEach(async () => {
   await server.config("SET", "maxmemory-policy", "noeviction", "requirepass", "");
@@ -29,27 +31,31 @@ afterAll(async () => {
   await embedded.close();
   await until("the server stopped", async () => {
     const other = new RedisConnections({ socketPath: embedded.socketPath });
-    const isUp = await verifyRedis(other.connect("test")).then(
+    const isUp = await verifyRedis(other).then(
       () => true,
       () => false,
     );
     await other.close();
     return !isUp;
   });
-  await rm(folder, { recursive: true });
+  // Its supervisor removes its own files a moment after the socket.
+  await rm(folder, { recursive: true, maxRetries: 20, retryDelay: 50 });
 });
 
-function open(target: RedisTarget): Redis {
+function open(target: RedisTarget): RedisConnections {
   const connections = new RedisConnections(target);
   opened.push(connections);
-  return connections.connect("test");
+  return connections;
 }
 
 describe("the check before the first use of Redis", () => {
   it("the Redis check accepts a suitable server with or without a password", async () => {
     expect(await verifyRedis(open({ embedded }))).toEqual({
+      topology: "server",
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       maxmemoryPolicy: "noeviction",
+      hasReplicas: false,
+      warnings: [],
     });
     await server.config("SET", "requirepass", "right");
     expect(await verifyRedis(open({ socketPath: embedded.socketPath, password: "right" }))).toMatchObject({

@@ -2,14 +2,14 @@
  * A platform, processes with real gates on the real script, callers that always want one more call, and everything that
  * goes wrong between them, in simulated time. `simulate` tells what was seen; the tests say what must be true of it.
  */
-import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
 import { PermitQueue } from "#limiter/permit-queue.ts";
 import type { Permit, QuotaReading, Urgency } from "#limiter/permit.ts";
-import { Keys } from "#redis/keys.ts";
+import type { Keys } from "#redis/keys.ts";
+import { testKeys } from "../../support/redis.ts";
 import { ModelPlatform, type Rounding, type Window } from "./model-platform.ts";
 import { type BucketReply, SimulatedBucket } from "./simulated-bucket.ts";
 import { World, beginMs } from "./world.ts";
@@ -92,7 +92,7 @@ export interface Seen {
 }
 
 export async function simulate(redis: Redis, scenario: Scenario, isReported = false): Promise<Seen> {
-  const keys = new Keys(`t-${randomBytes(6).toString("hex")}`);
+  const keys = testKeys();
   const simulation = new Simulation(redis, keys, scenario, isReported);
   try {
     return await simulation.run();

@@ -118,7 +118,13 @@ describe("defaults and precedence", () => {
       },
     });
     expect(config).toMatchObject({
-      redis: { host: "127.0.0.1", port: 6379, database: 2, tls: undefined, address: "redis://127.0.0.1:6379/2" },
+      redis: {
+        topology: "server",
+        addresses: [{ host: "127.0.0.1", port: 6379 }],
+        database: 2,
+        tls: undefined,
+        address: "redis://127.0.0.1:6379/2",
+      },
       dataDir: "/data",
       deployment: {
         brand: "Acme",
@@ -246,7 +252,9 @@ describe("configuration problems", () => {
       "a redis of another kind",
       "",
       { SIMFLEET_REDIS_URL: "http://u:hunter2@x" },
-      ["SIMFLEET_REDIS_URL: has the scheme http://, which is not supported. Use redis://, or rediss:// for TLS."],
+      [
+        "SIMFLEET_REDIS_URL: has the scheme http://, which is not supported. Use redis://, redis+sentinel:// or redis+cluster://; rediss instead of redis is TLS.",
+      ],
     ],
     [
       "a bad value of a language",

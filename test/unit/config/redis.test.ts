@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, test } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { parseRedisUrl } from "#config/sections/redis-url.ts";
 import { ConfigError } from "#core/errors.ts";
@@ -35,26 +35,49 @@ function problemsOf(env: Environment): string[] {
   }
 }
 
-const plain = { port: 6379, username: undefined, password: undefined, database: 0, isTls: false };
+const plain = {
+  ...{ topology: "server", addresses: [{ host: "host", port: 6379 }], primary: undefined },
+  ...{ username: undefined, password: undefined, database: 0, isTls: false },
+};
+const sentinel = { topology: "sentinel", primary: "fleet-1" };
+
+/** Addresses as `host:port`. */
+function at(...hosts: string[]) {
+  const addresses = hosts.map((text) => {
+    const colon = text.lastIndexOf(":");
+    return { host: text.slice(0, colon), port: Number(text.slice(colon + 1)) };
+  });
+  return { addresses };
+}
 
 describe("the Redis address", () => {
   it.each([
-    ["redis://host", { host: "host" }],
-    ["REDIS://host:6400", { host: "host", port: 6400 }],
-    ["redis://host/", { host: "host" }],
-    ["redis://host/3", { host: "host", database: 3 }],
-    ["redis://host?db=4", { host: "host", database: 4 }],
-    ["redis://host/5?db=5", { host: "host", database: 5 }],
-    ["redis://user:pw@host", { host: "host", username: "user", password: "pw" }],
-    ["redis://user@host", { host: "host", username: "user" }],
-    ["redis://:pw@host", { host: "host", password: "pw" }],
+    ["redis://host", {}],
+    ["REDIS://host:6400", at("host:6400")],
+    ["redis://host/", {}],
+    ["redis://host/3", { database: 3 }],
+    ["redis://host?db=4", { database: 4 }],
+    ["redis://host/5?db=5", { database: 5 }],
+    ["redis://user:pw@host", { username: "user", password: "pw" }],
+    ["redis://user@host", { username: "user" }],
+    ["redis://:pw@host", { password: "pw" }],
     [
       "rediss://default:pw@db.example.com:6380/1",
-      { host: "db.example.com", port: 6380, username: "default", password: "pw", database: 1, isTls: true },
+      { ...at("db.example.com:6380"), username: "default", password: "pw", database: 1, isTls: true },
     ],
-    ["redis://[::1]", { host: "::1" }],
-    ["rediss://u:p@[2001:db8::7]:6380", { host: "2001:db8::7", port: 6380, username: "u", password: "p", isTls: true }],
-    ["redis://a%40b%3Ac:p%2Fw%40%23%3F%25%20%C3%A9@host", { host: "host", username: "a@b:c", password: "p/w@#?% é" }],
+    ["redis://[::1]", at("::1:6379")],
+    ["rediss://u:p@[2001:db8::7]:6380", { ...at("2001:db8::7:6380"), username: "u", password: "p", isTls: true }],
+    ["redis://a%40b%3Ac:p%2Fw%40%23%3F%25%20%C3%A9@host", { username: "a@b:c", password: "p/w@#?% é" }],
+    ["redis+sentinel://a:1,b/fleet-1", { ...sentinel, ...at("a:1", "b:26379") }],
+    ["redis+sentinel://a/fleet-1/2", { ...sentinel, ...at("a:26379"), database: 2 }],
+    ["redis+sentinel://a/fleet-1?db=2", { ...sentinel, ...at("a:26379"), database: 2 }],
+    [
+      "rediss+sentinel://u:p%2Cw@[::1]:5,b:6/fleet-1",
+      { ...sentinel, ...at("::1:5", "b:6"), username: "u", password: "p,w", isTls: true },
+    ],
+    ["redis+cluster://a:1,b", { topology: "cluster", ...at("a:1", "b:6379") }],
+    ["redis+cluster://a/0", { topology: "cluster", ...at("a:6379") }],
+    ["RedisS+Cluster://:pw@a:1", { topology: "cluster", ...at("a:1"), password: "pw", isTls: true }],
   ])("the Redis address %s is parsed", (address, deps) => {
     expect(parseRedisUrl(address)).toEqual({ ...plain, ...deps });
   });
@@ -63,13 +86,12 @@ describe("the Redis address", () => {
     ["host:6379", /must be an address/],
     ["redis:host", /must be an address/],
     ["http://u:hunter2@host", /has the scheme http:\/\/, which is not supported/],
-    ["redis+cluster://u:hunter2@a:1,b:2", /has the scheme redis\+cluster:\/\/, which is not supported/],
-    ["redis+sentinel://:hunter2@a:1/name", /has the scheme redis\+sentinel:\/\/, which is not supported/],
-    ["redis://", /names no valid host|no valid address|not a valid address/],
-    ["redis://:hunter2@", /not a valid address|names no valid host/],
-    ["redis://u:hunter2@host:99999", /not a valid address/],
-    ["redis://:hunter2/x@host", /not a valid address/],
-    ["redis://:hunter2#x@host", /not a valid address|#/],
+    ["redis+unix://u:hunter2@a:1", /has the scheme redis\+unix:\/\/, which is not supported/],
+    ["redis://", /names no valid host or port/],
+    ["redis://:hunter2@", /names no valid host or port/],
+    ["redis://u:hunter2@host:99999", /names no valid host or port/],
+    ["redis://:hunter2/x@host", /names no valid host or port/],
+    ["redis://:hunter2#x@host", /names no valid host or port/],
     ["redis://:hunter2%@host", /Percent-encode/],
     ["redis://host/hunter2", /names a database that is not a number/],
     ["redis://host/1/2", /names a database that is not a number/],
@@ -77,12 +99,27 @@ describe("the Redis address", () => {
     ["redis://host/1?db=2", /names more than one database/],
     ["redis://host?password=hunter2", /a parameter other than db/],
     ["redis://host#hunter2", /has a part after #/],
+    ["redis://:hunter2@w@host", /Percent-encode/],
+    ["redis://a:1,hunter2:2", /names no valid host or port/],
+    ["redis+sentinel://:hunter2@a:1", /does not name the primary/],
+    ["redis+sentinel://a:1/hunter2%20", /a name of the primary with other characters/],
+    ["redis+sentinel://a:1/name/hunter2", /names a database that is not a number/],
+    ["redis+sentinel://a:1,/hunter2", /names a host or port that is not valid/],
+    ["redis+cluster://a:1/2", /a cluster has only database 0/],
   ])("the Redis address %s is refused without being quoted", (address, message) => {
-    expect(parseRedisUrl(address)).toEqual({ fault: expect.stringMatching(message) });
+    expect(parseRedisUrl(address)).toEqual({ faults: expect.arrayContaining([expect.stringMatching(message)]) });
     const problems = problemsOf({ SIMFLEET_REDIS_URL: address }).join("\n");
     expect(problems).toMatch(/^SIMFLEET_REDIS_URL: /);
     expect(problems).not.toContain("hunter2");
   });
+});
+
+test("all problems of an address are reported at once", () => {
+  expect(problemsOf({ SIMFLEET_REDIS_URL: "redis+cluster://a:1,b:x/2?tls=1" })).toEqual([
+    expect.stringMatching(/names a host or port that is not valid/),
+    expect.stringMatching(/a parameter other than db/),
+    expect.stringMatching(/a cluster has only database 0/),
+  ]);
 });
 
 describe("the Redis settings", () => {
@@ -139,6 +176,40 @@ describe("the Redis settings", () => {
       expect(redisOf({ SIMFLEET_REDIS_URL: `redis://${host}` }).warnings).toEqual([]);
     }
     expect(redisOf({ SIMFLEET_REDIS_URL: "rediss://db.example.com" }).warnings).toEqual([]);
+  });
+});
+
+describe("the settings of Sentinels", () => {
+  const SIMFLEET_REDIS_URL = "redis+sentinel://op:pw@localhost:1,localhost:2/fleet-1/3";
+
+  it("Sentinels have a user and a password of their own, and the address is shown without a password", () => {
+    const env = {
+      SIMFLEET_REDIS_SENTINEL_USERNAME: "watch",
+      SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: fileOf("hunter2\n"),
+    };
+    const { sentinelUsername, sentinelPassword, address } = redisOf({ SIMFLEET_REDIS_URL, ...env });
+    expect([sentinelUsername, sentinelPassword?.reveal()]).toEqual(["watch", "hunter2"]);
+    expect(address).toBe("redis+sentinel://op@localhost:1,localhost:2/fleet-1/3");
+  });
+
+  it("settings of Sentinels are refused without Sentinels, and a user without a password", () => {
+    expect(problemsOf({ SIMFLEET_REDIS_URL, SIMFLEET_REDIS_SENTINEL_USERNAME: "watch" })).toEqual([
+      "SIMFLEET_REDIS_SENTINEL_USERNAME: names a user without a password: set redis.sentinelPasswordFile as well.",
+    ]);
+    const env = { SIMFLEET_REDIS_URL: "redis://localhost", SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: fileOf("x") };
+    expect(problemsOf(env)).toEqual([
+      expect.stringMatching(/^SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: needs Sentinels: /),
+    ]);
+  });
+
+  it("a plain connection to other machines gives a warning that names them", () => {
+    expect(redisOf({ SIMFLEET_REDIS_URL: "redis+cluster://localhost:1,a:2,b:3" }).warnings).toEqual([
+      {
+        where: "SIMFLEET_REDIS_URL",
+        message:
+          "is not encrypted on its way to a, b: passwords and data can be read on the network. Use rediss+cluster:// (TLS).",
+      },
+    ]);
   });
 });
 

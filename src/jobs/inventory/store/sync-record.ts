@@ -197,7 +197,7 @@ export class SyncLog {
 
   /** Redis's clock, ms. */
   nowMs(): Promise<number> {
-    return redisTimeMs(this.#storeDeps.redis);
+    return redisTimeMs(this.#storeDeps.redis, this.#storeDeps.keys);
   }
 
   #run(script: Script, profile: string, args: readonly (string | number | Buffer)[]): Promise<unknown> {

@@ -11,6 +11,7 @@ import { encodeName } from "#fleet/sim/field-text.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { SimChange } from "#fleet/sim-operation/sim-operation.ts";
 import type { Keys } from "#redis/keys.ts";
+import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
@@ -38,6 +39,7 @@ import {
   assertHasRows,
   decodeRecord,
   decodeStatus,
+  doneTo,
   encodeHead,
   leaseMs,
   startOf,
@@ -74,10 +76,13 @@ export class Ledger {
   readonly #redis: Redis;
   readonly #keys: Keys;
   readonly #clock: Clock;
+  readonly #replicated: ReplicatedWrites | undefined;
   readonly #bounds: FeedBounds;
   readonly #signatures = new Signatures();
 
-  constructor(options: StoreDeps & { clock: Clock }) {
+  /** @param options `replicated` where a replica can take over from Redis */
+  constructor(options: StoreDeps & { clock: Clock; replicated?: ReplicatedWrites | undefined }) {
+    this.#replicated = options.replicated;
     this.#redis = options.redis;
     this.#keys = options.keys;
     this.#bounds = options.bounds;
@@ -307,10 +312,13 @@ export class Ledger {
   /**
    * Marks a row as sent; must be called right before a call that must not be repeated leaves.
    * @returns false if the row is marked or settled already, or the run is not running: the call must not be made
+   * @throws NotReplicatedError the row is marked, but a failover would lose the mark: the call must not be made
    */
   async markSent(runId: string, segment: number, { place, tries }: { place: number; tries: Tries }): Promise<boolean> {
     const keys = this.#segmentKeys(runId, segment);
-    return (await markScript.run(this.#redis, keys, [segment, place, JSON.stringify(tries)])) === 1;
+    const args = [segment, place, JSON.stringify(tries)];
+    const marked = this.#replicated?.run(markScript, keys, args) ?? markScript.run(this.#redis, keys, args);
+    return (await marked) === 1;
   }
 
   /** Segments with rows that were tried and have no outcome, or had none when they were tried. */
@@ -388,10 +396,4 @@ export class Ledger {
       keys.runFinished(runId),
     ];
   }
-}
-
-/** The verb for a move that was refused: `resumed`, `approved`, `cancelled`. */
-function doneTo(to: RunState, from: readonly RunState[]): string {
-  if (to !== "running") return to;
-  return from.includes("awaiting-approval") ? "approved" : "resumed";
 }

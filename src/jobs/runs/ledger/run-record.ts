@@ -206,3 +206,9 @@ export function assertHasRows({ runId, rowsRemovedAtMs, archive }: RunRecord): v
 function isoDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }
+
+/** The verb for a move that was refused: `resumed`, `approved`, `cancelled`. */
+export function doneTo(to: RunState, from: readonly RunState[]): string {
+  if (to !== "running") return to;
+  return from.includes("awaiting-approval") ? "approved" : "resumed";
+}

@@ -17,7 +17,7 @@ import { hasSecrets, withoutSecrets } from "../sealed-inputs.ts";
 import { type OpenRows, claimOpenRows } from "./open-rows.ts";
 import { makeCall } from "./row-call.ts";
 import type { LostRow } from "./lost-call.ts";
-import { SentByAnother, UnsafeCalls } from "./unsafe-calls.ts";
+import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { Account } from "#api/account.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference, TryResult } from "./row-attempt.ts";
@@ -217,7 +217,7 @@ class SegmentWork {
       return isSafe ? result : await this.#unsafe.after(place, result, lost());
     } catch (thrown) {
       // Stopped while waiting for a permit: nothing was sent now. A call in flight ends with its response.
-      if (thrown instanceof SentByAnother) return thrown.result;
+      if (thrown instanceof NotSent) return thrown.result;
       if (!this.#signal.aborted) throw thrown;
       return {
         kind: "postponed",

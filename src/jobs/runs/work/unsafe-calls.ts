@@ -3,21 +3,20 @@
  * goes when the platform answered that it did nothing; while it is there, the call is never made again, by any process.
  */
 import type { Clock } from "#core/time.ts";
+import { NotReplicatedError } from "#redis/replicated-writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Tries } from "../ledger/packing.ts";
 import { type LostRow, settleLostCall } from "./lost-call.ts";
 import type { TryResult } from "./row-attempt.ts";
 
-/** The row was sent by another process, or the run has just stopped: the call is not made. */
-export class SentByAnother extends Error {
-  readonly result: TryResult = {
-    kind: "postponed",
-    delayMs: 1_000,
-    scope: "job",
-    wasThrottled: false,
-    isProblem: false,
-    reason: "another worker has sent a row, or the run has stopped",
-  };
+/** The call is not made now. */
+export class NotSent extends Error {
+  readonly result: TryResult;
+
+  constructor(reason: string, { isProblem }: { isProblem: boolean }) {
+    super(reason);
+    this.result = { kind: "postponed", delayMs: 1_000, scope: "job", wasThrottled: false, isProblem, reason };
+  }
 }
 
 export class UnsafeCalls {
@@ -46,11 +45,17 @@ export class UnsafeCalls {
     return this.#deps.tries.get(place)?.sentAtMs !== undefined;
   }
 
-  /** Must be awaited right before the call leaves. @throws SentByAnother */
+  /** Must be awaited right before the call leaves. @throws NotSent */
   async markSent(place: number): Promise<void> {
     const { ledger, clock, runId, segment, tries } = this.#deps;
-    const marked: Tries = { attempts: 0, reason: "", ...tries.get(place), sentAtMs: clock.wallMs() };
-    if (!(await ledger.markSent(runId, segment, { place, tries: marked }))) throw new SentByAnother();
+    const before: Tries = tries.get(place) ?? { attempts: 0, reason: "" };
+    const marked: Tries = { ...before, sentAtMs: clock.wallMs() };
+    const isMarked = await ledger.markSent(runId, segment, { place, tries: marked }).catch(async (thrown: unknown) => {
+      if (!(thrown instanceof NotReplicatedError)) throw thrown;
+      await ledger.recordTries(runId, segment, new Map([[place, before]]));
+      throw new NotSent("no replica of Redis has acknowledged that a row is sent", { isProblem: true });
+    });
+    if (!isMarked) throw new NotSent("another worker has sent a row, or the run has stopped", { isProblem: false });
     tries.set(place, marked);
   }
 

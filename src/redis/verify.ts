@@ -1,0 +1,166 @@
+/**
+ * The checks before the first use: Redis is reachable, recent enough, configured to refuse writes when full instead of
+ * evicting data, and of the kind that its address says. In a cluster every primary is checked.
+ */
+import type { Cluster, Redis } from "ioredis";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+import { type Clock, systemClock } from "#core/time.ts";
+import type { RedisConnections } from "./connection.ts";
+import { type RedisTarget, type Topology, addressText, placeOf, topologyOf } from "./target.ts";
+
+const oldestVersion = [6, 2] as const;
+const firstConnectionMs = 5_000;
+
+/** What `verifyRedis` found. */
+export interface RedisFacts {
+  readonly topology: Topology;
+  /** Of several nodes, the oldest. */
+  readonly version: string;
+  readonly maxmemoryPolicy: string;
+  /** Whether a replica can take over, with whatever it has received until then. */
+  readonly hasReplicas: boolean;
+  /** What works but puts data at risk. */
+  readonly warnings: readonly string[];
+}
+
+/** A server's answers to INFO and, in a cluster, to CLUSTER INFO. */
+interface Node {
+  readonly where: string;
+  readonly info: string;
+  readonly state: string | undefined;
+}
+
+/**
+ * Checks that Redis is reachable and suitable.
+ * @throws SimfleetError STORE_UNAVAILABLE with the fault and its fix
+ */
+export async function verifyRedis(connections: RedisConnections, clock: Clock = systemClock): Promise<RedisFacts> {
+  const { target } = connections;
+  const topology = topologyOf(target);
+  const redis = connections.connect("probe");
+  const waiting = new AbortController();
+  let found: { nodes: Node[]; hasReplicas: boolean };
+  try {
+    found = await Promise.race([
+      lastErrorInstead(redis, target, topology === "cluster" ? readCluster(redis) : readServer(redis, target)),
+      clock.sleep(firstConnectionMs, waiting.signal).then(() => Promise.reject(new Error("no answer within 5 s"))),
+    ]);
+  } catch (thrown) {
+    throw unavailable(
+      placeOf(target),
+      `cannot be used: ${messageOf(thrown).replace(/[.]$/, "")}. Is it up, and is SIMFLEET_REDIS_URL right?`,
+      thrown,
+    );
+  } finally {
+    waiting.abort();
+    redis.disconnect();
+  }
+  for (const node of found.nodes) checkNode(node, topology);
+  const versions = found.nodes.map(({ info }) => versionOf(info));
+  return {
+    topology,
+    version: versions.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }))[0] ?? "unknown",
+    maxmemoryPolicy: "noeviction",
+    hasReplicas: found.hasReplicas,
+    warnings: topology === "sentinel" ? found.nodes.flatMap(({ info }) => warningsOf(info)) : [],
+  };
+}
+
+async function readServer(redis: Redis, target: RedisTarget): Promise<{ nodes: Node[]; hasReplicas: boolean }> {
+  const info = await redis.info();
+  return { nodes: [{ where: placeOf(target), info, state: undefined }], hasReplicas: "sentinels" in target };
+}
+
+/** Replicas that are away count too, since they come back. */
+async function readCluster(redis: Redis): Promise<{ nodes: Node[]; hasReplicas: boolean }> {
+  const cluster = redis as unknown as Cluster;
+  if (cluster.status !== "ready") await new Promise((resolve) => cluster.once("ready", resolve));
+  const primaries = cluster.nodes("master");
+  const nodes = primaries.map(async (node): Promise<Node> => {
+    const { host = "", port = 0 } = node.options;
+    const [info, state] = await Promise.all([node.info(), node.cluster("INFO")]);
+    return { where: addressText({ host, port }), info, state: valueOf(state, "cluster_state") };
+  });
+  const members = String(await primaries[0]?.cluster("NODES"));
+  return { nodes: await Promise.all(nodes), hasReplicas: / (?:myself,)?slave[ ,]/.test(members) };
+}
+
+function checkNode({ where, info, state }: Node, topology: Topology): void {
+  const version = valueOf(info, "redis_version");
+  if (!isRecent(version)) {
+    throw unavailable(where, `is version ${version}; simfleet needs ${oldestVersion.join(".")} or newer: upgrade it`);
+  }
+  if (topology !== "cluster" && valueOf(info, "cluster_enabled") === "1") {
+    throw unavailable(
+      where,
+      "is a node of a cluster: give SIMFLEET_REDIS_URL as redis+cluster:// (or rediss+cluster://)",
+    );
+  }
+  if (state !== undefined && state !== "ok") {
+    throw unavailable(where, `is in a cluster whose state is ${state}: look at CLUSTER INFO and CLUSTER NODES`);
+  }
+  const policy = valueOf(info, "maxmemory_policy");
+  if (policy !== "noeviction") {
+    throw unavailable(
+      where,
+      `has maxmemory-policy ${policy} and would throw rows away when it is full: ` +
+        "set it with CONFIG SET maxmemory-policy noeviction, and in redis.conf",
+    );
+  }
+}
+
+/** INFO names the replicas in sync only if min-replicas-to-write is set. */
+function warningsOf(info: string): string[] {
+  const isGuarded = valueOf(info, "min_slaves_good_slaves") !== "unknown";
+  const warning =
+    "min-replicas-to-write is 0: a primary that is cut off accepts writes, which are lost when it is replaced. " +
+    "Set it to 1 with CONFIG SET, and in redis.conf";
+  return isGuarded ? [] : [warning];
+}
+
+/** Valkey has a version of its own, and says which version of Redis it is like. */
+function versionOf(info: string): string {
+  const valkey = valueOf(info, "valkey_version");
+  return valkey === "unknown" ? valueOf(info, "redis_version") : `${valkey} (Valkey)`;
+}
+
+function unavailable(where: string, problem: string, cause?: unknown): SimfleetError {
+  return new SimfleetError("STORE_UNAVAILABLE", `Redis at ${where} ${problem}`, { cause });
+}
+
+function valueOf(info: string, name: string): string {
+  return new RegExp(`^${name}:(.+)$`, "m").exec(info)?.[1]?.trim() ?? "unknown";
+}
+
+/** An authentication or TLS failure emits an error event while commands just wait: fail with that error instead. */
+function lastErrorInstead<T>(redis: Redis, target: RedisTarget, reply: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error & { lastNodeError?: Error }): void => {
+      if (error.lastNodeError !== undefined) reject(ofNode(error.lastNodeError));
+      else reject("sentinels" in target ? ofSentinels(error, target.primary) : error);
+    };
+    reply.then(resolve, reject);
+    redis.on("error", fail);
+    reply.finally(() => redis.off("error", fail)).catch(() => undefined);
+  });
+}
+
+/** The retries that ioredis announces do not happen, since the first error is reported. */
+function ofSentinels(error: Error, primary: string): Error {
+  const last = /^All sentinels are unreachable\..*Last error: (.+)$/s.exec(error.message)?.[1];
+  if (last === undefined) return error;
+  const isNameUnknown = last.includes("No such master");
+  const why = last.startsWith("Connection is closed") ? "" : ` (${last})`;
+  const problem = isNameUnknown ? `the Sentinels know no primary ${primary}` : `no Sentinel answers${why}`;
+  return new Error(problem, { cause: error });
+}
+
+/** ioredis does not tell why a connection to a node of a cluster, or to a Sentinel, was closed. */
+function ofNode(error: Error): Error {
+  return error.message === "Connection is closed." ? new Error("none of the nodes answers", { cause: error }) : error;
+}
+
+function isRecent(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > oldestVersion[0] || (major === oldestVersion[0] && minor >= oldestVersion[1]);
+}

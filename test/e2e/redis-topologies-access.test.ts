@@ -1,0 +1,157 @@
+/** Clusters and Sentinels that admit only the documented ACL users, or only TLS; and addresses that lead to the wrong kind. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createAuthority } from "../support/certificates.ts";
+import { root } from "./support/built-cli.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+import { redisOnPort } from "./support/redis-server.ts";
+import { primaryName, redisCluster, redisWithSentinels } from "./support/redis-topologies.ts";
+
+const password = "p@ss/w0rd-of-acl#1%";
+
+/** The lines that docs/redis.md tells operators to use: for servers and for Sentinels. */
+async function documentedUsers(): Promise<{ server: string; sentinel: string }> {
+  const page = await readFile(join(root, "docs", "redis.md"), "utf8");
+  const lines = [...page.matchAll(/^user simfleet on >PASSWORD .*$/gm)].map(([line]) => line);
+  const [server, sentinel] = lines.map((line) => line.replace("PASSWORD", () => password));
+  if (server === undefined || sentinel === undefined) throw new Error("docs/redis.md lacks an ACL line");
+  return { server, sentinel };
+}
+
+async function expectWork(harness: CliHarness, env: Record<string, string>): Promise<void> {
+  await harness.fleet("fleet.csv", 20);
+  const worker = await harness.worker(env);
+  expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
+    code: 0,
+    document: { state: "completed", counts: { done: 20 } },
+  });
+  expect((await harness.run(["sims", "sync"], env)).code).toBe(0);
+  worker.kill("SIGTERM");
+  expect(await worker.ended).toMatchObject({ code: 0 });
+  expect((await harness.run(["check"], env)).stdout).toMatch(/^ok +redis +redis/m);
+}
+
+async function certificates(harness: CliHarness) {
+  const authority = createAuthority();
+  const [server, client] = [authority.issue("redis", ["127.0.0.1", "localhost"]), authority.issue("simfleet")];
+  const write = async (name: string, content: string): Promise<string> => {
+    await writeFile(harness.path(name), content, { mode: 0o600 });
+    return harness.path(name);
+  };
+  const ca = await write("ca.pem", authority.cert);
+  const cert = await write("server.pem", server.cert);
+  const key = await write("server-key.pem", server.key);
+  return {
+    lines: ["tls-auth-clients yes", `tls-ca-cert-file ${ca}`, `tls-cert-file ${cert}`, `tls-key-file ${key}`],
+    connection: { tls: { ca: authority.cert, cert: server.cert, key: server.key } },
+    env: {
+      SIMFLEET_REDIS_TLS_CA_FILE: ca,
+      SIMFLEET_REDIS_TLS_CERT_FILE: await write("client.pem", client.cert),
+      SIMFLEET_REDIS_TLS_KEY_FILE: await write("client-key.pem", client.key),
+    },
+  };
+}
+
+/** Lines of a configuration file as arguments. */
+function argsOf(lines: readonly string[]): string[] {
+  return lines.flatMap((line) => [`--${line.split(" ")[0]}`, line.slice(line.indexOf(" ") + 1)]);
+}
+
+describe.concurrent("a Redis of several servers with ACL users as the documentation gives them", () => {
+  // Shows S13.
+  test("the documented ACL lets the user of a cluster do its work and denies no command", async () => {
+    await using harness = await CliHarness.open({ sims: 20 });
+    const aclFile = harness.path("users.acl");
+    await writeFile(aclFile, `user default on nopass ~* &* +@all\n${(await documentedUsers()).server}\n`);
+    await using cluster = await redisCluster(harness, { args: ["--aclfile", aclFile] });
+    const SIMFLEET_REDIS_URL = cluster.url.replace("://", `://simfleet:${encodeURIComponent(password)}@`);
+    await expectWork(harness, { SIMFLEET_REDIS_URL });
+    for (const { redis } of cluster.nodes) expect(await redis.acl("LOG")).toEqual([]);
+    const wrong = { SIMFLEET_REDIS_URL: cluster.url.replace("://", "://simfleet:wrong-word@") };
+    const refused = await harness.run(["runs", "list"], wrong);
+    expect(refused).toMatchObject({ code: 4, stdout: "" });
+    expect(refused.stderr).toMatch(/cannot be used: (WRONGPASS|NOAUTH)/);
+    expect(refused.stderr).not.toContain("wrong-word");
+  });
+
+  // Shows S13.
+  test("the documented ACL lets the users of Sentinels and servers do their work and denies no command", async () => {
+    await using harness = await CliHarness.open({ sims: 20 });
+    const users = await documentedUsers();
+    const aclFile = harness.path("users.acl");
+    await writeFile(aclFile, `user default on nopass ~* &* +@all\n${users.server}\n`);
+    await using set = await redisWithSentinels(harness, {
+      args: ["--aclfile", aclFile],
+      sentinelLines: [
+        users.sentinel,
+        "user default on >default-word ~* &* +@all",
+        "sentinel sentinel-pass default-word",
+      ],
+      sentinelConnection: { password: "default-word" },
+    });
+    await writeFile(harness.path("password"), password, { mode: 0o600 });
+    const env = {
+      SIMFLEET_REDIS_URL: set.url,
+      SIMFLEET_REDIS_USERNAME: "simfleet",
+      SIMFLEET_REDIS_PASSWORD_FILE: harness.path("password"),
+      SIMFLEET_REDIS_SENTINEL_USERNAME: "simfleet",
+      SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: harness.path("password"),
+    };
+    await expectWork(harness, env);
+    expect(await set.primary.redis.acl("LOG")).toEqual([]);
+    for (const sentinel of set.asked) expect(await sentinel.acl("LOG")).toEqual([]);
+    const { SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: _, SIMFLEET_REDIS_SENTINEL_USERNAME: __, ...without } = env;
+    const refused = await harness.run(["runs", "list"], without);
+    expect(refused).toMatchObject({ code: 4, stdout: "" });
+    expect(refused.stderr).toMatch(/no Sentinel answers \(NOAUTH/);
+  });
+});
+
+describe.concurrent("a Redis of several servers over TLS", () => {
+  // Shows S13.
+  test("a cluster with TLS is used with rediss+cluster://", async () => {
+    await using harness = await CliHarness.open({ sims: 20 });
+    const { lines, connection, env } = await certificates(harness);
+    const args = [...argsOf(lines), "--tls-cluster", "yes", "--tls-replication", "yes"];
+    await using cluster = await redisCluster(harness, { args, connection, scheme: "rediss+cluster" });
+    await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: cluster.url });
+    const plain = { SIMFLEET_REDIS_URL: cluster.url.replace("rediss", "redis") };
+    expect(await harness.run(["runs", "list"], plain)).toMatchObject({ code: 4, stdout: "" });
+  });
+
+  // Shows S13.
+  test("a primary with TLS is used through Sentinels with rediss+sentinel://", async () => {
+    await using harness = await CliHarness.open({ sims: 20 });
+    const { lines, connection, env } = await certificates(harness);
+    await using set = await redisWithSentinels(harness, {
+      ...{ args: [...argsOf(lines), "--tls-replication", "yes"], connection, scheme: "rediss+sentinel" },
+      sentinelLines: [...lines, "tls-replication yes"],
+    });
+    await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: set.url });
+  });
+});
+
+test("an address of the wrong kind is refused with the fault", async () => {
+  await using harness = await CliHarness.open({ sims: 1 });
+  await using server = await redisOnPort(harness);
+  await using cluster = await redisCluster(harness);
+  await using set = await redisWithSentinels(harness);
+  const node = cluster.nodes[0]?.port;
+  for (const [url, message] of [
+    [`redis://127.0.0.1:${node}`, /is a node of a cluster: give SIMFLEET_REDIS_URL as redis\+cluster:/],
+    [`redis+cluster://127.0.0.1:${server.port}`, /cluster support disabled/],
+    ["redis+cluster://127.0.0.1:1,127.0.0.1:2", /none of the nodes answers/],
+    [`redis+sentinel://127.0.0.1:${server.port}/x`, /no Sentinel answers \(ERR unknown command/],
+    [set.url.replace(primaryName, "other"), /the Sentinels know no primary other/],
+    ["redis+sentinel://127.0.0.1:1/x", /no Sentinel answers\. Is it up/],
+  ] as const) {
+    const failed = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL: url });
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    expect(failed.stderr).toMatch(message);
+  }
+  await cluster.nodes[0]?.redis.call("CLUSTER", "DELSLOTS", 0);
+  const failed = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL: cluster.url });
+  expect(failed).toMatchObject({ code: 4 });
+  expect(failed.stderr).toMatch(/is in a cluster whose state is fail/);
+});
