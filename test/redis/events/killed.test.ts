@@ -89,7 +89,7 @@ it(`a change and its event exist together after ${redisKills} kills by seed of R
     try {
       const before = await withRedis({ folder, startProgram }, async (reported, url) => {
         await reported.prepare();
-        const child = await startRuns(url, "simfleet", seed);
+        const child = await startRuns(url, new Keys().prefix, seed);
         await untilReported(30 + Math.ceil(random() * 30), { reported, child });
         const tallies = await reported.settledRows();
         return { tallies, child };
