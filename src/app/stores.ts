@@ -11,6 +11,7 @@ import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import type { RedisConnections } from "#redis/connection.ts";
 import { ensureDataVersion } from "#redis/data-version.ts";
 import { Keys } from "#redis/keys.ts";
+import { inWordsOfRedis } from "#redis/refusal.ts";
 import { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import type { RedisFacts } from "#redis/verify.ts";
 import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
@@ -51,6 +52,8 @@ export async function openData(
       ...{ redis, keys: new Keys(), mayBeOld, clock },
       onMoved: (moved) => logger.info(moved, "the data of an older simfleet have been moved to new keys"),
     });
+  } catch (thrown) {
+    throw inWordsOfRedis(thrown);
   } finally {
     redis.disconnect();
   }

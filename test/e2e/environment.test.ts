@@ -90,7 +90,13 @@ describe.concurrent("unsuitable Redis servers", () => {
   test("apply starts nothing when Redis is full", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 100);
-    await (await harness.redis()).config("SET", "maxmemory", "1");
+    const redis = await harness.redis();
+    await redis.config("SET", "maxmemory", "1");
+    // Full from the beginning: not even the version of the data can be stored.
+    expect((await harness.run(["runs", "list"])).stderr).toMatch(/^simfleet: Redis refuses: it is full: [^\n]*\n$/);
+    await redis.config("SET", "maxmemory", "0");
+    expect((await harness.run(["runs", "list"])).code).toBe(0);
+    await redis.config("SET", "maxmemory", "1");
     const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
     expect(failed).toMatchObject({ code: 4, stdout: "" });
     expect(failed.stderr).toMatch(

@@ -89,7 +89,7 @@ it(`each change is stored together with its event after ${redisKills} kills by s
     try {
       const before = await withRedis({ folder, startProgram }, async (reported, url) => {
         await reported.prepare();
-        const child = await startRuns(url, "simfleet", seed);
+        const child = await startRuns(url, new Keys().prefix, seed);
         await untilReported(30 + Math.ceil(random() * 30), { reported, child });
         const tallies = await reported.settledRows();
         return { tallies, child };
