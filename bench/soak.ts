@@ -79,7 +79,7 @@ try {
   await page?.addInitScript(`sessionStorage.setItem("simfleet.token", ${JSON.stringify(token)});`);
   await page?.goto(url);
   const load = Promise.all([runs(), syncs()]);
-  await sampleUntilEnd();
+  await Promise.race([sampleUntilEnd(), load]); // a load that fails ends the soak
   stopping.abort();
   await load;
 } finally {
