@@ -28,8 +28,11 @@ export interface QueueWorkerOptions<Data, V> {
   readonly clock: Clock;
   /** Jobs in progress at once. */
   readonly atOnce: number;
-  /** Processes a job; the signal aborts when this process stops or has lost the job's lock. */
-  readonly work: (data: Data, signal: AbortSignal) => Promise<V>;
+  /**
+   * Processes a job; the signal aborts when this process stops or has lost the job's lock. `deaths`: how many processes have
+   * died with it.
+   */
+  readonly work: (data: Data, signal: AbortSignal, deaths: number) => Promise<V>;
   /** Called after the work, while this process still holds the job, and before the result is reported to the queue. */
   readonly beforeReporting?: (data: Data, result: V) => Promise<void>;
   readonly afterReporting?: (data: Data, kind: string) => void;
@@ -106,7 +109,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     const { queue, clock, work, beforeReporting } = this.#options;
     this.#lastStartMs = clock.monotonicMs();
     const signal = lost === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, lost]);
-    const result = await work(job.data, signal);
+    const result = await work(job.data, signal, job.stalledCounter);
     // Without the lock the job belongs to another worker by now: do not touch it.
     if (lost?.aborted) return result.kind;
     await beforeReporting?.(job.data, result);

@@ -52,7 +52,7 @@ export class Consumer implements Working {
       ...this.#options,
       queue: await queues.queue(bucket),
       atOnce: segmentsAtOnce,
-      work: (reference, signal) => this.#work(reference, signal),
+      work: (reference, signal, deaths) => this.#work({ ...reference, deaths }, signal),
       beforeReporting: async ({ runId }, result) => {
         if (result.kind === "finished" && result.canaryHeld) await this.#enqueue(runId);
       },

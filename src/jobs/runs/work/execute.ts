@@ -17,6 +17,7 @@ import { hasSecrets, withoutSecrets } from "../sealed-inputs.ts";
 import { type OpenRows, claimOpenRows } from "./open-rows.ts";
 import { makeCall } from "./row-call.ts";
 import type { LostRow } from "./lost-call.ts";
+import { Suspects, setAsideReason } from "./suspects.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { Account } from "#api/account.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
@@ -62,7 +63,7 @@ export async function execute(
   try {
     const run = await context.ledger.run(reference.runId);
     const isOver = AbortSignal.any([signal, halt]);
-    return await workOff(await SegmentWork.load(run, reference.segment, context, isOver), context.clock, isOver);
+    return await workOff(await SegmentWork.load(run, reference, context, isOver), context.clock, isOver);
   } finally {
     await leave();
   }
@@ -91,6 +92,7 @@ class SegmentWork {
   readonly #open: OpenRows;
   readonly #pending = new Map<number, StoredRow>();
   readonly #unsafe: UnsafeCalls;
+  readonly #suspects: Suspects;
   readonly #callOptions: CallOptions;
   #doneBefore: number;
   #incident = 0;
@@ -102,6 +104,7 @@ class SegmentWork {
     open: OpenRows;
     context: JobContext;
     signal: AbortSignal;
+    deaths: number;
   }) {
     const { run, segment, open, context, signal } = deps;
     this.#open = open;
@@ -114,6 +117,7 @@ class SegmentWork {
     context.backlog.observe(run.runId, run.tally.pending);
     this.#outcomeWriter = new OutcomeWriter({ ...context, run, segment });
     this.#unsafe = new UnsafeCalls({ ...context, runId: run.runId, segment, tries: this.#tries, signal });
+    this.#suspects = new Suspects({ ...context, runId: run.runId, segment, tries: this.#tries, deaths: deps.deaths });
     const { callsPerMinute } = run.options;
     this.#callOptions = {
       backlog: () => context.backlog.of(run.runId),
@@ -123,8 +127,14 @@ class SegmentWork {
     for (const [place, row] of open.rows) this.#pending.set(place, row);
   }
 
-  static async load(run: RunRecord, segment: number, context: JobContext, signal: AbortSignal): Promise<SegmentWork> {
-    return new SegmentWork({ run, segment, open: await claimOpenRows(run, segment, context), context, signal });
+  static async load(
+    run: RunRecord,
+    { segment, deaths = 0 }: SegmentReference,
+    context: JobContext,
+    signal: AbortSignal,
+  ): Promise<SegmentWork> {
+    const open = await claimOpenRows(run, segment, context);
+    return new SegmentWork({ run, segment, open, context, signal, deaths });
   }
 
   /** Delay before the next pass, based on the remaining row with the most attempts. */
@@ -143,11 +153,13 @@ class SegmentWork {
   async pass(): Promise<JobResult | undefined> {
     this.#stop = undefined;
     this.#incident = 0;
-    const due = this.#dueRows();
-    const rows = due.values();
-    const lanes = Array.from({ length: Math.min(this.#context.lanes, due.length) }, () => this.#lane(rows));
-    const ended = await Promise.allSettled(lanes);
+    const [alone, together] = partitioned(this.#dueRows(), ([place]) => this.#suspects.isSuspect(place));
+    const ended = await Promise.allSettled([this.#lane(alone.values())]);
+    const rows = together.values();
+    const lanes = Array.from({ length: Math.min(this.#context.lanes, together.length) }, () => this.#lane(rows));
+    ended.push(...(await Promise.allSettled(lanes)));
     await this.#outcomeWriter.flush();
+    await this.#suspects.clear(this.#pending);
     const failed = ended.find((lane) => lane.status === "rejected");
     if (failed !== undefined) throw failed.reason;
     if (this.#pending.size === 0) return this.#finish();
@@ -182,8 +194,19 @@ class SegmentWork {
       const next = rows.next();
       if (next.done) return;
       const [place, row] = next.value;
+      if (this.#suspects.isSetAside(place)) {
+        await this.#setAside(place, row);
+        continue;
+      }
+      await this.#suspects.mark(place);
       await this.#take(place, row, await this.#try(place, row));
     }
+  }
+
+  #setAside(place: number, row: StoredRow): Promise<void> {
+    const tries = this.#tries.get(place);
+    const outcome = tries?.sentAtMs === undefined ? "failed" : "unknown";
+    return this.#settle(place, row, { outcome, reason: `${setAsideReason}${doubtOf(tries)}` }, "no-call");
   }
 
   async #try(place: number, row: StoredRow): Promise<TryResult> {
@@ -365,4 +388,9 @@ class SegmentWork {
 function noLonger([field, expected]: FieldChange, present: string | undefined): string {
   const text = (value: string | null): string => (value === null ? `no ${field}` : value);
   return `left as it is: it has ${text(present ?? null)} now, no longer ${text(expected)}, which the run gave it`;
+}
+
+/** Splits a list in two: what the rule holds for, and the rest. */
+function partitioned<T>(items: readonly T[], rule: (item: T) => boolean): readonly [T[], T[]] {
+  return [items.filter((item) => rule(item)), items.filter((item) => !rule(item))];
 }

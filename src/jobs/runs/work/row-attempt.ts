@@ -6,6 +6,8 @@ import type { ShownSim } from "../ledger/settlement.ts";
 export interface SegmentReference {
   readonly runId: string;
   readonly segment: number;
+  /** How many processes have died with its job. */
+  readonly deaths?: number;
 }
 
 /** The result of one attempt of one row. */
