@@ -16,6 +16,9 @@ export interface ControlRequest {
 
 const answerMs = 5_000;
 
+/** Answers that called a fault of the surroundings a bug of simfleet. */
+export const internalAnswers: string[] = [];
+
 /** @throws Error with the last answer: a refusal that a repetition cannot change, or when the time is over */
 export async function ask(stations: readonly Station[], request: ControlRequest): Promise<string> {
   const { method = "GET", path, key, csv, deadlineMs = 90_000 } = request;
@@ -38,6 +41,7 @@ export async function ask(stations: readonly Station[], request: ControlRequest)
       const text = await response.text();
       if (response.ok) return text;
       last = `${response.status} ${text}`;
+      if (text.includes('"INTERNAL"')) internalAnswers.push(`${method} ${path}: ${last}`);
       const isFinal = response.status < 500 && ![409, 429].includes(response.status);
       if (isFinal) throw new Refused(`${method} ${path}: ${last}`);
     } catch (thrown) {

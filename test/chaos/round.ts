@@ -3,9 +3,10 @@
  * result as one line of JSON and ends with 0 if nothing is wrong. Its folder is kept if something is.
  *   node --conditions=simfleet-source test/chaos/round.ts SEED [calm] [CALM_MEGABYTES]
  */
-import { checkKeys, checkLogs, checkProcesses } from "./checks/leftovers.ts";
+import { checkFiles, checkKeys, checkLogs, checkProcesses } from "./checks/leftovers.ts";
 import { checkRecords } from "./checks/records.ts";
 import { checkRows, type RowCounts } from "./checks/rows.ts";
+import { internalAnswers } from "./control.ts";
 import { lastRun, startLoad, startRun, untilSubmitted } from "./load.ts";
 import { planOf } from "./plan.ts";
 import { untilRest } from "./rest.ts";
@@ -63,11 +64,11 @@ async function round(stage: Stage, seed: number, { isCalm, calmMb }: Calm): Prom
   } catch (thrown) {
     note(`a run after the faults: ${String(thrown)}`);
   }
-  faults.push(...(await checkKeys(stage, restAtMs)), ...checkProcesses(stage, calmMb));
+  faults.push(...(await checkKeys(stage, restAtMs)), ...checkProcesses(stage, calmMb), ...checkFiles(stage));
   const megabytes = Math.max(...stage.stations.map(({ worker }) => worker.resources()?.megabytes ?? 0));
   const stops = await Promise.all(stage.stations.map(({ worker }) => worker.terminate()));
   for (const tookMs of stops) if (tookMs > 25_000) faults.push(`a worker took ${tookMs} ms to stop`);
-  faults.push(...checkLogs(stage));
+  faults.push(...internalAnswers, ...checkLogs(stage));
   return {
     ...{ seed, workers: plan.workers, seconds: (nowMs() - beganMs) / 1_000, restSeconds },
     ...{ blows: damage.blows.toSorted((a, b) => a.atMs - b.atMs), kills: damage.kills },

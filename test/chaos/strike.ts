@@ -129,8 +129,9 @@ const acts: Readonly<Record<FaultKind, Act>> = {
   },
   "platform-hang": async ({ lastsMs }, { stage, damage, station }) => {
     // Calls that hang would take 30 s to time out: the network ends them.
-    stage.sandbox.faults.next("hang", connections);
+    stage.sandbox.faults.setRates({ hang: 0.3 });
     await sleep(lastsMs);
+    stage.sandbox.faults.setRates({});
     damage.inHand += stage.stations.reduce((sum, { platform }) => sum + platform.cut(), 0);
     return `at worker ${station.worker.number} and others`;
   },

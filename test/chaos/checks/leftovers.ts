@@ -2,6 +2,8 @@
  * Checks of what faults must not leave behind: keys in Redis without an end, permits that nobody gives back, open files and
  * connections, memory, and secrets or internal errors in the log.
  */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { Keys } from "#redis/keys.ts";
 import { connections, secrets, type Stage } from "../stage/stage.ts";
 
@@ -27,6 +29,12 @@ export async function checkKeys({ redis: { direct } }: Stage, restMs: number): P
     }
   } while (cursor !== "0");
   return faults;
+}
+
+/** Files that were being written when a process died: what a sink gets is a secret. */
+export function checkFiles({ disk }: Stage): string[] {
+  const left = readdirSync(join(disk.folder, "out")).filter((name) => !["mqtt", "report.json"].includes(name));
+  return left.map((name) => `${name} is left beside the files`);
 }
 
 /** Permits of processes that were killed count until their lease ends; none may have been granted since. */
