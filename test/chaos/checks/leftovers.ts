@@ -67,7 +67,7 @@ export function checkProcesses({ stations }: Stage, calmMegabytes = usualMegabyt
   return faults;
 }
 
-const alarming = /\bINTERNAL\b|unhandled|uncaught|TypeError|RangeError|ReferenceError|MaxListenersExceeded/i;
+const alarming = /"INTERNAL"|[Uu]nhandled|[Uu]ncaught|TypeError|RangeError|ReferenceError|MaxListenersExceeded/;
 
 export function checkLogs({ stations, sandbox }: Stage): string[] {
   const { credentials } = sandbox.state;
