@@ -2,10 +2,12 @@
  * What the workers have to do in a round: runs of safe and unsafe operations over thousands of rows, a sync, and a rotation,
  * all requested at once. The schedules and the webhook are in the configuration.
  */
+import { seededShare } from "#sandbox/seeded.ts";
 import { Keys } from "#redis/keys.ts";
 import { until } from "../support/until.ts";
-import { askJson } from "./control.ts";
+import { ask, askJson } from "./control.ts";
 import type { Stage } from "./stage/stage.ts";
+import { sleep } from "./time.ts";
 
 export interface PlannedRun {
   readonly operation: string;
@@ -19,6 +21,8 @@ export interface PlannedRun {
 
 export interface StartedRun extends PlannedRun {
   readonly runId: string;
+  /** It may be cancelled. */
+  readonly isSteered?: true;
 }
 
 const plannedRuns: readonly PlannedRun[] = [
@@ -40,6 +44,12 @@ const plannedRuns: readonly PlannedRun[] = [
     set: {},
   },
 ];
+
+/** A run that an operator pauses, resumes and cancels while things break. */
+const steeredRun: PlannedRun = {
+  ...{ operation: "set-group", effect: "setSimGroup", isSafe: true, sims: [1_800, 2_300] },
+  set: { groupId: "c3d2a481-trucks" },
+};
 
 /** A run that starts when everything is over, to see that nothing is shut. */
 export const lastRun: PlannedRun = {
@@ -66,11 +76,23 @@ export function untilSubmitted({ redis }: Stage): Promise<void> {
   return until("the load is submitted", async () => (await redis.direct.zcard(keys.runs())) >= plannedRuns.length);
 }
 
+async function steer(stage: Stage, seed: number): Promise<StartedRun> {
+  const run = await startRun(stage, steeredRun, seed);
+  for (const step of ["pause", "resume", "cancel"]) {
+    await sleep(500 + 1_500 * seededShare(seed, step.length));
+    await ask(stage.stations, { method: "POST", path: `/runs/${run.runId}/${step}` }).catch((thrown: unknown) => {
+      // It is over already, or so by an earlier request whose answer was lost.
+      if (!String(thrown).includes("RUN_STATE")) throw thrown;
+    });
+  }
+  return { ...run, isSteered: true };
+}
+
 /** Resolves with the runs once everything has been accepted. */
 export async function startLoad(stage: Stage, seed: number): Promise<StartedRun[]> {
   const { stations } = stage;
   const [runs] = await Promise.all([
-    Promise.all(plannedRuns.map((run) => startRun(stage, run, seed))),
+    Promise.all([...plannedRuns.map((run) => startRun(stage, run, seed)), steer(stage, seed)]),
     askJson(stations, { method: "POST", path: "/syncs", key: `sync-${seed}` }),
     askJson(stations, { method: "POST", path: "/rotations/mqtt/rotate", key: `rotate-${seed}` }),
   ]);

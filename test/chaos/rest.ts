@@ -46,8 +46,12 @@ async function unrest({ redis: { direct }, stations }: Stage, started: readonly 
   if (!overRotations.has(rotation.state ?? "")) left.push(`the rotation is ${JSON.stringify(shortened(rotation))}`);
   const pending = await direct.zrange(keys.deliveriesPending("ops"), "0", "-1", "WITHSCORES");
   if (pending.length > 0) left.push(`deliveries are pending: ${pending.join(" ")}`);
-  const claims = await direct.hlen(keys.simsClaims(profile));
-  if (claims > 0) left.push(`${claims} claims on SIMs`);
+  const claims = Object.values(await direct.hgetall(keys.simsClaims(profile)));
+  for (const runId of new Set(claims.map((claim) => claim.split("\n", 1)[0] ?? ""))) {
+    // Those of a cancelled run are released by a later sync.
+    const state = await direct.hget(keys.run(runId), "state");
+    if (state !== "cancelled") left.push(`claims of run ${runId}, which is ${state}`);
+  }
   return [...left, ...(await jobsLeft(direct))];
 }
 

@@ -24,7 +24,9 @@ export async function checkKeys({ redis: { direct } }: Stage, restMs: number): P
     cursor = next;
     for (const key of found) {
       if (key.startsWith(keys.runDraft("")) && (await direct.pttl(key)) < 0) faults.push(`${key} has no end`);
-      if (/:run:[^:]+:segment:/.test(key)) faults.push(`${key} is left of a run that is over`);
+      const [, runId] = /:run:([^:]+):segment:/.exec(key) ?? [];
+      const isWhole = runId !== undefined && (await direct.hget(keys.run(runId), "state")) === "completed";
+      if (isWhole) faults.push(`${key} is left of a run that is completed`);
       if (key.endsWith(":permits")) faults.push(...(await lastingPermits(direct.hgetall(key), key, restMs)));
     }
   } while (cursor !== "0");

@@ -19,6 +19,8 @@ export interface RowCounts {
   rows: number;
   repeated: number;
   unknown: number;
+  /** Cancelled rows whose call was in flight when their worker died. */
+  cancelledInFlight: number;
 }
 
 /** @returns what is wrong, in words */
@@ -28,7 +30,7 @@ export async function checkRows(
   damage: Damage,
 ): Promise<{ faults: string[]; counts: RowCounts }> {
   const faults: string[] = [];
-  const counts: RowCounts = { rows: 0, repeated: 0, unknown: 0 };
+  const counts: RowCounts = { rows: 0, repeated: 0, unknown: 0, cancelledInFlight: 0 };
   for (const run of runs) {
     const { state, counts: counted } = await askJson<RunDocument>(stage.stations, { path: `/runs/${run.runId}` });
     const text = await ask(stage.stations, { path: `/runs/${run.runId}/results?format=ndjson` });
@@ -41,7 +43,7 @@ export async function checkRows(
     for (const { outcome } of rows) tally[outcome] = (tally[outcome] ?? 0) + 1;
     const size = run.sims[1] - run.sims[0];
     const name = `${run.operation} (${run.runId})`;
-    if (state !== "completed") faults.push(`${name} is ${state}`);
+    if (state !== "completed" && !(run.isSteered && state === "cancelled")) faults.push(`${name} is ${state}`);
     if (total !== size || rows.length !== size) faults.push(`${name} has ${total} and ${rows.length} of ${size} rows`);
     for (const [outcome, count] of Object.entries(byOutcome)) {
       if (count !== (tally[outcome] ?? 0))
@@ -57,6 +59,11 @@ export async function checkRows(
   const asDoubtful = doubtful + Object.values(refused).reduce((sum, count) => sum + count, 0);
   if (counts.repeated > doubtful) {
     faults.push(`${counts.repeated} safe calls were repeated, but only ${doubtful} could have been lost`);
+  }
+  if (counts.cancelledInFlight > doubtful) {
+    faults.push(
+      `${counts.cancelledInFlight} cancelled rows were done, but only ${doubtful} calls could have been lost`,
+    );
   }
   if (counts.unknown > asDoubtful) {
     faults.push(`${counts.unknown} rows are unknown, but only ${asDoubtful} could have been lost`);
@@ -78,6 +85,9 @@ function checkRow(stage: Stage, run: StartedRun, { input, outcome, reason }: Row
       return effects === 0 ? [`never accepted: ${what}`] : [];
     case "rejected":
       return effects > 0 || !mustBeRefused ? [`rejected without cause: ${what}`] : [];
+    case "cancelled":
+      if (effects > 0 && !reason.includes("may have been")) counts.cancelledInFlight += 1;
+      return run.isSteered ? [] : [`cancelled without cause: ${what}`];
     case "unknown":
       return run.isSafe ? [`a safe call without an outcome: ${what}`] : [];
     default:

@@ -37,15 +37,20 @@ export class RedisProcess {
     return redis;
   }
 
+  get #isUp(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Another fault may have killed it before. */
   async kill(): Promise<void> {
+    if (!this.#isUp) return;
     const gone = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
     await gone;
   }
 
   restart(): void {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) return;
-    this.#child = this.#start();
+    if (!this.#isUp) this.#child = this.#start();
   }
 
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
@@ -64,6 +69,6 @@ export class RedisProcess {
 
   async close(): Promise<void> {
     this.direct.disconnect();
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await this.kill();
+    await this.kill();
   }
 }

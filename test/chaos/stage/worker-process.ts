@@ -11,6 +11,8 @@ import { nowMs, sleep } from "../time.ts";
 
 const entry = fileURLToPath(new URL("./worker-entry.ts", import.meta.url));
 const restartMs = 200;
+/** A worker promises to stop within 25 s. */
+const mostStopMs = 28_000;
 const readyLine = "the worker is ready";
 
 /** An end that nobody asked for. */
@@ -117,6 +119,13 @@ export class WorkerProcess {
     this.#expected = this.#isReady ? how : "kill";
     const gone = once(child, "close");
     child.kill(signal);
+    const late = new AbortController();
+    const isGone = await Promise.race([gone.then(() => true), sleep(mostStopMs, late.signal).then(() => false)]);
+    late.abort();
+    if (isGone) return;
+    // It is reported as an end that nobody asked for.
+    this.#expected = undefined;
+    child.kill("SIGKILL");
     await gone;
   }
 
