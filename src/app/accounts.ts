@@ -205,7 +205,7 @@ class OpenAccount {
         this.#log.warn(event, "the platform responded with 429");
         break;
       case "renewal-failed":
-        this.#log.warn(event, "authentication failed");
+        this.#log.warn({ type: event.type, reason: event.reason }, `authentication failed: ${event.message}`);
         break;
       case "renewed":
         this.#log.debug(event, "authenticated");
@@ -215,7 +215,10 @@ class OpenAccount {
         this.#keyRefused(event.authKeyId, event.message);
         break;
       case "credentials-kept":
-        this.#log.warn(event, "new credentials cannot be used; the previous ones stay in use");
+        this.#log.warn(
+          { type: event.type },
+          `new credentials cannot be used; the previous ones stay in use: ${event.message}`,
+        );
         break;
       default:
     }

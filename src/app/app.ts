@@ -130,7 +130,7 @@ export class App {
     this.#watch = new RunWatch({ ledger });
     this.#accounts = new Accounts({ ...deps, ...stores, userAgent });
     const connect = (name: string): Redis => deps.connections.connect(name);
-    this.#queues = new Queues({ connect, keys, ledger });
+    this.#queues = new Queues({ connect, keys, ledger, clock: deps.clock });
     deps.lifecycle.onStop("queues", () => this.#queues.close());
     const wordingOf = (profile: string): Wording => this.wordingOf(profile);
     const { periodMs } = deps.config.limits;

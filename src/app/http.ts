@@ -26,7 +26,7 @@ import { QueueSessions } from "#http/queues/queue-sessions.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { type App, version } from "./app.ts";
+import { App, version } from "./app.ts";
 import { endpointsOf, type FeatureRoutes } from "./endpoints.ts";
 
 /**
@@ -61,7 +61,15 @@ export async function openHttp(deps: {
     planRowsEndpoint({ runs: app.runs, plans }),
   ];
   const control = { app, endpoints, config, access, clock, logger, version, ...shared };
-  const server = await startHttp({ host, port, hosts, version, health, control });
+  const server = await startHttp({
+    host,
+    port,
+    hosts,
+    version,
+    health,
+    control,
+    explained: (thrown) => App.explained(thrown),
+  });
   const stopSampling = every(config.limits.periodMs, () => void sample(app, windows));
   const stopRemembering = every(minuteMs, () => void rememberFleets(app, config));
   const stopSweeping = every(minuteMs, () => {

@@ -68,6 +68,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     await stopStorage();
     logger.info("the worker is stopping");
     await http.close();
+  } catch (thrown) {
+    throw App.explained(thrown);
   } finally {
     for (const problem of await app.close(stopMs)) logger.warn(problem);
   }

@@ -115,7 +115,8 @@ export const errorCatalogue = {
   STORE_FULL: {
     disposition: "later",
     exitCode: 4,
-    meaning: "Redis has too little memory left for the run; nothing of it was stored.",
+    meaning:
+      "Redis has too little memory left for the run, or the worker's disk for the upload; nothing of it was stored.",
   },
   STORE_UNAVAILABLE: {
     disposition: "retry",

@@ -43,6 +43,8 @@ export interface HttpOptions {
   readonly hosts?: readonly string[];
   readonly version: string;
   readonly health: Health;
+  /** Puts an error of the store into words for operators. */
+  readonly explained?: (thrown: unknown) => unknown;
   /** Absent: health alone. */
   readonly control?: ControlDeps;
 }
@@ -79,7 +81,7 @@ async function listen(options: HttpOptions): Promise<HttpServer> {
 }
 
 async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
-  const { host, hosts = [], health, version, control } = options;
+  const { host, hosts = [], health, version, control, explained = (thrown) => thrown } = options;
   const server = fastify({
     logger: false,
     forceCloseConnections: true,
@@ -103,7 +105,8 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
     addAudit(server, control);
     addMetrics(server, control);
   }
-  server.setErrorHandler(async (thrown, request, reply) => {
+  server.setErrorHandler(async (error, request, reply) => {
+    const thrown = explained(error);
     const problem = problemOf(thrown, request.id);
     const facts = { error: thrown, requestId: request.id, route: request.routeOptions.url };
     if (problem.status >= 500) control?.logger.warn(facts, "a request to the control API failed");

@@ -83,6 +83,14 @@ describe("HTTP errors", () => {
     expect(harness.log.join("")).toContain(answer.headers.get("x-request-id"));
   });
 
+  test("an authentication that failed is logged in one message with its reason", async () => {
+    await using harness = await ControlHarness.open({ sandbox: { faultsOnAuth: true, faults: { "empty-500": 1 } } });
+    await expect(harness.app.client("default").whoAmI()).rejects.toMatchObject({ code: "PLATFORM_UNAVAILABLE" });
+    const line = harness.log.find((text) => text.includes("authentication failed")) ?? "";
+    expect(line.match(/"message":/g)).toHaveLength(1);
+    expect(JSON.parse(line)).toMatchObject({ level: "warn", message: expect.stringMatching(/failed: auth: .*500/) });
+  });
+
   test.each([
     ["/v1/runs?limit=0", "query.limit"],
     ["/v1/runs?limit=1001", "query.limit"],

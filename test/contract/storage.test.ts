@@ -86,6 +86,20 @@ describe("a run without room in Redis", () => {
   });
 });
 
+test("a request that Redis refuses for lack of memory says so instead of calling it a bug", async () => {
+  await endedRun();
+  // Reading a quota advances it to the present.
+  const ask = (): Promise<Response> => harness.ask("/v1/buckets", { as: "viewer" });
+  expect((await ask()).status).toBe(200);
+  await harness.redis().config("SET", "maxmemory", "1");
+  const refused = await ask();
+  await harness.redis().config("SET", "maxmemory", "0");
+  expect([refused.status, await refused.json()]).toMatchObject([
+    503,
+    { code: "STORE_UNAVAILABLE", detail: expect.stringContaining("Redis refuses: it is full") },
+  ]);
+});
+
 describe("a run that is deleted", () => {
   test.each(["local", "remote"] as const)("is gone with its rows and results (%s)", async (where) => {
     const runId = await endedRun();

@@ -107,6 +107,15 @@ describe.concurrent("unsuitable Redis servers", () => {
   });
 });
 
+test.concurrent("a worker that starts while Redis is full ends with the reason instead of a stack", async () => {
+  await using harness = await CliHarness.open();
+  await (await harness.redis()).config("SET", "maxmemory", "1");
+  const { code, stderr } = await harness.start(["worker"]).ended;
+  expect(code).toBe(4);
+  expect(stderr).toMatch(/Redis refuses: it is full: raise its maxmemory, or make room \(OOM /);
+  expect(stderr).not.toContain("    at ");
+});
+
 describe.concurrent("Redis outages during a run", () => {
   test("a Redis outage during a run is reported, and Ctrl-C leaves the run resumable", async () => {
     await using harness = await CliHarness.open({ sims: 100, limits: { Sim: 10 } });

@@ -42,7 +42,7 @@ export class Spool {
   /**
    * Writes a stream to a file of this name.
    * @param onBytes is called with the bytes received so far, and throws if they are too many
-   * @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, what `onBytes` throws; the file is removed then
+   * @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, STORE_FULL, what `onBytes` throws; the file is removed then
    */
   async take(
     source: NodeJS.ReadableStream,
@@ -60,10 +60,16 @@ export class Spool {
       return { path, bytes: meter.bytes, sha256: meter.digest() };
     } catch (thrown) {
       await rm(path, { force: true });
-      throw stalled.signal.aborted ? stalled.signal.reason : thrown;
+      if (stalled.signal.aborted) throw stalled.signal.reason;
+      throw isDiskFull(thrown) ? this.#outOfRoom(thrown) : thrown;
     } finally {
       watch.abort();
     }
+  }
+
+  #outOfRoom(cause: unknown): SimfleetError {
+    const message = `The disk of ${this.#folder} is full: make room, then send the file again`;
+    return new SimfleetError("STORE_FULL", message, { cause });
   }
 
   /** Makes the folder. @throws FileRefusedError where others could reach into it */
@@ -99,6 +105,10 @@ export class Spool {
     poll().catch(() => undefined); // the end of the file ends the watch
     return watch;
   }
+}
+
+function isDiskFull(thrown: unknown): boolean {
+  return thrown instanceof Error && "code" in thrown && (thrown.code === "ENOSPC" || thrown.code === "EDQUOT");
 }
 
 /** Counts and digests what passes, up to a bound. */

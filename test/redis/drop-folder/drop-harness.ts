@@ -36,7 +36,7 @@ export function dropParts(of: {
   const clock = systemClock;
   const storeDeps = { redis, keys, bounds: keptBounds, clock };
   const [ledger, inventory] = [new Ledger(storeDeps), new Inventory(storeDeps)];
-  const queues = new Queues({ connect, keys, ledger });
+  const queues = new Queues({ connect, keys, ledger, clock: systemClock });
   const runService = new RunService({
     ...{ ledger, inventory, queues, clock, periodMs: 60_000, workerRegistry: new WorkerRegistry({ redis, keys }) },
     limiter: new Limiter({ redis, keys, clock, periodMs: 60_000, reserve: 0 }),

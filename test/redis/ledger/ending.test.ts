@@ -14,7 +14,7 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
-import { begunAtMs, keptBounds, openInputs, submit } from "./run-of.ts";
+import { begunAtMs, keptBounds, openInputs, settledAs, submit } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
 const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
@@ -53,6 +53,28 @@ async function resultsOf(runId: string): Promise<RowResult[]> {
 async function outcomes(runId: string): Promise<string[]> {
   return (await resultsOf(runId)).map(({ outcome }) => outcome);
 }
+
+it("a segment whose process died after its last row was settled is packed by the next one", async () => {
+  const head = await submit(ledger, [[1, 1]]);
+  const rows = [0, 1].map((place) => ({
+    place,
+    key: `8942300000000000${place}`,
+    weight: 1,
+    settled: settledAs("done"),
+  }));
+  await ledger.settle(head, 0, rows, { calls: 2, throttled: 0 });
+  expect(await ledger.state(head.runId)).toBe("completed");
+  expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(1);
+  const context = {
+    ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 3 },
+    ...{ watch: new RunWatch({ ledger }), accountFor: () => Promise.reject(new Error("no call")) as never, openInputs },
+  };
+  const result = await execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
+  expect(result).toEqual({ kind: "parked" });
+  expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(0);
+  expect(await ledger.finishedSegments(head.runId)).toEqual(new Set([0]));
+  expect(await outcomes(head.runId)).toEqual(["done", "done"]);
+});
 
 it("a run reports rows as pending until its calls in flight have ended", async () => {
   const head = await submit(ledger, [[1, 1, 1, 1, 1]], { canarySegments: 1 });

@@ -25,7 +25,7 @@ it("listing 515 runs takes one script call per hundred runs and one per quota", 
     ...{
       ledger,
       inventory: new Inventory(storeDeps),
-      queues: new Queues({ connect, keys, ledger }),
+      queues: new Queues({ connect, keys, ledger, clock: systemClock }),
       clock: systemClock,
     },
     ...{ limiter: new Limiter({ redis, keys }), workerRegistry: new WorkerRegistry({ redis, keys }), periodMs: 60_000 },

@@ -49,6 +49,20 @@ test("a stalled upload is aborted and leaves no file", async () => {
   expect(await names()).toEqual([]);
 });
 
+test("an upload that does not fit on the disk is refused with the folder to make room in, and leaves no file", async () => {
+  const { spool: harness, names } = await spool();
+  const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+  const source = new PassThrough();
+  const taking = harness.take(source, "large");
+  source.write("012");
+  source.destroy(full);
+  await expect(taking).rejects.toMatchObject({
+    code: "STORE_FULL",
+    message: expect.stringMatching(/^The disk of .*spool is full: make room/),
+  });
+  expect(await names()).toEqual([]);
+});
+
 test("the spool removes files of earlier processes and keeps new ones", async () => {
   const { spool: harness, names } = await spool();
   await harness.open();

@@ -58,7 +58,10 @@ export async function execute(
   signal: AbortSignal,
 ): Promise<JobResult> {
   const work = await context.watch.enter(reference.runId);
-  if (work === undefined) return { kind: "parked" };
+  if (work === undefined) {
+    await packIfSettled(reference, context);
+    return { kind: "parked" };
+  }
   const { halt, leave } = work;
   try {
     const run = await context.ledger.run(reference.runId);
@@ -67,6 +70,11 @@ export async function execute(
   } finally {
     await leave();
   }
+}
+
+/** The process that settled the last row of a run may have died before it packed the segment. */
+async function packIfSettled({ runId, segment }: SegmentReference, { ledger }: JobContext): Promise<void> {
+  if ((await ledger.state(runId)) === "completed") await ledger.finishSegment(await ledger.run(runId), segment);
 }
 
 async function workOff(work: SegmentWork, clock: Clock, signal: AbortSignal): Promise<JobResult> {

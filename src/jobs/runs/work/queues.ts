@@ -10,6 +10,8 @@ import type { Keys } from "#redis/keys.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { openQueue } from "#engine/queue/open-queue.ts";
+import { promoteFarJobs } from "#engine/queue/far-jobs.ts";
+import type { Clock } from "#core/time.ts";
 
 const segmentJobName = "process-segment";
 /** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */
@@ -21,13 +23,15 @@ export class Queues {
   readonly #connect: (name: string) => Redis;
   readonly #keys: Keys;
   readonly #ledger: Ledger;
+  readonly #clock: Clock;
   readonly #open = new Map<string, Promise<Queue<SegmentReference>>>();
   #redis: Redis | undefined;
 
-  constructor(options: { connect: (name: string) => Redis; keys: Keys; ledger: Ledger }) {
+  constructor(options: { connect: (name: string) => Redis; keys: Keys; ledger: Ledger; clock: Clock }) {
     this.#connect = options.connect;
     this.#keys = options.keys;
     this.#ledger = options.ledger;
+    this.#clock = options.clock;
   }
 
   /** The bucket's queue, opened once. */
@@ -76,11 +80,15 @@ export class Queues {
     }
   }
 
-  /** Enqueues missing jobs of the bucket's running runs, after a crash between ledger and queue or the loss of a queue. */
+  /**
+   * Enqueues missing jobs of the bucket's running runs, after a crash between ledger and queue or the loss of a queue, and
+   * starts those that a wrong clock has delayed.
+   */
   async restore(bucket: string): Promise<void> {
     const runs = (await this.#ledger.running()).filter((run) => run.bucket === bucket);
     if (runs.length === 0) return;
     const queue = await this.queue(bucket);
+    if (this.#redis !== undefined) await promoteFarJobs(queue, this.#redis, this.#clock.wallMs());
     const counts = await queue.getJobCounts("wait", "active", "delayed", "prioritized", "failed");
     const inQueue = Object.values(counts).reduce((sum, count) => sum + count, 0);
     const open = await Promise.all(runs.map(async (run) => (await this.#openSegments(run)).length));

@@ -1,0 +1,125 @@
+/**
+ * Checks of what is not a run: the rotation has one secret in its sink and at the platform, the schedules acted on their
+ * times, and every event has reached the receiver of the webhook.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Keys } from "#redis/keys.ts";
+import { askJson } from "../control.ts";
+import { onceSims, secrets, type Stage } from "../stage/stage.ts";
+import { nowMs, sleep } from "../time.ts";
+
+const keys = new Keys();
+
+/** @returns what is wrong, in words */
+export async function checkRecords(
+  stage: Stage,
+  { wasReadyInTime, latestClockMs }: { readonly wasReadyInTime: boolean; readonly latestClockMs: number },
+): Promise<string[]> {
+  const parts = await Promise.all([
+    checkRotation(stage),
+    checkDeliveries(stage),
+    checkReport(stage, latestClockMs),
+    wasReadyInTime ? checkOnce(stage) : [],
+  ]);
+  return parts.flat();
+}
+
+async function checkRotation({ stations, sandbox, disk }: Stage): Promise<string[]> {
+  const rotation = await askJson<{ state: string; credentialsId: string | null; reason: string | null }>(stations, {
+    path: "/rotations/mqtt",
+  });
+  const { credentials, groups } = sandbox.state;
+  const sets = new Map(credentials.all.map(({ credentialsId: id }) => [id, String(credentials.secretOf(id)?.key)]));
+  const about = `the rotation is ${rotation.state} (${rotation.reason}), sets ${[...sets.keys()].join(" ")}`;
+  const active = rotation.credentialsId ?? "";
+  const used = JSON.stringify(groups.all.map(({ configuration }) => configuration));
+  const faults: string[] = [];
+  if (sets.size !== 1 || !sets.has(active)) faults.push(`${about}: not one set, ${active}`);
+  if (!used.includes(`"${active}"`)) faults.push(`${about}: no group refers to ${active}`);
+  if (rotation.state === "done") {
+    const sink = readFileSync(join(disk.folder, "out/mqtt"), "utf8");
+    if (sink !== sets.get(active)) faults.push(`${about}: the sink has another secret than the platform`);
+    if (sink === secrets.firstSecret) faults.push(`${about}: the secret is the old one`);
+  } else if (sets.get(active) !== secrets.firstSecret) {
+    faults.push(`${about}: rolled back, but the platform has another secret than before`);
+  }
+  return faults;
+}
+
+interface Delivery {
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly state: string;
+}
+
+async function checkDeliveries({ stations, redis, receiver }: Stage): Promise<string[]> {
+  const deliveries: Delivery[] = [];
+  let cursor = "";
+  do {
+    const page = await askJson<{ deliveries: Delivery[]; nextCursor: string | null }>(stations, {
+      path: `/deliveries?webhook=ops&limit=1000${cursor}`,
+    });
+    deliveries.push(...page.deliveries);
+    cursor = page.nextCursor === null ? "" : `&cursor=${encodeURIComponent(page.nextCursor)}`;
+  } while (cursor !== "");
+  const faults: string[] = [];
+  const received = new Set(receiver.received.map(({ id }) => id));
+  const byEvent = new Map(deliveries.map((delivery) => [delivery.eventId, delivery]));
+  for (const { deliveryId, eventId, state } of deliveries) {
+    if (state !== "delivered") faults.push(`the delivery ${deliveryId} is ${state}`);
+    else if (!received.has(`msg_${eventId}`))
+      faults.push(`${deliveryId} is delivered, but the receiver has no message`);
+  }
+  for (const [id, fields] of await redis.direct.xrange(keys.events(), "-", "+")) {
+    const type = fields[fields.indexOf("type") + 1] ?? "";
+    if (/^(run|sync|credential)\./.test(type) && !byEvent.has(id))
+      faults.push(`the event ${id} ${type} has no delivery`);
+  }
+  if (receiver.forged > 0) faults.push(`${receiver.forged} messages without a valid signature`);
+  return faults;
+}
+
+interface Schedule {
+  readonly last: { readonly result: string; readonly reason: string | null; readonly dueAt: string } | null;
+}
+
+/**
+ * The report comes every three seconds; after the faults it has to come again.
+ * @param latestClockMs the latest time that any clock has shown: its times up to then count as dealt with
+ */
+async function checkReport({ stations, disk }: Stage, latestClockMs: number): Promise<string[]> {
+  if (latestClockMs > Date.now() + 10_000) return [];
+  const endMs = nowMs() + 20_000;
+  const fromMs = Date.now() - 1_000;
+  for (;;) {
+    const { last } = await askJson<Schedule>(stations, { path: "/schedules/report" });
+    if (last?.result === "done" && Date.parse(last.dueAt) >= fromMs) break;
+    if (nowMs() > endMs) return [`the schedule of reports does not go on: ${JSON.stringify(last)}`];
+    await sleep(250);
+  }
+  const text = readFileSync(join(disk.folder, "out/report.json"), "utf8");
+  try {
+    JSON.parse(text);
+    return [];
+  } catch {
+    return [`the report is not whole: ${text.slice(0, 200)}`];
+  }
+}
+
+/** It was due at one time only: there is one run of it, and it is complete. */
+async function checkOnce({ stations, sandbox }: Stage): Promise<string[]> {
+  const { runs } = await askJson<{ runs: { runId: string; state: string; submittedBy?: string; counts: unknown }[] }>(
+    stations,
+    { path: "/runs?limit=100" },
+  );
+  const own = runs.filter(({ submittedBy }) => submittedBy === "schedule:once");
+  const [only] = own;
+  if (own.length !== 1 || only?.state !== "completed") return [`the schedule began ${JSON.stringify(own)}`];
+  const faults: string[] = [];
+  for (let place = onceSims[0]; place < onceSims[1]; place += 1) {
+    const effects = sandbox.state.effectsOn(sandbox.state.sims.simIdAt(place)).putSimTags ?? 0;
+    if (effects === 0) faults.push(`the scheduled run did not reach the SIM at ${place}`);
+  }
+  return faults;
+}

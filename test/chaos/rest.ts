@@ -1,0 +1,77 @@
+/**
+ * Waits until everything has come to rest after the faults: every run, the sync and the rotation are over, every message is
+ * delivered, no job is left in a queue, and nothing holds a row, a SIM or a run.
+ */
+import { Keys } from "#redis/keys.ts";
+import type { Redis } from "ioredis";
+import type { StartedRun } from "./load.ts";
+import type { Stage } from "./stage/stage.ts";
+import { nowMs, sleep } from "./time.ts";
+
+const keys = new Keys();
+const profile = "default";
+const overRuns = new Set(["completed", "aborted", "cancelled"]);
+const overRotations = new Set(["done", "failed"]);
+const pollMs = 200;
+
+/**
+ * @returns what was under way last
+ * @throws Error with what is still under way at the deadline
+ */
+export async function untilRest(stage: Stage, runs: readonly StartedRun[], deadlineMs: number): Promise<string> {
+  let last = "";
+  const endMs = nowMs() + deadlineMs;
+  for (;;) {
+    const left = await unrest(stage, runs);
+    if (left.length === 0) return last;
+    last = left.join("; ");
+    if (nowMs() > endMs) throw new Error(`not at rest ${deadlineMs / 1_000} s after the faults: ${last}`);
+    await sleep(pollMs);
+  }
+}
+
+/** What is still under way, in words. */
+async function unrest({ redis: { direct }, stations }: Stage, started: readonly StartedRun[]): Promise<string[]> {
+  const left: string[] = [];
+  for (const { worker } of stations) if (!worker.isReady) left.push(`worker ${worker.number} is not ready`);
+  for (const runId of new Set([...started.map((run) => run.runId), ...(await direct.zrange(keys.runs(), "0", "-1"))])) {
+    const { state, ...head } = await direct.hgetall(keys.run(runId));
+    if (!overRuns.has(state ?? "")) left.push(`run ${runId} is ${state}: ${JSON.stringify(shortened(head))}`);
+    const hands = await direct.hlen(keys.runLeases(runId));
+    if (hands > 0) left.push(`${hands} leases on run ${runId}`);
+  }
+  const sync = await direct.hgetall(keys.sync(profile));
+  if (sync.phase !== "finished" && sync.phase !== "failed") left.push(`the sync is ${JSON.stringify(shortened(sync))}`);
+  const rotation = await direct.hgetall(keys.rotation("mqtt"));
+  if (!overRotations.has(rotation.state ?? "")) left.push(`the rotation is ${JSON.stringify(shortened(rotation))}`);
+  const pending = await direct.zrange(keys.deliveriesPending("ops"), "0", "-1", "WITHSCORES");
+  if (pending.length > 0) left.push(`deliveries are pending: ${pending.join(" ")}`);
+  const claims = Object.values(await direct.hgetall(keys.simsClaims(profile)));
+  for (const runId of new Set(claims.map((claim) => claim.split("\n", 1)[0] ?? ""))) {
+    // Those of a cancelled run are released by a later sync.
+    const state = await direct.hget(keys.run(runId), "state");
+    if (state !== "cancelled") left.push(`claims of run ${runId}, which is ${state}`);
+  }
+  return [...left, ...(await jobsLeft(direct))];
+}
+
+/** Jobs in every queue but the next triggers of the schedules. */
+async function jobsLeft(direct: Redis): Promise<string[]> {
+  const left: string[] = [];
+  for (const name of await direct.smembers(keys.queueNames())) {
+    const at = (state: string): string => `${keys.queues()}:${name}:${state}`;
+    for (const state of ["wait", "active", "paused"]) {
+      const jobs = await direct.lrange(at(state), 0, -1);
+      if (jobs.length > 0) left.push(`${name} has ${state} jobs ${jobs.join(" ")}`);
+    }
+    for (const state of ["delayed", "failed", "prioritized"]) {
+      const jobs = (await direct.zrange(at(state), "0", "-1")).filter((id) => !id.startsWith("repeat:"));
+      if (jobs.length > 0) left.push(`${name} has ${state} jobs ${jobs.join(" ")}`);
+    }
+  }
+  return left;
+}
+
+function shortened(hash: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(hash).map(([name, text]) => [name, text.slice(0, 120)]));
+}
