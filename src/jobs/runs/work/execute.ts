@@ -161,7 +161,7 @@ class SegmentWork {
   async pass(): Promise<JobResult | undefined> {
     this.#stop = undefined;
     this.#incident = 0;
-    const [alone, together] = partitioned(this.#dueRows(), ([place]) => this.#suspects.isSuspect(place));
+    const { alone, together } = this.#suspects.split(this.#dueRows());
     const ended = await Promise.allSettled([this.#lane(alone.values())]);
     const rows = together.values();
     const lanes = Array.from({ length: Math.min(this.#context.lanes, together.length) }, () => this.#lane(rows));
@@ -197,7 +197,7 @@ class SegmentWork {
     return { kind: "finished", canaryHeld: this.#outcomeWriter.canaryHeld };
   }
 
-  async #lane(rows: Iterator<[number, StoredRow]>): Promise<void> {
+  async #lane(rows: Iterator<readonly [number, StoredRow]>): Promise<void> {
     while (this.#stop === undefined && !this.#signal.aborted && this.#outcomeWriter.state === "running") {
       const next = rows.next();
       if (next.done) return;
@@ -396,9 +396,4 @@ class SegmentWork {
 function noLonger([field, expected]: FieldChange, present: string | undefined): string {
   const text = (value: string | null): string => (value === null ? `no ${field}` : value);
   return `left as it is: it has ${text(present ?? null)} now, no longer ${text(expected)}, which the run gave it`;
-}
-
-/** Splits a list in two: what the rule holds for, and the rest. */
-function partitioned<T>(items: readonly T[], rule: (item: T) => boolean): readonly [T[], T[]] {
-  return [items.filter((item) => rule(item)), items.filter((item) => !rule(item))];
 }

@@ -34,9 +34,10 @@ export class Suspects {
     return this.#marksOf(place) >= mostMarks;
   }
 
-  /** Whether the row is to be tried alone. */
-  isSuspect(place: number): boolean {
-    return this.#marksOf(place) > 0;
+  /** Divides rows into those to be tried alone, one after the other, and the rest. */
+  split<T>(rows: readonly (readonly [place: number, row: T])[]) {
+    const isSuspect = ([place]: readonly [number, T]): boolean => this.#marksOf(place) > 0;
+    return { alone: rows.filter(isSuspect), together: rows.filter((row) => !isSuspect(row)) };
   }
 
   /** Must be awaited before a row is worked on. */
