@@ -339,7 +339,7 @@ export class App {
     };
     this.#working.add(working);
     this.#lifecycle.onStop(name, stop);
-    return { isMoving: (withinMs) => working.isMoving(withinMs), stop };
+    return { isMoving: (withinMs) => working.isMoving(withinMs), restart: () => working.restart(), stop };
   }
 
   async #execute(reference: SegmentReference, signal: AbortSignal): Promise<JobResult> {

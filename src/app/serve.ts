@@ -1,15 +1,14 @@
 /** The always-on process: works on the queues of every profile, and serves health checks over HTTP. */
 import type { Config } from "#config/config.ts";
-import { messageOf } from "#core/errors.ts";
-import { every, minuteMs } from "#core/time.ts";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+import { every, minuteMs, systemClock } from "#core/time.ts";
 import type { Incident } from "#engine/queue/working.ts";
 import { watchStorage } from "#jobs/storage/watch.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App, type Working } from "./app.ts";
 import type { FeatureRoutes } from "./endpoints.ts";
+import { standstillMs, watchProgress } from "./progress-watch.ts";
 
-/** A worker that has not picked up waiting work for this long is unhealthy. */
-const standstillMs = 60_000;
 const stopMs = 25_000;
 const trimEveryMs = 60 * minuteMs;
 
@@ -63,11 +62,19 @@ export async function serve(options: ServeOptions): Promise<void> {
     });
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
     options.onReady?.(http.url);
-    await aborted(stop);
+    const stuck = new AbortController();
+    const stopWatching = watchProgress(consumers, {
+      clock: systemClock,
+      onStuck: (message) => logger.error(message),
+      onGivenUp: (message) => stuck.abort(new SimfleetError("WORKER_STUCK", `${message}: the worker ends`)),
+    });
+    await aborted(AbortSignal.any([stop, stuck.signal]));
+    stopWatching();
     stopTrimming();
     await stopStorage();
     logger.info("the worker is stopping");
     await http.close();
+    stuck.signal.throwIfAborted();
   } catch (thrown) {
     throw App.explained(thrown);
   } finally {

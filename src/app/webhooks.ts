@@ -75,6 +75,9 @@ export class Webhooks {
     });
     return {
       isMoving: async (withinMs) => (await Promise.all(deliverers.map((one) => one.isMoving(withinMs)))).every(Boolean),
+      restart: async () => {
+        await Promise.all(deliverers.map((one) => one.restart()));
+      },
       stop: async () => {
         await reader.stop();
         await Promise.all(deliverers.map((one) => one.stop()));

@@ -123,6 +123,12 @@ export const errorCatalogue = {
     exitCode: 4,
     meaning: "Redis cannot be reached, is too old, or is configured in a way that could lose data.",
   },
+  WORKER_STUCK: {
+    disposition: "retry",
+    exitCode: 4,
+    meaning:
+      "The worker held work and started none, also with new connections to Redis; it ended, so that its supervisor starts it again.",
+  },
   REQUEST_INVALID: {
     disposition: "never",
     exitCode: 2,

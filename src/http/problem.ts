@@ -60,6 +60,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   PLATFORM_THROTTLED: 503,
   STORE_UNAVAILABLE: 503,
   STORE_FULL: 507,
+  WORKER_STUCK: 503,
   OVERLOADED: 503,
   AUDIT_UNAVAILABLE: 503,
 };

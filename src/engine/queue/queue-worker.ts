@@ -62,8 +62,13 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
   }
 
   async #start(): Promise<void> {
-    const { queue, connect, keys, workerRegistry, atOnce, repeatStrategy, onIncident } = this.#options;
+    const { queue, workerRegistry } = this.#options;
     this.#leave = await workerRegistry.announce(queue.name, `${process.pid}-${randomBytes(3).toString("hex")}`);
+    await this.#open();
+  }
+
+  async #open(): Promise<void> {
+    const { queue, connect, keys, atOnce, repeatStrategy, onIncident } = this.#options;
     const worker = new Worker<Data, string>(queue.name, (job, token, signal) => this.#work(job, token, signal), {
       connection: connect(`worker-${queue.name}`),
       prefix: keys.queues(),
@@ -103,6 +108,15 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     const [counts, heldMs] = await Promise.all([queue.getJobCounts("wait", "active"), queue.getRateLimitTtl()]);
     const isIdle = (counts.wait ?? 0) === 0 || (counts.active ?? 0) > 0 || heldMs > 0;
     return isIdle || clock.monotonicMs() - this.#lastStartMs < withinMs;
+  }
+
+  /** Takes jobs with new connections from now on. The old ones may hang, so nothing waits for their end. */
+  async restart(): Promise<void> {
+    const stuck = this.#worker;
+    if (stuck === undefined || this.isStopping) return;
+    this.#lastStartMs = this.#options.clock.monotonicMs();
+    stuck.close(true).catch(() => undefined);
+    await this.#open();
   }
 
   async #work(job: Job<Data>, token: string | undefined, lost: AbortSignal | undefined): Promise<string> {

@@ -67,6 +67,7 @@ export function workQueues<Data>(
       const stopRestoring = every(restoreEveryMs, () => void restore());
       return {
         isMoving: (withinMs) => worker.isMoving(withinMs),
+        restart: () => worker.restart(),
         stop: () => {
           stopRestoring();
           return worker.stop();

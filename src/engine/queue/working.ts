@@ -14,5 +14,7 @@ export interface Incident {
 /** A consumer that can be monitored and stopped. */
 export interface Working {
   isMoving(withinMs: number): Promise<boolean>;
+  /** Replaces the connections that it takes work with. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -78,6 +78,7 @@ export function scheduleQueue(deps: QueueDeps) {
     });
     return {
       isMoving: (withinMs) => working.isMoving(withinMs),
+      restart: () => working.restart(),
       stop: async () => {
         clock.stop();
         await working.stop();

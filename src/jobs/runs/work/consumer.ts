@@ -69,6 +69,10 @@ export class Consumer implements Working {
     return (await this.#worker?.isMoving(withinMs)) ?? false;
   }
 
+  async restart(): Promise<void> {
+    await this.#worker?.restart();
+  }
+
   async #work(reference: SegmentReference, signal: AbortSignal): Promise<JobResult> {
     const result = await this.#options.execute(reference, signal);
     if (result.kind === "postponed" && result.refusal !== undefined) {
