@@ -95,7 +95,7 @@ export class FeedConsumer {
     try {
       let place = (await redis.hget(keys.feedPlaces(), name)) ?? (await feed.head());
       while (!signal.aborted && !lost.signal.aborted) {
-        const page = await this.#next(place);
+        const page = await orAborted(this.#next(place), signal);
         if (page.lastId === place) continue;
         if (page.events.length > 0) await handle(page.events, AbortSignal.any([signal, lost.signal]));
         if (!(await this.#save(page.lastId))) return;
@@ -118,4 +118,14 @@ export class FeedConsumer {
     const { redis, keys, name } = this.#options;
     return (await savePlace.run(redis, [this.#lease, keys.feedPlaces()], [this.#token, livesMs, name, place])) === 1;
   }
+}
+
+/** A reader that is disconnected just while it reconnects never answers: whoever stops does not wait for it. */
+function orAborted<T>(reading: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+    const forget = (): void => signal.removeEventListener("abort", abort);
+    reading.then(resolve, reject).finally(forget).catch(forget);
+  });
 }

@@ -46,6 +46,13 @@ async function unrest({ redis: { direct }, stations }: Stage, started: readonly 
   if (!overRotations.has(rotation.state ?? "")) left.push(`the rotation is ${JSON.stringify(shortened(rotation))}`);
   const pending = await direct.zrange(keys.deliveriesPending("ops"), "0", "-1", "WITHSCORES");
   if (pending.length > 0) left.push(`deliveries are pending: ${pending.join(" ")}`);
+  const [place, [newest]] = await Promise.all([
+    direct.hget(keys.feedPlaces(), "deliveries"),
+    direct.xrevrange(keys.events(), "+", "-", "COUNT", 1),
+  ]);
+  // Events of schedules come all the time: a little behind is as far as anybody can be.
+  const behindMs = Number(newest?.[0].split("-", 1)[0] ?? 0) - Number(place?.split("-", 1)[0] ?? 0);
+  if (behindMs > 1_000) left.push(`the deliveries are ${behindMs} ms behind the events`);
   const claims = Object.values(await direct.hgetall(keys.simsClaims(profile)));
   for (const runId of new Set(claims.map((claim) => claim.split("\n", 1)[0] ?? ""))) {
     // Those of a cancelled run are released by a later sync.

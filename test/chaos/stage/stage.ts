@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { openReceiver, type Receiver } from "../../redis/webhooks/receiver.ts";
 import { type Disk, openDisk } from "./disk.ts";
@@ -153,13 +153,18 @@ async function openStation(
   return { worker, redis: redisProxy, platform, api: `http://127.0.0.1:${port}/v1` };
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+let nextPort = 20_000 + ((process.pid * 40) % 12_000);
+
+/** Below those that the system gives to connections: nobody takes it while a killed server is away. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = nextPort;
+    nextPort = nextPort >= 32_000 ? 20_000 : nextPort + 1;
     const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
     });
-  });
+    if (isFree) return port;
+  }
 }

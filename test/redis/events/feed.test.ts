@@ -1,4 +1,5 @@
 /** Reading the event stream: from a position on, live, and as a durable consumer. */
+import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { FeedConsumer } from "#events/consumer.ts";
@@ -162,6 +163,27 @@ describe("consumers of the feed", () => {
     await until("the other has taken over", () => seen.length === 4);
     expect(seen.at(-1)).toBe("b4");
     await b.stop();
+  });
+
+  it("a consumer of the feed stops at once and hands over while its reader has no connection", async () => {
+    const harness = openFeed();
+    let reader: Redis | undefined;
+    const consumer = await FeedConsumer.start({
+      ...{ name: "test", feed: harness.feed, redis, keys: harness.own, clock: systemClock },
+      connect: () => (reader = connect()),
+      handle: () => Promise.resolve(),
+      onIncident: () => undefined,
+    });
+    await until("it reads", () => reader?.status === "ready");
+    if (reader === undefined) throw new Error("no reader");
+    reader.options.retryStrategy = () => 60_000;
+    reader.stream.destroy();
+    await until("its reader is without a connection", () => reader?.status === "reconnecting");
+    const late = new AbortController();
+    const stopped = consumer.stop().then(() => "stopped");
+    expect(await Promise.race([stopped, systemClock.sleep(3_000, late.signal).then(() => "hangs")])).toBe("stopped");
+    late.abort();
+    expect(await redis.exists(harness.own.feedLease("test"))).toBe(0);
   });
 
   it("a consumer of the feed receives events again after a failure and reports the error", async () => {
