@@ -2,6 +2,7 @@
  * A failover of Redis in the middle of a run: the run goes on by itself, ends with one outcome for each row, and the
  * platform holds what the file says. What a failover loses is made again, which is harmless for these calls.
  */
+import { seeds } from "../support/long.ts";
 import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
 import { CliHarness } from "./support/cli-harness.ts";
@@ -39,6 +40,9 @@ async function expectSurvival(harness: CliHarness, env: Record<string, string>, 
 }
 
 describe.concurrent("a run goes on by itself", () => {
+  /** Each takes a minute on a busy machine. */
+  const inLongForm = test.skipIf(seeds(0, 1) === 0);
+
   test("a run continues when the primary of Sentinels is killed and its replica takes over", async () => {
     await using harness = await CliHarness.open(io);
     await using set = await redisWithSentinels(harness);
@@ -48,7 +52,7 @@ describe.concurrent("a run goes on by itself", () => {
     });
   });
 
-  test("a run continues when the primary of Sentinels goes silent without closing a connection", async () => {
+  inLongForm("a run continues when the primary of Sentinels goes silent without closing a connection", async () => {
     await using harness = await CliHarness.open(io);
     await using set = await redisWithSentinels(harness);
     await expectSurvival(harness, { SIMFLEET_REDIS_URL: set.url }, async () => {
@@ -57,15 +61,18 @@ describe.concurrent("a run goes on by itself", () => {
     });
   });
 
-  test("a run continues when an operator has the Sentinels change the primary, which stays as a replica", async () => {
-    await using harness = await CliHarness.open(io);
-    // What is written after the promotion, until the Sentinels tell of it, is refused instead of lost.
-    await using set = await redisWithSentinels(harness, { args: ["--min-replicas-to-write", "1"] });
-    await expectSurvival(harness, { SIMFLEET_REDIS_URL: set.url }, async () => {
-      await set.asked[0]?.call("SENTINEL", "FAILOVER", "fleet-1");
-      await set.untilPromoted(set.primary.port);
-    });
-  });
+  inLongForm(
+    "a run continues when an operator has the Sentinels change the primary, which stays as a replica",
+    async () => {
+      await using harness = await CliHarness.open(io);
+      // What is written after the promotion, until the Sentinels tell of it, is refused instead of lost.
+      await using set = await redisWithSentinels(harness, { args: ["--min-replicas-to-write", "1"] });
+      await expectSurvival(harness, { SIMFLEET_REDIS_URL: set.url }, async () => {
+        await set.asked[0]?.call("SENTINEL", "FAILOVER", "fleet-1");
+        await set.untilPromoted(set.primary.port);
+      });
+    },
+  );
 
   test("a run continues when the node of a cluster that has the keys is killed and its replica takes over", async () => {
     await using harness = await CliHarness.open(io);
@@ -75,7 +82,7 @@ describe.concurrent("a run goes on by itself", () => {
     expect((await cluster.holder()).port).not.toBe(before.port);
   });
 
-  test("a run continues when an operator makes a replica of a cluster the primary", async () => {
+  inLongForm("a run continues when an operator makes a replica of a cluster the primary", async () => {
     await using harness = await CliHarness.open(io);
     await using cluster = await redisCluster(harness, { withReplica: true });
     const before = await cluster.holder();

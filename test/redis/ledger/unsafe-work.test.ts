@@ -137,3 +137,14 @@ it("a pause while the read-back of a row that was sent before waits for the quot
   expect((await working).result).toEqual({ kind: "parked" });
   expect((await work.triesOf(runId)).get(0)).toMatchObject({ sentAtMs });
 });
+
+it("a run of unsafe calls pauses after twenty lost answers in a row instead of losing the answer of every row", async () => {
+  const { runId } = await submit(ledger, [Array.from({ length: 80 }, () => 1)], { operations: [sendSms] });
+  const { result, calls } = await work.execute(runId, (request) => request.socket.destroy(), { lanes: 4 });
+  expect(result).toMatchObject({ kind: "postponed", delayMs: 30_000, scope: "job" });
+  expect(calls.length).toBeGreaterThanOrEqual(20);
+  expect(calls.length).toBeLessThanOrEqual(24);
+  const outcomes = (await work.rows(runId)).map(({ outcome }) => outcome);
+  expect(outcomes.filter((outcome) => outcome === "unknown")).toHaveLength(calls.length);
+  expect(outcomes.filter((outcome) => outcome === "pending")).toHaveLength(80 - calls.length);
+});

@@ -6,39 +6,22 @@
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { FieldChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
-import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { FieldChange } from "#fleet/sim-operation/sim-operation.ts";
+import { fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { ShownSim } from "../ledger/settlement.ts";
 import { type FieldValues, type Settled, type StoredRow, type Tries, doubtOf, operationOf } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import type { CallOptions } from "#api/client-options.ts";
 import { hasSecrets, withoutSecrets } from "../sealed-inputs.ts";
-import { type OpenRows, claimOpenRows } from "./open-rows.ts";
+import { type OpenRows, claimOpenRows, noLonger } from "./open-rows.ts";
+import type { JobContext } from "./job-context.ts";
 import { makeCall } from "./row-call.ts";
 import type { LostRow } from "./lost-call.ts";
 import { Suspects, setAsideReason } from "./suspects.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
-import type { Account } from "#api/account.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference, TryResult } from "./row-attempt.ts";
-import type { RunWatch } from "./run-watch.ts";
-import { type Backlog, OutcomeWriter } from "./outcome-writer.ts";
-
-/** Dependencies of a segment's work. */
-export interface JobContext {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly inventory: Inventory;
-  readonly accountFor: (profile: string) => Account;
-  /** Shared by all segments of this process. */
-  readonly backlog: Backlog;
-  readonly watch: RunWatch;
-  /** Opens the sealed ones among the inputs of a row. */
-  readonly openInputs: (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
-  /** Rows in progress at once in one segment. */
-  readonly lanes: number;
-}
+import { OutcomeWriter } from "./outcome-writer.ts";
 
 /** A row fails after this many calls without a usable response. */
 const mostAttempts = 10;
@@ -47,6 +30,8 @@ const retryBackoff = { baseMs: 400, capMs: 60_000 };
 const outageAfterFailures = 20;
 const sleepInPlaceMs = 2_000;
 const refusalPauseMs = 30_000;
+/** Pause after that many calls in a row that must not be repeated and whose answers were lost. */
+const outagePauseMs = 30_000;
 
 /**
  * @param signal aborts when this process stops or has lost the job; no new call is made then
@@ -276,6 +261,8 @@ class SegmentWork {
       case "skipped":
         return this.#settle(place, row, { outcome: "skipped", ...result }, "no-call");
       case "lost":
+        if (result.outcome === "done") this.#incident = 0;
+        else await this.#noteLost(result.reason);
         return this.#settle(place, row, { outcome: result.outcome, reason: result.reason });
       case "rejected":
         this.#incident = 0;
@@ -335,6 +322,14 @@ class SegmentWork {
     if (isPlatformDown) this.#stopWith({ kind: "postponed", delayMs, scope: "job", reason: result.reason });
   }
 
+  /** While the platform is down, no further rows are sent that would end as unknown. */
+  async #noteLost(reason: string): Promise<void> {
+    this.#incident += 1;
+    if (this.#incident < outageAfterFailures) return;
+    await this.#recordProblem(reason, outagePauseMs);
+    this.#stopWith({ kind: "postponed", delayMs: outagePauseMs, scope: "job", reason });
+  }
+
   /** Records for display why the run makes no progress, and until when. */
   #recordProblem(message: string, delayMs: number): Promise<void> {
     return this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs });
@@ -391,9 +386,4 @@ class SegmentWork {
     const isLonger = this.#stop?.kind !== "postponed" || this.#stop.delayMs < delayMs;
     if (isLonger) this.#stop = { kind, delayMs, scope, reason, ...(refusal === undefined ? {} : { refusal }) };
   }
-}
-
-function noLonger([field, expected]: FieldChange, present: string | undefined): string {
-  const text = (value: string | null): string => (value === null ? `no ${field}` : value);
-  return `left as it is: it has ${text(present ?? null)} now, no longer ${text(expected)}, which the run gave it`;
 }

@@ -60,3 +60,9 @@ function joined(before: SimChange | undefined, { set, fields }: SimChange): SimC
   if (before === undefined) return { set, fields };
   return { set: [...before.set, ...set], fields: new Map([...before.fields, ...fields]) };
 }
+
+/** Why a row is left alone whose SIM has changed since. */
+export function noLonger([field, expected]: FieldChange, present: string | undefined): string {
+  const text = (value: string | null): string => (value === null ? `no ${field}` : value);
+  return `left as it is: it has ${text(present ?? null)} now, no longer ${text(expected)}, which the run gave it`;
+}
