@@ -25,6 +25,7 @@ const clock = systemClock;
 const names = [webhookOf("all"), webhookOf("added", { events: ["sim.added"] })];
 const config = {
   events: keptBounds,
+  retention: { deliveriesMs: keptBounds.keepMs },
   profile: "default",
   webhooks: Object.fromEntries(
     names.map((webhook) => [

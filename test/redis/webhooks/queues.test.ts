@@ -29,7 +29,8 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
     const webhook = webhookOf(name);
     return [name, { webhook, url: () => url, secrets: () => [new Secret(secret)], faults: () => faults }];
   });
-  const config = { events: keptBounds, profile: "default", webhooks: Object.fromEntries(configured) };
+  const retention = { deliveriesMs: keptBounds.keepMs };
+  const config = { events: keptBounds, retention, profile: "default", webhooks: Object.fromEntries(configured) };
   const lifecycle = new Lifecycle();
   onTestFinished(async () => void (await lifecycle.stop()));
   const incidents: string[] = [];
