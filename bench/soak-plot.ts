@@ -1,9 +1,10 @@
 /** The plot of a soak: one line per measure, each with its own scale. */
-interface Sample {
+export interface Sample {
   readonly minute: number;
   readonly workerMb: number;
   readonly openFiles: number;
   readonly redisMb: number;
+  /** Share of one core, in percent, since the sample before. */
   readonly cpuPercent: number;
 }
 

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Redis } from "ioredis";
 import { chromium } from "playwright-core";
-import { median, plot } from "./soak-plot.ts";
+import { type Sample, median, plot } from "./soak-plot.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { startSandboxProcess, startWorker } from "./simfleet-process.ts";
 
@@ -34,15 +34,6 @@ const sims = 3_000;
 const token = `sf_bench-${"x".repeat(32)}`;
 const browserPath = "/usr/bin/chromium";
 const allowedGrowth = 1.1;
-
-interface Sample {
-  readonly minute: number;
-  readonly workerMb: number;
-  readonly openFiles: number;
-  readonly redisMb: number;
-  /** Share of one core, in percent, since the sample before. */
-  readonly cpuPercent: number;
-}
 
 const folder = await mkdtemp(join(tmpdir(), "simfleet-soak-"));
 const { csv, simIds } = sampleRows(sims);

@@ -26,7 +26,7 @@ export function watchProgress(
   const restartedAtMs = new Map<Working, number>();
   const held = `work waits, and none was started for ${standstillMs / secondMs} s`;
   const check = async (consumer: Working): Promise<void> => {
-    // While Redis is away there is nothing to judge by.
+    // While Redis is away, nothing is known about progress.
     if (await consumer.isMoving(standstillMs).catch(() => true)) return;
     const nowMs = clock.monotonicMs();
     if (nowMs - (restartedAtMs.get(consumer) ?? Number.NEGATIVE_INFINITY) < graceMs) {

@@ -155,7 +155,7 @@ function ofSentinels(error: Error, primary: string): Error {
   return new Error(problem, { cause: error });
 }
 
-/** ioredis does not tell why a connection to a node of a cluster, or to a Sentinel, was closed. */
+/** ioredis does not report why a connection to a node of a cluster, or to a Sentinel, was closed. */
 function ofNode(error: Error): Error {
   return error.message === "Connection is closed." ? new Error("none of the nodes answers", { cause: error }) : error;
 }

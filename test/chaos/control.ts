@@ -16,7 +16,7 @@ export interface ControlRequest {
 
 const answerMs = 5_000;
 
-/** Answers that called a fault of the surroundings a bug of simfleet. */
+/** Answers that called a problem of the environment a bug of simfleet. */
 export const internalAnswers: string[] = [];
 
 /** @throws Error with the last answer: a refusal that a repetition cannot change, or when the time is over */

@@ -1,4 +1,4 @@
-/** Operations that nobody attends: an automation that leaves out SIMs that are not allowed, and what a chat is told of runs. */
+/** Operations that nobody attends: an automation that leaves out SIMs that are not allowed, and what a chat receives about runs. */
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -28,13 +28,13 @@ simOperations:
 `;
 
 /** What the chat has been sent: the path of each message, and its text. */
-const told: (readonly [path: string, text: string])[] = [];
+const received: (readonly [path: string, text: string])[] = [];
 const chat = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
     const { text } = JSON.parse(Buffer.concat(chunks).toString()) as { text: string };
-    told.push([request.url ?? "", text]);
+    received.push([request.url ?? "", text]);
     response.writeHead(200).end("ok");
   });
 });
@@ -73,7 +73,7 @@ afterAll(async () => {
 
 /** The texts about a run, once all have arrived, sorted: messages may overtake each other. */
 async function toldOf({ runId }: RunReport, messages: number): Promise<string[]> {
-  const texts = () => told.flatMap(([path, text]) => (path === "/chat" && text.includes(runId) ? [text] : []));
+  const texts = () => received.flatMap(([path, text]) => (path === "/chat" && text.includes(runId) ? [text] : []));
   await until(`the chat has ${messages} messages about ${runId}`, () => texts().length >= messages);
   return texts().toSorted();
 }

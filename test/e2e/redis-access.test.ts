@@ -12,7 +12,7 @@ const password = "p@ss/w0rd-of-acl#1%";
 const adminToken = "admin-token-of-the-test-of-0123456789";
 const inUrl = encodeURIComponent(password);
 
-/** The line that docs/redis.md tells operators to use. */
+/** The line that docs/redis.md gives operators. */
 async function documentedUser(): Promise<string> {
   const page = await readFile(join(root, "docs", "redis.md"), "utf8");
   const line = /^user simfleet on >PASSWORD .*$/m.exec(page)?.[0];

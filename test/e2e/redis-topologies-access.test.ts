@@ -10,7 +10,7 @@ import { primaryName, redisCluster, redisWithSentinels } from "./support/redis-t
 
 const password = "p@ss/w0rd-of-acl#1%";
 
-/** The lines that docs/redis.md tells operators to use: for servers and for Sentinels. */
+/** The lines that docs/redis.md gives operators: for servers and for Sentinels. */
 async function documentedUsers(): Promise<{ server: string; sentinel: string }> {
   const page = await readFile(join(root, "docs", "redis.md"), "utf8");
   const lines = [...page.matchAll(/^user simfleet on >PASSWORD .*$/gm)].map(([line]) => line);

@@ -123,14 +123,14 @@ describe.skipIf(withoutBrowser)(
     });
 
     it("buttons pause, resume, and trigger a schedule and pause and resume an automation", async () => {
-      interface Standing {
+      interface Reported {
         readonly name: string;
         readonly state: string;
         readonly running?: unknown;
         readonly last?: unknown;
       }
-      const are = (noun: "schedules" | "automations", name: string, holds: (one: Standing) => boolean): Promise<void> =>
-        untilReported<Record<string, Standing[]>>(`${name} is so`, `/v1/${noun}`, (reported) =>
+      const are = (noun: "schedules" | "automations", name: string, holds: (one: Reported) => boolean): Promise<void> =>
+        untilReported<Record<string, Reported[]>>(`${name} is so`, `/v1/${noun}`, (reported) =>
           (reported[noun] ?? []).some((one) => one.name === name && holds(one)),
         );
       await using watched = await harness.page({ width: 1280, token: tokens.operator });

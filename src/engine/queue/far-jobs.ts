@@ -1,5 +1,5 @@
 /**
- * Finds delayed jobs that would wait longer than they were told to. A process whose clock was ahead delayed them: once the
+ * Finds delayed jobs that would wait longer than they should. A process whose clock was ahead delayed them: once the
  * clock is right again, they would wait for as long as it was ahead.
  */
 import type { Queue } from "bullmq";
