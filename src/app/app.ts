@@ -140,7 +140,7 @@ export class App {
     this.runs = new RunService({
       ...{ ledger, runRemoval, inventory, limiter, workerRegistry, queues: this.#queues },
       ...{ clock: deps.clock, periodMs, policy, wordingOf, speedClasses: deployment.speedClasses },
-      ...{ operations: deployment.simOperations, sealInputs: this.#inputSeal.seal },
+      ...{ operations: deployment.simOperations, sealInputs: this.#inputSeal },
       memory: () => redisMemory(redis, keys),
     });
     const queueDeps = { connect, keys, workerRegistry, clock: deps.clock };

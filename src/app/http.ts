@@ -12,6 +12,7 @@ import { ConfigError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { every, minuteMs, systemClock } from "#core/time.ts";
 import { createFile } from "#core/write-file.ts";
+import { Seal } from "#engine/seal.ts";
 import { Access } from "#http/auth/access.ts";
 import { AuthFailures } from "#http/auth/auth-failures.ts";
 import { BucketWindows } from "#http/monitoring/bucket-windows.ts";
@@ -46,7 +47,8 @@ export async function openHttp(deps: {
   const { host, port, hosts, uploadBytes } = config.http;
   const clock = systemClock;
   const access = await openAccess(config, logger);
-  const spool = new Spool({ dataDir: config.dataDir, mostBytes: uploadBytes, clock });
+  const seal = config.seal === undefined ? undefined : new Seal(config.seal);
+  const spool = new Spool({ dataDir: config.dataDir, mostBytes: uploadBytes, clock, seal });
   await spool.sweep();
   const limits = { mostPlans: config.http.plansPerCaller, mostBytes: config.http.planBytesPerCaller };
   const plans = new SpooledPlans({ spool, clock, limits });

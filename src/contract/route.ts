@@ -55,7 +55,9 @@ export type RowsRequest = { readonly file: string } | { readonly where: string |
 
 /** Rows as a handler gets them. */
 export interface Rows {
-  readonly from: { readonly path: string } | { readonly filter: Filter };
+  readonly from:
+    | { readonly path: string; readonly read?: (() => AsyncIterable<Uint8Array>) | undefined }
+    | { readonly filter: Filter };
   /** Name of the file, or the filter. */
   readonly source: string;
   /** What to do to each SIM, if it came with the filter. */

@@ -19,6 +19,15 @@ export interface FileRules {
   readonly isOneName?: boolean;
 }
 
+/** A file to read, once or repeatedly. */
+export interface InputFile {
+  readonly path: string;
+  /** By default the path may end in a link. */
+  readonly rules?: FileRules | undefined;
+  /** Reads the content of a file that is stored in another form. */
+  readonly read?: (() => AsyncIterable<Uint8Array>) | undefined;
+}
+
 export interface ReadFile {
   readonly bytes: Buffer;
   /** Owner and mode of the file that was read. */

@@ -6,8 +6,8 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import { IntakeError, messageOf } from "#core/errors.ts";
-import { type FileRules, FileRefusedError, openFile } from "#core/open-file.ts";
+import { IntakeError, SimfleetError, messageOf } from "#core/errors.ts";
+import { FileRefusedError, type InputFile, openFile } from "#core/open-file.ts";
 
 /** Identifies the content of a file. */
 export interface Fingerprint {
@@ -30,12 +30,6 @@ const signatures: readonly { readonly begins: readonly number[]; readonly messag
   { begins: [0xfe, 0xff], message: "This file is UTF-16, not UTF-8: save as UTF-8 CSV." },
 ];
 
-/** A file by its path, with the rules for opening it; a bare path may end in a link. */
-export interface InputFile {
-  readonly path: string;
-  readonly rules: FileRules;
-}
-
 export class InputBytes {
   readonly #input: InputFile | Readable;
   #source: Readable | undefined;
@@ -50,7 +44,7 @@ export class InputBytes {
 
   /** @param source a path, a file, or a stream of bytes */
   constructor(source: string | InputFile | Readable, maxBytes: number) {
-    this.#input = typeof source === "string" ? { path: source, rules: { links: "follow" } } : source;
+    this.#input = typeof source === "string" ? { path: source } : source;
     this.#name = this.#input instanceof Readable ? undefined : this.#input.path;
     this.#maxBytes = maxBytes;
   }
@@ -94,7 +88,9 @@ export class InputBytes {
 
   async #open(): Promise<Readable> {
     if (this.#input instanceof Readable) return this.#input;
-    const handle = await openFile(this.#input.path, this.#input.rules);
+    const { path, rules = { links: "follow" }, read } = this.#input;
+    if (read !== undefined) return Readable.from(read(), { objectMode: false });
+    const handle = await openFile(path, rules);
     return handle.createReadStream({ highWaterMark: pieceBytes });
   }
 
@@ -115,7 +111,7 @@ export class InputBytes {
         }
       }
     } catch (thrown) {
-      throw thrown instanceof IntakeError ? thrown : unreadable(thrown, this.#name);
+      throw thrown instanceof SimfleetError ? thrown : unreadable(thrown, this.#name);
     }
   }
 

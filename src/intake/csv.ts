@@ -6,7 +6,8 @@
 import type { Readable } from "node:stream";
 import { type CsvError, parse, type Parser } from "csv-parse";
 import { IntakeError, messageOf } from "#core/errors.ts";
-import { type Fingerprint, InputBytes, type InputFile } from "./bytes.ts";
+import type { InputFile } from "#core/open-file.ts";
+import { type Fingerprint, InputBytes } from "./bytes.ts";
 import { type Delimiter, findDelimiter } from "./delimiter.ts";
 
 /** Limits on a file; a file is rejected as soon as it exceeds one. */

@@ -4,7 +4,7 @@
  * throws if the file no longer matches the survey. Neither pass holds the rows in memory.
  */
 import { IntakeError } from "#core/errors.ts";
-import type { FileRules } from "#core/open-file.ts";
+import type { InputFile } from "#core/open-file.ts";
 import type { Row, RowProblem, RowProblemCode } from "#fleet/run.ts";
 import { subjectOf } from "#fleet/sim-operation/sim-operation.ts";
 import type { Fingerprint } from "./bytes.ts";
@@ -20,7 +20,7 @@ export interface RowFault extends RowProblem {
 
 /** The result of reading a whole file once. */
 export interface FileSurvey {
-  readonly path: string;
+  readonly file: InputFile;
   readonly request: RowRequest;
   readonly columns: Columns;
   readonly header: readonly string[];
@@ -38,7 +38,6 @@ export interface FileSurvey {
   readonly problems: readonly RowFault[];
   readonly fingerprint: Fingerprint;
   readonly caps: Partial<CsvCaps>;
-  readonly rules: FileRules;
   readonly duplicates: Duplicates;
 }
 
@@ -54,18 +53,12 @@ export interface ResolvedRow {
  * @throws IntakeError for a file that cannot be processed at all
  */
 export async function surveyFile(
-  path: string,
-  options: RowRequest & {
-    readonly problemLimit?: number;
-    readonly caps?: Partial<CsvCaps>;
-    /** Rules for opening the file, for each pass; by default links are followed. */
-    readonly rules?: FileRules | undefined;
-  },
+  file: InputFile,
+  options: RowRequest & { readonly problemLimit?: number; readonly caps?: Partial<CsvCaps> },
 ): Promise<FileSurvey> {
   const caps = options.caps ?? {};
-  const rules = options.rules ?? { links: "follow" };
   const problemLimit = options.problemLimit ?? 1000;
-  const csv = await openCsv({ path, rules }, caps);
+  const csv = await openCsv(file, caps);
   const { operation, set } = options;
   const duplicates = new Duplicates();
   const byProblem: Partial<Record<RowProblemCode, number>> = {};
@@ -92,7 +85,7 @@ export async function surveyFile(
     const invalid = Object.values(byProblem).reduce((sum, count) => sum + count, 0);
     const valid = rows - invalid;
     return {
-      path,
+      file,
       request: { operation, set },
       columns,
       header: csv.header,
@@ -100,7 +93,6 @@ export async function surveyFile(
       problems: faults,
       fingerprint: csv.fingerprint(),
       caps,
-      rules,
       duplicates,
     };
   } finally {
@@ -114,15 +106,15 @@ export async function surveyFile(
  */
 export async function* readRows(survey: FileSurvey): AsyncGenerator<readonly ResolvedRow[]> {
   const { columns, duplicates, counts, fingerprint } = survey;
-  const csv = await openCsv({ path: survey.path, rules: survey.rules }, survey.caps);
+  const csv = await openCsv(survey.file, survey.caps);
   try {
     let index = 0;
     for await (const batch of csv.batches) {
-      if (index + batch.length > counts.rows) throw changed(survey.path);
+      if (index + batch.length > counts.rows) throw changed(survey.file.path);
       yield batch.map((csvRow) => resolve(columns, duplicates, readRow(columns, index++, csvRow)));
     }
     const now = csv.fingerprint();
-    if (now.bytes !== fingerprint.bytes || now.sha256 !== fingerprint.sha256) throw changed(survey.path);
+    if (now.bytes !== fingerprint.bytes || now.sha256 !== fingerprint.sha256) throw changed(survey.file.path);
   } finally {
     csv.close();
   }

@@ -1,5 +1,5 @@
 /** Requests for operations: what is refused before any call, what has to be confirmed, and what becomes of lost answers. */
-import { writeFile } from "node:fs/promises";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -57,6 +57,13 @@ beforeAll(async () => {
 afterAll(() => harness[Symbol.asyncDispose]());
 
 beforeEach(() => become({ status: "active", terminationEnabled: false, tags: {}, groupId: null }, [0, 1, 2, 3]));
+
+/** The content of every file in a folder, by its path. */
+async function filesIn(folder: string): Promise<Map<string, Buffer>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return new Map(await Promise.all(paths.map(async (path) => [path, await readFile(path)] as const)));
+}
 
 interface Refusal {
   readonly status: number;
@@ -247,8 +254,12 @@ describe("secret inputs", () => {
       body,
       headers: csv,
     });
+    await send(`/v1/plans/${plan.planId}/rows`);
     const { runId } = await ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
     expect(await ended(runId)).toMatchObject({ counts: { done: 1 } });
+    const stored = await filesIn(join(harness.folder, "data"));
+    expect([...stored.keys()].filter((name) => name.includes(plan.planId))).toHaveLength(3);
+    for (const [name, content] of stored) expect(content.includes(secretValue), name).toBe(false);
     const shown = [
       await send(`/v1/plans/${plan.planId}/rows`),
       await send(`/v1/plans/${plan.planId}/verdicts`),
@@ -268,6 +279,27 @@ describe("secret inputs", () => {
     // It has reached the platform.
     const { body: record } = await send(`/v1/sims/${key}/fresh`);
     expect(JSON.stringify(record)).toContain(secretValue);
+  });
+
+  test("a file with a secret input is refused before its upload if no key is configured", async () => {
+    await using keyless = await ControlHarness.open({
+      prepare: async (folder) => {
+        await writeFile(join(folder, "own.yaml"), deployment);
+        return `deployment: ${join(folder, "own.yaml")}\n`;
+      },
+    });
+    const body = `simId,word\n${keyless.simId(0)},${secretValue}\n`;
+    for (const path of ["/v1/plans", "/v1/runs"]) {
+      const query = "operation=set-secret-tag";
+      const refused = await keyless.ask(`${path}?${query}`, { as: "operator", method: "POST", body, headers: csv });
+      expect([refused.status, await refused.json()]).toMatchObject([
+        400,
+        { code: "USAGE", detail: expect.stringContaining("configure seal.keyFile") as unknown },
+      ]);
+    }
+    expect([...(await filesIn(join(keyless.folder, "data"))).keys()].filter((name) => name.includes("spool"))).toEqual(
+      [],
+    );
   });
 
   test("an invalid secret input is not quoted", async () => {

@@ -1,7 +1,7 @@
 /**
  * Stores uploaded files while they are read, in a private folder of the data directory. An upload is written directly
- * to disk, so its size costs no memory. An upload that is too large or stalls is refused at once, and its file is
- * removed.
+ * to disk, so its size costs no memory. It is encrypted if a seal key is configured: a column may hold secrets. An upload
+ * that is too large or stalls is refused at once, and its file is removed.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
@@ -9,11 +9,13 @@ import { dirname, join } from "node:path";
 import { Transform, type TransformCallback } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { SimfleetError } from "#core/errors.ts";
+import type { InputFile } from "#core/open-file.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
 import { ensurePrivateFolder, openNewFile } from "#core/write-file.ts";
+import type { Seal } from "#engine/seal.ts";
+import { decrypted, encrypted } from "./encrypted-file.ts";
 
 export interface SpooledFile {
-  readonly path: string;
   readonly bytes: number;
   /** Of what was handed over, hex. */
   readonly sha256: string;
@@ -28,11 +30,14 @@ export class Spool {
   readonly #folder: string;
   readonly #mostBytes: number;
   readonly #clock: Clock;
+  readonly #seal: Seal | undefined;
 
-  constructor(options: { dataDir: string; mostBytes: number; clock: Clock }) {
+  /** @param options `seal` encrypts files; undefined if no key is configured */
+  constructor(options: { dataDir: string; mostBytes: number; clock: Clock; seal: Seal | undefined }) {
     this.#folder = join(options.dataDir, "spool");
     this.#mostBytes = options.mostBytes;
     this.#clock = options.clock;
+    this.#seal = options.seal;
   }
 
   path(name: string): string {
@@ -56,8 +61,11 @@ export class Spool {
     const watch = this.#watchOver(meter, stalled);
     try {
       const file = await openNewFile(path, 0o600);
-      await pipeline(source, meter, file.createWriteStream(), { signal: stalled.signal });
-      return { path, bytes: meter.bytes, sha256: meter.digest() };
+      const { signal } = stalled;
+      const seal = this.#seal;
+      if (seal === undefined) await pipeline(source, meter, file.createWriteStream(), { signal });
+      else await pipeline(source, meter, (clear) => encrypted(clear, seal), file.createWriteStream(), { signal });
+      return { bytes: meter.bytes, sha256: meter.digest() };
     } catch (thrown) {
       await rm(path, { force: true });
       if (stalled.signal.aborted) throw stalled.signal.reason;
@@ -70,6 +78,26 @@ export class Spool {
   #outOfRoom(cause: unknown): SimfleetError {
     const message = `The disk of ${this.#folder} is full: make room, then send the file again`;
     return new SimfleetError("STORE_FULL", message, { cause });
+  }
+
+  /** Whether files that are taken from now on are encrypted. */
+  get encrypts(): boolean {
+    return this.#seal !== undefined;
+  }
+
+  /**
+   * A stored file, to be read as it was uploaded.
+   * @param isEncrypted whether it was encrypted when it was taken
+   */
+  inputFile(path: string, isEncrypted: boolean = this.encrypts): InputFile {
+    const rules = { links: "refuse" } as const;
+    return isEncrypted ? { path, read: () => this.#decrypted(path) } : { path, rules };
+  }
+
+  #decrypted(path: string): AsyncIterable<Uint8Array> {
+    if (this.#seal !== undefined) return decrypted(path, this.#seal);
+    const message = "The uploaded file is encrypted, and no key is configured to decrypt it: configure seal.keyFile";
+    throw new SimfleetError("SEAL_DECRYPTION_FAILED", message);
   }
 
   /** Makes the folder. @throws FileRefusedError where others could reach into it */

@@ -47,7 +47,11 @@ interface Stored {
   readonly bytes: number;
 }
 
-type Written = Omit<StoredPlan, "from" | "plan"> & { readonly where: string | null };
+type Written = Omit<StoredPlan, "from" | "plan"> & {
+  readonly where: string | null;
+  /** Absent for a filter. */
+  readonly isEncrypted?: boolean;
+};
 
 export class SpooledPlans implements PlanStore {
   readonly #spool: Spool;
@@ -120,7 +124,8 @@ export class SpooledPlans implements PlanStore {
   async put(plan: Omit<StoredPlan, "expiresAtMs">, uploadId?: string): Promise<StoredPlan> {
     const { from, plan: _, ...rest } = plan;
     const expiresAtMs = this.#clock.wallMs() + keepMs;
-    const written: Written = { ...rest, expiresAtMs, where: "filter" in from ? from.filter.text : null };
+    const kept = "filter" in from ? { where: from.filter.text } : { where: null, isEncrypted: this.#spool.encrypts };
+    const written: Written = { ...rest, expiresAtMs, ...kept };
     await this.#spool.open();
     // The rows first: a plan that can be found has them.
     if ("path" in from) await rename(from.path, this.#path(plan.planId, "csv"));
@@ -133,8 +138,9 @@ export class SpooledPlans implements PlanStore {
   async get(planId: string): Promise<StoredPlan> {
     const written = await this.#written(planId);
     if (written === undefined || written.expiresAtMs <= this.#clock.wallMs()) throw missing(planId);
-    const { where, ...rest } = written;
-    return { ...rest, from: where === null ? { path: this.#path(planId, "csv") } : { filter: filterIn(where) } };
+    const { where, isEncrypted = false, ...rest } = written;
+    const path = this.#path(planId, "csv");
+    return { ...rest, from: where === null ? this.#spool.inputFile(path, isEncrypted) : { filter: filterIn(where) } };
   }
 
   /** Has a plan read; its files stay meanwhile, also when it expires. @throws SimfleetError NOT_FOUND */

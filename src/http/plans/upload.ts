@@ -64,8 +64,8 @@ async function inSpool(
   to: { spool: Spool; name: string; reservation: Reservation; source: string },
 ): Promise<Rows> {
   const { spool, name, reservation, source } = to;
-  const { path, sha256 } = await spool.take(stream, name, (bytes) => reservation.grow(bytes));
-  return { from: { path }, source, sha256 };
+  const { sha256 } = await spool.take(stream, name, (bytes) => reservation.grow(bytes));
+  return { from: spool.inputFile(spool.path(name)), source, sha256 };
 }
 
 function filterOf(body: unknown): Rows {

@@ -36,7 +36,7 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
           call.query.planId === undefined ? startRows(call, runId, deps) : startPlanned(call, runId, deps),
       }),
       ({ query }, { hasRows }) => {
-        profileOf(query.profile);
+        runs.assertOperation(query.operation, profileOf(query.profile));
         assertPlanAlone(query, hasRows);
       },
     ),
@@ -75,7 +75,7 @@ function planEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
         find: (planId) => plans.get(planId).then(documentOf, () => undefined),
         pathOf: ({ planId }) => `/plans/${planId}`,
       }),
-      ({ query }) => void deps.profileOf(query.profile),
+      ({ query }) => void runs.assertOperation(query.operation, deps.profileOf(query.profile)),
     ),
     endpoint(routes.showPlan, async ({ params }) => documentOf(await plans.get(params.planId))),
     endpoint(routes.downloadVerdicts, async ({ params: { planId } }) => {

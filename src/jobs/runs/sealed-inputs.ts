@@ -10,11 +10,16 @@ import type { StoredRow } from "./ledger/packing.ts";
 
 const purpose = "inputs of a run";
 
-/** @throws SimfleetError USAGE if the operation has secret inputs and no seal key is configured */
-export type SealInputs = (
-  rows: readonly StoredRow[],
-  run: { readonly operation: SimOperation; readonly header: readonly string[] },
-) => Promise<readonly StoredRow[]>;
+/** Seals the secret inputs of rows. */
+export interface SealInputs {
+  /** @throws SimfleetError USAGE if the operation has secret inputs and no seal key is configured */
+  readonly assertKey: (operation: SimOperation) => void;
+  /** @throws as `assertKey` */
+  readonly seal: (
+    rows: readonly StoredRow[],
+    run: { readonly operation: SimOperation; readonly header: readonly string[] },
+  ) => Promise<readonly StoredRow[]>;
+}
 
 export type OpenInputs = (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
 
@@ -23,12 +28,13 @@ export function hasSecrets({ inputs }: SimOperation): boolean {
 }
 
 /** @param seal undefined if no key is configured */
-export function inputSeal(seal: Seal | undefined): { readonly seal: SealInputs; readonly open: OpenInputs } {
+export function inputSeal(seal: Seal | undefined): SealInputs & { readonly open: OpenInputs } {
   const keyed = ({ name }: SimOperation): Seal => {
     if (seal !== undefined) return seal;
     throw new SimfleetError("USAGE", `${name} has secret inputs, which are stored sealed: configure seal.keyFile`);
   };
   return {
+    assertKey: (operation) => void (hasSecrets(operation) && keyed(operation)),
     seal: async (rows, { operation, header }) => {
       if (!hasSecrets(operation)) return rows;
       const key = keyed(operation);

@@ -130,13 +130,23 @@ export class RunService {
   }
 
   /**
+   * Checks what can be known before the rows are received.
+   * @throws SimfleetError OPERATION_NOT_FOUND, USAGE if its secret inputs could not be stored
+   */
+  assertOperation(name: string | undefined, profile: string): SimOperation {
+    const operation = this.operation(name ?? setSpeedClassName, profile);
+    this.#submitDeps.sealInputs.assertKey(operation);
+    return operation;
+  }
+
+  /**
    * Plans rows; makes no call.
    * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows
-   * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value
+   * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value or secret inputs without a key
    */
   plan(from: PlanRequest["from"], order: Order): Promise<Plan> {
     const { profile, options } = order;
-    const operation = this.operation(order.operation ?? setSpeedClassName, profile);
+    const operation = this.assertOperation(order.operation, profile);
     refuseSecretValues(operation, order.set);
     const request = {
       from,

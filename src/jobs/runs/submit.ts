@@ -154,7 +154,7 @@ async function writeRows(submission: Submission, draftId: string, deps: SubmitDe
   const writer = new SegmentWriter(ledger, draftId, submission);
   try {
     for await (const batch of submission.rows) {
-      for (const row of isSealed ? batch : await sealInputs(batch, run)) await writer.add(row);
+      for (const row of isSealed ? batch : await sealInputs.seal(batch, run)) await writer.add(row);
     }
     await writer.end();
     assertRoom(writer.rows, await memory(), "outcomes");

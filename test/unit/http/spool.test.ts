@@ -1,16 +1,22 @@
-import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readFile, readdir, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "#core/time.ts";
+import { Secret } from "#core/secret.ts";
+import { Seal } from "#engine/seal.ts";
 import { Spool } from "#http/plans/spool.ts";
 
-async function spool(clock: Clock = systemClock): Promise<{ spool: Spool; names: () => Promise<string[]> }> {
+async function spool(
+  clock: Clock = systemClock,
+  { seal, mostBytes = 10 }: { seal?: Seal; mostBytes?: number } = {},
+): Promise<{ spool: Spool; names: () => Promise<string[]> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "spool-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   return {
-    spool: new Spool({ dataDir, mostBytes: 10, clock }),
+    spool: new Spool({ dataDir, mostBytes, clock, seal }),
     names: () => readdir(join(dataDir, "spool")),
   };
 }
@@ -71,4 +77,36 @@ test("the spool removes files of earlier processes and keeps new ones", async ()
   await utimes(harness.path("old"), 1, 1);
   await harness.sweep();
   expect(await names()).toEqual(["new"]);
+});
+
+const seal = new Seal({ key: new Secret(Buffer.alloc(32, 7).toString("base64url")), previousKey: undefined });
+
+async function contentOf(harness: Spool, name: string): Promise<Buffer> {
+  const { read } = harness.inputFile(harness.path(name));
+  return read === undefined ? Buffer.from("stored in clear") : buffer(Readable.from(read(), { objectMode: false }));
+}
+
+test.each([0, 1, 65_536, 300_001])(
+  "an upload of %d bytes is read back as it was, and is encrypted on disk",
+  async (bytes) => {
+    const { spool: harness } = await spool(systemClock, { seal, mostBytes: 1_000_000 });
+    const clear = Buffer.alloc(bytes, "topsecret,");
+    await harness.take(Readable.from(clear.length === 0 ? [] : [clear]), "file");
+    expect((await readFile(harness.path("file"))).includes("secret")).toBe(false);
+    for (const pass of [1, 2]) expect((await contentOf(harness, "file")).equals(clear), `pass ${pass}`).toBe(true);
+  },
+);
+
+test("an encrypted upload that was altered or cut off is refused", async () => {
+  const { spool: harness } = await spool(systemClock, { seal, mostBytes: 1_000_000 });
+  for (const name of ["altered", "cut"]) await harness.take(Readable.from([Buffer.alloc(5_000, "x")]), name);
+  const altered = await open(harness.path("altered"), "r+");
+  await altered.write("!", 2_000);
+  await altered.close();
+  await truncate(harness.path("cut"), (await stat(harness.path("cut"))).size - 1);
+  await expect(contentOf(harness, "altered")).rejects.toThrow("unable to authenticate data");
+  await expect(contentOf(harness, "cut")).rejects.toThrow("unable to authenticate data");
+
+  await writeFile(harness.path("clear"), "simId\n");
+  await expect(contentOf(harness, "clear")).rejects.toMatchObject({ code: "SEAL_DECRYPTION_FAILED" });
 });

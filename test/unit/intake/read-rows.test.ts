@@ -24,7 +24,7 @@ async function fileOf(text: string): Promise<string> {
 }
 
 async function rowsOf(path: string, ask: Partial<Parameters<typeof surveyFile>[1]> = {}) {
-  const survey = await surveyFile(path, { ...request, ...ask });
+  const survey = await surveyFile({ path }, { ...request, ...ask });
   const rows: ResolvedRow[] = [];
   for await (const batch of readRows(survey)) rows.push(...batch);
   return { survey, rows };
@@ -118,7 +118,7 @@ describe("CSV files read twice", () => {
     ["changes in one cell", "simId,speedClass\nA,x\nB,y\n"],
   ])("a file that %s between the two readings is refused", async (_name, text) => {
     const path = await fileOf("simId,speedClass\nA,x\nB,x\n");
-    const survey = await surveyFile(path, request);
+    const survey = await surveyFile({ path }, request);
     await writeFile(path, text);
     const reading = async () => {
       for await (const batch of readRows(survey)) expect(batch.length).toBeGreaterThan(0);

@@ -4,7 +4,7 @@
  */
 import type { RunOptions } from "#fleet/run.ts";
 import type { Filter } from "#fleet/filter.ts";
-import type { FileRules } from "#core/open-file.ts";
+import type { InputFile } from "#core/open-file.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import type { RowRequest } from "#intake/columns.ts";
 import { type RowFault, surveyFile } from "#intake/read-rows.ts";
@@ -15,10 +15,7 @@ import { type QuotaView, leastTimeMs } from "./quota-estimate.ts";
 
 export interface PlanRequest extends RowRequest {
   /** A file, a filter on the inventory, or SIMs by their keys. */
-  readonly from:
-    | { readonly path: string; readonly rules?: FileRules }
-    | { readonly filter: Filter }
-    | { readonly sims: readonly string[] };
+  readonly from: InputFile | { readonly filter: Filter } | { readonly sims: readonly string[] };
   readonly bucket: string;
   /** The inventory, with the last known state of the SIMs. */
   readonly fleet: KnownFleet;
@@ -77,7 +74,7 @@ export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<
 
 async function openSource({ from, fleet, operation, set }: PlanRequest): Promise<RowSource> {
   const request = { operation, set };
-  if ("path" in from) return fileSource(await surveyFile(from.path, { ...request, problemLimit, rules: from.rules }));
+  if ("path" in from) return fileSource(await surveyFile(from, { ...request, problemLimit }));
   if ("sims" in from) return simsSource(from.sims, request);
   return filterSource(fleet.inventory, { profile: fleet.profile, filter: from.filter, request });
 }

@@ -28,10 +28,10 @@ export interface RowSource {
 }
 
 export function fileSource(survey: FileSurvey): RowSource {
-  const { path, request, header, counts, problems, fingerprint, duplicates } = survey;
+  const { file, request, header, counts, problems, fingerprint, duplicates } = survey;
   return {
     request,
-    origin: { file: path },
+    origin: { file: file.path },
     header,
     counts,
     problems,
