@@ -6,6 +6,7 @@ import { audit } from "#jobs/audit/feature.ts";
 import { authKeys } from "#jobs/authkeys/feature.ts";
 import { automations } from "#jobs/automations/feature.ts";
 import { credentials } from "#jobs/credentials/feature.ts";
+import { dropFolder } from "#jobs/drop-folder/feature.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { operations } from "#jobs/operations/feature.ts";
@@ -24,6 +25,7 @@ export const features: readonly Feature[] = [
   authKeys,
   schedules,
   automations,
+  dropFolder,
   freezes,
   events,
   webhooks,

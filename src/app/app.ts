@@ -35,7 +35,7 @@ import { inWordsOfRedis } from "#redis/refusal.ts";
 import { redisMemory } from "#redis/memory.ts";
 import { openRedis } from "#redis/open.ts";
 import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
-import { redisTimeMs } from "#redis/time.ts";
+import { respondsInTime } from "#redis/time.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { AutomationService } from "#jobs/automations/service.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
@@ -322,6 +322,11 @@ export class App {
     return this.#watchOver("deliveries", await this.#webhooks.consume(onIncident));
   }
 
+  /** Registers how to stop what was started for a feature. */
+  onClose(name: string, stop: () => Promise<void> | void): void {
+    this.#lifecycle.onStop(name, stop);
+  }
+
   /** Authenticates with each of a profile's AuthKeys separately, if it has two, and returns which ones are rejected. */
   proveAuthKeys(profile: string): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
     return this.#accounts.proveAuthKeys(profile);
@@ -371,18 +376,8 @@ export class App {
   }
 
   /** Whether Redis responds within a second. */
-  async ping(): Promise<boolean> {
-    const late = new AbortController();
-    try {
-      return await Promise.race([
-        redisTimeMs(this.#redis, this.#stores.keys).then(() => true),
-        this.#clock.sleep(1_000, late.signal).then(() => false),
-      ]);
-    } catch {
-      return false;
-    } finally {
-      late.abort();
-    }
+  ping(): Promise<boolean> {
+    return respondsInTime(this.#redis, { keys: this.#stores.keys, clock: this.#clock, withinMs: 1_000 });
   }
 
   /** Converts an error thrown while the app was open: a Redis error becomes a message for operators. */

@@ -28,7 +28,7 @@ import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App, version } from "./app.ts";
-import { endpointsOf, type FeatureRoutes } from "./endpoints.ts";
+import { type AppFeature, endpointsOf } from "./app-feature.ts";
 
 /**
  * Starts the HTTP server.
@@ -39,7 +39,7 @@ export async function openHttp(deps: {
   app: App;
   config: Config;
   /** Those whose routes are served. */
-  features: readonly FeatureRoutes[];
+  features: readonly AppFeature[];
   logger: Logger;
   health: Health;
 }): Promise<HttpServer> {

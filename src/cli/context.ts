@@ -8,7 +8,7 @@ import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { App } from "#app/app.ts";
-import { endpointsOf, type FeatureRoutes } from "#app/endpoints.ts";
+import { type AppFeature, endpointsOf } from "#app/app-feature.ts";
 import { type Client, localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
 import type { FeatureSection } from "#config/setting.ts";
@@ -106,12 +106,12 @@ export interface GivenCommand {
 
 export class Context {
   readonly io: ProcessIo;
-  readonly features: readonly (FeatureRoutes & FeatureSection)[];
+  readonly features: readonly (AppFeature & FeatureSection)[];
   /** Set before the command's action runs. */
   command: GivenCommand | undefined;
 
   /** @param features those whose commands call their routes in this process */
-  constructor(io: ProcessIo, features: readonly (FeatureRoutes & FeatureSection)[]) {
+  constructor(io: ProcessIo, features: readonly (AppFeature & FeatureSection)[]) {
     this.io = io;
     this.features = features;
   }

@@ -1,14 +1,14 @@
 /**
- * A feature: everything that it adds to simfleet, in one value. The server mounts its routes, the command line adds its
- * commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
+ * A feature: everything that it adds to simfleet, in one value. The server mounts its routes, a worker starts its
+ * work, the command line adds its commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
  */
 import type { Command } from "@commander-js/extra-typings";
-import type { FeatureRoutes } from "#app/endpoints.ts";
+import type { AppFeature } from "#app/app-feature.ts";
 import type { FeatureSection } from "#config/setting.ts";
 import type { CommandEffect } from "./command-effects.ts";
 import type { Context } from "./context.ts";
 
-export interface Feature extends FeatureRoutes, FeatureSection {
+export interface Feature extends AppFeature, FeatureSection {
   readonly name: string;
   /** Its commands by their first word, in the order of the help. Each is loaded on demand. */
   readonly commands?: Readonly<Record<string, (context: Context) => Promise<Command>>>;

@@ -1,10 +1,23 @@
 /** Events: what happened, as a list and as a stream. */
 import type { Feature } from "#cli/feature.ts";
+import { messageOf } from "#core/errors.ts";
+import { every, minuteMs } from "#core/time.ts";
 import { eventEndpoints } from "./endpoints.ts";
+
+const trimEveryMs = 60 * minuteMs;
 
 export const events: Feature = {
   name: "events",
   endpoints: (app) => eventEndpoints(app.feed, (name) => app.profileOf(name)),
+  work: (app, { logger }) => {
+    const trim = (): Promise<unknown> =>
+      app.feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
+    app.onClose(
+      "trimming of events",
+      every(trimEveryMs, () => void trim()),
+    );
+    return Promise.resolve([]);
+  },
   commands: {
     events: async (context) => (await import("./commands/events.ts")).eventsCommand(context),
   },

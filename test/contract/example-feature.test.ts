@@ -1,14 +1,16 @@
 /**
- * A feature is a folder and one line: test/features/tickets has a record with three states, routes, commands, a section of
- * the configuration and an event, and is added to the list of features here. No other file knows it.
+ * A feature is a folder and one line: test/features/tickets has a record with three states, routes, commands, work of its
+ * own, a section of the configuration and an event, and is added to the list of features here. No other file knows it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { tickets } from "../features/tickets/feature.ts";
 import { ControlHarness } from "./support/control-harness.ts";
+import { until } from "../support/until.ts";
 import { type Ended, runCommand } from "./support/run-command.ts";
 
-const section = 'tickets:\n  support: { about: "Questions of customers" }\n  billing: { about: "Invoices" }\n';
+const section =
+  'tickets:\n  support: { about: "Questions of customers" }\n  billing: { about: "Invoices" }\n  trials: { about: "Trials", closesAnswered: true }\n';
 
 let harness: ControlHarness;
 beforeAll(async () => {
@@ -59,6 +61,17 @@ describe("the example feature", () => {
     expect((await run("tickets list", where)).stdout).toContain("billing: twice (closed, ");
     const { entries } = await harness.app.control.audit.list({ limit: 1 });
     expect(entries[0]?.action).toBe(where === "local" ? "simfleet tickets close" : "POST /v1/tickets/:queue/close");
+  });
+
+  test("a worker does the work of the example feature", async () => {
+    await post("/v1/tickets/trials", "operator", { subject: "two weeks" });
+    await post("/v1/tickets/trials/answer", "operator");
+    await until("the ticket is closed", async () => {
+      const { tickets: all } = (await (await harness.ask("/v1/tickets", { as: "viewer" })).json()) as {
+        tickets: { queue: string; state: string }[];
+      };
+      return all.find(({ queue }) => queue === "trials")?.state === "closed";
+    });
   });
 
   test("the example feature reports problems in its config section, which is unknown when the feature is disabled", () => {

@@ -1,4 +1,5 @@
 /** Credential Sets and the rotations of their secrets. */
+import { logIncidents } from "#app/app-feature.ts";
 import type { Feature } from "#cli/feature.ts";
 import { credentialEndpoints } from "./endpoints.ts";
 
@@ -10,6 +11,19 @@ export const credentials: Feature = {
       profileOf: (name) => app.profileOf(name),
       profiles: Object.keys(app.config.profiles),
     }),
+  // Without a key to seal secrets nothing is rotated; the worker does everything else.
+  work: async (app, { profiles, logger }) => {
+    if (app.config.seal !== undefined) {
+      return Promise.all(
+        profiles.map((profile) => app.consumeRotations(profile, logIncidents(logger, { profile, job: "rotate" }))),
+      );
+    }
+    if (Object.keys(app.config.rotations).length > 0) {
+      const message = "rotations are configured but will not run: no key to seal secrets is set";
+      logger.warn({ where: "seal.keyFile" }, message);
+    }
+    return [];
+  },
   commands: {
     credentials: async (context) => (await import("./commands/credentials.ts")).credentialsCommand(context),
   },

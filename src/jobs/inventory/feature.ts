@@ -1,4 +1,5 @@
 /** The inventory: SIMs as they were last seen, and the syncs that read them. */
+import { logIncidents } from "#app/app-feature.ts";
 import type { Feature } from "#cli/feature.ts";
 import { inventoryEndpoints } from "./endpoints.ts";
 
@@ -15,6 +16,8 @@ export const inventory: Feature = {
       // A command without credentials may leave the sync to a worker.
       assertCallable: (profile) => void (process === "worker" && app.client(profile)),
     }),
+  work: (app, { profiles, logger }) =>
+    Promise.all(profiles.map((profile) => app.consumeSyncs(profile, logIncidents(logger, { profile, job: "sync" })))),
   commands: {
     sims: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
   },

@@ -1,4 +1,5 @@
 /** Runs: bulk changes, from a plan to their results. */
+import { logIncidents } from "#app/app-feature.ts";
 import type { Feature } from "#cli/feature.ts";
 import { runEndpoints } from "./endpoints.ts";
 
@@ -12,6 +13,14 @@ export const runs: Feature = {
       profileOf: (name) => app.profileOf(name),
       assertUsable: (profile) => void app.client(profile),
     }),
+  work: (app, { profiles, logger }) =>
+    Promise.all(
+      profiles.flatMap((profile) =>
+        app.runs
+          .bucketsOf(profile)
+          .map((bucket) => app.consume({ profile, bucket }, logIncidents(logger, { profile, job: "run" }))),
+      ),
+    ),
   commands: {
     plan: async (context) => (await import("./commands/plan.ts")).planCommand(context),
     apply: async (context) => (await import("./commands/apply.ts")).applyCommand(context),

@@ -97,6 +97,7 @@ export class ControlHarness implements AsyncDisposable {
     const logger = createLogger({ level: "debug", destination });
     const app = await App.open(config, { logger, env: io });
     const consumers: Working[] = [];
+    for (const { work } of more) consumers.push(...((await work?.(app, { profiles: ["default"], logger })) ?? []));
     if (works) {
       const onIncident = ({ message }: { message: string }): unknown => log.push(message);
       consumers.push(

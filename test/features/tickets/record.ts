@@ -2,7 +2,7 @@
  * The record of a ticket, one per queue. Moves: open -> answered -> closed; after that, the next ticket of the queue may be
  * opened.
  */
-import type { EventFacts } from "#events/event.ts";
+import { type EventFacts, eventTypeOf } from "#events/event.ts";
 import type { Problem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
@@ -35,4 +35,12 @@ const kind: RecordKind<Ticket> = {
 
 export function ticketStore(deps: StoreDeps): RecordStore<Ticket> {
   return recordStore(kind, deps, (queue) => `${deps.keys.prefix}:ticket:${queue}`);
+}
+
+/** Closes the ticket of a queue if it is answered. */
+export async function closeAnswered(store: RecordStore<Ticket>, queue: string): Promise<void> {
+  const ticket = await store.get(queue);
+  if (ticket?.state !== "answered") return;
+  const closed = { type: eventTypeOf("ticket.closed"), fields: { queue, subject: ticket.subject } };
+  await store.move(queue, ticket, { state: "closed" }, { events: [closed] });
 }
