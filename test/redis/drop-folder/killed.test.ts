@@ -23,7 +23,7 @@ import { FleetHarness } from "../inventory/fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./drop-process.ts", import.meta.url));
-const rounds = seeds(6, 26);
+const rounds = seeds(3, 26);
 const lanes = 2;
 const rowsPerFile = 8;
 

@@ -15,7 +15,7 @@ describe("a bucket without other callers", () => {
     "a bucket without other callers gets no 429 and knows each refresh despite crashes, losses, and delays",
     async () => {
       const scenarios = scenariosOf({ ...quiet, ...incident });
-      await expectOfAll(redis, "alone", { scenarios, check: allOf(noRefusal, rightRefreshes), runs: seeds(6, 60) });
+      await expectOfAll(redis, "alone", { scenarios, check: allOf(noRefusal, rightRefreshes), runs: seeds(4, 60) });
     },
     propertyTimeoutMs,
   );
@@ -39,7 +39,7 @@ describe("a bucket without other callers", () => {
       await expectOfAll(redis, "use", {
         scenarios,
         check: allOf(noRefusal, rightRefreshes, check),
-        runs: seeds(6, 60),
+        runs: seeds(4, 60),
       });
     },
     propertyTimeoutMs,
@@ -73,7 +73,7 @@ describe("a bucket after a crash of all processes", () => {
           .filter((w) => ours(w.counted) < w.limit - 1)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
       };
-      await expectOfAll(redis, "after a crash", { scenarios, check, runs: seeds(6, 60) });
+      await expectOfAll(redis, "after a crash", { scenarios, check, runs: seeds(4, 60) });
     },
     propertyTimeoutMs,
   );

@@ -29,7 +29,7 @@ describe("a bucket with other callers", () => {
     "a bucket gets at most one 429 per window beside a steady caller and stays closed after it",
     async () => {
       const check = allOf(onePerWindow, staysShut, rightRefreshes);
-      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), check, runs: seeds(6, 60) });
+      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), check, runs: seeds(4, 60) });
     },
     propertyTimeoutMs,
   );
@@ -51,7 +51,7 @@ describe("a bucket with other callers", () => {
       await expectOfAll(redis, "random company", {
         scenarios,
         check: allOf(staysShut, rightRefreshes),
-        runs: seeds(6, 60),
+        runs: seeds(4, 60),
       });
     },
     propertyTimeoutMs,
@@ -74,7 +74,7 @@ describe("a bucket with other callers", () => {
           .map(
             (w) => `${nameOf(w)} counted ${w.counted.normal} normal calls of ${w.limit} with a reserve of ${reserve}`,
           );
-      await expectOfAll(redis, "reserve", { scenarios, check, runs: seeds(6, 60) });
+      await expectOfAll(redis, "reserve", { scenarios, check, runs: seeds(4, 60) });
     },
     propertyTimeoutMs,
   );
@@ -95,7 +95,7 @@ describe("a bucket on other kinds of platforms", () => {
           .slice(1, -1)
           .filter((w) => ours(w.counted) < w.limit * 0.8)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
-      await expectOfAll(redis, "anchored", { scenarios, check: allOf(onePerWindow, isUsed), runs: seeds(6, 60) });
+      await expectOfAll(redis, "anchored", { scenarios, check: allOf(onePerWindow, isUsed), runs: seeds(4, 60) });
     },
     propertyTimeoutMs,
   );
@@ -108,7 +108,7 @@ describe("a bucket on other kinds of platforms", () => {
         platformRestartAt: fc.integer({ min: 1, max: 2_000 }).map((n) => n / 1_000),
         lengthInWindows: fc.constant(3.5),
       });
-      await expectOfAll(redis, "restart", { scenarios, check: onePerWindow, runs: seeds(6, 60) });
+      await expectOfAll(redis, "restart", { scenarios, check: onePerWindow, runs: seeds(4, 60) });
     },
     propertyTimeoutMs,
   );
@@ -131,7 +131,7 @@ describe("a bucket on other kinds of platforms", () => {
       await expectOfAll(redis, "limit", {
         scenarios,
         check: allOf(check, rightRefreshes, staysShut),
-        runs: seeds(6, 60),
+        runs: seeds(4, 60),
       });
     },
     propertyTimeoutMs,

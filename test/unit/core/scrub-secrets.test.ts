@@ -110,7 +110,7 @@ function fastestMs(call: () => unknown): number {
 }
 
 /** Up to a megabyte in the long form. */
-const sizes = [8, 16, 32, 64, 128, 256, 512, 1_024].slice(0, seeds(6, 8)).map((kilobytes) => kilobytes * 1_024);
+const sizes = [8, 16, 32, 64, 128, 256, 512, 1_024].slice(0, seeds(5, 8)).map((kilobytes) => kilobytes * 1_024);
 /** Texts on which a pattern that starts over at every character would take quadratic time. */
 const hard: readonly string[] = [
   "a",
