@@ -17,7 +17,7 @@ import { csvLine } from "#intake/cell.ts";
 import { openCsv } from "#intake/csv.ts";
 import { seeds } from "../support/long.ts";
 
-const numRuns = seeds(300, 10_000);
+const numRuns = seeds(200, 10_000);
 
 /** Pieces that have a meaning, and anything else. */
 function textOf(...pieces: readonly string[]): fc.Arbitrary<string> {

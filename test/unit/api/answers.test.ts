@@ -8,6 +8,7 @@ import { readAnswer } from "#api/http/response.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
+import { seeds } from "../../support/long.ts";
 
 const placed = {
   bucket: "default.Sim",
@@ -170,7 +171,7 @@ describe("error bodies", () => {
         expect(fault.message?.length ?? 0).toBeLessThanOrEqual(300);
         expect(`${fault.code}${fault.message}`).not.toMatch(/\p{Cc}/u);
       }),
-      { numRuns: 3_000 },
+      { numRuns: seeds(300, 3_000) },
     );
     for (const page of [
       "<title".repeat(1_000_000),

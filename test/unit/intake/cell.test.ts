@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { csvCell, csvLine, defused } from "#intake/cell.ts";
 import { openCsv } from "#intake/csv.ts";
+import { seeds } from "../../support/long.ts";
 
 // Shows S9.
 describe("spreadsheet formulas in cells", () => {
@@ -68,7 +69,7 @@ describe("arbitrary cells", () => {
           }
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: seeds(300, 3_000) },
     );
   });
 
