@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 
 const [dataDir = "", perMinute = "", ...sims] = process.argv.slice(2);

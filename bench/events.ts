@@ -18,7 +18,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { startSandbox } from "#sandbox/server.ts";
 import { leastTimeMs } from "./least-time.ts";

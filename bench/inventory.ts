@@ -22,7 +22,7 @@ import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { secretFields, usualFields, visitFields } from "#fleet/sim/sim-fields.ts";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims/sims.ts";

@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import type { Redis } from "ioredis";
 import { systemClock } from "#core/time.ts";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { type SimfleetProcess, runSimfleet, startSandboxProcess, startWorker } from "./simfleet-process.ts";
 

@@ -20,11 +20,11 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { type StoredRow, encodeSettled, packOutcomes, packRows } from "#jobs/runs/ledger/packing.ts";
-import { runRemoval } from "#jobs/runs/ledger/removal.ts";
+import { runRemoval } from "#jobs/runs/removal/removal.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { sweep } from "#jobs/storage/sweep.ts";
 import { RedisConnections } from "#redis/connection.ts";
-import { findRedisServer } from "#redis/find-server.ts";
+import { findRedisServer } from "#redis/embedded/find-server.ts";
 import { Keys } from "#redis/keys.ts";
 import { redisMemory } from "#redis/memory.ts";
 

@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
 import { systemClock } from "#core/time.ts";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { cpuSecondsOfRedis } from "./memory.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { runSimfleet, startSandboxProcess } from "./simfleet-process.ts";

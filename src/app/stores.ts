@@ -9,7 +9,7 @@ import { Feed } from "#events/feed.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import type { RedisConnections } from "#redis/connection.ts";
-import { ensureDataVersion } from "#redis/data-version.ts";
+import { ensureDataVersion } from "#redis/data-version/data-version.ts";
 import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { ReplicatedWrites } from "#redis/replicated-writes.ts";
@@ -20,7 +20,7 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { type RunRemoval, runRemoval } from "#jobs/runs/ledger/removal.ts";
+import { type RunRemoval, runRemoval } from "#jobs/runs/removal/removal.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 
 export interface Stores {

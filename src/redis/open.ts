@@ -2,7 +2,7 @@
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
 import { RedisConnections } from "./connection.ts";
-import { EmbeddedRedis } from "./embedded.ts";
+import { EmbeddedRedis } from "./embedded/embedded.ts";
 import type { RemoteTarget } from "./target.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** Where Redis is, and how to log in. */
-import type { EmbeddedRedis } from "./embedded.ts";
+import type { EmbeddedRedis } from "./embedded/embedded.ts";
 
 /** PEM texts; without `ca`, the certificate authorities built into Node.js are used. */
 export interface RedisTlsOptions {

@@ -20,7 +20,7 @@ import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type Queues, queueName } from "./work/queues.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import type { RunRemoval } from "./ledger/removal.ts";
+import type { RunRemoval } from "./removal/removal.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { type RunCensus, censusOf } from "./census.ts";
 import { RunControl } from "./control.ts";

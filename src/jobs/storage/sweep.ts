@@ -11,7 +11,7 @@ import { forgetGoneSims } from "#jobs/inventory/store/forget-gone.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { type RunRemoval, endedBefore } from "#jobs/runs/ledger/removal.ts";
+import { type RunRemoval, endedBefore } from "#jobs/runs/removal/removal.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import { archiveRun } from "./archive.ts";
 import type { Retention } from "./config.ts";

@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { findRedisServer } from "#redis/find-server.ts";
+import { findRedisServer } from "#redis/embedded/find-server.ts";
 
 export class RedisProcess {
   readonly port: number;

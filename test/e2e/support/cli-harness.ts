@@ -7,7 +7,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { until } from "../../support/until.ts";

@@ -1,7 +1,7 @@
 /** A redis-server on its own port: for tests that take it away during a run, or that use a user name or TLS. */
 import { type AddressInfo, createServer } from "node:net";
 import { inject } from "vitest";
-import { findRedisServer } from "#redis/find-server.ts";
+import { findRedisServer } from "#redis/embedded/find-server.ts";
 import type { RunningProcess } from "./process.ts";
 import type { CliHarness } from "./cli-harness.ts";
 

@@ -2,7 +2,7 @@
 import type { Redis } from "ioredis";
 import { beforeEach, describe, expect, inject, it, onTestFinished } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
-import { type DataVersionDeps, dataVersion, ensureDataVersion } from "#redis/data-version.ts";
+import { type DataVersionDeps, dataVersion, ensureDataVersion } from "#redis/data-version/data-version.ts";
 import { Keys } from "#redis/keys.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 

@@ -1,6 +1,6 @@
 /** The parts that turn files into runs, for the tests' own process and for those that they kill. */
 import type { Redis } from "ioredis";
-import { runRemoval } from "#jobs/runs/ledger/removal.ts";
+import { runRemoval } from "#jobs/runs/removal/removal.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";

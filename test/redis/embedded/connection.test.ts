@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import type { RedisTarget } from "#redis/target.ts";
 import { verifyRedis } from "#redis/verify.ts";
 import { until } from "../../support/until.ts";

@@ -9,15 +9,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded.ts";
-import { recordFetched } from "#redis/fetched-server.ts";
-import { findRedisServer } from "#redis/find-server.ts";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { recordFetched } from "#redis/embedded/fetched-server.ts";
+import { findRedisServer } from "#redis/embedded/find-server.ts";
 import { until } from "../../support/until.ts";
 
 const cacheDir = inject("cacheDir");
 const path = process.env.PATH ?? "";
 const attachScript = fileURLToPath(new URL("../../support/attach.ts", import.meta.url));
-const superviseScript = fileURLToPath(new URL("../../../src/redis/supervise.sh", import.meta.url));
+const superviseScript = fileURLToPath(new URL("../../../src/redis/embedded/supervise.sh", import.meta.url));
 
 let dataDir: string;
 let leave: (() => Promise<void>)[];

@@ -130,7 +130,8 @@ async function workThroughCrashes(subject: CrashSubject, diesAt: (passed: readon
 export async function surviveEachCrash(one: CrashCase): Promise<void> {
   const states: string[] = [];
   const boundaries = new Set<string>();
-  for (let at = 1; ; at += seeds(one.shortStride ?? 1, 1)) {
+  const stride = seeds(one.shortStride ?? 1, 1);
+  for (let at = 1; ; at += stride) {
     const subject = await one.begin();
     const { passed, deaths } = await workThroughCrashes(subject, ({ length }) => length === at);
     const end = await subject.checkEnd();
@@ -143,17 +144,19 @@ export async function surviveEachCrash(one: CrashCase): Promise<void> {
     states.push(...deaths);
   }
   expect(boundaries).toContain("after redis.evalsha");
-  expect(new Set(states)).toEqual(new Set(one.states));
+  // A stride may pass over a state that lasts for a single write.
+  if (stride === 1) expect(new Set(states)).toEqual(new Set(one.states));
+  else expect(one.states).toEqual(expect.arrayContaining(states));
 }
 
 /** Kills the work again and again, at boundaries that a seed selects. @returns how often the work came to each end */
 export async function surviveManyCrashes(
-  seeds: number,
+  rounds: number,
   chance: number,
   begin: (seed: number, random: () => number) => Promise<CrashSubject>,
 ): Promise<Record<string, number>> {
   const ends: Record<string, number> = {};
-  for (let seed = 1; seed <= seeds; seed += 1) {
+  for (let seed = 1; seed <= rounds; seed += 1) {
     const random = seededRandom(seed);
     const subject = await begin(seed, random);
     await workThroughCrashes(subject, ({ length }) => length < 2_000 && random() < chance);

@@ -1,5 +1,5 @@
 /** How many commands a long list of runs takes. */
-import { runRemoval } from "#jobs/runs/ledger/removal.ts";
+import { runRemoval } from "#jobs/runs/removal/removal.ts";
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Limiter } from "#limiter/limiter.ts";

@@ -10,7 +10,7 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { runRemoval } from "#jobs/runs/ledger/removal.ts";
+import { runRemoval } from "#jobs/runs/removal/removal.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { resultLines } from "#jobs/runs/results/results.ts";
 import { Keys } from "#redis/keys.ts";

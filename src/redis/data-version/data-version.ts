@@ -8,8 +8,8 @@ import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import type { Keys } from "./keys.ts";
-import { Script } from "./script.ts";
+import type { Keys } from "../keys.ts";
+import { Script } from "../script.ts";
 
 /** 1 is the layout without a hash tag, which has no key for its version. */
 export const dataVersion = 2;
