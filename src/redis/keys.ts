@@ -267,6 +267,11 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:history`;
   }
 
+  /** Hash, expires after a day: processes that have begun a piece of work and not ended it, to the time of their start. */
+  workMarks(work: string): string {
+    return `${this.prefix}:work:${work}`;
+  }
+
   /** Sorted set, expires after a few seconds: live workers of a queue, by the expiry of their entry. */
   liveWorkers(queue: string): string {
     return `${this.prefix}:workers:${queue}`;

@@ -8,10 +8,12 @@
  *   queued    -> starting            the previous firing has ended
  *   starting  -> running             the id of the started task is known
  *   starting | running -> idle       the task has ended, or cannot be started
+ *   any       -> idle, paused        three workers have died there
  */
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import { MovedByAnother, type StepResult, type Steps, type Wait, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Freeze } from "#fleet/freeze.ts";
 import type { FiringResult, Schedule } from "#fleet/schedule.ts";
@@ -25,6 +27,7 @@ export interface ScheduleContext {
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly freezeOf: (profile: string) => Promise<Freeze | undefined>;
+  readonly guard: Pick<PoisonGuard, "run">;
 }
 
 /** One poll of a record. */
@@ -88,6 +91,18 @@ export async function workOnSchedule(
         const { change, event } = ended(poll, firing, { result: "failed", reason });
         await save(poll, change, [event]);
       },
+      guard: context.guard,
+      pointOf: (poll) => pointOf(poll, stateOf(poll)),
+      saveSetAside: async (poll, reason) => {
+        const { record, nowMs } = poll;
+        const dueMs = record.dueMs ?? nowMs;
+        const firing = record.firing ?? { id: firingId(schedule.name, dueMs), dueMs, startedAtMs: nowMs };
+        const { change, event } = ended(poll, firing, { result: "failed", reason });
+        const paused = { by: "simfleet", atMs: nowMs };
+        const left = { requested: undefined, queued: undefined, dueMs: undefined };
+        const events = [event, { type: "schedule.paused", fields: { by: paused.by, reason } }] as const;
+        await save(poll, { ...change, ...left, paused }, events);
+      },
       faultRules: (poll) => ({
         rules: stateOf(poll) === "starting" ? startRules : {},
         tries: poll.record.firing?.tries ?? 0,
@@ -105,6 +120,12 @@ function stateOf(poll: Poll): ScheduleState {
   if (requested !== undefined && (firing !== undefined || queued === undefined)) return "requested";
   if (firing !== undefined) return firing.ref === undefined ? "starting" : "running";
   return queued === undefined ? "idle" : "queued";
+}
+
+function pointOf({ schedule, record }: Poll, state: ScheduleState): string | undefined {
+  if (state === "idle") return undefined;
+  const { firing, queued, requested, dueMs } = record;
+  return `schedule ${schedule.name} ${firing?.id ?? queued?.id ?? requested?.id ?? dueMs ?? ""} ${state}`;
 }
 
 /** When the schedule's time is to be handled: at once if it is unknown, never while the schedule is paused. */

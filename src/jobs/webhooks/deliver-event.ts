@@ -6,6 +6,7 @@
 import { about } from "#core/backoff.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
+import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard.ts";
 import type { NoticeEvent } from "#events/webhook/notice.ts";
 import { contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
@@ -31,6 +32,7 @@ export interface DeliveryContext {
   readonly log: DeliveryLog;
   readonly sender: Pick<WebhookSender, "send">;
   readonly clock: Clock;
+  readonly guard: Pick<PoisonGuard, "run">;
   /** Undefined if no webhook with this name is configured. */
   readonly endpointOf: (webhook: string) => Endpoint | undefined;
 }
@@ -62,8 +64,15 @@ export async function deliverEvent(
   if ((await log.status(webhook)).state === "stopped") return { kind: "ended" };
   const earlyMs = (delivery.nextAttemptAtMs ?? 0) - clock.wallMs();
   if (earlyMs > 0) return postponed(earlyMs, delivery);
-  const end = endOf(await sendOnce(delivery.event, endpoint, context), delivery, clock.wallMs());
-  const noted = await log.noteTry(delivery, end);
+  const tried = await context.guard.run(`delivery ${delivery.deliveryId}`, async () => {
+    const end = endOf(await sendOnce(delivery.event, endpoint, context), delivery, clock.wallMs());
+    return { end, noted: await log.noteTry(delivery, end) };
+  });
+  if (tried === setAside) {
+    await log.noteTry(delivery, { kind: "failed", reason: setAsideReason });
+    return { kind: "ended" };
+  }
+  const { end, noted } = tried;
   if (end.kind !== "again" || noted === "over") return { kind: "ended" };
   return postponed((end.nextAttemptAtMs ?? 0) - clock.wallMs(), delivery);
 }
