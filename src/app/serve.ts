@@ -8,9 +8,10 @@ import type { Logger } from "#telemetry/logger.ts";
 import { App, type Working } from "./app.ts";
 import type { FeatureRoutes } from "./endpoints.ts";
 import { standstillMs, watchProgress } from "./progress-watch.ts";
+import { removeTemporaryFiles } from "./temporary-files.ts";
 
 const stopMs = 25_000;
-const trimEveryMs = 60 * minuteMs;
+const tidyEveryMs = 60 * minuteMs;
 
 export interface ServeOptions {
   readonly config: Config;
@@ -53,7 +54,9 @@ export async function serve(options: ServeOptions): Promise<void> {
     if (config.http.port !== 0 && http.port !== config.http.port) {
       logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is answered on another`);
     }
-    const stopTrimming = every(trimEveryMs, () => {
+    await removeTemporaryFiles(config);
+    const stopTidying = every(tidyEveryMs, () => {
+      void removeTemporaryFiles(config);
       app.feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
     });
     const stopStorage = watchStorage(app.storage, {
@@ -70,7 +73,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     });
     await aborted(AbortSignal.any([stop, stuck.signal]));
     stopWatching();
-    stopTrimming();
+    stopTidying();
     await stopStorage();
     logger.info("the worker is stopping");
     await http.close();
