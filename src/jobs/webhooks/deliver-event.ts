@@ -12,7 +12,7 @@ import { contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { DeliveryLog, TryEnd } from "./delivery-log.ts";
-import { type Delivery, deliveryIdOf } from "./delivery-record.ts";
+import { type Delivery, deliveryIdOf, earlyMs } from "./delivery-record.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 
 /** A delivery, as a queue carries it: never the message. */
@@ -62,8 +62,8 @@ export async function deliverEvent(
   const endpoint = context.endpointOf(webhook);
   if (delivery?.state !== "pending" || endpoint === undefined) return { kind: "ended" };
   if ((await log.status(webhook)).state === "stopped") return { kind: "ended" };
-  const earlyMs = (delivery.nextAttemptAtMs ?? 0) - clock.wallMs();
-  if (earlyMs > 0) return postponed(earlyMs, delivery);
+  const waitMs = earlyMs(delivery, clock.wallMs());
+  if (waitMs > 0) return postponed(waitMs, delivery);
   const tried = await context.guard.run(`delivery ${delivery.deliveryId}`, async () => {
     const end = endOf(await sendOnce(delivery.event, endpoint, context), delivery, clock.wallMs());
     return { end, noted: await log.noteTry(delivery, end) };
