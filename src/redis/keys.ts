@@ -162,6 +162,11 @@ export class Keys {
     return `${this.prefix}:authkeys:${profile}:users`;
   }
 
+  /** Sorted set: profile to the time when a worker had it in its configuration last. */
+  profiles(): string {
+    return `${this.prefix}:profiles`;
+  }
+
   /** Hash: a schedule's next time, its task in progress, and its last result. */
   schedule(name: string): string {
     return `${this.prefix}:schedule:${name}`;
